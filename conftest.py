@@ -78,7 +78,7 @@ def pytest_collection_finish() -> None:
 def models_of_one_module() -> Iterator[None]:
     """Let go of models after each file of tests: one takes 150 MB."""
     yield
-    comparator = sys.modules.get("fieldassay.values.comparators.embedding.comparator")
+    comparator = sys.modules.get("fieldassay.values.comparators.embedding")
     if comparator is not None:
         comparator._load.cache_clear()
 

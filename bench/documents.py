@@ -103,7 +103,7 @@ WORK: dict[str, tuple[Callable[[], tuple[str, bytes, int]], str]] = {
 
 def measure(name: str) -> None:
     from fieldassay.documents.load import load_bytes
-    from fieldassay.documents.options import LoadOptions
+    from fieldassay.documents.sources import LoadOptions
 
     if name == RULES:
         return extract(name)

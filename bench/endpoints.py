@@ -92,11 +92,9 @@ def drive_raw(url: str, documents: int, in_flight: int) -> list[float]:
 def drive_ours(url: str, documents: int, in_flight: int, folder: Path) -> list[float]:
     """Return the milliseconds of each document, driven with a journal."""
     from fieldassay.extraction.endpoints.client import ChatChannel
-    from fieldassay.extraction.endpoints.credentials import Key
     from fieldassay.extraction.endpoints.driver import Drive
-    from fieldassay.extraction.endpoints.endpoint import Endpoint
-    from fieldassay.extraction.endpoints.exchange import Request
-    from fieldassay.extraction.endpoints.jobs import Job
+    from fieldassay.extraction.endpoints.endpoint import Endpoint, Key
+    from fieldassay.extraction.endpoints.exchange import Job, Request
     from fieldassay.extraction.endpoints.journal import Journal
 
     def steps(number: int) -> Any:

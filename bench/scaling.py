@@ -76,13 +76,12 @@ class Clock:
 def spend(count: int, options: argparse.Namespace) -> Counter[str]:
     """Return the processor time of the parts of one run with one worker, by name; the rest has no name."""
     from fieldassay.commands.score import Request, run_scoring
-    from fieldassay.scoring import score
-    from fieldassay.scoring.inputs.options import ScoreOptions
-    from fieldassay.scoring.shards import outcomes, shard_runs
+    from fieldassay.scoring import score, shards
+    from fieldassay.scoring.inputs import ScoreOptions
 
     spec, gold, predicted = write_documents(count, options)
     clock, out = Clock(), options.folder / "run"
-    judge = clock("judge", shard_runs.do_work)
+    judge = clock("judge", shards.do_work)
 
     def send(work: Any) -> Any:
         """Judge a shard as another process would: its work and its results travel as bytes."""
@@ -92,11 +91,11 @@ def spend(count: int, options: argparse.Namespace) -> Counter[str]:
 
     shutil.rmtree(out, ignore_errors=True)
     with (
-        patch.object(shard_runs, "_shard_size", lambda documents, options: SHARD),
-        patch.object(shard_runs, "do_work", lambda work, progress: send(work)),
+        patch.object(shards, "_shard_size", lambda documents, options: SHARD),
+        patch.object(shards, "do_work", lambda work, progress: send(work)),
         patch.object(score, "open_inputs", clock("index", score.open_inputs)),
-        patch.object(outcomes, "_join", clock("merge", outcomes._join)),
-        patch.object(shard_runs._Shards, "work", clock("hand_out", shard_runs._Shards.work)),
+        patch.object(shards, "_join", clock("merge", shards._join)),
+        patch.object(shards._Shards, "work", clock("hand_out", shards._Shards.work)),
     ):
         request = Request(gold, {"bench": predicted}, spec, ScoreOptions(evidence="errors"), out=out)
         with run_scoring(request):

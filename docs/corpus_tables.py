@@ -18,9 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.corpus.reading import Reading, compare_reading
 
 from fieldassay.commands.corpus import SUMMARY, run_corpus
-from fieldassay.documents.corpus.difficulty import DIFFICULTIES, THRESHOLDS
-from fieldassay.documents.corpus.manifest import SHIPPED, Corpus, read_corpus
-from fieldassay.documents.store import TranscriptStore
+from fieldassay.documents.corpus.manifest import DIFFICULTIES, SHIPPED, THRESHOLDS, Corpus, read_corpus
+from fieldassay.documents.transcript import TranscriptStore
 
 PAGE = Path(__file__).parent / "corpus.md"
 

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, sync_playwright
 import fieldassay as fa
 from fieldassay.commands.cli.main import main
 from fieldassay.review.sheets.make import Request, make_review
-from fieldassay.scoring.sampling import printed_receipts, sample
+from fieldassay.scoring.score import printed_receipts, sample
 
 IMAGES = Path(__file__).parent / "images"
 PICTURES = {

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 
 from fieldassay.documents.load import load
-from fieldassay.extraction.endpoints.channel import request_key
+from fieldassay.extraction.endpoints.exchange import request_key
 from fieldassay.extraction.strategy import Task
-from fieldassay.extraction.systems.systems_file import read_systems
+from fieldassay.extraction.systems import read_systems
 from fieldassay.spec.language.parse import read_spec
 
 SAMPLE = Path(__file__).parents[1] / "src" / "fieldassay" / "scoring" / "sample"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldassay.metrics.catalogue.selection import select_metrics
+from fieldassay.metrics.catalogue.definitions import select_metrics
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import FLAG, DocumentTable, Evidence, FieldInfo, Kind, Outcome
 from fieldassay.metrics.fold import FoldPlan, Partial, estimates, fold

@@ -8,7 +8,7 @@ import polars as pl
 
 from fieldassay.metrics.result.result import Result
 from fieldassay.scoring.explain import explain_values
-from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.score import score
 
 

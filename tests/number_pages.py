@@ -11,9 +11,8 @@ import pytest
 from doc_tables import rows
 from ruamel.yaml import YAML
 
-from fieldassay.spec.language.freeze import freeze
-from fieldassay.values.types.base import Reader
-from fieldassay.values.types.column import Column
+from fieldassay.spec.language.model import freeze
+from fieldassay.values.types.column import Column, Reader
 from fieldassay.values.types.numbers.amounts import decimal_of
 
 PAGES = Path(__file__).parents[1] / "docs" / "fields"

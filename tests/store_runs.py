@@ -16,8 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fieldassay.runs.names import identify, name_run
-from fieldassay.runs.run_file import FORMAT, SCHEMA_VERSION
+from fieldassay.runs.run_file import FORMAT, SCHEMA_VERSION, identify, name_run
 from fieldassay.scoring.score import score
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

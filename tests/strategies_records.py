@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fieldassay.values.comparators.catalogue import COMPARATORS
+from fieldassay.values.catalogue import COMPARATORS
 
 VALUES: dict[str, list[Any]] = {
     "text": ["red", "red pen", "Red", "blue", " blue ", "pen 12", "naïve", "blau", 12, True],

@@ -3,8 +3,15 @@
 from hypothesis import strategies as st
 
 from fieldassay.metrics.catalogue.definitions import Definition
-from fieldassay.spec.language.model import Accept, Call, DocumentType, Field, Spec
-from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
+from fieldassay.spec.language.model import (
+    Accept,
+    Call,
+    DataOptions,
+    DocumentType,
+    Field,
+    Spec,
+    StatisticsOptions,
+)
 
 NAMES = st.sampled_from(
     [

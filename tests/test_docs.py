@@ -24,34 +24,28 @@ from fieldassay.commands.cli.main import COMMANDS, commands
 from fieldassay.decisions.calibration.policy import ReviewReason
 from fieldassay.decisions.diff.diff import DiffOptions
 from fieldassay.errors import FieldassayError
-from fieldassay.extraction.systems.systems_file import EXTRACTORS
-from fieldassay.metrics.catalogue import formula
+from fieldassay.extraction.systems import EXTRACTORS
+from fieldassay.metrics.catalogue import grammar
 from fieldassay.metrics.catalogue.catalogue import list_metrics
-from fieldassay.metrics.catalogue.grammar import FUNCTIONS
-from fieldassay.metrics.catalogue.selection import DEFAULT, list_groups
+from fieldassay.metrics.catalogue.definitions import DEFAULT, list_groups
+from fieldassay.metrics.catalogue.grammar import GATE_FUNCTIONS
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import FLAGS, Kind, Outcome, evidence_schema
 from fieldassay.metrics.result.comparison import VERDICTS
 from fieldassay.metrics.result.decision import Answer, Verdict
-from fieldassay.metrics.result.statistics_file import STATISTICS
+from fieldassay.metrics.result.documents import STATISTICS
 from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import VIEWS
 from fieldassay.runs import run
 from fieldassay.runs.run_file import COMPARISONS, DOCUMENTS, EVIDENCE, GATES, METRICS, RUN, VIOLATIONS
-from fieldassay.scoring.inputs.options import ScoreOptions
-from fieldassay.scoring.sampling import sample
-from fieldassay.scoring.shards.document_status import CLASSES
-from fieldassay.spec.language.model import DocumentType, Field, Spec
+from fieldassay.scoring.inputs import ScoreOptions
+from fieldassay.scoring.score import sample
+from fieldassay.scoring.shards import CLASSES
+from fieldassay.spec.language.model import DataOptions, DocumentType, Field, Spec, StatisticsOptions
 from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS, type_names
-from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
-from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.expressions import vocabulary_of
+from fieldassay.spec.plan.compile import read_plan, vocabulary_of
 from fieldassay.spec.presets.catalogue import preset_head, preset_names
-from fieldassay.values.aligners.catalogue import ALIGNERS
-from fieldassay.values.checks.catalogue import CHECKS
-from fieldassay.values.comparators.catalogue import COMPARATORS
-from fieldassay.values.diagnosis.catalogue import DIAGNOSES
-from fieldassay.values.types.catalogue import NORMALIZERS, READERS
+from fieldassay.values.catalogue import ALIGNERS, CHECKS, COMPARATORS, DIAGNOSES, NORMALIZERS, READERS
 
 # The documentation names everything there is, and its links lead somewhere
 
@@ -146,7 +140,7 @@ NAMED = {
     "normalizers": ("docs/normalizers.md", NORMALIZERS.names(), "| `{}` |"),
     "types": ("docs/spec.md", type_names(), "`{}`"),
     "groups of metrics": ("docs/metrics.md", {*list_groups(), DEFAULT} - {"extras"}, "`{}`"),
-    "functions over metrics": ("docs/metrics.md", formula.FUNCTIONS, "`{}("),
+    "functions over metrics": ("docs/metrics.md", grammar.FORMULA_FUNCTIONS, "`{}("),
     "parameters of metrics": ("docs/metrics.md", {one.name for one in PARAMETERS}, "`{}`"),
     "values of parameters": (
         "docs/metrics.md",
@@ -184,7 +178,7 @@ NAMED = {
     "pages of the HTML report": ("docs/report-html.md", [label for _, label in VIEWS], "| {} |"),
     "presets": ("docs/protocols/index.md", preset_names(), "{}"),
     "checks": ("docs/checks.md", CHECKS.entries, "`{}`"),
-    "gate functions": ("docs/gates.md", FUNCTIONS, "`{}`"),
+    "gate functions": ("docs/gates.md", GATE_FUNCTIONS, "`{}`"),
     "verdicts": ("docs/gates.md", list(Verdict), "| {} |"),
     "decisions": ("docs/gates.md", list(Answer), "| {} |"),
     "verdicts of comparisons": ("docs/statistics.md", VERDICTS, "`{}`"),

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.runs.environment import describe_git
+from fieldassay.runs.write import describe_git
 
 SRC = Path(__file__).parent.parent / "src" / "fieldassay"
 
 STARTS = {
-    ("documents/ocr/tesseract.py", "recognize_by_tesseract", "subprocess.run"),
+    ("documents/loaders/image.py", "recognize_by_tesseract", "subprocess.run"),
     ("extraction/endpoints/command.py", "__init__", "subprocess.Popen"),
     ("io/workers/program.py", "__init__", "subprocess.Popen"),
-    ("runs/environment.py", "_git", "subprocess.run"),
+    ("runs/write.py", "_git", "subprocess.run"),
     ("io/browser.py", "open_browser", "subprocess.run"),
 }
 """Reviewed: which function starts a program, and by what."""
@@ -211,7 +211,7 @@ CHILDREN = {
     "worker": "from fieldassay.io.workers.program import Worker\n"
     "import fieldassay.io.text.shown as shown\n"
     "w = Worker(); print(w.call(shown.clip, 'ab', 5)); w.stop()",
-    "prices": "from fieldassay.extraction.endpoints.prices import PublishedPrices\n"
+    "prices": "from fieldassay.extraction.endpoints.endpoint import PublishedPrices\n"
     "from fieldassay.extraction.endpoints.exchange import Usage\n"
     "p = PublishedPrices(); p.cost('https://api.openai.com/v1', Usage('gpt-4o', 5, None, 5)); p.close(); print('ab')",
     "browser": "from fieldassay.io.browser import open_browser\n"

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from fieldassay.commands.cli.main import main
-from fieldassay.scoring.sampling import sample
+from fieldassay.scoring.score import sample
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"

@@ -19,7 +19,7 @@ from tests.strategies_records import TEXT_COMPARATORS, VALUES, chances, name_of
 
 from fieldassay.errors import FieldassayError, NothingEvaluatedError, ProblemsError
 from fieldassay.metrics.result.result import Result
-from fieldassay.scoring.provenance import provenance
+from fieldassay.scoring import provenance
 from fieldassay.scoring.score import score
 
 pytestmark = pytest.mark.slow

@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 from tests.effort import is_full
 
 import fieldassay
-from fieldassay.extraction.endpoints.credentials import Key
+from fieldassay.extraction.endpoints.endpoint import Key
 from fieldassay.records import ids
 from fieldassay.records.formats.lines import recover_id
 from fieldassay.regex import lazy_regex
-from fieldassay.spec.drafts.guess import guess_type
-from fieldassay.values.types import normalizers, scaled
-from fieldassay.values.types.dates import calendars
-from fieldassay.values.types.numbers import money_notations, readings
+from fieldassay.spec.drafts import guess_type
+from fieldassay.values.types import text
+from fieldassay.values.types.dates import parts
+from fieldassay.values.types.numbers import amounts, money, numbers
 
 # Every regular expression of the package takes time in proportion to its text, however hostile the text is
 
@@ -63,16 +63,16 @@ PLAIN = [
     ("records.answers.answer", "_KEY_BEFORE", r"""["'”＂*;]\s*[:：]\s*(?:\\n\s*)*\[?\s*$"""),
     ("records.answers.text_values", "_OPENING", r"""[\s\u200b]*(?:<[\w:|-]{1,40}>\s*)*(?:```|["'>+]?\s*\\?["']?\s*[\[{(｛［])"""),
     ("reports.content.run.markdown", "_NUMBER", r"[−+-]?\$?[\d,]*\.?\d+(?:e[+-]?\d+)?…?%?(?: (?:s|points|tokens|few)|/min)?(?: \(.*\))?"),
-    ("spec.language.calls", "_ACCEPT", r"\s*(>=|>)?\s*([0-9]{0,20}(?:\.[0-9]{0,20})?(?:[eE]-?[0-9]{1,3})?)\s*"),
-    ("values.comparators.bare_numbers", "_NUMBER", r"-?(?:\d+\.?\d*|\.\d+)"),
-    ("values.types.dates.calendars", "_MARK", r"\s*(?:ه\W{0,2}\s?(?P<which>ش|ق)|ه|ه‍|هـ)\.?\s*\Z"),
+    ("spec.language.fields", "_ACCEPT", r"\s*(>=|>)?\s*([0-9]{0,20}(?:\.[0-9]{0,20})?(?:[eE]-?[0-9]{1,3})?)\s*"),
+    ("values.comparators.numbers", "_NUMBER", r"-?(?:\d+\.?\d*|\.\d+)"),
+    ("values.types.dates.parts", "_MARK", r"\s*(?:ه\W{0,2}\s?(?P<which>ش|ق)|ه|ه‍|هـ)\.?\s*\Z"),
     ("values.types.dates.names", "_PREFIX", r"([^\W\d_a-zA-Z]+|'[^\W\d_]+')(?=MMM|LLL)"),
     ("values.types.dates.parts", "_ORDER", r"[WTs]*[dMyos]*(?:[WTs]+y)?[WTs]*"),
     ("values.types.dates.parts", "_SEPARATOR", r"\s*[./,\-–—’'\"()]?\s?[.,'’(]?\s*"),
-    ("values.types.numbers.tokens", "_JOINT", r"(?P<mark>-|/|±|\+/?-|\.{2,3}|…|~|〜|(?<![^ ])(?:to|bis|à|a|hasta|until))?[ ]*(?P<sign>[-+]?)[ ]*\Z"),
-    ("values.types.numbers.unit_parsing", "_CELLS", r"(?:\A|[ *]+|(?<=\d))(?:cells?|zellen?|cellules?|células?|#)[ ]*\Z|(?<=\b[GTM])(?-i:pt)\Z"),
-    ("values.types.numbers.unit_parsing", "_STROKE", r"[ ]*/[ ]*|(?:^|[ ]+)(?:je|par|per|por|pro)[ ]+"),
-    ("values.types.phones", "_JOINT", r"\s*(?:[/|&;,\n]|\b(?:or|and|oder|und|ou|et|o|y|e)\b|\s[-–—]\s)\s*"),
+    ("values.types.numbers.numbers", "_JOINT", r"(?P<mark>-|/|±|\+/?-|\.{2,3}|…|~|〜|(?<![^ ])(?:to|bis|à|a|hasta|until))?[ ]*(?P<sign>[-+]?)[ ]*\Z"),
+    ("values.types.numbers.units", "_CELLS", r"(?:\A|[ *]+|(?<=\d))(?:cells?|zellen?|cellules?|células?|#)[ ]*\Z|(?<=\b[GTM])(?-i:pt)\Z"),
+    ("values.types.numbers.units", "_STROKE", r"[ ]*/[ ]*|(?:^|[ ]+)(?:je|par|per|por|pro)[ ]+"),
+    ("values.types.contacts", "_JOINT", r"\s*(?:[/|&;,\n]|\b(?:or|and|oder|und|ou|et|o|y|e)\b|\s[-–—]\s)\s*"),
 ]  # fmt: skip
 """Patterns as one would write them at first, some of which take the square or the cube of the length."""
 
@@ -346,12 +346,12 @@ def _composed() -> dict[tuple[str, int], list[re.Pattern[Any]]]:
             ["AB-1", "+49 30 901820"],
         ):
             guess_type("total", values)
-        calendars._whole_dates("12 mehr 1400", "persian")
-        normalizers._punctuation(frozenset({"decimal_point", "minus_sign", "slash", "$"}))
-        money_notations._scale(("million", "mio", "万"))
-        readings._without(("EUR", "x.", "-"))
-        for words in (scaled._WORDS, scaled.POWERS_OF_TEN):
-            scaled._pattern(words)
+        parts._whole_dates("12 mehr 1400", "persian")
+        text._punctuation(frozenset({"decimal_point", "minus_sign", "slash", "$"}))
+        money._scale(("million", "mio", "万"))
+        amounts._without(("EUR", "x.", "-"))
+        for words in (numbers._WORDS, numbers.POWERS_OF_TEN):
+            numbers._pattern(words)
     return seen
 
 

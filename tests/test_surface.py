@@ -26,9 +26,9 @@ from fieldassay.metrics.result.result import Result
 from fieldassay.options import REQUIRED, has_options, options_of, undefined_methods, with_options
 from fieldassay.paths import ITEM, Pattern, field_of, join_path, split_path
 from fieldassay.registry import Catalogue
-from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.spec.language.model import Call
-from fieldassay.spec.language.report import Places, Report
+from fieldassay.spec.language.yaml_text import Places, Report
 from fieldassay.spec.plan.build import build_call
 from fieldassay.values.comparators.base import Comparator, Scores
 from fieldassay.values.types.column import Column

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from bench.corpus.written import Frame, around
 from msgspec import Struct
 
-from fieldassay.metrics.uncertainty.weights import document_keys, draw_words
+from fieldassay.metrics.uncertainty.bootstrap import document_keys, draw_words
 
 if TYPE_CHECKING:
     from PIL.Image import Image

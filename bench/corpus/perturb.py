@@ -18,14 +18,11 @@ from msgspec.structs import replace
 
 from fieldassay.commands.named_documents import name_documents
 from fieldassay.documents.corpus.manifest import NAME, Corpus, Document
-from fieldassay.documents.kinds import find_kind
 from fieldassay.documents.loaders.image import open_pictures
-from fieldassay.documents.options import DEFAULTS
-from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.documents.sources import DEFAULTS, DocumentFile, find_kind, list_documents
 from fieldassay.documents.transcript import DocumentError
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.io.files.staging import place, stage
-from fieldassay.io.files.whole_files import write_file
+from fieldassay.io.files.whole_files import place, stage, write_file
 from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import Source, open_source

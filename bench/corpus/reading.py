@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fieldassay.documents.layout.text import SEPARATOR, page_text
+from fieldassay.documents.geometry import SEPARATOR, page_text
 from fieldassay.documents.transcript import Transcript
 
 

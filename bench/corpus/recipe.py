@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.io.json_value import Json
-from fieldassay.metrics.uncertainty.weights import document_keys, draw_words
+from fieldassay.metrics.uncertainty.bootstrap import document_keys, draw_words
 from fieldassay.regex import lazy_regex
 
 FOLDER = Path(__file__).parent / "recipes"

@@ -9,15 +9,13 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import parse_metric
-from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
-from fieldassay.metrics.comparisons.families import decide
 from fieldassay.metrics.comparisons.pair import PairedMatrix
-from fieldassay.metrics.comparisons.pairwise import compare_one
+from fieldassay.metrics.comparisons.pairwise import compare_one, decide
 from fieldassay.metrics.result.comparison import Comparison
-from fieldassay.metrics.result.pairing import DocumentStatistics, PairedData, list_kept
-from fieldassay.metrics.statistics.statistics import Defined, Known, Number, RowSum, Share, Statistic
-from fieldassay.metrics.statistics.sums import Sum
+from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, list_kept
+from fieldassay.metrics.statistics.statistics import Defined, Known, Number, RowSum, Share, Statistic, Sum
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

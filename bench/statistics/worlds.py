@@ -17,16 +17,15 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
+from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric, list_groups
 from fieldassay.metrics.catalogue.grammar import parse_metric
-from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric, list_groups
 from fieldassay.metrics.comparisons.pair import PairedMatrix
 from fieldassay.metrics.comparisons.pairwise import compare_all, compare_pairs
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.comparison import Comparison, Ranking
-from fieldassay.metrics.result.pairing import list_kept
+from fieldassay.metrics.result.documents import list_kept
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.statistics.statistics import Statistic
-from fieldassay.metrics.statistics.sums import Sum
+from fieldassay.metrics.statistics.statistics import Statistic, Sum
 from fieldassay.scoring.score import score
 
 Floats = npt.NDArray[np.float64]

@@ -37,33 +37,33 @@ if TYPE_CHECKING:
     from fieldassay.extraction.strategy import Task as Task
     from fieldassay.metrics.estimate import Estimate as Estimate
     from fieldassay.metrics.result.comparison import Comparison as Comparison
-    from fieldassay.metrics.result.metrics_file import metrics_json as metrics_json
-    from fieldassay.metrics.result.metrics_file import read_metrics as read_metrics
     from fieldassay.metrics.result.result import Result as Result
+    from fieldassay.metrics.result.result import metrics_json as metrics_json
+    from fieldassay.metrics.result.result import read_metrics as read_metrics
     from fieldassay.reports.export.export import export_run as export_run
     from fieldassay.reports.export.guide import guide_result as guide_result
     from fieldassay.runs.run import Run as Run
-    from fieldassay.runs.store.listing import list_stored as list_stored
+    from fieldassay.runs.run import list_stored as list_stored
     from fieldassay.scoring.explain import explain_field as explain_field
     from fieldassay.scoring.explain import explain_values as explain_values
-    from fieldassay.scoring.inputs.options import ScoreOptions as ScoreOptions
-    from fieldassay.scoring.sampling import sample as sample
-    from fieldassay.scoring.validation.validate import validate as validate
+    from fieldassay.scoring.inputs import ScoreOptions as ScoreOptions
+    from fieldassay.scoring.score import sample as sample
+    from fieldassay.scoring.validate import validate as validate
     from fieldassay.spec.language.model import Spec as Spec
     from fieldassay.spec.language.parse import read_spec as read_spec
     from fieldassay.spec.language.write import write_spec as write_spec
     from fieldassay.spec.plan.compile import read_plan as read_plan
-    from fieldassay.spec.plan.describe import describe as describe
-    from fieldassay.values.aligners.base import Aligner as Aligner
-    from fieldassay.values.checks.base import Check as Check
-    from fieldassay.values.checks.base import Fault as Fault
-    from fieldassay.values.checks.base import Look as Look
+    from fieldassay.spec.plan.nodes import describe as describe
+    from fieldassay.values.aligners import Aligner as Aligner
+    from fieldassay.values.checks.relations import Check as Check
+    from fieldassay.values.checks.relations import Fault as Fault
+    from fieldassay.values.checks.relations import Look as Look
     from fieldassay.values.comparators.base import Comparator as Comparator
     from fieldassay.values.comparators.base import Scores as Scores
-    from fieldassay.values.types.base import Reader as Reader
     from fieldassay.values.types.column import Column as Column
+    from fieldassay.values.types.column import Reader as Reader
     from fieldassay.values.types.column import Reading as Reading
-    from fieldassay.values.types.normalizers import Normalizer as Normalizer
+    from fieldassay.values.types.text import Normalizer as Normalizer
 
 _HOMES = {
     "score": "fieldassay.commands.score",
@@ -77,10 +77,10 @@ _HOMES = {
     "Comparison": "fieldassay.metrics.result.comparison",
     "Diff": "fieldassay.decisions.diff.result",
     "Extraction": "fieldassay.extraction.extract",
-    "ScoreOptions": "fieldassay.scoring.inputs.options",
+    "ScoreOptions": "fieldassay.scoring.inputs",
     "Run": "fieldassay.runs.run",
     "open_run": "fieldassay.commands.runs",
-    "list_stored": "fieldassay.runs.store.listing",
+    "list_stored": "fieldassay.runs.run",
     "diff": "fieldassay.commands.runs",
     "gate": "fieldassay.commands.runs",
     "set_baseline": "fieldassay.commands.runs",
@@ -97,24 +97,24 @@ _HOMES = {
     "read_spec": "fieldassay.spec.language.parse",
     "write_spec": "fieldassay.spec.language.write",
     "read_plan": "fieldassay.spec.plan.compile",
-    "describe": "fieldassay.spec.plan.describe",
-    "validate": "fieldassay.scoring.validation.validate",
+    "describe": "fieldassay.spec.plan.nodes",
+    "validate": "fieldassay.scoring.validate",
     "explain_values": "fieldassay.scoring.explain",
     "explain_field": "fieldassay.scoring.explain",
     "explain_document": "fieldassay.commands.runs",
-    "sample": "fieldassay.scoring.sampling",
-    "metrics_json": "fieldassay.metrics.result.metrics_file",
-    "read_metrics": "fieldassay.metrics.result.metrics_file",
+    "sample": "fieldassay.scoring.score",
+    "metrics_json": "fieldassay.metrics.result.result",
+    "read_metrics": "fieldassay.metrics.result.result",
     "Comparator": "fieldassay.values.comparators.base",
     "Scores": "fieldassay.values.comparators.base",
-    "Reader": "fieldassay.values.types.base",
+    "Reader": "fieldassay.values.types.column",
     "Reading": "fieldassay.values.types.column",
     "Column": "fieldassay.values.types.column",
-    "Normalizer": "fieldassay.values.types.normalizers",
-    "Aligner": "fieldassay.values.aligners.base",
-    "Check": "fieldassay.values.checks.base",
-    "Fault": "fieldassay.values.checks.base",
-    "Look": "fieldassay.values.checks.base",
+    "Normalizer": "fieldassay.values.types.text",
+    "Aligner": "fieldassay.values.aligners",
+    "Check": "fieldassay.values.checks.relations",
+    "Fault": "fieldassay.values.checks.relations",
+    "Look": "fieldassay.values.checks.relations",
     "Strategy": "fieldassay.extraction.strategy",
     "Task": "fieldassay.extraction.strategy",
     "Extracted": "fieldassay.extraction.strategy",

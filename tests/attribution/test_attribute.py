@@ -14,11 +14,10 @@ from tests.documents.pdfs import make_pdf
 
 import fieldassay as fa
 from fieldassay import score
+from fieldassay.attribution.attribute import Attribution
 from fieldassay.attribution.labels import LABELS, WrongValue, are_equal, label_value
-from fieldassay.attribution.presence import SentText
-from fieldassay.attribution.result import Attribution
-from fieldassay.attribution.sent import text_transcript
-from fieldassay.attribution.suspicious_gold import SuspiciousGold, find_suspicious_gold
+from fieldassay.attribution.sent import SentText, text_transcript
+from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
 from fieldassay.commands.attribute import judge_shares
 from fieldassay.commands.cli.main import main
 from fieldassay.documents.transcript import Line, Page, Transcript, Word

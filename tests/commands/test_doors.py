@@ -23,8 +23,8 @@ from fieldassay.commands.cli.main import COMMANDS, commands, main
 from fieldassay.commands.named_documents import name_documents
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.errors import ProblemsError
-from fieldassay.scoring.inputs.options import ScoreOptions
-from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
+from fieldassay.scoring.inputs import ScoreOptions
+from fieldassay.spec.language.model import DataOptions, StatisticsOptions
 
 # The content of `import fieldassay`: that of the command line, with nothing loaded before its use
 

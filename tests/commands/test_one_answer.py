@@ -20,7 +20,7 @@ from test_golden import ENCODER, ROOT
 
 import fieldassay as fa
 from fieldassay.commands import pytest_plugin
-from fieldassay.scoring.inputs.open_inputs import open_inputs
+from fieldassay.scoring.inputs import open_inputs
 from fieldassay.spec.plan.compile import compile_plan
 from fieldassay.spec.plan.nodes import Plan
 from fieldassay.spec.presets.catalogue import preset_names

@@ -13,10 +13,10 @@ from tests.documents.pdfs import make_pdf, text
 from tests.effort import costs_at_most
 from tests.fuzz.documents import run, seeds
 
-from fieldassay.documents.layout.text import page_text
+from fieldassay.documents.geometry import page_text
 from fieldassay.documents.load import load_bytes
-from fieldassay.documents.loaders.package import attribute
-from fieldassay.documents.options import LoadOptions
+from fieldassay.documents.loaders.docx import attribute
+from fieldassay.documents.sources import LoadOptions
 from fieldassay.documents.transcript import DocumentError
 
 

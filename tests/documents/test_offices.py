@@ -13,10 +13,10 @@ from tests.documents.offices import make_docx, p, r, tbl, tc
 from tests.documents.pdfs import make_pdf, text
 from tests.effort import costs_at_most
 
-from fieldassay.documents.layout.text import page_text
+from fieldassay.documents.geometry import page_text
 from fieldassay.documents.load import load_bytes
-from fieldassay.documents.loaders.number_formats import format_number
-from fieldassay.documents.options import LoadOptions
+from fieldassay.documents.loaders.xlsx import format_number
+from fieldassay.documents.sources import LoadOptions
 from fieldassay.documents.transcript import DocumentError, Transcript
 
 # Word documents: order, changes, hidden text, tables in tables, notes

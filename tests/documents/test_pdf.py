@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.documents.pdfs import HEIGHT, WIDTH, column, image, make_pdf, stroke, text
 
-from fieldassay.documents.layout.text import page_text
+from fieldassay.documents.geometry import page_text
 from fieldassay.documents.load import load_bytes
-from fieldassay.documents.options import LoadOptions
+from fieldassay.documents.sources import LoadOptions
 from fieldassay.documents.transcript import DocumentError, Page, Transcript
 
 LEFT = ["The quick brown fox jumps over a dog", "and runs away from it into the woods", "where nobody will ever find it again",

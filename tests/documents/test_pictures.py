@@ -17,15 +17,11 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 from tests.documents.pdfs import HEIGHT, WIDTH, image, make_pdf, text
 
-from fieldassay.documents.kinds import find_kind
-from fieldassay.documents.layout.geometry import round_all, turn
-from fieldassay.documents.layout.text import page_text, transcript_text
-from fieldassay.documents.load import load, load_bytes
+from fieldassay.documents.geometry import page_text, round_all, transcript_text, turn
+from fieldassay.documents.load import DocumentPool, load, load_bytes
 from fieldassay.documents.loaders.image import open_pictures
-from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.pages import PictureOptions, Region, render_page, render_pages
-from fieldassay.documents.pool import DocumentPool
-from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.documents.sources import DEFAULTS, DocumentFile, LoadOptions, find_kind, list_documents
 from fieldassay.documents.transcript import Box, DocumentError, Transcript
 
 # Images and scans: recognition, turned pages, pages of a TIFF, limits, pictures of pages

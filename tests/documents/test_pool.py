@@ -14,12 +14,9 @@ from pathlib import Path
 import pytest
 from tests.documents.pdfs import make_pdf, text
 
-from fieldassay.documents.load import load, load_bytes
-from fieldassay.documents.options import DEFAULTS, LoadOptions
-from fieldassay.documents.pool import DocumentPool, Limits, load_file
-from fieldassay.documents.sources import DocumentFile, list_documents
-from fieldassay.documents.store import TranscriptStore, decode, encode
-from fieldassay.documents.transcript import DocumentError, Transcript
+from fieldassay.documents.load import DocumentPool, Limits, load, load_bytes, load_file
+from fieldassay.documents.sources import DEFAULTS, DocumentFile, LoadOptions, list_documents
+from fieldassay.documents.transcript import DocumentError, Transcript, TranscriptStore, decode, encode
 from fieldassay.errors import ProblemsError
 from fieldassay.io.workers.program import WorkerStartError, beat
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fieldassay.documents.transcript import Line, Page, Word
-from fieldassay.extraction.fields import plan_leaves
-from fieldassay.extraction.places.search import Search
+from fieldassay.extraction.evidence import plan_leaves
+from fieldassay.extraction.places import Search
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Leaf
 

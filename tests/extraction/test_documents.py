@@ -22,13 +22,12 @@ from tests.extraction.places import DATA, SCRIPTS, UNSPACED, bearers, found, lea
 
 from fieldassay.commands.extract import ExtractOptions
 from fieldassay.commands.run import SweepOptions, estimate, run
-from fieldassay.documents import pool
-from fieldassay.documents.load import load_bytes
-from fieldassay.documents.loaders import recognize
-from fieldassay.documents.pool import DocumentPool, Limits
+from fieldassay.documents import load
+from fieldassay.documents.load import DocumentPool, Limits, load_bytes
+from fieldassay.documents.loaders import image
 from fieldassay.documents.transcript import Box, DocumentError, Word
 from fieldassay.extraction.extract import extract_alone
-from fieldassay.extraction.places.value_words import reading_key, reading_keys, variant_readers
+from fieldassay.extraction.places import reading_key, reading_keys, variant_readers
 from fieldassay.extraction.strategies.rules.strategy import Rules
 from fieldassay.extraction.strategy import Task
 from fieldassay.spec.plan.compile import read_plan
@@ -47,9 +46,9 @@ def recognized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     """Return the pages that were recognized; each takes an hour of the loader's clock."""
     found: list[Any] = []
     word = SimpleNamespace(word=Word("1.50", Box(5, 5, 40, 15)), quarters=0)
-    monkeypatch.setattr(recognize, "recognize", lambda page, _: found.append(page) or [word])
+    monkeypatch.setattr(image, "recognize", lambda page, _: found.append(page) or [word])
     monkeypatch.setattr(
-        pool, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + len(found) * HOUR_MS / 1000)
+        load, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + len(found) * HOUR_MS / 1000)
     )
     (tmp_path / "docs").mkdir()
     for name in DOCUMENTS[:2]:

@@ -20,13 +20,11 @@ from tests.documents.offices import make_docx, p, r, tbl, tc
 from tests.documents.pdfs import column, image, make_pdf, stroke, text
 from tests.fuzz.mutations import flip_bytes, mutate_text
 
-from fieldassay.documents.layout.text import page_text
-from fieldassay.documents.load import load_bytes
+from fieldassay.documents.geometry import page_text
+from fieldassay.documents.load import DocumentPool, Limits, load_bytes
 from fieldassay.documents.loaders.image import open_pictures
-from fieldassay.documents.options import LoadOptions
-from fieldassay.documents.pool import DocumentPool, Limits
-from fieldassay.documents.store import encode
-from fieldassay.documents.transcript import DocumentError
+from fieldassay.documents.sources import LoadOptions
+from fieldassay.documents.transcript import DocumentError, encode
 
 KINDS = frozenset(("unreadable", "encrypted", "no_text", "too_large"))
 """The kinds of failure that a document may end in; a loader that fails itself or dies is a defect."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fieldassay.documents.sources import list_documents
-from fieldassay.io.files.folders import Listed, list_folder
+from fieldassay.io.files.whole_files import Listed, list_folder
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import open_source
 

@@ -16,7 +16,7 @@ import pytest
 
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.io.files.parquet import guarded, read_parquet, scannable, write_parquet
+from fieldassay.io.files.tables import guarded, read_parquet, scannable, write_parquet
 from fieldassay.io.files.whole_files import (
     list_leftover_files,
     open_file,

@@ -12,9 +12,15 @@ from hypothesis import strategies as st
 
 from fieldassay import score
 from fieldassay.metrics.catalogue.catalogue import list_metrics
-from fieldassay.metrics.catalogue.definitions import Vocabulary
+from fieldassay.metrics.catalogue.definitions import (
+    DEFAULT_METRICS,
+    Vocabulary,
+    bind_metric,
+    list_groups,
+    select_metrics,
+)
 from fieldassay.metrics.catalogue.grammar import (
-    FUNCTIONS,
+    GATE_FUNCTIONS,
     OPERATORS,
     Gate,
     MetricCall,
@@ -22,7 +28,6 @@ from fieldassay.metrics.catalogue.grammar import (
     parse_metric,
     parse_threshold,
 )
-from fieldassay.metrics.catalogue.selection import DEFAULT_METRICS, bind_metric, list_groups, select_metrics
 
 # Metric and gate expressions
 
@@ -39,7 +44,7 @@ calls = st.builds(
 gates = st.builds(
     lambda call, function, operator, threshold,
     is_optional: Gate(call, function, operator, threshold, is_optional and call.slice is not None),
-    calls, st.sampled_from(FUNCTIONS), st.sampled_from(OPERATORS), numbers, st.booleans(),
+    calls, st.sampled_from(GATE_FUNCTIONS), st.sampled_from(OPERATORS), numbers, st.booleans(),
 )  # fmt: skip
 
 

@@ -11,14 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary
-from fieldassay.metrics.catalogue.formula import Applied, Literal, Operation, parse_formula
-from fieldassay.metrics.catalogue.grammar import MetricCall
-from fieldassay.metrics.catalogue.selection import bind_metric, select_metrics
+from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary, bind_metric, select_metrics
+from fieldassay.metrics.catalogue.grammar import Applied, Literal, MetricCall, Operation, parse_formula
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import Evidence, Kind
 from fieldassay.metrics.fold import FoldPlan, estimates, fold, merge
-from fieldassay.metrics.statistics.rows import tabulate_rows
+from fieldassay.metrics.statistics.columns import tabulate_rows
 
 # Formulas: worked by hand, undefined where a part is, printed and parsed back
 

@@ -12,16 +12,21 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from tests.effort import few_examples
 
-from fieldassay.metrics.catalogue.definitions import CATALOGUE, Definition, Vocabulary
+from fieldassay.metrics.catalogue.definitions import (
+    CATALOGUE,
+    Definition,
+    Vocabulary,
+    bind_metric,
+    select_metrics,
+)
 from fieldassay.metrics.catalogue.grammar import parse_metric
-from fieldassay.metrics.catalogue.selection import bind_metric, select_metrics
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.fold import FoldPlan, estimates, fold
-from fieldassay.metrics.statistics.packing import PackedFloats, PackedInts, PackedSum
-from fieldassay.metrics.statistics.sums import LIMIT, Sum
-from fieldassay.metrics.statistics.unseen_document import find_highest
+from fieldassay.metrics.result.estimation import find_highest
+from fieldassay.metrics.statistics.columns import PackedFloats, PackedInts, PackedSum
+from fieldassay.metrics.statistics.statistics import LIMIT, Sum
+from fieldassay.metrics.uncertainty.bootstrap import unseen_weights
 from fieldassay.metrics.uncertainty.power import unseen_reach
-from fieldassay.metrics.uncertainty.weights import unseen_weights
 
 # Numbers of documents are held narrow, and come back to the bit
 

@@ -34,7 +34,7 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.memory import hold_records
 from fieldassay.records.sources.source import Source, open_source
 from fieldassay.reports.report import check_target
-from fieldassay.spec.language.source import read_source
+from fieldassay.spec.language.parse import read_source
 
 # Every format gives the same records
 

@@ -28,8 +28,8 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.memory import hold_records
 from fieldassay.records.sources.source import Source, open_source, open_systems
 from fieldassay.records.sources.variants import split_variants
-from fieldassay.runs.documents import document_of_run
 from fieldassay.runs.run import Run
+from fieldassay.runs.value_sources import document_of_run
 
 # Which prediction belongs to which gold record, and what the user is told
 

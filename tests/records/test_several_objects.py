@@ -12,7 +12,7 @@ import pytest
 from tests.judging import score_alone as score
 
 from fieldassay.records.answers.answer import parse_answer
-from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.inputs import ScoreOptions
 
 DECLARED = frozenset({"shop", "date", "total"})
 SPEC = "fields: {shop: text, date: date, total: money}"

@@ -13,7 +13,7 @@ import pytest
 from fieldassay.errors import MissingExtraError, ProblemsError
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import open_source
-from fieldassay.scoring.provenance.inputs import digest_input
+from fieldassay.scoring.provenance import digest_input
 from fieldassay.scoring.score import score
 
 SPEC = "fields: {total: number}"

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 
 from fieldassay.commands.cli.main import commands, main
 from fieldassay.io.text.shown import join_names
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import format_difference, format_in_unit, format_p
+from fieldassay.metrics.estimate import Estimate, format_difference, format_in_unit, format_p
 from fieldassay.metrics.result.comparison import VERDICTS, Comparison
 from fieldassay.reports.wording.sentences import (
     describe_comparison,

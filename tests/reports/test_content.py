@@ -31,7 +31,7 @@ from fieldassay.reports.html.page import render_html_report
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.run import Run
-from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.score import score
 
 # The terminal's report begins with the answer, and has it in few lines whatever the number of systems

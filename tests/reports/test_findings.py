@@ -19,8 +19,7 @@ from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import FLAGS as BITS
 from fieldassay.metrics.evidence import Outcome
 from fieldassay.metrics.result.decision import decisions_data
-from fieldassay.metrics.result.metrics_file import read_metrics
-from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.result import Result, read_metrics
 from fieldassay.reports.ci.step_summary import render_step_summary
 from fieldassay.reports.content.run.markdown import render_markdown
 from fieldassay.reports.content.run.summary import summarize
@@ -33,11 +32,11 @@ from fieldassay.reports.findings.recommendation import list_standings, recommend
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.wording.terms import DIAGNOSES, FLAGS, OUTCOMES, REASONS
 from fieldassay.reports.writers.page import Screen
-from fieldassay.runs.source_locations import Place, places_of_run
-from fieldassay.runs.tables import ANSWERS
+from fieldassay.runs.run import ANSWERS
+from fieldassay.runs.value_sources import Place, places_of_run
 from fieldassay.scoring.score import score as score_fully
-from fieldassay.values.comparators.catalogue import COMPARATORS
-from fieldassay.values.diagnosis.catalogue import DIAGNOSES as NAMES
+from fieldassay.values.catalogue import COMPARATORS
+from fieldassay.values.catalogue import DIAGNOSES as NAMES
 
 # Losses: what every kind of wrong costs adds up to what is missing to a perfect score
 

@@ -19,7 +19,7 @@ from fieldassay.reports.ci.comment import render_comment
 from fieldassay.reports.ci.github_text import Block, assemble, code, mark, prose
 from fieldassay.reports.ci.step_summary import render_step_summary
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.runs.source_locations import Place
+from fieldassay.runs.value_sources import Place
 
 Maker = Callable[[Sequence[Reported], ReportOptions], Iterator[str]]
 OPTIONS = ReportOptions(name="bills")

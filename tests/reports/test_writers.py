@@ -24,7 +24,7 @@ from fieldassay import score as score_fully
 from fieldassay.commands.cli.main import main
 from fieldassay.io.text.shown import clip, escape_markdown, format_json, format_pair, shorten, visible
 from fieldassay.metrics.catalogue.grammar import parse_gate
-from fieldassay.metrics.notation import FEW, format_in_unit, format_number, format_rounded, format_value
+from fieldassay.metrics.estimate import FEW, format_in_unit, format_number, format_rounded, format_value
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.junit import render_junit

@@ -24,8 +24,7 @@ from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.draw import Shares
 from fieldassay.review.sheets.make import Request, make_review
 from fieldassay.review.sheets.sheets import RefusedError
-from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.restrict import with_sections
+from fieldassay.spec.plan.compile import read_plan, with_sections
 
 # Labels become gold: applied by path, written canonically, all or nothing
 

@@ -16,7 +16,7 @@ from fieldassay.commands.cli.main import main
 from fieldassay.decisions.calibration.certificate import Certificate, Promise
 from fieldassay.decisions.calibration.policy import ReviewPolicy
 from fieldassay.errors import ProblemsError
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.review.controls import Status, bound_residual, close_review, read_status
 from fieldassay.review.export import list_sheets
 from fieldassay.review.figures import ReviewedValue

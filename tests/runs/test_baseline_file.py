@@ -24,8 +24,8 @@ from fieldassay.decisions.baseline.file import (
     write_baseline,
 )
 from fieldassay.errors import ProblemsError
-from fieldassay.io.files.sealed_json import checksum
-from fieldassay.metrics.recorded import PARTS
+from fieldassay.io.files.typed_json import checksum
+from fieldassay.metrics.estimate import PARTS
 
 DOCUMENTS = ("a", "b\u2028\u202e", "c\ud800", "é")
 SYSTEM = BaselineSystem(

@@ -22,13 +22,11 @@ from tests.effort import opened_files
 
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.io.files.staging import discard, list_foreign, list_leftovers, replace
+from fieldassay.io.files.whole_files import discard, list_foreign, list_leftovers, replace
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict, decisions_data
-from fieldassay.runs.names import ID_LENGTH, name_run, parse_name
-from fieldassay.runs.run_file import OWN_FILES
-from fieldassay.runs.store.listing import Listing, Query, list_dead, list_stored, load_run
-from fieldassay.runs.store.locate import find_run, list_places
+from fieldassay.runs.run import Listing, Query, list_dead, list_stored, load_run
+from fieldassay.runs.run_file import ID_LENGTH, OWN_FILES, find_run, list_places, name_run, parse_name
 from fieldassay.runs.write import make_folder, make_stored
 from fieldassay.scoring.score import score
 
@@ -103,7 +101,7 @@ def test_a_run_in_the_making_is_alive_and_no_run(programs: Path, tmp_path: Path)
     with make_stored(store) as folder:
         (folder.staging / "run.json").write_text("{}")
         code = f"""
-from pathlib import Path; from fieldassay.io.files.staging import list_leftovers
+from pathlib import Path; from fieldassay.io.files.whole_files import list_leftovers
 print(*[one.is_alive for one in list_leftovers(Path({str(store)!r}))])
 """
         seen = subprocess.run([programs / "python", "-c", code], capture_output=True, text=True, check=True)
@@ -562,10 +560,10 @@ def test_what_was_saved_while_the_folders_changed_places_is_kept(
         (other / "new.txt").write_text("new")
         return swap(one, other)
 
-    from fieldassay.io.files import staging
+    from fieldassay.io.files import whole_files
 
-    swap = staging.exchange
-    monkeypatch.setattr(staging, "exchange", meanwhile)
+    swap = whole_files.exchange
+    monkeypatch.setattr(whole_files, "exchange", meanwhile)
     replace(new, old, OWN_FILES)
     assert {path.name: path.read_text() for path in old.iterdir()} == {
         "run.json": "new",
@@ -584,7 +582,7 @@ def test_a_folder_is_replaced_around_them_on_any_system(
         (folder / "run.json").write_text(folder.name)
     put(old)
     if not can_exchange:
-        monkeypatch.setattr("fieldassay.io.files.staging.exchange", lambda one, other: False)
+        monkeypatch.setattr("fieldassay.io.files.whole_files.exchange", lambda one, other: False)
     replace(new, old, OWN_FILES)
     check_kept(old)
     assert (old / "run.json").read_text() == "new"

@@ -18,7 +18,7 @@ from tests.effort import trials
 import fieldassay as fa
 from fieldassay.attribution.share import AT, COUNTS, FieldShares, estimate_shares
 from fieldassay.documents.corpus.manifest import SHIPPED
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.paths import split_path
 
 # The share of reading is the true one, and its interval holds it, where the truth is known

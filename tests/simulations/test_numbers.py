@@ -41,8 +41,7 @@ from worlds import Drawn, Extractor, World, simulate
 
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.uncertainty.bootstrap import draw_sums
-from fieldassay.metrics.uncertainty.weights import document_keys
+from fieldassay.metrics.uncertainty.bootstrap import document_keys, draw_sums
 from fieldassay.scoring.score import score
 
 # Intervals have about their nominal coverage where the fields of a document depend on each other

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.effort import trials
 
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.review.controls import Judge
 from fieldassay.review.figures import (
     Doubled,

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
-from fieldassay.spec.drafts.guess import guess_type
-from fieldassay.spec.drafts.infer import infer
+from fieldassay.spec.drafts import guess_type, infer
 from fieldassay.spec.language.model import Field
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.write import write_spec

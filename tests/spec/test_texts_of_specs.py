@@ -14,11 +14,11 @@ from tests.effort import costs_at_most
 
 import fieldassay.spec
 from fieldassay.errors import ProblemsError, nearest
-from fieldassay.metrics.catalogue.formula import LONGEST
+from fieldassay.metrics.catalogue.grammar import MOST_STEPS
 from fieldassay.scoring.score import score
 from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS, type_names
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.values.aligners.catalogue import ALIGNERS
+from fieldassay.values.catalogue import ALIGNERS
 
 # Specs are read and checked in time that grows with their size: calls are counted, since clocks differ
 
@@ -160,8 +160,8 @@ def test_what_doubles_with_each_line_is_refused_quickly(name: str) -> None:
 
 
 def test_a_formula_as_long_as_it_may_be_is_computed() -> None:
-    spec = f"fields: {{x: text}}\ndefinitions: {{long: '{' + '.join(['accuracy'] * LONGEST)}'}}"
-    assert score([{"id": 1, "x": "a"}], {"s": [{"id": 1, "x": "a"}]}, spec).value("long") == LONGEST
+    spec = f"fields: {{x: text}}\ndefinitions: {{long: '{' + '.join(['accuracy'] * MOST_STEPS)}'}}"
+    assert score([{"id": 1, "x": "a"}], {"s": [{"id": 1, "x": "a"}]}, spec).value("long") == MOST_STEPS
 
 
 @pytest.mark.parametrize("sign", "+-*/")

@@ -9,8 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from strategies_spec import specs
 
-from fieldassay.spec.language.freeze import freeze, thaw
-from fieldassay.spec.language.model import Field, Spec
+from fieldassay.spec.language.model import Field, Spec, freeze, thaw
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.write import emit_yaml, spec_data, write_spec
 from fieldassay.spec.language.yaml_text import read_yaml

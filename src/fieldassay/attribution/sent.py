@@ -1,9 +1,10 @@
-"""What a model was sent of each document, as extractions and files of predictions keep it."""
+"""What a model was sent, and whether a value was in it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,21 +12,117 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.attribution.presence import SentText
 from fieldassay.documents.sources import list_documents
-from fieldassay.documents.store import TranscriptStore
-from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript, Word
-from fieldassay.errors import problem
+from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript, TranscriptStore, Word
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.endpoints.journal import lines_of
 from fieldassay.extraction.extract import split_job
-from fieldassay.extraction.places.search import Known
+from fieldassay.extraction.places import TEXTS, Known, Place, Search, normalized, reading_key
+from fieldassay.io.text.shown import format_count, make_printable
 from fieldassay.records.envelope import pred_options
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
+from fieldassay.records.ids import ID_FORMS, join_names
 from fieldassay.runs.value_sources import PredictedRows, open_predictions
+from fieldassay.scoring.inputs import gold_twins
+from fieldassay.scoring.provenance import digest_input
 
 if TYPE_CHECKING:
+    from fieldassay.io.json_value import Json
     from fieldassay.runs.run import Run
+    from fieldassay.spec.plan.nodes import Leaf
+
+
+# Whether a value is in the text that a model was sent, in any notation that its field's reader reads.
+
+LOSSLESS = frozenset({"text", "markdown", "csv"})
+"""Kinds of documents that are sent as they are: reading loses nothing of them."""
+UNCOPIED = frozenset({"boolean"})
+"""Types whose values are decided from a document, and not copied from it."""
+
+
+class Found(Struct, frozen=True):
+    """A place of a value, as it is written there."""
+
+    page: int
+    """From 1."""
+    quote: str
+    line: str
+    """The whole line."""
+
+
+def find_shared(values: Sequence[tuple[str, Leaf, Json]]) -> Mapping[str, str]:
+    """Return the paths of a document's values that another of them bears, each with the path of the other.
+
+    Such a value is found in a text that lost it, where the other one stands: a total without tax in place of
+    the net, a name in an address.
+    """
+    single = [(path, leaf, value) for path, leaf, value in values if not isinstance(value, list | dict)]
+    words = [normalized(str(value)) for _, _, value in single]
+    keys = [_shared_key(leaf, value) for _, leaf, value in single]
+    found: dict[str, str] = {}
+    by_key: dict[str, list[int]] = {}
+    for at, key in enumerate(keys):
+        by_key.setdefault(key, []).append(at)
+    lines = "\n".join(words)
+    for at, (path, leaf, _) in enumerate(single):
+        others = [other for other in by_key[keys[at]] if other != at]
+        is_text = leaf.type in (*TEXTS, "enum") and words[at].strip()
+        if not others and is_text and lines.count(words[at]) > 1:
+            others = [other for other, text in enumerate(words) if other != at and words[at] in text]
+        if others:
+            found[path] = single[others[0]][0]
+    return found
+
+
+def _shared_key(leaf: Leaf, value: Json) -> str:
+    """Return what equal values of a document share, whatever their types: numbers their number."""
+    key = None if leaf.is_list or leaf.type in TEXTS else reading_key(leaf.reader.read(value))  # type: ignore[arg-type]
+    if key is None:
+        return normalized(str(value))
+    return str(Decimal(key[0]).normalize()) if leaf.type in ("money", "number", "integer") else key[0]
+
+
+class SentText(Struct, frozen=True, eq=False):
+    """The text of a document as a model was sent it."""
+
+    search: Search
+    is_lossless: bool = False
+    blank_pages: tuple[int, ...] = ()
+    hidden: SentText | None = None
+    """The same with the text that no person sees; None where there is none."""
+    transcript: Transcript | None = None
+
+    @classmethod
+    def of(cls, transcript: Transcript, known: Known | None = None) -> SentText:
+        """Return the text of a transcript: what is visible is what is sent."""
+        search = Search.of(transcript.pages, known=known)
+        every = Search.of(transcript.pages, hidden=True, known=known)
+        has_hidden = [page.text for page in search.pages] != [page.text for page in every.pages]
+        blank = tuple(page.number for page in search.pages if not page.text.strip())
+        hidden = cls(every) if has_hidden else None
+        return cls(search, transcript.kind in LOSSLESS, blank, hidden, transcript)
+
+    def find(self, leaf: Leaf, value: Json) -> Found | None:
+        """Return where a value of a field stands, of a list its first item; None unless all of it stands."""
+        places = [self.search.places(leaf, one) for one in (value if isinstance(value, list) else [value])]
+        return self.told(places[0][0]) if places and all(places) else None
+
+    def places(self, leaf: Leaf, value: Json) -> list[Found]:
+        """Return every place of a value, of a list that of its first item."""
+        if isinstance(value, list):
+            return [found] if (found := self.find(leaf, value)) is not None else []
+        return [self.told(place) for place in self.search.places(leaf, value)]
+
+    def told(self, place: Place) -> Found:
+        """Return a place as it is shown to a person."""
+        page = self.search.pages[place.page]
+        start, _ = page.line_span(page.line_at(place.start))
+        _, end = page.line_span(page.line_at(max(place.start, place.end - 1)))
+        return Found(page.number, self.search.text_at(place), " ".join(page.text[start:end].split()))
+
+
+# What a model was sent of each document, as extractions and files of predictions keep it.
 
 TRANSCRIPT = "transcript"
 """The key of a row of predictions with the text that was sent: a text, or a list of texts of pages."""
@@ -197,3 +294,117 @@ def open_extractions(run: Run, transcripts: Path | None = None) -> Extractions:
     rows, changed = open_predictions(run.inputs, run.spec.text, run.documents["doc"].to_list(), reading)
     folder = None if transcripts is None else TextFolder(transcripts)
     return Extractions(rows, changed, folder)
+
+
+# Twins: documents whose reading is known to be perfect, and the perfect text of others.
+
+TWIN_OF = "twin_of"
+"""The key of a gold row that names the clean document with the same content."""
+_WHAT = "name a corpus.json, a gold file with `twin_of`, or a folder with clean documents or their texts"
+
+
+class Twins(Struct, frozen=True, eq=False, dict=True):
+    """Which documents are clean twins of others, and texts of documents that are known to be perfect."""
+
+    of: Mapping[str, str] = field(default_factory=dict)
+    """The clean twin of each document that has one."""
+    folder: TextFolder | None = None
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Files with the perfect text of documents, as a corpus names them."""
+    _texts: dict[str, SentText | None] = field(default_factory=dict)
+
+    @property
+    def has_any(self) -> bool:
+        """Return whether any document is known to be read perfectly."""
+        return bool(self.of) or bool(self.files) or self.folder is not None
+
+    @property
+    def named(self) -> str:
+        """Return what missed values are measured on, the empty text without twins."""
+        return "twins" if self.has_any else ""
+
+    def is_clean(self, document: str) -> bool:
+        """Return whether a document is the clean twin of another."""
+        return document in self._clean
+
+    @cached_property
+    def _clean(self) -> frozenset[str]:
+        return frozenset(self.of.values())
+
+    def perfect_text(self, document: str) -> SentText | None:
+        """Return the perfect text of a document; None where only its clean twin, if any, is known."""
+        if document not in self._texts:
+            self._texts.clear()
+            found = self.perfect_transcript(document)
+            self._texts[document] = None if found is None else SentText.of(found)
+        return self._texts[document]
+
+    def perfect_transcript(self, document: str) -> Transcript | None:
+        """Return the perfect text of a document as a transcript. Raises `ProblemsError`."""
+        if self.folder is not None:
+            return self.folder.read(document)
+        path = self.files.get(document)
+        return None if path is None else read_text(path, document)
+
+
+def find_twins(run: Run, given: Path | None) -> Twins:
+    """Return the twins that a path names, else those that the gold of the run names.
+
+    Raises `ProblemsError` for a path that names none.
+    """
+    if given is None:
+        return Twins(_of_gold(run))
+    if given.is_dir() and not (given / "corpus.json").is_file():
+        folder = TextFolder(given, are_documents_read=True)
+        documents = run.documents["doc"].unique().to_list()
+        if not any(folder.find(document) for document in documents):
+            what = f"has no text of any of {format_count(len(documents), 'document')}"
+            raise problem(given, what, "write the text of each as ID.txt, or put in ID.pdf", "no_twins")
+        return Twins(folder=folder)
+    path = given / "corpus.json" if given.is_dir() else given
+    try:
+        rows = [row for row in _rows(path) if isinstance(row, dict) and row.get("id")]
+    except (OSError, ValueError) as error:
+        raise problem(path, f"cannot be read ({error})", _WHAT, "unreadable_file") from None
+    key = _documents_of([make_printable(str(row["id"])) for row in rows], run)
+    named = [(key(make_printable(str(row["id"]))), row) for row in rows]
+    pairs = {name: key(make_printable(row[TWIN_OF])) for name, row in named if row.get(TWIN_OF)}
+    files = {name: path.parent / row["text"] for name, row in named if isinstance(row.get("text"), str)}
+    if not pairs and not files:
+        raise problem(path, f"names no {TWIN_OF!r}", _WHAT, "no_twins")
+    return Twins(pairs, files=files)
+
+
+def _documents_of(names: Sequence[str], run: Run) -> Callable[[str], str]:
+    """Return the documents of a run by names that belong to them as its predictions do."""
+    form, documents = run.plan.spec.data.match_ids, run.documents["doc"].unique().to_list()
+    if form in ID_FORMS and (form != "exact" or not {*documents}.isdisjoint(names)):
+        return ID_FORMS[form]
+    owners = join_names(names, documents, None if form == "exact" else form).owners
+    return lambda name: owners.get(name, name)
+
+
+def _rows(path: Path) -> list[Any]:
+    """Return the objects of a JSON file, of its list of documents, or of its lines."""
+    text = path.read_text(encoding="utf-8-sig")
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    listed = found.get("documents", [found]) if isinstance(found, dict) else found
+    return listed if isinstance(listed, list) else []
+
+
+def _of_gold(run: Run) -> dict[str, str]:
+    """Return the twins that unchanged gold names."""
+    if run.file.inputs is None:
+        return {}
+    label = run.inputs.gold
+    digest = (run.inputs.sha256 or {}).get(label)
+    try:
+        if digest is None or digest_input(label) != digest:
+            return {}
+        found = gold_twins(run.plan, label)
+    except (OSError, ProblemsError):
+        return {}
+    return {make_printable(name): make_printable(twin) for name, (twin, _) in found.items()}

@@ -11,7 +11,7 @@ from typing import Any
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.result.agreement import Agreement
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.paths import field_of, split_path
 from fieldassay.public import public
 from fieldassay.records.ids import cap_problems
@@ -20,13 +20,17 @@ from fieldassay.records.matching import batches
 from fieldassay.records.record import Meta, Record
 from fieldassay.review.agreement.answers import Answers, Labeled
 from fieldassay.review.agreement.measure import measure_agreement
-from fieldassay.scoring.engine.applicability import applicability
-from fieldassay.scoring.engine.schema_inference import member_path
-from fieldassay.scoring.inputs.document_metadata import document_types
-from fieldassay.scoring.inputs.open_inputs import Records, open_inputs, system_name
-from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
+from fieldassay.scoring.engine.scopes import applicability, member_path
+from fieldassay.scoring.inputs import (
+    Records,
+    ScoreOptions,
+    document_types,
+    open_inputs,
+    system_name,
+    with_keywords,
+)
+from fieldassay.spec.language.names import apply_aliases
 from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
-from fieldassay.spec.plan.renaming import apply_aliases
 
 
 @public

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fieldassay.attribution.attribute import AttributeOptions, attribute_run
-from fieldassay.attribution.result import Attribution
+from fieldassay.attribution.attribute import AttributeOptions, Attribution, attribute_run
 from fieldassay.attribution.share import STAGES
 from fieldassay.commands.runs import STORE, Reference
 from fieldassay.decisions.gates.judge import judge_result
@@ -17,7 +16,7 @@ from fieldassay.metrics.result.decision import Decision
 from fieldassay.options import choose
 from fieldassay.public import public
 from fieldassay.runs.run import Run
-from fieldassay.runs.store.locate import find_run
+from fieldassay.runs.run_file import find_run
 
 
 @public

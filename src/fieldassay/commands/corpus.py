@@ -8,17 +8,15 @@ from typing import Any
 
 from fieldassay.commands.extract import Watch
 from fieldassay.commands.run import SweepOptions, run
-from fieldassay.documents.corpus.difficulty import METRICS
-from fieldassay.documents.corpus.manifest import SHIPPED, Corpus, read_corpus
+from fieldassay.documents.corpus.manifest import METRICS, SHIPPED, Corpus, read_corpus
 from fieldassay.io.files.whole_files import write_file
+from fieldassay.metrics.catalogue.definitions import bind_metric
 from fieldassay.metrics.catalogue.grammar import MetricCall
-from fieldassay.metrics.catalogue.selection import bind_metric
-from fieldassay.metrics.comparisons.pooling import compare_twins, estimate_pooled, pool, without_documents
-from fieldassay.metrics.result.pairing import PairedData
+from fieldassay.metrics.comparisons.systems import compare_twins, estimate_pooled, pool, without_documents
+from fieldassay.metrics.result.documents import PairedData
 from fieldassay.public import public
 from fieldassay.runs.sweep import CorpusRun, Sweep
-from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.restrict import with_sections
+from fieldassay.spec.plan.compile import read_plan, with_sections
 
 SUMMARY, TASK, DIFFICULTY = "corpus-run.json", "task", "difficulty"
 

@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from fieldassay.errors import FieldassayError
-from fieldassay.scoring.inputs.options import ScoreOptions
-from fieldassay.scoring.provenance.provenance import PACKAGES
-from fieldassay.scoring.sampling import sample
+from fieldassay.scoring.inputs import ScoreOptions
+from fieldassay.scoring.provenance import PACKAGES
+from fieldassay.scoring.score import sample
 
 DOCUMENTS = 24
 EXPECTED = "82fb66529bbffa7ed8d660ca4be917accfcc5ef1d6b56b8f2fa083908453f247"
@@ -64,8 +64,8 @@ def _version(name: str) -> str:
 
 def _encoders() -> list[str]:
     """Return the embedding models on this machine, by their names in a spec: packages, Hugging Face cache."""
-    from fieldassay.values.comparators.embedding.model_folders import PACKAGES as CARRIED
-    from fieldassay.values.comparators.embedding.model_folders import hub_cache
+    from fieldassay.values.comparators.embedding import PACKAGES as CARRIED
+    from fieldassay.values.comparators.embedding import hub_cache
 
     cache = hub_cache(os.environ)
     cached = (
@@ -77,7 +77,7 @@ def _encoders() -> list[str]:
 
 
 def _has_model(name: str) -> bool:
-    from fieldassay.values.comparators.embedding.model_folders import find_model
+    from fieldassay.values.comparators.embedding import find_model
 
     try:
         find_model(name, "sentence-transformers", os.environ)

@@ -13,18 +13,15 @@ from msgspec import Meta, Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from fieldassay.documents.options import LoadOptions, Ocr
-from fieldassay.documents.pool import DocumentPool
-from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.documents.load import DocumentPool
+from fieldassay.documents.sources import DocumentFile, LoadOptions, Ocr, list_documents
 from fieldassay.documents.transcript import DocumentError, Transcript
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.extraction.endpoints.budget import CostEstimate, expected_usage
 from fieldassay.extraction.endpoints.driver import DriveOptions
-from fieldassay.extraction.endpoints.exchange import Answer, Request
-from fieldassay.extraction.endpoints.jobs import Progress
+from fieldassay.extraction.endpoints.exchange import Answer, CostEstimate, Progress, Request, expected_usage
 from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.endpoints.journal import ReadJournal
-from fieldassay.extraction.examples.example_files import Given
+from fieldassay.extraction.evidence import plan_of_spec
 from fieldassay.extraction.extract import (
     Extraction,
     LoadedDocument,
@@ -35,10 +32,9 @@ from fieldassay.extraction.extract import (
     extract_documents,
     load_documents,
 )
-from fieldassay.extraction.fields import plan_of_spec
-from fieldassay.extraction.strategies.detect import Detect, DocumentTypes
+from fieldassay.extraction.strategies.prompts import Detect, DocumentTypes
 from fieldassay.extraction.strategy import Strategy, Task
-from fieldassay.extraction.systems.open_system import open_system
+from fieldassay.extraction.systems import Given, open_system
 from fieldassay.options import OptionRecord, Positive
 from fieldassay.public import public
 from fieldassay.records.formats.extractions import is_extraction, read_manifest

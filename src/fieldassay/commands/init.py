@@ -13,9 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.extraction.examples.example_files import read_examples
-from fieldassay.extraction.fields import plan_of_spec
+from fieldassay.extraction.evidence import plan_of_spec
 from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
+from fieldassay.extraction.systems import read_examples
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.power import plan_margin
 from fieldassay.paths import ITEM
@@ -26,17 +26,21 @@ from fieldassay.records.ids import locate
 from fieldassay.records.matching import find_duplicates
 from fieldassay.records.options import SourceOptions, place_of
 from fieldassay.records.sources.source import Source
-from fieldassay.scoring.inputs.open_inputs import Records, open_records
-from fieldassay.spec.drafts.infer import Inferred, infer_seen, with_gold
-from fieldassay.spec.drafts.sightings import Sightings, find_document_id, has_id_name, sight
-from fieldassay.spec.language.model import Field, Spec
-from fieldassay.spec.language.parse import parse_spec, read_spec
-from fieldassay.spec.language.sections import DataOptions
-from fieldassay.spec.language.source import named_source
+from fieldassay.scoring.inputs import Records, open_records
+from fieldassay.spec.drafts import (
+    Inferred,
+    Sightings,
+    find_document_id,
+    has_id_name,
+    infer_seen,
+    sight,
+    with_gold,
+)
+from fieldassay.spec.language.model import DataOptions, Field, Spec
+from fieldassay.spec.language.parse import named_source, parse_spec, read_spec
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.describe import describe
-from fieldassay.spec.plan.nodes import Plan
+from fieldassay.spec.plan.nodes import Plan, describe
 
 _CHUNK, _MOST_LINES = 1000, 6
 _MOST_DOCUMENTS = 200

@@ -107,7 +107,7 @@ class Extraction(pytest.Collector):
         option, place = self.config.getoption, self.config.invocation_params.dir
         spec = option("fieldassay_spec")
         from fieldassay.commands.score import score
-        from fieldassay.scoring.inputs.options import ScoreOptions
+        from fieldassay.scoring.inputs import ScoreOptions
 
         source: Any = {"protocol": option("fieldassay_protocol")} if spec is None else _found(spec, place)
         baseline = option("fieldassay_baseline")
@@ -207,7 +207,7 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
     from fieldassay.metrics.result.decision import Answer
     from fieldassay.reports.ci.failures import render_failure
     from fieldassay.reports.content.run.summary import summarize
-    from fieldassay.scoring.inputs.options import ScoreOptions
+    from fieldassay.scoring.inputs import ScoreOptions
     from fieldassay.scoring.score import score
 
     rules = (gates,) if isinstance(gates, str) else tuple(gates)
@@ -253,7 +253,7 @@ def _named(texts: Sequence[str], place: Path) -> dict[str, Any]:
 
 
 def _name(text: str, place: Path) -> tuple[str, Path]:
-    from fieldassay.scoring.inputs.open_inputs import system_name
+    from fieldassay.scoring.inputs import system_name
 
     name, equals, path = text.partition("=")
     if equals and name.strip() and not (place / text).exists():

@@ -24,25 +24,21 @@ from fieldassay.commands.named_documents import name_documents
 from fieldassay.commands.score import score
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
-from fieldassay.extraction.endpoints.budget import CostEstimate
+from fieldassay.extraction.endpoints.exchange import CostEstimate
 from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
-from fieldassay.extraction.examples.example_files import Given
 from fieldassay.extraction.extract import Extraction, System, check_folder, extract_documents
-from fieldassay.extraction.systems.open_system import open_entry
-from fieldassay.extraction.systems.systems_file import SystemEntry, SystemsFile, read_systems, slug
+from fieldassay.extraction.systems import Given, SystemEntry, SystemsFile, open_entry, read_systems, slug
 from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.text.shown import format_count
-from fieldassay.metrics.comparisons.pooling import compare_twins
+from fieldassay.metrics.comparisons.systems import compare_twins
 from fieldassay.metrics.result.result import Result
 from fieldassay.options import OptionRecord
 from fieldassay.public import public
 from fieldassay.runs.run import Run
 from fieldassay.runs.sweep import Effect, Holdout, Sweep
-from fieldassay.scoring.inputs.open_inputs import Records, gold_ids, gold_twins, gold_values
-from fieldassay.scoring.inputs.options import ScoreOptions
-from fieldassay.spec.plan.compile import read_plan
+from fieldassay.scoring.inputs import Records, ScoreOptions, gold_ids, gold_twins, gold_values
+from fieldassay.spec.plan.compile import read_plan, with_sections
 from fieldassay.spec.plan.nodes import Plan
-from fieldassay.spec.plan.restrict import with_sections
 
 RUN, SUMMARY, TRANSCRIPTS = "run", "sweep.json", "transcripts"
 READING = "reading"

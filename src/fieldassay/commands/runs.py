@@ -33,13 +33,12 @@ from fieldassay.public import public
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.report import read_reported, render_report, report_scored, write_report
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.runs.documents import document_of_run
 from fieldassay.runs.run import Run, read_runs
-from fieldassay.runs.store.locate import find_run
+from fieldassay.runs.run_file import find_run
+from fieldassay.runs.value_sources import document_of_run
 from fieldassay.scoring.explain import DocumentExplanation, choose_field
 from fieldassay.scoring.explain import explain_document as explain
-from fieldassay.scoring.inputs.open_inputs import drop_absent_fields, open_inputs
-from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
+from fieldassay.scoring.inputs import ScoreOptions, drop_absent_fields, open_inputs, with_keywords
 
 Reference: TypeAlias = Run | str | os.PathLike[str]
 """A run: itself, the path of its folder, or as a text its folder, id, name or `latest`."""

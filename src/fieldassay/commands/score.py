@@ -17,15 +17,13 @@ from msgspec.structs import replace
 from fieldassay.errors import FieldassayError, NothingEvaluatedError, problem
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.result.decision import Decision
-from fieldassay.metrics.result.headline import find_headline
-from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.result import Result, find_headline
 from fieldassay.public import public
-from fieldassay.scoring.inputs.open_inputs import Records
-from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
-from fieldassay.scoring.provenance.inputs import digest_inputs
+from fieldassay.scoring.fit import is_silent
+from fieldassay.scoring.inputs import Records, ScoreOptions, with_keywords
+from fieldassay.scoring.provenance import digest_inputs
 from fieldassay.scoring.score import score as score_records
-from fieldassay.scoring.shards.work import Progress
-from fieldassay.scoring.validation.fit import is_silent
+from fieldassay.scoring.shards import Progress
 
 if TYPE_CHECKING:
     from fieldassay.commands.init import Draft
@@ -299,8 +297,8 @@ def _name(source: Any, label: str) -> str:
 
 def _facts(scored: Scored, options: ScoreOptions) -> dict[str, Any]:
     """Return what `run.json` says besides where the numbers come from."""
-    from fieldassay.runs.environment import describe_git, describe_host
     from fieldassay.runs.run_file import RecordedOptions
+    from fieldassay.runs.write import describe_git, describe_host
 
     documents, seconds = int(scored.result.counts.get("documents", 0)), scored.seconds
     recorded = {name: getattr(options, name) for name in RecordedOptions.__struct_fields__}

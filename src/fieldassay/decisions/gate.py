@@ -19,17 +19,16 @@ from fieldassay.decisions.gates.lookup import Holder, Holdings
 from fieldassay.decisions.gates.records import RunRecords, read_records
 from fieldassay.decisions.gates.regression import BaselineMatch
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import Gate
-from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
 from fieldassay.metrics.comparisons.pair import Floats, PairedMatrix
-from fieldassay.metrics.recorded import parts_of
+from fieldassay.metrics.estimate import parts_of
 from fieldassay.metrics.result.decision import Decision, DecisionPage, GateOutcome, RunLine, Verdict
-from fieldassay.metrics.result.pairing import PairedData
+from fieldassay.metrics.result.documents import STATISTICS, PairedData
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.result.statistics_file import STATISTICS
-from fieldassay.metrics.statistics.recipes import Total
+from fieldassay.metrics.statistics.statistics import Total
 from fieldassay.metrics.thresholds import holds
-from fieldassay.metrics.uncertainty.intervals import FEW_DOCUMENTS, are_too_few
+from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS, are_too_few
 from fieldassay.runs.run import Run, read_runs
 
 Matches: TypeAlias = Mapping[Path, Mapping[str, BaselineMatch]]

@@ -10,10 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.documents.kinds import find_kind
 from fieldassay.documents.load import load_bytes
-from fieldassay.documents.options import DEFAULTS
-from fieldassay.documents.sources import DocumentFile
+from fieldassay.documents.sources import DEFAULTS, DocumentFile, find_kind
 from fieldassay.documents.transcript import Box, DocumentError, Page
 
 _INK = "black"

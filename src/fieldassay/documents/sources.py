@@ -1,21 +1,191 @@
-"""The documents of a folder or a file: their ids and where their bytes are."""
+"""Documents of a folder or a list: kinds, options, and the content of a file."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
-from collections.abc import Iterator
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from itertools import compress
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import Literal, NoReturn
 
 from msgspec import Struct
 
-from fieldassay.documents.kinds import SUFFIXES
-from fieldassay.documents.options import DEFAULTS, LoadOptions
-from fieldassay.documents.transcript import DocumentError
+from fieldassay.documents.transcript import DocumentError, Line, Page, Source, Word
 from fieldassay.errors import Problem, problem
-from fieldassay.io.files.folders import list_folder
-from fieldassay.io.files.whole_files import open_file
+from fieldassay.io.files.whole_files import list_folder, open_file
+from fieldassay.io.text.encoding import decode_lines, detect_encoding
+from fieldassay.regex import lazy_regex
+
+# How documents are loaded: OCR, resolution, limits.
+
+Ocr = Literal["auto", "off", "always"]
+
+
+class LoadOptions(Struct, frozen=True):
+    """The options of all loaders; they are part of what a transcript says of its loader."""
+
+    ocr: Ocr = "auto"
+    """`auto` recognizes pages without a text layer, `always` every page of PDFs and images, `off` none."""
+    engine: Literal["rapidocr", "tesseract"] = "rapidocr"
+    dpi: int = 200
+    """The resolution at which pages are rendered for recognition."""
+    max_bytes: int = 1 << 28
+    """The largest file, and the most that a compressed one may unpack to."""
+    max_pages: int = 5000
+    max_pixels: int = 120_000_000
+    """The largest image, against decompression bombs."""
+    max_cells: int = 2_000_000
+    max_depth: int = 4
+    """Levels of attachments within attachments."""
+
+
+DEFAULTS = LoadOptions()
+
+
+# The kind of a document: by its content where that is unmistakable, else by its suffix, else by its text.
+
+KINDS = ("pdf", "image", "docx", "xlsx", "csv", "eml", "html", "text", "markdown", "words")
+
+SUFFIXES = {
+    ".pdf": "pdf", ".png": "image", ".jpg": "image", ".jpeg": "image", ".tif": "image", ".tiff": "image",
+    ".bmp": "image", ".gif": "image", ".webp": "image", ".docx": "docx", ".docm": "docx", ".xlsx": "xlsx",
+    ".xlsm": "xlsx", ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".eml": "eml", ".msg": "msg",
+    ".html": "html", ".htm": "html", ".xhtml": "html", ".txt": "text", ".text": "text", ".log": "text",
+    ".md": "markdown", ".markdown": "markdown",
+}  # fmt: skip
+
+_MEDIA_TYPES = {
+    ".pdf": "application/pdf",
+    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ".docm": "application/vnd.ms-word.document.macroenabled.12",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".xlsm": "application/vnd.ms-excel.sheet.macroenabled.12",
+    ".eml": "message/rfc822",
+    ".msg": "application/vnd.ms-outlook",
+    ".jsonl": "application/jsonl",
+    ".jpg": "image/jpeg",
+    ".tif": "image/tiff",
+    ".tsv": "text/tab-separated-values",
+    ".tab": "text/tab-separated-values",
+    ".xhtml": "application/xhtml+xml",
+}
+"""The types that are neither `image/` and the suffix nor `text/` and the kind."""
+
+_IMAGES = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*", b"BM")
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
+_OLE_STREAMS = (
+    ("__properties_version1.0", "unreadable", "is a message of Outlook; save it as .eml or PDF"),
+    ("EncryptedPackage", "encrypted", "is an Office document with a password; save it without one"),
+    ("WordDocument", "unreadable", "is a Word document in the old format; save it as .docx"),
+    ("Workbook", "unreadable", "is an Excel workbook in the old format; save it as .xlsx"),
+    ("PowerPoint Document", "unreadable", "is a presentation; save it as .pdf"),
+)
+_FOREIGN = (
+    (b"{\\rtf", "is an RTF document; save it as .docx or .pdf"),
+    (b"SQLite format 3\0", "is a database; export the table as CSV"),
+    ((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf\x27\x1c", b"Rar!"), "is an archive; unpack it"),
+    (b"\x7fELF", "is a program"),
+)
+_HEADER = lazy_regex(
+    rb"^(?:from|to|cc|date|subject|received|return-path|message-id|mime-version|delivered-to|content-type):",
+    re.IGNORECASE | re.MULTILINE,
+)
+_WORDS = lazy_regex(rb'"pages"\s*:\s*\[')
+_MARKUP = lazy_regex(
+    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+)
+
+
+def find_media_type(name: str) -> str:
+    """Return the media type of a file by the suffix of its name.
+
+    >>> find_media_type("a.JPG"), find_media_type("a.csv"), find_media_type("a.log"), find_media_type("a.x")
+    ('image/jpeg', 'text/csv', 'text/plain', 'application/octet-stream')
+    """
+    suffix = PurePath(name).suffix.lower()
+    kind = SUFFIXES.get(suffix, "")
+    if suffix in _MEDIA_TYPES or not kind:
+        return _MEDIA_TYPES.get(suffix, "application/octet-stream")
+    return f"image/{suffix[1:]}" if kind == "image" else f"text/{'plain' if kind == 'text' else kind}"
+
+
+def find_kind(name: str, data: bytes) -> str:
+    """Return the kind of a document (one of `KINDS`), given the name of its file and its bytes.
+
+    Raises `DocumentError` for content that no loader reads, with the remedy.
+
+    >>> find_kind("a.txt", b"%PDF-1.7"), find_kind("a.md", b"# Title"), find_kind("a", b"<html><p>x")
+    ('pdf', 'markdown', 'html')
+    """
+    if not data.strip(b"\0 \t\r\n"):
+        raise DocumentError("unreadable", "is empty")
+    if data.startswith(_IMAGES[:-1]) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
+        return "image"
+    if data.startswith(b"PK\x03\x04"):
+        return _zipped_kind(data)
+    if data.startswith(_OLE):
+        _refuse_compound(data)
+    suffix = PurePath(name).suffix.lower()
+    if data.startswith(b"%PDF-") or (b"%PDF-" in data[:1024] and SUFFIXES.get(suffix, "pdf") == "pdf"):
+        return "pdf"
+    for magic, what in _FOREIGN:
+        if data.startswith(magic):
+            raise DocumentError("unreadable", what)
+    return _text_kind(suffix, data)
+
+
+def _text_kind(suffix: str, data: bytes) -> str:
+    named = SUFFIXES.get(suffix, "")
+    if named == "image" and (suffix != ".bmp" or not data.startswith(b"BM")):
+        raise DocumentError("unreadable", f"is named like an image ({suffix}) and is none")
+    if named in ("pdf", "docx", "xlsx", "msg"):
+        raise DocumentError(
+            "unreadable", f"is named like a {suffix[1:].upper()} file and is none, or is damaged"
+        )
+    if named:
+        return named
+    if data[:1] == b"{" and _WORDS.search(data):
+        return "words"
+    if _MARKUP.match(data[:4096]):
+        return "html"
+    if len(_HEADER.findall(data[:4096].split(b"\n\n")[0].split(b"\r\n\r\n")[0])) >= 3:
+        return "eml"
+    head = data[:4096]
+    if not head.startswith((b"\xff\xfe", b"\xfe\xff")) and head.count(0) * 10 > len(head):
+        raise DocumentError("unreadable", "is of no kind that can be read")
+    return "text"
+
+
+def _zipped_kind(data: bytes) -> str:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = frozenset(archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
+        raise DocumentError("unreadable", f"is a damaged archive ({error})") from None
+    for part, kind in _PARTS.items():
+        if part in names:
+            return kind
+    what = (
+        "a presentation; save it as .pdf" if "ppt/presentation.xml" in names else "a zip archive; unpack it"
+    )
+    raise DocumentError("unreadable", f"is {what}")
+
+
+def _refuse_compound(data: bytes) -> NoReturn:
+    """Raise the failure of a compound file; names of its streams are UTF-16."""
+    for stream, kind, what in _OLE_STREAMS:
+        if stream.encode("utf-16-le") in data:
+            raise DocumentError(kind, what)
+    raise DocumentError("unreadable", "is an Office file in an old format; save it in a current one")
+
+
+# The documents of a folder or a file: their ids and where their bytes are.
 
 
 class DocumentFile(Struct, frozen=True):
@@ -113,3 +283,51 @@ def _id_of(line: bytes, path: Path, number: int) -> str:
         'write {"id": …, "pages": [{"width", "height", "words"}]}',
     )
     raise problem(f"{path}:{number}", what, remedy, "bad_words")
+
+
+# What a loader gets and gives: options and a way to load attachments; pages and notes.
+
+
+class Content(Struct, frozen=True):
+    """The pages that a loader made, and its notes by kind."""
+
+    pages: tuple[Page, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Task(Struct, frozen=True):
+    """What a loader may look at besides the bytes of the document."""
+
+    name: str
+    options: LoadOptions
+    load_part: Callable[[bytes, str], Content]
+    """Loads an attachment, given its bytes and its name; raises `DocumentError` as any loader."""
+    beat: Callable[[], None] = lambda: None
+    """Called after every recognized page: the limit of time counts from there."""
+
+
+_PACKAGES = {"PIL": "pillow"}
+
+
+def require(module: str, extra: str) -> None:
+    """Raise `DocumentError` of kind `missing_extra` if a module is not installed, with the command for it."""
+    if find_spec(module) is None:
+        package = _PACKAGES.get(module, module)
+        command = f"pip install 'fieldassay[{extra}]'"
+        raise DocumentError("missing_extra", f"needs the package {package}; install it with: {command}")
+
+
+def decode(data: bytes) -> str:
+    """Return the text of bytes in whichever encoding, with plain line ends. Raises `DocumentError`."""
+    encoding = detect_encoding(data)
+    if encoding is None:
+        raise DocumentError("unreadable", "its encoding cannot be told; save it as UTF-8")
+    read = decode_lines(data) if encoding == "utf-8" else data.decode(encoding, "replace")
+    text = read.removeprefix("\ufeff").replace("\0", "")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def plain_line(text: str, source: Source = "text", visible: bool = True) -> Line | None:
+    """Return a line without places; None for white space."""
+    words = tuple(Word(word, visible=visible) for word in text.split())
+    return Line(words, source=source) if words else None

@@ -1,13 +1,18 @@
-"""A transcript: the text of a document as a loader read it, page by page, each piece with its place."""
+"""Transcripts: the pages, lines and words of a document, and where they are kept."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import FieldassayError
+from fieldassay.io.files.whole_files import open_file, write_file
+
+# A transcript: the text of a document as a loader read it, page by page, each piece with its place.
 
 Source = Literal["text", "ocr", "cell", "markup"]
 """How a piece was read: a text layer, recognized characters, a cell of a sheet, markup."""
@@ -120,3 +125,62 @@ class DocumentError(FieldassayError):
 
     def __reduce__(self) -> tuple[type[DocumentError], tuple[str, str, int | None]]:
         return (type(self), (self.kind, str(self), self.page))
+
+
+# Transcripts on disk: one compressed JSON document per file, found by the file's digest and loader.
+
+MOST_BYTES = 1 << 30
+"""The largest transcript that is read."""
+
+
+def encode(transcript: Transcript) -> bytes:
+    """Return a transcript as JSON."""
+    import msgspec
+
+    return msgspec.json.encode(transcript)
+
+
+def decode(data: bytes) -> Transcript:
+    """Return the transcript of a JSON text, its types checked. Raises ValueError."""
+    import msgspec
+
+    return msgspec.json.decode(data, type=Transcript)
+
+
+class TranscriptStore(Struct, frozen=True):
+    """A folder of transcripts: `<digest of the document>.json.zst`."""
+
+    folder: Path
+
+    def path(self, sha256: str) -> Path:
+        """Return the file of the transcript of a document."""
+        return self.folder / f"{sha256}.json.zst"
+
+    def read(self, sha256: str) -> Transcript:
+        """Return a document's transcript. Raises OSError if there is none, ValueError if it is damaged."""
+        import zstandard
+
+        with open_file(self.path(sha256)) as stream:
+            data = stream.read(MOST_BYTES)
+        try:
+            return decode(zstandard.ZstdDecompressor().decompress(data, max_output_size=MOST_BYTES))
+        except zstandard.ZstdError as error:
+            raise ValueError(f"is not compressed by zstd ({error})") from None
+
+    def find(self, sha256: str, loader: Mapping[str, Any], name: str) -> Transcript | None:
+        """Return the transcript of a document under a name if this very loader made it, else None.
+
+        A damaged file counts as none: the document is then loaded again.
+        """
+        try:
+            held = self.read(sha256)
+        except (OSError, ValueError):
+            return None
+        return replace(held, id=name) if held.sha256 == sha256 and held.loader == loader else None
+
+    def write(self, transcript: Transcript) -> None:
+        """Write a transcript over that of another loader. Raises OSError; the file is then unchanged."""
+        import zstandard
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_file(self.path(transcript.sha256), [zstandard.ZstdCompressor().compress(encode(transcript))])

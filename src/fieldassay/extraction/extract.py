@@ -19,24 +19,29 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.documents.options import DEFAULTS, LoadOptions
+from fieldassay.documents.load import DocumentPool, timed
 from fieldassay.documents.pages import PictureOptions, render_pages
-from fieldassay.documents.pool import DocumentPool, timed
-from fieldassay.documents.sources import DocumentFile
-from fieldassay.documents.store import TranscriptStore
-from fieldassay.documents.transcript import DocumentError, Page, Transcript
+from fieldassay.documents.sources import DEFAULTS, DocumentFile, LoadOptions
+from fieldassay.documents.transcript import DocumentError, Page, Transcript, TranscriptStore
 from fieldassay.errors import problem
-from fieldassay.extraction.endpoints.channel import Channel
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
-from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure, Request
-from fieldassay.extraction.endpoints.jobs import Finished, Job, Progress, RunSummary
+from fieldassay.extraction.endpoints.endpoint import Prices
+from fieldassay.extraction.endpoints.exchange import (
+    Answer,
+    Attachment,
+    Channel,
+    Failure,
+    Finished,
+    Job,
+    Progress,
+    Request,
+    RunSummary,
+)
 from fieldassay.extraction.endpoints.journal import Journal, ReadJournal
-from fieldassay.extraction.endpoints.prices import Prices
-from fieldassay.extraction.predictions import RowSpool, failure_of, prediction_row
-from fieldassay.extraction.strategy import Extracted, Strategy, Task
+from fieldassay.extraction.strategy import Extracted, RowSpool, Strategy, Task, failure_of, prediction_row
 from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.json_value import Json
-from fieldassay.io.returned import Brief
+from fieldassay.io.text.shown import Brief
 from fieldassay.records.formats.extractions import (
     MANIFEST,
     PREDICTIONS,

@@ -11,27 +11,39 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.metrics.catalogue.definitions import CATALOGUE, Vocabulary
+from fieldassay.metrics.catalogue.definitions import CATALOGUE, BoundMetric, Vocabulary, bind_metric
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
-from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
-from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.estimate import Correction, Estimate
 from fieldassay.metrics.evidence import DocumentTable, Evidence
-from fieldassay.metrics.recorded import Correction
-from fieldassay.metrics.result.documents import DocumentValues, frame_documents, value_documents
-from fieldassay.metrics.result.estimation import EstimationPlan, estimate_slices
-from fieldassay.metrics.result.pairing import (
+from fieldassay.metrics.repeats import (
+    VARIANCES,
+    FlakyValue,
+    RepeatedColumns,
+    Votes,
+    counts_documents,
+    list_repeat_metrics,
+    rank_flaky,
+    vary_over_runs,
+)
+from fieldassay.metrics.result.documents import (
     DocumentStatistics,
+    DocumentValues,
     PairedData,
+    frame_documents,
     join_statistics,
     list_kept,
+    value_documents,
 )
-from fieldassay.metrics.result.repeats import VARIANCES, FlakyValue, Votes, list_repeat_metrics, rank_flaky
-from fieldassay.metrics.result.slice_sums import SliceKey, SliceSums, UndrawnDocuments, settle_slices
+from fieldassay.metrics.result.estimation import (
+    EstimationPlan,
+    SliceKey,
+    SliceSums,
+    UndrawnDocuments,
+    estimate_slices,
+    settle_slices,
+)
 from fieldassay.metrics.statistics.columns import DocumentColumns
-from fieldassay.metrics.statistics.recipes import list_needs
-from fieldassay.metrics.statistics.repeated_columns import RepeatedColumns, counts_documents, vary_over_runs
-from fieldassay.metrics.statistics.statistics import InAnyRun, Statistic
-from fieldassay.metrics.statistics.sums import Sum
+from fieldassay.metrics.statistics.statistics import InAnyRun, Statistic, Sum, list_needs
 
 if TYPE_CHECKING:
     import polars as pl

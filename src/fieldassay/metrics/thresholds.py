@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from fieldassay.io.text.shown import format_count
-from fieldassay.metrics.notation import (
+from fieldassay.metrics.estimate import (
     LONGEST,
     SLACK,
     Shown,

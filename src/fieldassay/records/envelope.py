@@ -26,9 +26,8 @@ from fieldassay.records.value_objects import (
     read_confidence,
     take_values,
 )
-from fieldassay.spec.language.names import ID_NAMES
+from fieldassay.spec.language.names import ID_NAMES, apply_aliases, loosen
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
-from fieldassay.spec.plan.renaming import apply_aliases, loosen
 
 MAX_ATTRIBUTE = 200
 

@@ -10,9 +10,8 @@ from fieldassay.io.json_value import id_text
 from fieldassay.records.ids import locate
 from fieldassay.records.record import CASE_KEY, PREDICTION_KEY, is_prediction
 from fieldassay.records.value_objects import Scalars
-from fieldassay.spec.language.names import ID_NAMES
+from fieldassay.spec.language.names import ID_NAMES, OtherNames
 from fieldassay.spec.plan.nodes import ObjectNode
-from fieldassay.spec.plan.renaming import OtherNames
 
 UNPACKED = 2 * 1024**3
 """Default for the unpacked bytes of a packed input: this, or `RATIO` times its size if that is more."""

@@ -13,16 +13,13 @@ from fieldassay.decisions.diff.diff import DiffOptions, diff_runs
 from fieldassay.errors import problem
 from fieldassay.io.files.typed_json import convert
 from fieldassay.io.files.whole_files import check_plain, write_whole
-from fieldassay.metrics.recorded import RecordedInputs
+from fieldassay.metrics.estimate import RecordedInputs
 from fieldassay.reports.content.run.run_decisions import decisions_of_run
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
-from fieldassay.runs.run import Run, corrupt_run_errors, read_runs
-from fieldassay.runs.run_file import OWN_FILES, RUN
-from fieldassay.runs.source_locations import places_of_run
-from fieldassay.runs.store.locate import find_run
-from fieldassay.runs.tables import mark_failed_answers
-from fieldassay.runs.value_sources import ValueSources, open_value_sources
+from fieldassay.runs.run import Run, corrupt_run_errors, mark_failed_answers, read_runs
+from fieldassay.runs.run_file import OWN_FILES, RUN, find_run
+from fieldassay.runs.value_sources import ValueSources, open_value_sources, places_of_run
 
 if TYPE_CHECKING:
     import polars as pl

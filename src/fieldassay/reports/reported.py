@@ -13,8 +13,7 @@ from fieldassay.io.text.shown import clip
 from fieldassay.metrics.result.decision import Decision, Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.writers.page import Screen
-from fieldassay.runs.source_locations import Place
-from fieldassay.runs.value_sources import ValueSources
+from fieldassay.runs.value_sources import Place, ValueSources
 
 if TYPE_CHECKING:
     import polars as pl

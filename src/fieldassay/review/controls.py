@@ -19,7 +19,7 @@ from fieldassay.decisions.calibration.certificate import (
 )
 from fieldassay.errors import problem
 from fieldassay.io.json_value import read_given
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings, percentile_intervals
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings, percentile_intervals
 from fieldassay.review.figures import (
     FEWEST,
     Doubled,

@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 
 from fieldassay.decisions.calibration.certificate import Losses, ratio_interval, risk_lower, risk_upper
 from fieldassay.decisions.calibration.observations import Floats
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.review.sheets.draw import Reason, Shown
 
 FEWEST = 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fieldassay.io.text.shown import format_count
-from fieldassay.metrics.notation import format_bounds, format_in_unit, format_signed_points
+from fieldassay.metrics.estimate import format_bounds, format_in_unit, format_signed_points
 from fieldassay.review.controls import Anchoring, Count, Status
 from fieldassay.review.figures import FEWEST, Share
 

@@ -1,8 +1,8 @@
-"""A finished run on disk: each part of it read when it is first asked for, and checked as it is read."""
+"""A run: its tables, its result, and the list of those that are stored."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,26 +14,26 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.io.files.parquet import guarded, read_parquet, scannable
+from fieldassay.io.files.tables import guarded, read_parquet, scannable
 from fieldassay.io.files.typed_json import convert
-from fieldassay.io.files.whole_files import check_plain
-from fieldassay.io.returned import DataFrame, LazyFrame
-from fieldassay.io.text.shown import clip, format_count
-from fieldassay.metrics.catalogue.definitions import Vocabulary
+from fieldassay.io.files.whole_files import check_plain, list_leftover_files, list_leftovers
+from fieldassay.io.text.shown import DataFrame, LazyFrame, clip, format_count, make_printable
+from fieldassay.metrics.catalogue.definitions import BoundMetric, Vocabulary, bind_metric
 from fieldassay.metrics.catalogue.grammar import parse_metric
-from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.recorded import PARTS, RecordedInputs, parts_of
-from fieldassay.metrics.result.comparisons_file import Comparisons, read_comparisons
-from fieldassay.metrics.result.decision import Answer, Decision
-from fieldassay.metrics.result.decisions_file import read_decisions
-from fieldassay.metrics.result.headline import find_headline
-from fieldassay.metrics.result.metrics_file import read_metrics
-from fieldassay.metrics.result.notebook import describe_systems, format_html, list_overall
-from fieldassay.metrics.result.pairing import PairedData, list_parts
-from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.result.statistics_file import STATISTICS, read_statistics
-from fieldassay.runs.names import parse_name
+from fieldassay.metrics.estimate import PARTS, Estimate, RecordedInputs, parts_of
+from fieldassay.metrics.evidence import ANSWER_COLUMNS, FLAGS, REPEAT, Kind, Outcome, evidence_schema
+from fieldassay.metrics.result.comparison import Comparisons, read_comparisons
+from fieldassay.metrics.result.decision import Answer, Decision, read_decisions
+from fieldassay.metrics.result.documents import STATISTICS, PairedData, list_parts, read_statistics
+from fieldassay.metrics.result.result import (
+    Result,
+    describe_systems,
+    find_headline,
+    format_html,
+    list_overall,
+    read_metrics,
+)
+from fieldassay.public import public
 from fieldassay.runs.run_file import (
     COMPARISONS,
     DOCUMENTS,
@@ -42,19 +42,180 @@ from fieldassay.runs.run_file import (
     METRICS,
     RunFile,
     check_unchanged,
+    describe_swapped,
+    list_places,
+    parse_name,
     parse_time,
     read_run,
 )
-from fieldassay.runs.tables import check_documents, check_evidence, check_systems, find_bad_evidence
-from fieldassay.scoring.provenance.inputs import find_change
-from fieldassay.spec.language.parse import read_spec
-from fieldassay.spec.language.sections import StatisticsOptions
-from fieldassay.spec.language.source import RecordedSpec
-from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.expressions import vocabulary_of
+from fieldassay.scoring.provenance import find_change
+from fieldassay.spec.language.model import StatisticsOptions
+from fieldassay.spec.language.parse import RecordedSpec, read_spec
+from fieldassay.spec.plan.compile import read_plan, vocabulary_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from fieldassay.spec.plan.nodes import Plan
+
+
+# The tables of a run: their columns and contents, and answers that failed as a whole.
+
+_REMEDY, _KIND = "score again, or restore the run as a whole", "damaged_run"
+_PRESENT = (
+    "system",
+    "doc",
+    "field",
+    "kind",
+    "type",
+    "outcome",
+    "reason",
+    "weight",
+    "critical",
+    "flags",
+    "diagnoses",
+)
+"""The columns of evidence that always have a value."""
+
+
+def check_evidence(schema: Mapping[str, Any], where: str) -> None:
+    """Raise `ProblemsError` unless these are the columns of evidence."""
+    import polars as pl
+
+    _check_columns(schema, evidence_schema(), where)
+    extra: dict[str, Any] = {name: pl.Float64 for name in schema if name not in (*evidence_schema(), REPEAT)}
+    extra |= {REPEAT: pl.Int64} if REPEAT in schema else {}
+    _check_columns(schema, extra, where)
+
+
+def check_documents(table: pl.DataFrame, where: str) -> None:
+    """Raise `ProblemsError` unless a table is one of documents."""
+    import polars as pl
+
+    text, number, claim = pl.String, pl.Float64, pl.Boolean
+    expected: dict[str, Any] = {"system": text, "doc": text, "score": number}
+    if len(table):
+        expected |= dict.fromkeys(("accuracy", "accuracy_strict", "leaves", "matches", "perfect"), number)
+        expected |= dict.fromkeys(
+            ("has_prediction", "is_invalid", "has_error", "is_timeout", "is_repaired"), claim
+        )
+        expected |= {name: text for name in ("repairs", *ANSWER_COLUMNS) if name in table.columns}
+    _check_columns(table.schema, expected, where)
+    if table["system"].null_count() or table["doc"].null_count():
+        raise _refusal(where, "has rows without a system or a document")
+    if table.select(pl.struct("system", "doc").is_duplicated().any()).item():
+        raise _refusal(where, "has a document twice")
+
+
+def check_systems(table: pl.DataFrame, where: str, systems: Collection[str]) -> None:
+    """Raise `ProblemsError` unless a table of documents is of these systems."""
+    differing = set(table["system"].unique().to_list()) ^ {make_printable(name) for name in systems}
+    if differing and len(table):
+        raise _refusal(
+            where,
+            f"is not of the same systems as metrics.json: only one of them has {min(differing)[:100]!r}",
+        )
+
+
+def find_bad_evidence(frame: pl.LazyFrame, where: str, systems: Collection[str]) -> Problem | None:
+    """Return the first impossible value in evidence, None if there is none; every value is read."""
+    import polars as pl
+
+    allowed = {
+        "system": list(map(make_printable, systems)),
+        "kind": [one.name.lower() for one in Kind],
+        "outcome": [one.name.lower() for one in Outcome],
+    }
+    try:
+        with guarded(where, _REMEDY, _KIND):
+            table = frame.collect()
+            for name in _PRESENT:
+                if table[name].null_count():
+                    return _problem(where, f"the column {name!r} has no value in some rows")
+            for name, words in allowed.items():
+                odd = table.filter(~pl.col(name).is_in(words))
+                if len(odd):
+                    return _problem(where, f"the column {name!r} has {str(odd[name][0])[:40]!r}")
+            flags = table.select(pl.col("flags").explode().drop_nulls().is_in(FLAGS).all()).item()
+            if not flags:
+                return _problem(where, "the column 'flags' has an unknown flag")
+            for name in ("score", "weight", "confidence"):
+                if table[name].is_infinite().any() or table[name].is_nan().any():
+                    return _problem(where, f"the column {name!r} has a value that is no finite number")
+    except ProblemsError as error:
+        return error.problems[0]
+    return None
+
+
+def _check_columns(schema: Mapping[str, Any], expected: Mapping[str, Any], where: str) -> None:
+    for name, kind in expected.items():
+        if name not in schema:
+            raise _refusal(where, f"has no column {name!r}")
+        if schema[name] != kind:
+            raise _refusal(
+                where,
+                f"the column {name[:60]!r} is of the type {schema[name]}, "
+                f"not {kind() if isinstance(kind, type) else kind}",
+            )
+
+
+def _problem(where: str, what: str) -> Problem:
+    return Problem(where, what, _REMEDY, _KIND)
+
+
+def _refusal(where: str, what: str) -> ProblemsError:
+    return ProblemsError([_problem(where, what)])
+
+
+ANSWERS = {
+    "answer_missing": ("has_prediction", False),
+    "answer_timeout": ("is_timeout", True),
+    "answer_error": ("has_error", True),
+    "answer_unreadable": ("is_invalid", True),
+}
+"""The problems of whole answers: column of the documents and its value; the first that holds counts."""
+
+_BETWEEN = "\x1f"
+
+
+def unusable_answers(columns: Sequence[str]) -> pl.Expr:
+    """Return the problem of a document's answer as a whole; null for an answer that could be judged."""
+    import polars as pl
+
+    found = pl.lit(None, dtype=pl.String)
+    for name, (column, wanted) in reversed(ANSWERS.items()):
+        if column in columns:
+            found = (
+                pl.when((pl.col(column).cast(pl.Float64) > 0) == wanted).then(pl.lit(name)).otherwise(found)
+            )
+    return found
+
+
+def mark_failed_answers(evidence: pl.LazyFrame | None, documents: pl.DataFrame | None) -> pl.LazyFrame | None:
+    """Return evidence whose values missing from a failed answer have its problem as their diagnosis.
+
+    What is still `missing` was left out by an answer that could be read. Marking twice changes nothing.
+    """
+    import polars as pl
+
+    if evidence is None or documents is None:
+        return evidence
+    failed = (
+        documents.with_columns(problem=unusable_answers(documents.columns))
+        .filter(pl.col("problem").is_not_null())
+        .select(key=pl.concat_str("system", "doc", separator=_BETWEEN), problem="problem")
+    )
+    if failed.is_empty():
+        return evidence
+    key = pl.concat_str(pl.col("system").cast(pl.String), pl.col("doc").cast(pl.String), separator=_BETWEEN)
+    problem = key.replace_strict(failed["key"], failed["problem"], default=None, return_dtype=pl.String)
+    is_lost = problem.is_not_null() & (pl.col("outcome") == "missing")
+    return evidence.with_columns(
+        diagnoses=pl.when(is_lost).then(pl.concat_list(problem)).otherwise("diagnoses")
+    )
+
+
+# A finished run on disk: each part of it read when it is first asked for, and checked as it is read.
 
 _DAMAGED, AGAIN = "damaged_run", "score again, or restore the run as a whole"
 T = TypeVar("T")
@@ -467,3 +628,79 @@ def corrupt_run_errors(*runs: Run) -> Iterator[None]:
                 f"a table of the run cannot be read ({str(error).splitlines()[0][:100]})"
             ) from None
         raise
+
+
+# What a store holds: its runs as their folders tell them, damaged ones too.
+
+
+class Query(Struct, frozen=True):
+    """Which runs are asked for; None is any."""
+
+    system: str | None = None
+    spec: str | None = None
+    limit: int | None = None
+
+
+class Listing(Struct, frozen=True):
+    """Runs, the newest first, and how many there are in all that were asked for."""
+
+    runs: tuple[Run, ...]
+    total: int
+
+
+@public
+def list_stored(store: str | Path, query: Query | None = None) -> Listing:
+    """Return the requested runs of a store, the newest first.
+
+    Without a system or a spec to look for, only as many runs are opened as are listed.
+    Raises `ProblemsError` if there is no such folder.
+    """
+    query = query or Query()
+    places = list_places(Path(store))
+    if query.system is None and query.spec is None:
+        return Listing(tuple(load_run(place.path) for place in places[: query.limit]), len(places))
+    found = [run for run in (load_run(place.path) for place in places) if _is_meant(run, query)]
+    return Listing(tuple(found[: query.limit]), len(found))
+
+
+def load_run(folder: Path) -> Run:
+    """Return one run as its folder tells it, whatever is wrong with it."""
+    try:
+        facts = read_run(folder)
+    except ProblemsError as error:
+        one = error.problems[0]
+        what = one.what.removeprefix("is not a run: ")
+        what = (
+            what
+            if one.kind == "run_folder"
+            else f"{Path(one.where).name}: {what.removeprefix('is damaged: ')}"
+        )
+        return Run(folder, {}, what)
+    return Run(folder, facts, _find_damage(folder, facts) or describe_swapped(folder, facts))
+
+
+def list_dead(store: Path) -> list[Path]:
+    """Return what killed processes left in a store and its runs. Raises `ProblemsError` without a store."""
+    folders = [store, *(place.path for place in list_places(store))]
+    return [
+        *(leftover.path for leftover in list_leftovers(store) if not leftover.is_alive),
+        *(path for folder in folders for path in list_leftover_files(folder)),
+    ]
+
+
+def _find_damage(folder: Path, facts: Mapping[str, Any]) -> str:
+    """Return the damage to the files of a run: one is missing, or differs in size from the recorded one."""
+    for name, size in {METRICS: None, **(facts.get("files") or {})}.items():
+        try:
+            found = (folder / str(name)).stat().st_size
+        except (OSError, ValueError):
+            return f"{name} is missing"
+        if size is not None and found != size:
+            return f"{name} has {found:,} bytes; it was written with {size}"
+    return ""
+
+
+def _is_meant(run: Run, query: Query) -> bool:
+    return (query.system is None or query.system in run.systems) and (
+        query.spec is None or query.spec == run.spec_name
+    )

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from fieldassay.extraction.extract import Extraction
 from fieldassay.io.json_value import WRITTEN
-from fieldassay.io.returned import Brief
+from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.runs.run import Run

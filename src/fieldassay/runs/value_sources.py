@@ -1,7 +1,8 @@
-"""Where the predicted values of a run stand in their documents, as the extractions that it scored say."""
+"""Where the values of a run come from: documents, boxes and lines of files."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -11,21 +12,86 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.errors import FieldassayError, ProblemsError
-from fieldassay.extraction.predictions import evidence_data, read_evidence
-from fieldassay.extraction.strategy import Evidence
+from fieldassay.errors import FieldassayError, ProblemsError, problem
+from fieldassay.extraction.strategy import Evidence, evidence_data, read_evidence
 from fieldassay.io.text.shown import make_printable
-from fieldassay.metrics.recorded import RecordedInputs
+from fieldassay.metrics.estimate import RecordedInputs
+from fieldassay.metrics.result.result import Result
+from fieldassay.records.envelope import gold_options
 from fieldassay.records.formats.extractions import is_extraction
 from fieldassay.records.ids import ID_FORMS
 from fieldassay.records.matching import join_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import Source, open_source
-from fieldassay.scoring.inputs.open_inputs import open_gold
-from fieldassay.scoring.provenance.inputs import digest_input
-from fieldassay.spec.language.parse import read_spec
-from fieldassay.spec.language.source import RecordedSpec
+from fieldassay.regex import lazy_regex
+from fieldassay.runs.run import Run, corrupt_run_errors
+from fieldassay.scoring.explain import DocumentExplanation, explain_document, unknown_document
+from fieldassay.scoring.inputs import drop_absent_fields, open_gold, open_inputs
+from fieldassay.scoring.provenance import digest_input, digest_inputs
+from fieldassay.spec.language.parse import RecordedSpec, read_spec
 from fieldassay.spec.plan.compile import read_plan
+
+# Where the gold records of a finished run stand, for those who want to point at them.
+
+
+class Place(Struct, frozen=True):
+    """The location of a gold record: a file relative to the checkout's root, and a line if it has lines."""
+
+    file: str
+    line: int | None = None
+
+
+_WITH_LINE = lazy_regex(r"(.+):([0-9]{1,12})", re.DOTALL)
+_WITHOUT_LINES = (".gz", ".zst", ".parquet")
+
+
+def places_of_run(result: Result, root: Path) -> Callable[[Sequence[str]], Mapping[str, Place]]:
+    """Return a function from documents to the locations of their gold records, in files relative to `root`.
+
+    It finds none if gold can no longer be read, has changed since it was scored, or is not below `root`.
+    """
+
+    def find(documents: Sequence[str]) -> Mapping[str, Place]:
+        try:
+            return _find(result, root, documents)
+        except (
+            FieldassayError,
+            OSError,
+            KeyError,
+            TypeError,
+            ValueError,
+        ):  # an old or foreign run: its report is as good without places
+            return {}
+
+    return find
+
+
+def _find(result: Result, root: Path, documents: Sequence[str]) -> dict[str, Place]:
+    inputs = result.run["inputs"]
+    gold = inputs["gold"]
+    if not documents or not isinstance(gold, str) or not Path(gold).exists():
+        return {}
+    recorded = inputs["sha256"].get(gold)
+    if recorded is None or digest_inputs([gold]).get(gold) != recorded:
+        return {}
+    source = open_source(Path(gold), gold_options(read_plan(RecordedSpec(result.run["spec"]["text"]))))
+    positions = {make_printable(name): position for position, name in enumerate(source.ids())}
+    found = {name: _place(source.place(positions[name]), root) for name in documents if name in positions}
+    return {name: place for name, place in found.items() if place is not None}
+
+
+def _place(text: str, root: Path) -> Place | None:
+    """Return the place that a record's own words name, None where it is not below `root`."""
+    found = _WITH_LINE.fullmatch(text)
+    name = found[1] if found else re.sub(r"\[[0-9]*\]\Z", "", text)
+    file = Path(name).resolve()
+    if not file.is_file() or not file.is_relative_to(root.resolve()):
+        return None
+    has_lines = found is not None and not name.lower().endswith(_WITHOUT_LINES)
+    return Place(file.relative_to(root.resolve()).as_posix(), int(found[2]) if found and has_lines else None)
+
+
+# Where the predicted values of a run stand in their documents, as the extractions that it scored say.
 
 SourceOfValue: TypeAlias = "list[tuple[str, Evidence]]"
 """The paths of a value, or of the parts of one that is a list, with their evidence."""
@@ -220,3 +286,96 @@ def _open(
         return PredictedRows(open_source(folder, reading), str, Path(folder))
     except (OSError, ProblemsError):
         return f"{label} cannot be read"
+
+
+# A document of a finished run, from the evidence it kept, else from its inputs if they are unchanged.
+
+
+def document_of_run(run: Run, document: str) -> DocumentExplanation:
+    """Return how one document of a run was judged, and where its values stand if they were extracted.
+
+    Raises `ProblemsError`, with the nearest id, for a document that the run does not have.
+    """
+    import polars as pl
+
+    table = run.documents
+    if document not in table["doc"]:
+        raise unknown_document(document, table["doc"].unique(maintain_order=True).to_list(), str(run.folder))
+    evidence = run.scan_evidence()
+    if run.kept != "all" or evidence is None:
+        return _with_sources(run, _from_inputs(run, document))
+    with corrupt_run_errors(run):
+        rows = evidence.filter(pl.col("doc") == document).collect().to_dicts()
+    remarks = _remarks(run, document)
+    return _with_sources(
+        run, DocumentExplanation(document, None, tuple(rows), (), remarks, run.inputs.systems)
+    )
+
+
+def _with_sources(run: Run, found: DocumentExplanation) -> DocumentExplanation:
+    """Return the explanation with the `source` of each predicted value, for systems that were extracted."""
+    sources = open_value_sources(run.inputs, run.spec.text, run.documents["doc"].to_list())
+    rows = tuple(sources.add_to(found.rows))
+    remarks = {
+        system: (*found.remarks.get(system, ()), f"the source of its values is not shown: {why}")
+        for system, why in sources.changed.items()
+    }
+    return replace(found, rows=rows, remarks={**found.remarks, **remarks})
+
+
+_CLAIMS = {
+    "is_invalid": "the answer could not be read",
+    "has_error": "there is an error instead of an answer",
+    "is_timeout": "there is a timeout instead of an answer",
+}
+
+
+def _remarks(run: Run, document: str) -> dict[str, tuple[str, ...]]:
+    """Return, by system, the remarks in the table of documents on the answers; older runs have none."""
+    import polars as pl
+
+    repeated = {name for name, counts in run.file.counts.systems.items() if counts.repeats > 1}
+    return {
+        row["system"]: tuple(
+            f"in one or more runs: {remark}" if row["system"] in repeated else remark
+            for remark in _remark(row)
+        )
+        for row in run.documents.filter(pl.col("doc") == document).to_dicts()
+    }
+
+
+def _remark(row: Mapping[str, Any]) -> Iterator[str]:
+    if row.get("has_prediction") is False:
+        yield "there is no prediction for this document; it is judged as an empty one"
+        return
+    why = f" ({row['answer_problem']})" if row.get("answer_problem") else ""
+    failures = [text for claim, text in _CLAIMS.items() if row.get(claim)]
+    yield from (f"{text}{why}; it is judged as an empty prediction" for text in failures)
+    if row.get("is_repaired"):
+        yield (
+            f"the answer was repaired ({row['repairs'].replace(' | ', ', ')})"
+            if row.get("repairs")
+            else "the answer was repaired"
+        )
+    if row.get("answer_start") and (failures or row.get("is_repaired")):
+        yield f"the answer begins: {row['answer_start']}"
+
+
+def _from_inputs(run: Run, document: str) -> DocumentExplanation:
+    """Judge the document again; the run kept too little of it."""
+    inputs, data = run.inputs, run.plan.spec.data
+    digests = inputs.sha256 or {}
+    changed = [
+        label
+        for label, digest in digest_inputs(digests).items()
+        if digest is None or digest != digests[label]
+    ]
+    if changed:
+        what = f"kept {run.kept} evidence, and its inputs are not there as they were: {', '.join(changed)}"
+        raise problem(run.folder, what, "score again with --evidence all", "changed_file")
+    labels = dict.fromkeys(inputs.predictions.values()) if data.systems_key else {}
+    predictions: Mapping[str, Any] = {
+        f"file {number}": label for number, label in enumerate(labels)
+    } or inputs.by_system(inputs.opened)
+    matching = open_inputs(run.plan, inputs.gold, predictions, run.file.where or ())
+    return explain_document(drop_absent_fields(run.plan, matching), matching, document)

@@ -1,9 +1,11 @@
-"""A run on disk: a folder with a result's estimates, documents and evidence, complete or not there at all."""
+"""How a run is written, and the environment that it notes."""
 
 from __future__ import annotations
 
 import json
 import os
+import platform
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,16 +15,21 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.io.files.parquet import scannable, write_parquet
-from fieldassay.io.files.staging import list_foreign, place, replace, settle, stage
-from fieldassay.io.files.whole_files import digest_file, read_portions
+from fieldassay.io.files.tables import scannable, write_parquet
+from fieldassay.io.files.whole_files import (
+    digest_file,
+    list_foreign,
+    place,
+    read_portions,
+    replace,
+    settle,
+    stage,
+)
 from fieldassay.metrics.evidence import evidence_schema
-from fieldassay.metrics.result.comparisons_file import Comparisons, comparisons_json
+from fieldassay.metrics.result.comparison import Comparisons, comparisons_json
 from fieldassay.metrics.result.decision import Decision, decisions_data
-from fieldassay.metrics.result.metrics_file import metrics_json
-from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.result.statistics_file import STATISTICS, write_statistics
-from fieldassay.runs.names import identify, name_run
+from fieldassay.metrics.result.documents import STATISTICS, write_statistics
+from fieldassay.metrics.result.result import Result, metrics_json
 from fieldassay.runs.run_file import (
     COMPARISONS,
     DOCUMENTS,
@@ -34,12 +41,110 @@ from fieldassay.runs.run_file import (
     RUN,
     SCHEMA_VERSION,
     VIOLATIONS,
+    identify,
     is_run,
+    name_run,
     parse_time,
 )
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+# Where a run was made: the commit of the code around it, and the machine; no names of people.
+
+SECONDS = 3.0
+"""How long git may take; a repository that is slower is told without what was not learned."""
+
+_LONGEST = 200
+_LOCKED = (
+    "--no-optional-locks",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.untrackedCache=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "protocol.allow=never"),
+)
+"""Options that keep git from writing to a repository, and from starting what its settings name."""
+
+_UNTRUSTED = ("GIT_", "LC_", "LANG")
+_FILTER = re.compile(r"filter\.([\w.-]+)\.\w+")
+
+
+def describe_git(folder: Path) -> dict[str, Any] | None:
+    """Return the commit of a folder's repository, and whether tracked files differ from it.
+
+    The latter is None where git takes too long, or where only a filter of the repository could tell: filters
+    are programs, and none is started. The whole is None without a repository, a commit or git.
+    """
+    commit = _git(folder, "rev-parse", "--verify", "HEAD")
+    if not commit:
+        return None
+    return {"commit": commit.strip()[:_LONGEST], "is_dirty": _is_dirty(folder)}
+
+
+def _is_dirty(folder: Path) -> bool | None:
+    settings = _git(folder, "config", "--list", "--null", "--name-only")
+    if settings is None:
+        return None
+    filters = [name for name in settings.split("\0") if name.startswith("filter.")]
+    names = [_FILTER.fullmatch(name) for name in filters]
+    if not all(names):
+        return None
+    off: list[str] = []
+    for name in sorted({name[1] for name in names if name}):
+        for setting in ("clean=", "process=", "required=false"):
+            off += ["-c", f"filter.{name}.{setting}"]
+    changes = _git(folder, *off, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
+    if changes is None or (changes and filters):
+        return None
+    return bool(changes)
+
+
+def describe_host() -> dict[str, Any]:
+    """Return the name of the machine, its system, and how many processors it has (None: not known).
+
+    >>> list(describe_host())
+    ['name', 'system', 'machine', 'cpus']
+    """
+    return {
+        "name": platform.node()[:_LONGEST],
+        "system": f"{platform.system()} {platform.release()}"[:_LONGEST],
+        "machine": platform.machine(),
+        "cpus": os.cpu_count(),
+    }
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """Return what git prints; None if it fails, is not there, or takes too long."""
+    import subprocess
+
+    from fieldassay.io.workers.programs import clean_environment, find_program
+
+    program = find_program("git")
+    if program is None:
+        return None
+    inherited = {
+        name: value
+        for name, value in clean_environment().items()
+        if not name.startswith(_UNTRUSTED) or name == "GIT_CEILING_DIRECTORIES"
+    }
+    # a partial clone fetches what it lacks, by a program that its settings name
+    alone = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+    try:
+        done = subprocess.run(
+            [program, "-C", str(folder), *_LOCKED, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+            env=inherited | alone,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+
+
+# A run on disk: a folder with a result's estimates, documents and evidence, complete or not there at all.
 
 
 class RunFolder(Struct):

@@ -1,4 +1,4 @@
-"""Why a value was judged as it was: step by step, from the raw values to the diagnoses."""
+"""Single documents and values, explained step by step; records without gold."""
 
 from __future__ import annotations
 
@@ -6,23 +6,140 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from msgspec import Struct
 from msgspec import field as default
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from fieldassay.errors import ProblemsError, nearest, problem
-from fieldassay.io.returned import Brief
+from fieldassay.io.text.shown import Brief
+from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.paths import Pattern, Step, join_path, split_path
 from fieldassay.public import public
 from fieldassay.records.formats.plain import to_json
-from fieldassay.scoring.steps import ComparisonStep, try_steps
+from fieldassay.records.record import Record
+from fieldassay.records.sources.source import Source
+from fieldassay.scoring.engine.assemble import Identity, assemble
+from fieldassay.scoring.engine.judge import judge
+from fieldassay.scoring.engine.scopes import applicability
+from fieldassay.scoring.fit import fold_keys_of_sources
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.describe import describe
-from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.spec.plan.nodes import (
+    AnyNode,
+    Leaf,
+    ListNode,
+    Node,
+    ObjectNode,
+    Plan,
+    describe,
+    describe_comparator,
+)
+from fieldassay.values.comparators.base import Cascade, Comparator
+from fieldassay.values.comparators.lists import ByPosition, ContainedItems
+from fieldassay.values.types.column import Column, Reading
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from fieldassay.records.matching import Matching
-    from fieldassay.records.record import Record
+
+
+# The steps of a comparator on one pair, one after another, and the results of a list's items.
+
+MOST_ITEMS = 50
+"""Items of a list that are described one by one."""
+
+
+class ComparisonStep(Struct, frozen=True):
+    """One step of a cascade or one item of a list: both values as read, the score, and the reason.
+
+    `what` is the comparator of the step, or the place of the item.
+    """
+
+    what: str
+    gold: str
+    pred: str
+    score: float
+    reason: str
+    is_item: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the trial as plain data."""
+        return asdict(self)
+
+
+def try_steps(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[ComparisonStep, ...]:
+    """Return the steps of a cascade up to the decisive one, and the items of lists.
+
+    Nothing for a comparator of a single step.
+
+    >>> from fieldassay.values.comparators.base import Contains, Exact
+    >>> one, other = (Reading(text, text, text) for text in ("Acme Corp Ltd", "Acme Corp"))
+    >>> [(trial.what, trial.reason) for trial in try_steps(Cascade((Exact(), Contains())), one, other)]
+    [('exact', 'different'), ('contains', 'contained')]
+    """
+    if not isinstance(comparator, Cascade):
+        return _try_items(comparator, gold, pred)
+    trials: list[ComparisonStep] = []
+    for position, step in enumerate(comparator.steps):
+        score, reason = step.compare_one(gold, pred)
+        enough = comparator.thresholds[position] if comparator.thresholds else step.accept
+        trials.append(
+            ComparisonStep(describe_comparator(step), gold.canonical, pred.canonical, score, reason)
+        )
+        trials += _try_items(step, gold, pred)
+        if score >= enough:
+            break
+    return tuple(trials)
+
+
+def _try_items(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[ComparisonStep, ...]:
+    if not isinstance(comparator, ByPosition | ContainedItems) or gold.canonical == pred.canonical:
+        return ()
+    given, found = (
+        (reading.value if isinstance(reading.value, Column) else Column.of([reading]))
+        for reading in (gold, pred)
+    )
+    trials = []
+    for place in range(
+        min(MOST_ITEMS, len(found) if isinstance(comparator, ContainedItems) else max(len(given), len(found)))
+    ):
+        candidates = given if isinstance(comparator, ContainedItems) else given.take(_at(place, given))
+        trials.append(_try_item(comparator.items, candidates, found.take(_at(place, found)), place))
+    return tuple(trials)
+
+
+def _at(place: int, column: Column) -> Any:
+    return np.arange(len(column))[place : place + 1]
+
+
+def _try_item(comparator: Comparator, candidates: Column, pred: Column, place: int) -> ComparisonStep:
+    """Return the best of the gold items for a predicted item."""
+    what, shown = f"item {place + 1}", pred.canonical[0] if len(pred) else ""
+    if not len(candidates) or not len(pred):
+        return ComparisonStep(
+            what,
+            candidates.canonical[0] if len(candidates) else "",
+            shown,
+            0.0,
+            "missing" if len(candidates) else "spurious",
+            True,
+        )
+    scores = [
+        comparator.compare_one(candidates.reading(at), pred.reading(0))
+        for at in range(min(MOST_ITEMS, len(candidates)))
+    ]
+    best = max(range(len(scores)), key=lambda at: scores[at][0])
+    return ComparisonStep(
+        what,
+        candidates.canonical[best] if scores[best][0] > 0 or len(scores) == 1 else "",
+        shown,
+        *scores[best],
+        True,
+    )
+
+
+# Why a value was judged as it was: step by step, from the raw values to the diagnoses.
 
 _NOT_COMPARED = ("equal", "accepted", "unreadable", "wrong_kind", "too_long")
 
@@ -163,8 +280,6 @@ def _alone(steps: Sequence[Step], value: Any) -> dict[str, Any]:
 
 def judge_rows(plan: Plan, gold: Mapping[str, Any], pred: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of evidence of one pair of records."""
-    from fieldassay.scoring.engine.assemble import Identity, assemble
-    from fieldassay.scoring.engine.judge import judge
 
     evidence = assemble(plan, judge(plan, [gold], [pred], {}), Identity("prediction", ("document",)), [None])
     return [] if evidence.table is None else evidence.table().to_dicts()
@@ -248,8 +363,8 @@ def explain_document(
     Raises `ProblemsError` with the nearest id if there is no such document.
     """
     from fieldassay.records.matching import batches
-    from fieldassay.scoring.inputs.key_census import fold_keys_of_matching
-    from fieldassay.scoring.shards.work import judge_batch
+    from fieldassay.scoring.fit import fold_keys_of_matching
+    from fieldassay.scoring.shards import judge_batch
 
     ids = {name: position for position, name in enumerate(matching.ids)}
     if document not in ids:
@@ -313,3 +428,28 @@ def choose_field(plan: Plan, found: DocumentExplanation, path: str) -> DocumentE
 
 def _is_under(path: str | None, wanted: str) -> bool:
     return path is not None and (path == wanted or path.startswith((f"{wanted}.", f"{wanted}[")))
+
+
+# Predictions of documents that have no gold.
+
+
+def judge_without_gold(plan: Plan, source: Source) -> tuple[pl.DataFrame, list[str]]:
+    """Return the rows of all predicted values, none known to be right, and the ids of unreadable answers."""
+    import polars as pl
+
+    frames, unread = [], []
+    plan = fold_keys_of_sources(plan, [source])
+    for records in source.batches():
+        unread += [record.id for record in records if record.data is None or record.meta.error]
+        frames.append(_judge(plan, records))
+    rows = pl.concat(frames, how="diagonal") if frames else pl.DataFrame(schema=evidence_schema())
+    return rows.filter(pl.col("kind") == "value"), unread
+
+
+def _judge(plan: Plan, records: Sequence[Record]) -> pl.DataFrame:
+    data = [record.data or {} for record in records]
+    judged = judge(plan, [{} for _ in records], data, applicability(plan, [None] * len(records)))
+    confidences = [record.meta.confidence for record in records]
+    evidence = assemble(plan, judged, Identity("", tuple(record.id for record in records)), confidences)
+    assert evidence.table is not None
+    return evidence.table()

@@ -1,7 +1,8 @@
-"""The front door: scores predictions against gold."""
+"""Scores of predictions against gold, and samples of documents."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -14,10 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, problem
-from fieldassay.io.files.folders import OUTER_LINK, WRITTEN_FILE, WRITTEN_FOLDER
-from fieldassay.io.text.shown import clip, format_count
+from fieldassay.io.files.whole_files import OUTER_LINK, WRITTEN_FILE, WRITTEN_FOLDER
+from fieldassay.io.text.shown import Brief, clip, format_count
+from fieldassay.metrics.catalogue.definitions import DEFAULT, select_metrics
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_gate
-from fieldassay.metrics.catalogue.selection import DEFAULT, select_metrics
 from fieldassay.metrics.comparisons.systems import (
     check_reference,
     compare_partials,
@@ -28,47 +29,98 @@ from fieldassay.metrics.comparisons.systems import (
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.metrics.fold import FoldPlan, documents_frame, estimates
-from fieldassay.metrics.result.lazy import Lazy
-from fieldassay.metrics.result.repeats import Repeats, split_variances
-from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.result.ungated import WITHOUT, find_ungated
-from fieldassay.metrics.result.violations import CheckCount
+from fieldassay.metrics.repeats import Repeats, split_variances
+from fieldassay.metrics.result.result import WITHOUT, CheckCount, Lazy, Result, find_ungated
 from fieldassay.records.ids import FORMAT, Positions, cap_problems
 from fieldassay.records.matching import BY_POSITION, JOINED, Matching
-from fieldassay.scoring.inputs.choosing import CHOSEN
-from fieldassay.scoring.inputs.key_census import fold_keys_of_matching
-from fieldassay.scoring.inputs.open_inputs import Records, drop_absent_fields, open_inputs
-from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
-from fieldassay.scoring.provenance.labels import digest_rows
-from fieldassay.scoring.provenance.plans import freeze_plan
-from fieldassay.scoring.provenance.provenance import provenance
-from fieldassay.scoring.shards.answer_remarks import remark_repairs
-from fieldassay.scoring.shards.document_status import count_classes
-from fieldassay.scoring.shards.outcomes import Done, HeldRows, join_outcomes
-from fieldassay.scoring.shards.shard_runs import run_shards
-from fieldassay.scoring.shards.work import Progress, Work
-from fieldassay.scoring.validation.checking import (
-    CHECK_METRICS,
-    Tallies,
-    count_checks,
-    join_tallies,
-    name_idle,
-)
-from fieldassay.scoring.validation.fit import (
+from fieldassay.scoring.checking import CHECK_METRICS, Tallies, count_checks, join_tallies, name_idle
+from fieldassay.scoring.fit import (
     GOLD,
     count_fill,
     describe_ambiguity,
     describe_fit,
     find_misfits,
+    fold_keys_of_matching,
     merge_fills,
 )
+from fieldassay.scoring.inputs import (
+    CHOSEN,
+    Records,
+    ScoreOptions,
+    drop_absent_fields,
+    open_inputs,
+    with_keywords,
+)
+from fieldassay.scoring.provenance import digest_rows, freeze_plan, provenance
+from fieldassay.scoring.shards import (
+    Done,
+    HeldRows,
+    Progress,
+    Work,
+    count_classes,
+    join_outcomes,
+    remark_repairs,
+    run_shards,
+)
 from fieldassay.spec.language.names import ID_NAMES
-from fieldassay.spec.plan.expressions import gate_metrics, vocabulary_of
+from fieldassay.spec.plan.compile import gate_metrics, restrict, vocabulary_of
 from fieldassay.spec.plan.nodes import Plan
-from fieldassay.spec.plan.restrict import restrict
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+# The shipped sample: where its files are.
+
+SYSTEMS = ("atlas", "birch", "cedar")
+
+
+class Sample(Brief, Struct, frozen=True):
+    """The paths of the sample's files."""
+
+    gold: Path
+    predictions: dict[str, Path]
+    spec: Path
+
+
+class PrintedReceipts(Struct, frozen=True):
+    """Receipts of the sample as printed, two systems that read them, and the answers that one gave."""
+
+    documents: Path
+    gold: tuple[dict[str, Any], ...]
+    spec: Path
+    systems: Path
+    recorded: Path
+
+
+def printed_receipts() -> PrintedReceipts:
+    """Return the printed receipts of the sample, with their gold.
+
+    >>> len(printed_receipts().gold)
+    18
+    """
+    folder = Path(__file__).parent / "sample"
+    documents = folder / "documents"
+    names = {path.stem for path in documents.iterdir()}
+    rows = map(json.loads, (folder / "gold.jsonl").read_text(encoding="utf-8").splitlines())
+    gold = tuple(row for row in rows if row["id"] in names)
+    return PrintedReceipts(
+        documents, gold, folder / "spec.yaml", folder / "systems.yaml", folder / "recorded"
+    )
+
+
+def sample() -> Sample:
+    """Return the shipped sample: 72 invented documents and the predictions of three invented systems.
+
+    >>> sample().gold.name, list(sample().predictions)
+    ('gold.jsonl', ['atlas', 'birch', 'cedar'])
+    """
+    folder = Path(__file__).parent / "sample"
+    predictions = {system: folder / f"{system}.jsonl" for system in SYSTEMS}
+    return Sample(folder / "gold.jsonl", predictions, folder / "spec.yaml")
+
+
+# The front door: scores predictions against gold.
 
 _SHOWN = (BY_POSITION, JOINED, "unmatched", WRITTEN_FOLDER, WRITTEN_FILE, OUTER_LINK)
 """The kinds of notes on the inputs that are warnings."""

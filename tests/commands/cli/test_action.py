@@ -18,7 +18,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from fieldassay.commands.cli.main import main
-from fieldassay.scoring.sampling import sample
+from fieldassay.scoring.score import sample
 
 ROOT = Path(__file__).parents[3]
 ACTION: dict[str, Any] = YAML(typ="safe").load((ROOT / "action.yml").read_text(encoding="utf-8"))

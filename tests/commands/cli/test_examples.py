@@ -13,8 +13,7 @@ import pytest
 from command_runs import Ran
 
 from fieldassay.scoring.score import score
-from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.restrict import with_sections
+from fieldassay.spec.plan.compile import read_plan, with_sections
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"

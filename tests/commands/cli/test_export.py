@@ -18,11 +18,11 @@ from python_calamine import CalamineWorkbook
 from fieldassay import score
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.io.files.spreadsheets import MOST_CHARACTERS, Sheet, csv_text, make_harmless, workbook_bytes
+from fieldassay.io.files.tables import MOST_CHARACTERS, Sheet, csv_text, make_harmless, workbook_bytes
 from fieldassay.reports.export.export import write_csv
 from fieldassay.reports.export.guide import guide_result
 from fieldassay.reports.export.judgements import Judgement
-from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.inputs import ScoreOptions
 
 # `fieldassay report`, and what it writes
 
@@ -469,7 +469,7 @@ def test_texts_of_a_workbook_are_no_formulas_and_no_links(tmp_path: Path) -> Non
 
 
 def test_more_rows_than_a_sheet_holds_go_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fieldassay.io.files.spreadsheets.MOST_ROWS", 4)
+    monkeypatch.setattr("fieldassay.io.files.tables.MOST_ROWS", 4)
     (tmp_path / "book.xlsx").write_bytes(
         b"".join(workbook_bytes([Sheet("t", ["n"], [[number] for number in range(7)])]))
     )

@@ -13,7 +13,7 @@ import pytest
 from command_runs import GOLD, Files, Ran
 from msgspec.structs import replace
 
-from fieldassay.scoring.sampling import printed_receipts, sample
+from fieldassay.scoring.score import printed_receipts, sample
 from fieldassay.spec.plan.compile import read_plan
 
 Run = Callable[..., Ran]
@@ -134,8 +134,8 @@ def test_demo_leaves_nothing_behind_without_out(
     few = replace(receipts, systems=tmp_path / "systems.json")
     few.systems.write_text('{"systems": {"rules": {"strategy": "rules"}}}')
     one = replace(files, predictions={"atlas": files.predictions["atlas"]})
-    monkeypatch.setattr("fieldassay.scoring.sampling.sample", lambda: one)
-    monkeypatch.setattr("fieldassay.scoring.sampling.printed_receipts", lambda: few)
+    monkeypatch.setattr("fieldassay.scoring.score.sample", lambda: one)
+    monkeypatch.setattr("fieldassay.scoring.score.printed_receipts", lambda: few)
     monkeypatch.setattr(tempfile, "tempdir", str(place))
     monkeypatch.chdir(place)
     ran = run("demo")

@@ -22,8 +22,8 @@ from fieldassay.commands.cli.main import COMMANDS, commands
 from fieldassay.commands.cli.moved import SECTIONS as LINES
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
 from fieldassay.options import option_names
-from fieldassay.scoring.inputs.options import ScoreOptions
-from fieldassay.spec.language.sections import SECTIONS
+from fieldassay.scoring.inputs import ScoreOptions
+from fieldassay.spec.language.model import SECTIONS
 
 # Whether the spec fits the data: what is said, and what the exit code is, if it does not or only in part
 

@@ -15,7 +15,7 @@ from scored_runs import scored
 from fieldassay.commands.cli.main import COMMANDS, commands
 from fieldassay.errors import ProblemsError
 from fieldassay.reports.export.export import TABLES
-from fieldassay.scoring.provenance import inputs as fingerprints
+from fieldassay.scoring import provenance as fingerprints
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.plan.compile import read_plan
 

@@ -21,8 +21,8 @@ from fieldassay.decisions.calibration.measures import calibrate_values
 from fieldassay.decisions.calibration.observations import Observations, read_observations
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
-from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
+from fieldassay.scoring.inputs import ScoreOptions
 
 GOLD = [
     {"id": "a", "total": 5, "name": "Ada", "tags": ["x", "y"]},

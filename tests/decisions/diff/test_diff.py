@@ -29,8 +29,7 @@ from fieldassay.decisions.diff.join import Contestant, join_data
 from fieldassay.decisions.diff.result import COLUMNS, Changes, Diff
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.typed_json import convert
-from fieldassay.metrics.result.comparison import Comparison
-from fieldassay.metrics.result.comparisons_file import read_comparisons
+from fieldassay.metrics.result.comparison import Comparison, read_comparisons
 from fieldassay.metrics.uncertainty.power import Alike
 from fieldassay.reports.content.diff import describe_diff
 from fieldassay.reports.writers.html import render_diff_html

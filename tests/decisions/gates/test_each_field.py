@@ -19,7 +19,7 @@ from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.result.decision import GateOutcome
 from fieldassay.metrics.result.result import Result
 from fieldassay.runs.run import Run
-from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.score import score
 
 FIELDS = tuple("abcdefghijkl")

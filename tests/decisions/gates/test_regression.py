@@ -32,7 +32,7 @@ from fieldassay.metrics.comparisons.pair import PairedMatrix
 from fieldassay.metrics.result.decision import GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.runs.run import Run
-from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.score import score
 
 PASS, FAIL, OPEN, SKIPPED = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SKIPPED

@@ -23,11 +23,10 @@ from bench.corpus.written import texts_of
 from PIL import Image, ImageDraw
 from tests.documents.corpus.test_shipped_corpus import ORIGINALS, SHIP, gold_rows
 
-from fieldassay.documents.corpus.difficulty import DIFFICULTIES
-from fieldassay.documents.corpus.manifest import SHIPPED, read_corpus
-from fieldassay.documents.layout.text import page_text
+from fieldassay.documents.corpus.manifest import DIFFICULTIES, SHIPPED, read_corpus
+from fieldassay.documents.geometry import page_text
 from fieldassay.documents.load import load
-from fieldassay.documents.options import LoadOptions
+from fieldassay.documents.sources import LoadOptions
 from fieldassay.errors import ProblemsError
 from fieldassay.spec.plan.compile import read_plan
 

@@ -10,7 +10,7 @@ import pytest
 from fieldassay.decisions.gate import decide_result
 from fieldassay.documents.corpus.manifest import SHIPPED, read_corpus
 from fieldassay.documents.load import load
-from fieldassay.documents.options import LoadOptions
+from fieldassay.documents.sources import LoadOptions
 from fieldassay.scoring.score import score
 
 SHIP = read_corpus(SHIPPED)

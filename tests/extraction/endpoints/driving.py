@@ -6,13 +6,10 @@ from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fieldassay.extraction.endpoints.channel import Channel
 from fieldassay.extraction.endpoints.client import ChatChannel
-from fieldassay.extraction.endpoints.credentials import Key
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
-from fieldassay.extraction.endpoints.endpoint import Endpoint
-from fieldassay.extraction.endpoints.exchange import Answer, Request
-from fieldassay.extraction.endpoints.jobs import Finished, Job, RunSummary
+from fieldassay.extraction.endpoints.endpoint import Endpoint, Key
+from fieldassay.extraction.endpoints.exchange import Answer, Channel, Finished, Job, Request, RunSummary
 from fieldassay.extraction.endpoints.journal import Journal
 
 CANARY = "sk-canary-31415926535-Tau+2/x"

@@ -27,8 +27,7 @@ from tests.extraction.endpoints.driving import ask, channels, drive
 from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
 
 from fieldassay.extraction.endpoints.client import import_client
-from fieldassay.extraction.endpoints.exchange import Answer, Request
-from fieldassay.extraction.endpoints.jobs import Finished, Job
+from fieldassay.extraction.endpoints.exchange import Answer, Finished, Job, Request
 from fieldassay.extraction.endpoints.journal import NAME, ReadJournal, lines_of
 
 DOCUMENTS, IN_FLIGHT = 200, 16

@@ -6,7 +6,7 @@ import heapq
 import random
 from dataclasses import dataclass, field
 
-from fieldassay.extraction.endpoints.limiter import Window
+from fieldassay.extraction.endpoints.client import Window
 
 
 @dataclass

@@ -19,17 +19,14 @@ from tests.extraction.endpoints.provider import Provider, simulate
 from tests.extraction.endpoints.scripted_server import ScriptedServer
 
 from fieldassay.errors import ProblemsError
-from fieldassay.extraction.endpoints.channel import Channel
+from fieldassay.extraction.endpoints.client import ByteRoom, Gate, Window
 from fieldassay.extraction.endpoints.command import CommandChannel, FunctionChannel
 from fieldassay.extraction.endpoints.driver import DriveOptions
-from fieldassay.extraction.endpoints.endpoint import Endpoint
-from fieldassay.extraction.endpoints.exchange import Answer, Request, Usage
-from fieldassay.extraction.endpoints.jobs import Job
+from fieldassay.extraction.endpoints.endpoint import Endpoint, Prices
+from fieldassay.extraction.endpoints.exchange import Answer, Channel, Job, Request, Usage
 from fieldassay.extraction.endpoints.journal import NAME, lines_of
-from fieldassay.extraction.endpoints.limiter import ByteRoom, Gate, Window
 from fieldassay.extraction.endpoints.outcome import Action
-from fieldassay.extraction.endpoints.prices import Prices
-from fieldassay.spec.language.prices import cost_usd
+from fieldassay.spec.language.names import cost_usd
 
 # Programs and Python functions answer requests; one that dies, hangs or babbles fails alone
 

@@ -28,8 +28,7 @@ from tests.extraction.endpoints.scripted_server import (
 
 from fieldassay.extraction.endpoints import client
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
-from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Request
-from fieldassay.extraction.endpoints.jobs import Job
+from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Job, Request
 from fieldassay.extraction.endpoints.journal import NAME, Journal, lines_of
 from fieldassay.extraction.endpoints.outcome import judge_response, read_answer
 

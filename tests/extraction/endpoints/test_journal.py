@@ -23,12 +23,9 @@ from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServe
 
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.endpoints import driver
-from fieldassay.extraction.endpoints.channel import request_key
-from fieldassay.extraction.endpoints.credentials import Key, MissingKeyError, read_key
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
-from fieldassay.extraction.endpoints.endpoint import Endpoint
-from fieldassay.extraction.endpoints.exchange import Request
-from fieldassay.extraction.endpoints.jobs import Job
+from fieldassay.extraction.endpoints.endpoint import Endpoint, Key, MissingKeyError, read_key
+from fieldassay.extraction.endpoints.exchange import Job, Request, request_key
 from fieldassay.extraction.endpoints.journal import NAME, Journal, JournalError, ReadJournal, lines_of
 from fieldassay.io.effort import check_time
 

@@ -14,11 +14,9 @@ from tests.extraction.strategies.extraction import answer, document, play
 from fieldassay.commands.extract import ExtractOptions, estimate_extraction, extract
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure
-from fieldassay.extraction.examples.examples import Shown
-from fieldassay.extraction.strategies.detect import Detect
+from fieldassay.extraction.strategies.merge import Verify
 from fieldassay.extraction.strategies.prompted import Decode, Input, Prompted, Split
-from fieldassay.extraction.strategies.prompts import Prompt
-from fieldassay.extraction.strategies.verify import Verify
+from fieldassay.extraction.strategies.prompts import Detect, Prompt, Shown
 from fieldassay.extraction.strategy import Example, Task
 from fieldassay.spec.language.parse import read_spec
 

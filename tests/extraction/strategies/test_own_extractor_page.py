@@ -12,7 +12,7 @@ from tests.extraction.strategies import extraction
 import fieldassay
 from fieldassay.extraction.strategies.calls import Function
 from fieldassay.extraction.strategy import Task
-from fieldassay.extraction.systems.systems_file import read_systems
+from fieldassay.extraction.systems import read_systems
 from fieldassay.registry import _plugins
 from fieldassay.spec.language.parse import read_spec
 
@@ -43,7 +43,7 @@ def test_an_agent_opens_its_file_and_nothing_is_read_for_it(
     (tmp_path / "agent.py").write_text(AGENT)
     (tmp_path / "systems.yaml").write_text(AGENT_FILE)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("fieldassay.documents.pool.DocumentPool.load_all", None)
+    monkeypatch.setattr("fieldassay.documents.load.DocumentPool.load_all", None)
     spec, out = "fields: {supplier: text}", tmp_path / "out"
     for folder in ("docs", "moved"):
         extraction = fieldassay.extract(tmp_path / folder, spec, out, str(tmp_path / "systems.yaml"))

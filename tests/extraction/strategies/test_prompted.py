@@ -15,12 +15,11 @@ from fieldassay.documents.transcript import Line, Page, Transcript, Word
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction import evidence
 from fieldassay.extraction.endpoints.exchange import Answer, Failure, TokenChoice
-from fieldassay.extraction.examples.example_files import Given, load_examples
-from fieldassay.extraction.examples.examples import Scored, Shown, choose_examples, fit_examples
-from fieldassay.extraction.strategies.confidence import value_confidences
+from fieldassay.extraction.strategies.merge import Verify, value_confidences
 from fieldassay.extraction.strategies.prompted import Decode, Prompted, Split
-from fieldassay.extraction.strategies.verify import Verify
+from fieldassay.extraction.strategies.prompts import Scored, Shown, choose_examples, fit_examples
 from fieldassay.extraction.strategy import Example, Task
+from fieldassay.extraction.systems import Given, load_examples
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.presets.catalogue import own_copy, preset_head, preset_names
 

@@ -13,7 +13,7 @@ from tests.extraction.strategies.extraction import INVOICE, RECORD, SPEC, answer
 from fieldassay.documents.load import load_bytes
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.evidence import Found, field_steps
-from fieldassay.extraction.places.search import Place
+from fieldassay.extraction.places import Place
 from fieldassay.extraction.strategies.merge import merge
 from fieldassay.extraction.strategies.prompted import Prompted, Split
 from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
@@ -23,7 +23,7 @@ from fieldassay.paths import ITEM
 from fieldassay.spec.language.model import Find
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.write import write_spec
-from fieldassay.spec.plan.digest import digest_of
+from fieldassay.spec.plan.compile import digest_of
 
 # The strategy `rules`: offline, by the types, labels and positions that a spec says
 

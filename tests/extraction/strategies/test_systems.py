@@ -18,18 +18,17 @@ from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServe
 from tests.extraction.strategies import extraction
 
 from fieldassay.commands.cli.main import main
-from fieldassay.documents.layout.text import page_text
+from fieldassay.documents.geometry import page_text
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.answers import leaves_of
 from fieldassay.extraction.endpoints.exchange import Answer, Failure
-from fieldassay.extraction.evidence import field_steps
-from fieldassay.extraction.fields import plan_leaves
+from fieldassay.extraction.evidence import field_steps, plan_leaves
 from fieldassay.extraction.strategies.calls import Command, Function
+from fieldassay.extraction.strategies.merge import Verify
 from fieldassay.extraction.strategies.prompted import Prompted
 from fieldassay.extraction.strategies.rules.strategy import Rules
-from fieldassay.extraction.strategies.verify import Verify
 from fieldassay.extraction.strategy import Strategy, Task
-from fieldassay.extraction.systems.systems_file import read_systems
+from fieldassay.extraction.systems import read_systems
 from fieldassay.paths import join_path
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.plan.compile import compile_plan
@@ -225,7 +224,7 @@ def test_a_choice_may_stand_in_place_of_the_mapping_that_it_begins():
 
 # Claims that hold for every strategy
 
-DRIVING = ("example_files", "extract", "predictions", "open_system", "propose")
+DRIVING = ("extract", "propose", "systems")
 """Modules that drive strategies: they load documents and write folders."""
 
 HEAVY = ("httpx2", "pypdfium2", "numpy", "scipy", "jinja2")

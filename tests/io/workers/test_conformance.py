@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from fieldassay.errors import MissingExtraError, Problem, ProblemsError
-from fieldassay.io.workers.pool import WorkerDiedError, run_pool
-from fieldassay.io.workers.ray_tasks import run_ray
+from fieldassay.io.workers.pool import WorkerDiedError, run_pool, run_ray
 
 Executor: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 needs_ray = pytest.mark.skipif(

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fieldassay.errors import ProblemsError
-from fieldassay.metrics.result.repeats import VarianceParts
+from fieldassay.metrics.repeats import VarianceParts
 from fieldassay.metrics.result.result import Result
 from fieldassay.scoring.score import score
 

@@ -4,8 +4,8 @@ import pytest
 
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.comparisons.pairwise import contest
-from fieldassay.metrics.result.comparisons_file import Comparisons, comparisons_json, read_comparisons
-from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.metrics.result.comparison import Comparisons, comparisons_json, read_comparisons
+from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.score import score
 
 GOLD = [{"id": at, "kind": f"k{at % 2}", "total": at} for at in range(12)]

@@ -9,11 +9,11 @@ import pytest
 from evidence_rows import documents, estimate, evidence, value
 from scipy.stats import binom
 
-from fieldassay.metrics.catalogue.selection import select_metrics
+from fieldassay.metrics.catalogue.definitions import select_metrics
 from fieldassay.metrics.comparisons.pairwise import can_rank
 from fieldassay.metrics.fold import FoldPlan, documents_frame, fold
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.uncertainty.weights import document_keys, weight_table, weights
+from fieldassay.metrics.uncertainty.bootstrap import document_keys, weight_table, weights
 from fieldassay.reports.content.run.comparisons import count_tested
 from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_terminal

@@ -13,9 +13,8 @@ import pytest
 from fieldassay import score
 from fieldassay.errors import MissingExtraError
 from fieldassay.metrics.result.result import Result
-from fieldassay.runs.run import Run
-from fieldassay.runs.store.listing import load_run
-from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.runs.run import Run, load_run
+from fieldassay.scoring.inputs import ScoreOptions
 
 GOLD = [{"id": at, "total": at, "<b>": "x"} for at in range(8)]
 

@@ -19,9 +19,7 @@ from tests.judging import score_alone
 import fieldassay as fa
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.result.headline import find_headline
-from fieldassay.metrics.result.metrics_file import metrics_json, read_metrics
-from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.result import Result, find_headline, metrics_json, read_metrics
 from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.findings.recommendation import list_standings
 

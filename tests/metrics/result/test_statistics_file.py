@@ -15,16 +15,17 @@ from msgspec.structs import replace
 from tests.scoring.provenance.labels_cases import labels
 
 from fieldassay import score
-from fieldassay.metrics.result.pairing import DocumentStatistics, PairedData, list_parts
-from fieldassay.metrics.result.statistics_file import (
+from fieldassay.metrics.result.documents import (
+    DocumentStatistics,
+    PairedData,
+    list_parts,
     name_statistic,
     read_statistics,
     scan_statistics,
     systems_of,
     write_statistics,
 )
-from fieldassay.metrics.statistics.statistics import Statistic
-from fieldassay.metrics.statistics.sums import Sum
+from fieldassay.metrics.statistics.statistics import Statistic, Sum
 from fieldassay.runs.run import Run
 
 GOLD = [{"id": name, "total": at, "tags": ["x"]} for at, name in enumerate("abcd")]
@@ -95,7 +96,7 @@ def test_a_system_that_lacks_a_statistic_lacks_it_after_reading(paired: PairedDa
 def test_a_file_written_in_blocks_is_the_same_every_time_and_holds_every_row(
     paired: PairedData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fieldassay.metrics.result.statistics_file.ROWS", 100)
+    monkeypatch.setattr("fieldassay.metrics.result.documents.ROWS", 100)
     statistic, names = wanted(paired)[0], tuple(f"{at:05}" for at in range(1050))
     values = [at << 32 for at in range(len(names))]
     systems = [made(name, names, statistic, {"x": values, None: values[::-1]}) for name in ("a", "b")]

@@ -12,26 +12,28 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fieldassay.metrics.statistics.sums import WEIGHT_BITS
-from fieldassay.metrics.uncertainty.halves import Halves, widen
-from fieldassay.metrics.uncertainty.intervals import percentile_intervals, quantile_interval
-from fieldassay.metrics.uncertainty.paired import mcnemar_mid_p
-from fieldassay.metrics.uncertainty.signs import (
-    DRAWS,
-    MOST_SIGNS,
-    group_columns,
-    sign_keys,
-    signed_sums,
-    sums_of_halves,
-)
-from fieldassay.metrics.uncertainty.weights import (
+from fieldassay.metrics.statistics.statistics import WEIGHT_BITS
+from fieldassay.metrics.uncertainty.bootstrap import (
     STEP_BITS,
     STEPS,
     count_table,
     document_keys,
+    percentile_intervals,
+    quantile_interval,
     unseen_weights,
     weight_table,
     weights,
+)
+from fieldassay.metrics.uncertainty.paired import (
+    DRAWS,
+    MOST_SIGNS,
+    Halves,
+    group_columns,
+    mcnemar_mid_p,
+    sign_keys,
+    signed_sums,
+    sums_of_halves,
+    widen,
 )
 
 # Intervals against known values, and how often they cover

@@ -11,9 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, poisson
 
-from fieldassay.metrics.comparisons.families import adjust_holm, adjust_min_p
-from fieldassay.metrics.uncertainty.halves import Halves
-from fieldassay.metrics.uncertainty.paired import count_wins, effect_size, mcnemar_mid_p
+from fieldassay.metrics.comparisons.pairwise import adjust_holm, adjust_min_p
+from fieldassay.metrics.uncertainty.paired import (
+    Halves,
+    count_wins,
+    effect_size,
+    mcnemar_mid_p,
+    sign_keys,
+    signed_sums,
+)
 from fieldassay.metrics.uncertainty.power import (
     FEWEST_DIFFERING,
     Alike,
@@ -23,7 +29,6 @@ from fieldassay.metrics.uncertainty.power import (
     gap_shown,
     unseen_reach,
 )
-from fieldassay.metrics.uncertainty.signs import sign_keys, signed_sums
 
 # Paired comparisons, and what they find
 

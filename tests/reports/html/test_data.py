@@ -32,8 +32,8 @@ from fieldassay.reports.html.packing import encode_texts, pack, unpack
 from fieldassay.reports.html.page import render_html_report
 from fieldassay.reports.report import read_reported, render_report, report_scored
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.runs.tables import mark_failed_answers
-from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.runs.run import mark_failed_answers
+from fieldassay.scoring.inputs import ScoreOptions
 
 # Evidence in a page: every row as it was judged, whatever the texts, cut only where that is said
 

@@ -28,7 +28,7 @@ from tests.review.web.served import Served, served
 from tests.review.web.test_bombs import png
 
 from fieldassay.commands.cli.main import main
-from fieldassay.documents.pool import DocumentPool
+from fieldassay.documents.load import DocumentPool
 from fieldassay.documents.sources import list_documents
 from fieldassay.errors import ProblemsError
 from fieldassay.review.log.store import Store

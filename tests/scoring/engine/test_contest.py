@@ -17,11 +17,10 @@ from fieldassay.metrics.comparisons.pairwise import contest
 from fieldassay.metrics.comparisons.systems import compare
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.uncertainty.paired import mcnemar_mid_p
-from fieldassay.metrics.uncertainty.signs import DRAWS, sign_keys, signed_sums
-from fieldassay.metrics.uncertainty.weights import count_table, document_keys, weight_table, weights
+from fieldassay.metrics.uncertainty.bootstrap import count_table, document_keys, weight_table, weights
+from fieldassay.metrics.uncertainty.paired import DRAWS, mcnemar_mid_p, sign_keys, signed_sums
 from fieldassay.reports.wording.sentences import describe_comparison
-from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.score import score
 
 SPEC: dict[str, Any] = {"name": "t", "fields": {"a": "integer", "b": "integer", "c": "text"}}
@@ -351,7 +350,7 @@ def test_few_documents_say_nothing_of_new_ones() -> None:
 
 def test_many_documents_are_halved_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     one = find(run(150, compare=("accuracy",)), "accuracy")
-    monkeypatch.setattr("fieldassay.metrics.uncertainty.signs.MOST_SIGNS", 64)
+    monkeypatch.setattr("fieldassay.metrics.uncertainty.paired.MOST_SIGNS", 64)
     grouped = find(run(150, compare=("accuracy",)), "accuracy")
     assert grouped.interval == pytest.approx(one.interval, abs=0.02)
     assert grouped.p == pytest.approx(one.p, abs=0.05)

@@ -16,15 +16,20 @@ from msgspec.structs import astuple, replace
 from tests.effort import few_examples
 
 from fieldassay.errors import FieldassayError
-from fieldassay.metrics.catalogue.selection import select_metrics
+from fieldassay.metrics.catalogue.definitions import select_metrics
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import DocumentTable, Evidence, FieldInfo, Kind
 from fieldassay.metrics.fold import FoldPlan, Partial, documents_frame, estimates, fold, merge
-from fieldassay.metrics.result import slice_sums
-from fieldassay.metrics.statistics.statistics import Rows, RowSum
-from fieldassay.metrics.statistics.sums import Sum, add_sums
-from fieldassay.metrics.uncertainty.bootstrap import draw_sums
-from fieldassay.metrics.uncertainty.weights import STEPS, document_keys, unseen_weights, weight_table, weights
+from fieldassay.metrics.result import estimation
+from fieldassay.metrics.statistics.statistics import Rows, RowSum, Sum, add_sums
+from fieldassay.metrics.uncertainty.bootstrap import (
+    STEPS,
+    document_keys,
+    draw_sums,
+    unseen_weights,
+    weight_table,
+    weights,
+)
 
 FIELDS = [
     value("total", 0, weight=2.0, critical=True, type="money"),
@@ -322,13 +327,13 @@ def test_estimates_are_the_same_in_portions_of_any_size(
 ) -> None:
     names = [f"d{at}" for at in range(12)]
     whole = texts(estimates(PLAN, fold_parts(names, 1)))
-    monkeypatch.setattr(slice_sums, "PORTION", portion)
-    monkeypatch.setattr(slice_sums, "SMALL_SUMS", small)
+    monkeypatch.setattr(estimation, "PORTION", portion)
+    monkeypatch.setattr(estimation, "SMALL_SUMS", small)
     assert texts(estimates(PLAN, fold_parts(names, parts))) == whole
 
 
 def test_sums_are_drawn_once_they_take_less_than_their_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slice_sums, "SMALL_SUMS", 0)
+    monkeypatch.setattr(estimation, "SMALL_SUMS", 0)
     plan = replace(PLAN, replicates=4)
     few, many = (fold(plan, *batch([f"d{at}" for at in range(count)])) for count in (2, 400))
     assert all(table.undrawn for table in few.slices.values())
@@ -338,8 +343,8 @@ def test_sums_are_drawn_once_they_take_less_than_their_documents(monkeypatch: py
 def test_memory_of_intervals_grows_by_estimates_and_not_by_replicates(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(slice_sums, "PORTION", 1 << 20)
-    monkeypatch.setattr(slice_sums, "SMALL_SUMS", 1 << 20)
+    monkeypatch.setattr(estimation, "PORTION", 1 << 20)
+    monkeypatch.setattr(estimation, "SMALL_SUMS", 1 << 20)
     peaks = []
     for count in (20, 120):
         fields = [value(f"f{at}", at) for at in range(count)]

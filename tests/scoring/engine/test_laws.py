@@ -29,14 +29,11 @@ from tests.strategies_records import (
 
 from fieldassay.metrics.fold import estimates, fold, merge
 from fieldassay.records.matching import batches
-from fieldassay.scoring.inputs.open_inputs import open_inputs
-from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.inputs import ScoreOptions, open_inputs
 from fieldassay.scoring.score import fold_plan
-from fieldassay.scoring.shards.work import judge_batch
-from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.restrict import with_sections
-from fieldassay.values.comparators.catalogue import COMPARATORS
-from fieldassay.values.types.catalogue import READERS
+from fieldassay.scoring.shards import judge_batch
+from fieldassay.spec.plan.compile import read_plan, with_sections
+from fieldassay.values.catalogue import COMPARATORS, READERS
 
 pytestmark = pytest.mark.slow
 

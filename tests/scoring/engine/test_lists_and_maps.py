@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from tests.effort import costs_at_most
 from tests.judging import leaves_of, result_of, rows_of, score_alone
 
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.review.agreement.answers import Answers, Labeled
 from fieldassay.review.agreement.measure import measure_agreement
-from fieldassay.scoring.inputs.key_census import FEW_DOCUMENTS, MOST_KEYS
-from fieldassay.scoring.inputs.open_inputs import open_predictions
+from fieldassay.scoring.explain import judge_without_gold
+from fieldassay.scoring.fit import FEW_DOCUMENTS, MOST_KEYS
+from fieldassay.scoring.inputs import open_predictions
 from fieldassay.scoring.score import score
-from fieldassay.scoring.validation.validate import validate
-from fieldassay.scoring.without_gold import judge_without_gold
+from fieldassay.scoring.validate import validate
 from fieldassay.spec.language.parse import parse_spec
 from fieldassay.spec.plan.compile import plan_of
 

@@ -16,7 +16,7 @@ from tests.judging import leaves_of, result_of, rows_of, score_alone
 from tests.scoring.provenance.labels_cases import labels
 
 from fieldassay.errors import ProblemsError
-from fieldassay.scoring.validation.validate import validate
+from fieldassay.scoring.validate import validate
 from fieldassay.spec.plan.compile import read_plan
 
 # What nobody can read is failed: in no denominator, and counted, whatever was predicted

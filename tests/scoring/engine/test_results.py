@@ -13,7 +13,7 @@ from tests.judging import result_of
 
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.result.result import Result
-from fieldassay.scoring.engine import long_lists
+from fieldassay.scoring.engine import lists
 from fieldassay.scoring.score import score
 
 # The results of shards: whatever a spec asks for, they come back from another process as they were
@@ -161,7 +161,7 @@ def test_long_lists_are_judged_as_short_ones_are(name: str, monkeypatch: pytest.
             (gold, draw.choice([other, gold[::-1], [*gold[1:], *other[:2]], [*gold[:-1], other[0]]]))
         )
     whole = totals(SPECS[name], records)
-    monkeypatch.setattr(long_lists, "MOST_PAIRS", 8)
+    monkeypatch.setattr(lists, "MOST_PAIRS", 8)
     split = {doc: found for doc, found in totals(SPECS[name], records).items() if found is not None}
     assert split == {doc: whole[doc] for doc in split}
     assert len(split) > 50

@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import Struct
 
 from fieldassay.records.matching import batches
-from fieldassay.scoring.inputs.open_inputs import open_inputs
-from fieldassay.scoring.provenance.labels import digest_part, digest_rows
+from fieldassay.scoring.inputs import open_inputs
+from fieldassay.scoring.provenance import digest_part, digest_rows
 from fieldassay.spec.plan.compile import read_plan
 
 GOLD: list[dict[str, Any]] = [

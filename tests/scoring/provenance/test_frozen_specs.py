@@ -11,11 +11,18 @@ from strategies_spec import specs
 
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.options import option_names
-from fieldassay.scoring.provenance.specs import freeze_formulas, freeze_spec
-from fieldassay.spec.language.model import Accept, Call, DocumentType, Field, Spec
+from fieldassay.scoring.provenance import freeze_formulas, freeze_spec
+from fieldassay.spec.language.model import (
+    Accept,
+    Call,
+    DataOptions,
+    DocumentType,
+    Field,
+    Spec,
+    StatisticsOptions,
+)
 from fieldassay.spec.language.parse import read_spec
-from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
-from fieldassay.spec.plan.digest import digest_of
+from fieldassay.spec.plan.compile import digest_of
 
 SPEC = """
 name: pinned

@@ -19,8 +19,7 @@ from tests.scoring.provenance.labels_cases import GOLD, SPEC, labels, write_line
 
 from fieldassay import score
 from fieldassay.errors import ProblemsError
-from fieldassay.scoring.provenance.frozen import canonical, canonical_record, canonical_records
-from fieldassay.scoring.provenance.labels import declared_values
+from fieldassay.scoring.provenance import canonical, canonical_record, canonical_records, declared_values
 from fieldassay.spec.plan.compile import read_plan
 
 PINNED = "25684dae012688863a084d1a6106ce64ee42effe71fca4f75ec8e9ade1495eec"

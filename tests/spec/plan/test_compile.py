@@ -14,12 +14,9 @@ from fieldassay.errors import ProblemsError
 from fieldassay.metrics.evidence import Kind
 from fieldassay.spec.language.model import Accept, Field, Spec
 from fieldassay.spec.language.names import type_names
-from fieldassay.spec.plan.compile import compile_plan, read_plan
-from fieldassay.spec.plan.describe import COLUMNS, describe
-from fieldassay.spec.plan.digest import digest_of
-from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, ObjectNode
-from fieldassay.values.aligners.assignment import Assignment
-from fieldassay.values.aligners.key import Key
+from fieldassay.spec.plan.compile import compile_plan, digest_of, read_plan
+from fieldassay.spec.plan.nodes import COLUMNS, AnyNode, Leaf, ListNode, ObjectNode, describe
+from fieldassay.values.aligners import Assignment, Key
 
 
 def leaf(definition, **spec):

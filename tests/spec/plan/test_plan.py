@@ -11,11 +11,11 @@ import pytest
 from fieldassay.errors import ProblemsError
 from fieldassay.scoring.explain import explain_values
 from fieldassay.scoring.score import score
+from fieldassay.spec.language.names import apply_aliases
 from fieldassay.spec.language.parse import parse_spec
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.describe import describe
-from fieldassay.spec.plan.renaming import apply_aliases
+from fieldassay.spec.plan.nodes import describe
 
 # Options of a field reach the comparators inside its comparator
 

@@ -16,8 +16,7 @@ from fieldassay.metrics.result.result import Result
 from fieldassay.scoring.score import score
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Leaf, ListNode, ObjectNode
-from fieldassay.values.types.normalizers import Punctuation
-from fieldassay.values.types.text import TextReader
+from fieldassay.values.types.text import Punctuation, TextReader
 
 # The protocols `prescription` and `lab-report`: worked figures and edges, with numbers computed by hand
 

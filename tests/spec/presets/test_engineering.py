@@ -28,8 +28,7 @@ from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
 from fieldassay.reports.export.error_report import render_error_report
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.values.types.numbers.numbers import NumberReader
-from fieldassay.values.types.numbers.quantities import QuantityReader, UnitReader
+from fieldassay.values.types.numbers.numbers import NumberReader, QuantityReader, UnitReader
 
 # The engineering protocol: cases, readings, published figures
 

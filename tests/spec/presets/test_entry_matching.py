@@ -13,7 +13,7 @@ from tests.spec.presets.entry_matching_oracle import Page, all_figures, curve, m
 from tests.spec.presets.entry_pages import HOSTILE, NAMES, misread_page, random_page
 
 from fieldassay.decisions.gate import decide_result
-from fieldassay.io.files.spreadsheets import csv_text
+from fieldassay.io.files.tables import csv_text
 from fieldassay.metrics.result.curves import trace_curves
 from fieldassay.metrics.result.decision import Verdict
 from fieldassay.metrics.result.result import Result

@@ -11,8 +11,7 @@ from tests.spec.presets.engineering_runs import counts, judge, judge_rows
 
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary
-from fieldassay.metrics.catalogue.selection import select_metrics
+from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary, select_metrics
 from fieldassay.scoring.explain import explain_field
 from fieldassay.scoring.score import score
 from fieldassay.spec.plan.compile import read_plan

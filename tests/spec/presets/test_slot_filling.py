@@ -16,7 +16,7 @@ from fieldassay.decisions.gate import decide_result
 from fieldassay.metrics.result.decision import Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.scoring.score import score
-from fieldassay.values.comparators.embedding.comparator import Embedding
+from fieldassay.values.comparators.embedding import Embedding
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "slot-filling"
 NFC = [{"unicode": "NFC"}]

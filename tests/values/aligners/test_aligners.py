@@ -14,11 +14,8 @@ from hypothesis.extra import numpy as arrays
 
 from fieldassay.errors import ProblemsError
 from fieldassay.scoring.score import score
-from fieldassay.values.aligners.assignment import Assignment
-from fieldassay.values.aligners.catalogue import ALIGNERS
-from fieldassay.values.aligners.key import Key
-from fieldassay.values.aligners.ordered import Ordered
-from fieldassay.values.aligners.sequence import Sequence
+from fieldassay.values.aligners import Assignment, Key, Ordered, Sequence
+from fieldassay.values.catalogue import ALIGNERS
 
 #
 

@@ -25,16 +25,14 @@ from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.run_file import VIOLATIONS
 from fieldassay.runs.write import make_folder, read_violations
-from fieldassay.scoring.inputs.options import ScoreOptions
-from fieldassay.scoring.validation.checking import check_records, shown_value
-from fieldassay.scoring.validation.validate import validate
-from fieldassay.spec.language.freeze import freeze_options
-from fieldassay.spec.language.model import Call, Field, Spec
+from fieldassay.scoring.checking import check_records, shown_value
+from fieldassay.scoring.inputs import ScoreOptions
+from fieldassay.scoring.validate import validate
+from fieldassay.spec.language.model import Call, Field, Spec, freeze_options
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.write import write_spec
-from fieldassay.spec.plan.compile import compile_plan, read_plan
-from fieldassay.spec.plan.describe import describe_checks
-from fieldassay.spec.plan.digest import digest_of
+from fieldassay.spec.plan.compile import compile_plan, digest_of, read_plan
+from fieldassay.spec.plan.nodes import describe_checks
 from fieldassay.spec.presets import catalogue
 
 # Checks in specs, of entries, and their page

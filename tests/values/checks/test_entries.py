@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.effort import costs_at_most
 
-from fieldassay.values.checks.catalogue import CHECKS
+from fieldassay.values.catalogue import CHECKS
 
 NAN, INF = math.nan, math.inf
 HUGE = 10**400

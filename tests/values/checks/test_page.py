@@ -11,9 +11,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from doc_pages import TEXTS, blocks
 
 from fieldassay.records.record import Meta, Record
-from fieldassay.scoring.validation.checking import check_records
+from fieldassay.scoring.checking import check_records
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.values.checks.catalogue import CHECKS
+from fieldassay.values.catalogue import CHECKS
 
 PAGE = "docs/checks.md"
 PLAN = read_plan(next(text for text in blocks(PAGE, "yaml") if "name: engineering" in text))

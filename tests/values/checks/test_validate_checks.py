@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fieldassay.commands.cli.main import main
-from fieldassay.scoring.validation.validate import validate
+from fieldassay.scoring.validate import validate
 
 SPEC = "name: s\nfields: {total: money, unit: text}\nchecks: {total: number, unit: unit_format}\n"
 GOLD = [{"id": "a", "total": 5, "unit": "m3/h"}, {"id": "b", "total": 6, "unit": "K"}]

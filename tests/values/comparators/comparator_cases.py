@@ -10,11 +10,11 @@ from typing import Any, get_type_hints
 import numpy as np
 from pydantic import TypeAdapter
 
+from fieldassay.values.catalogue import COMPARATORS
 from fieldassay.values.comparators.base import Comparator, Scores
-from fieldassay.values.comparators.catalogue import COMPARATORS
-from fieldassay.values.comparators.tolerance import decimal_of
+from fieldassay.values.comparators.numbers import decimal_of
 from fieldassay.values.types.column import Column, Reading
-from fieldassay.values.types.dates.period import Date, Period
+from fieldassay.values.types.dates.parts import Date, Period
 from fieldassay.values.types.numbers.amounts import (
     Money,
     NumberRange,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.values.comparators.comparator_cases import LISTS, build, column, list_column, names, same_scores
 
+from fieldassay.values.catalogue import COMPARATORS
 from fieldassay.values.comparators.base import Comparator
-from fieldassay.values.comparators.catalogue import COMPARATORS
 from fieldassay.values.types.column import Column, Reading, objects
 
 SCALARS = {

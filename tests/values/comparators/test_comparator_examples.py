@@ -8,7 +8,7 @@ from ruamel.yaml import YAML
 from tests.values.comparators.comparator_cases import LISTS, build, list_reading, reading
 
 from fieldassay.options import options_of
-from fieldassay.values.comparators.catalogue import COMPARATORS, DEFAULTS
+from fieldassay.values.catalogue import COMPARATORS, DEFAULTS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "comparators.md").read_text(encoding="utf-8")
 SECTIONS = {part.split("\n", 1)[0].strip(): part for part in re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:]}

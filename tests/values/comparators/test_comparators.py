@@ -13,12 +13,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.values.comparators.comparator_cases import build, column, list_column, names, reading, same_scores
 
-from fieldassay.values.comparators import common_items, edit
-from fieldassay.values.comparators.closeness import DIFFERENT, EQUAL, WITHIN, number_codes
-from fieldassay.values.comparators.items import items_of
-from fieldassay.values.comparators.lists import SetIou, SetOverlap
-from fieldassay.values.comparators.ratcliff import LONGEST_MATCHED_PRODUCT, ratcliff_similarity
-from fieldassay.values.comparators.tolerance import Tolerance, printed_unit, tolerance_of
+from fieldassay.values.comparators import lists, texts
+from fieldassay.values.comparators.lists import SetIou, SetOverlap, items_of
+from fieldassay.values.comparators.numbers import (
+    DIFFERENT,
+    EQUAL,
+    WITHIN,
+    Tolerance,
+    number_codes,
+    printed_unit,
+    tolerance_of,
+)
+from fieldassay.values.comparators.texts import LONGEST_MATCHED_PRODUCT, ratcliff_similarity
 from fieldassay.values.types.column import Column, Reading, objects
 
 # Comparators of texts and lists, against published cases and their pages
@@ -59,7 +65,7 @@ def test_two_empty_texts_are_equal_and_one_empty_text_is_nothing(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "limit"), [("levenshtein", edit.LONGEST_PRODUCT), ("ratcliff", LONGEST_MATCHED_PRODUCT)]
+    ("name", "limit"), [("levenshtein", texts.LONGEST_PRODUCT), ("ratcliff", LONGEST_MATCHED_PRODUCT)]
 )
 def test_a_pair_too_long_to_judge_is_not_judged_and_says_so(name, limit):
     length = int(limit**0.5) + 1
@@ -73,7 +79,7 @@ def test_a_pair_too_long_to_judge_is_not_judged_and_says_so(name, limit):
 
 
 def test_a_cascade_does_not_go_around_a_pair_that_could_not_be_judged(monkeypatch):
-    monkeypatch.setattr(edit, "LONGEST_PRODUCT", 8)
+    monkeypatch.setattr(texts, "LONGEST_PRODUCT", 8)
     comparator = build({"cascade": {"steps": ["exact", "levenshtein", "words"]}})
     scores = comparator.compare(column("text", ["abc d", "ab"]), column("text", ["abc", "a"]))
     assert np.isnan(scores.score[0])
@@ -123,9 +129,9 @@ def test_all_pairs_at_once_score_as_one_by_one(
 def test_portions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     sets = items_of(list_column([["a", "b"], ["b", "c", "d"], [], ["d"]]), is_distinct=True)
     gold, pred = (side.ravel() for side in np.indices((4, 4)))
-    whole = common_items.common_counts(sets, gold, pred)
-    monkeypatch.setattr(common_items, "_AT_ONCE", 2)
-    assert common_items.common_counts(sets, gold, pred).tolist() == whole.tolist()
+    whole = lists.common_counts(sets, gold, pred)
+    monkeypatch.setattr(lists, "_AT_ONCE", 2)
+    assert lists.common_counts(sets, gold, pred).tolist() == whole.tolist()
     assert whole.reshape(4, 4).tolist() == [[2, 1, 0, 0], [1, 3, 0, 1], [0, 0, 0, 0], [0, 1, 0, 1]]
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.values.comparators.comparator_cases import build, list_column, list_reading, reading
 
+from fieldassay.values.catalogue import COMPARATORS
 from fieldassay.values.comparators import lists
 from fieldassay.values.comparators.base import Comparator, Scores
-from fieldassay.values.comparators.catalogue import COMPARATORS
 from fieldassay.values.types.column import Column
 
 LISTS = st.lists(st.sampled_from(["a", "b", "c", "ab", "bc"]), max_size=5)

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 from fieldassay import score
 from fieldassay.metrics.evidence import FLAG, Outcome
-from fieldassay.scoring.engine.context import TRIVIAL, diagnose_context, diagnose_outcomes
-from fieldassay.values.diagnosis.catalogue import BIT, DIAGNOSES, diagnosis_names
-from fieldassay.values.diagnosis.value_rows import ValueRows
-from fieldassay.values.diagnosis.values import diagnose_pairs
-from fieldassay.values.types.catalogue import READERS
+from fieldassay.scoring.engine.table import TRIVIAL, diagnose_context, diagnose_outcomes
+from fieldassay.values.catalogue import BIT, DIAGNOSES, READERS, diagnosis_names
+from fieldassay.values.diagnosis.values import ValueRows, diagnose_pairs
 from fieldassay.values.types.column import Column, objects
 
 # Diagnoses that need the document agree with a plain loop, and do not depend on the batching

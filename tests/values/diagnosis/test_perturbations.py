@@ -12,9 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.effort import characters, few_examples
 
-from fieldassay.values.diagnosis.catalogue import BIT, DIAGNOSES, diagnosis_names
+from fieldassay.values.catalogue import BIT, DIAGNOSES, READERS, diagnosis_names
 from fieldassay.values.diagnosis.values import diagnose_pairs
-from fieldassay.values.types.catalogue import READERS
 from fieldassay.values.types.column import Column, Reading
 
 WORDS = st.lists(

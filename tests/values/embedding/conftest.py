@@ -3,8 +3,7 @@
 import pytest
 from tests.values.embedding.model_cases import TinyModel, write_model
 
-from fieldassay.values.comparators.embedding.comparator import Embedding
-from fieldassay.values.comparators.embedding.numpy_encoder import NumpyEncoder
+from fieldassay.values.comparators.embedding import Embedding, NumpyEncoder
 
 
 @pytest.fixture

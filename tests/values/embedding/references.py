@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fieldassay.values.comparators.embedding.comparator import load_model
+from fieldassay.values.comparators.embedding import load_model
 from fieldassay.values.types.column import Column, Reading
 
 TEXTS: list[str] = json.loads(Path(__file__).with_name("references.json").read_text(encoding="utf-8"))[

@@ -20,8 +20,8 @@ from tests.values.embedding.references import (
 )
 
 from fieldassay.scoring.score import score
-from fieldassay.values.comparators.embedding import comparator
-from fieldassay.values.comparators.embedding.comparator import Embedding, load_model
+from fieldassay.values.comparators import embedding
+from fieldassay.values.comparators.embedding import Embedding, load_model
 from fieldassay.values.types.column import Column, Reading, objects
 
 pytestmark = pytest.mark.slow
@@ -47,7 +47,7 @@ def test_scores_are_the_recorded_cosines_both_ways_and_reasons_follow_them(backe
     assert (scores.score.dtype, scores.reason.dtype) == (np.float64, np.int16)
     is_same = np.eye(len(TEXTS), dtype=bool).ravel()
     assert (scores.reason == np.where(is_same, 0, np.where(scores.score > 0, 2, 1))).all()
-    assert set(scores.score[is_same]) == {1.0} == set(comparator.cosines(VECTORS, VECTORS))
+    assert set(scores.score[is_same]) == {1.0} == set(embedding.cosines(VECTORS, VECTORS))
     assert judge.compare(pred, gold).score.tolist() == scores.score.tolist()
 
 
@@ -67,7 +67,7 @@ def test_any_texts_have_unit_vectors_that_their_order_leaves_alone(texts):
 
 
 def test_pairs_are_gathered_in_portions_and_say_what_single_pairs_say(tiny, monkeypatch):
-    monkeypatch.setattr(comparator, "_AT_ONCE", 7)
+    monkeypatch.setattr(embedding, "_AT_ONCE", 7)
     gold, pred = every_pair(SMALL[:12])
     whole = tiny.compare(gold, pred)
     singles = [tiny.compare_one(gold.reading(at), pred.reading(at)) for at in range(len(gold))]
@@ -155,11 +155,11 @@ def test_a_text_is_encoded_once_in_a_run_whatever_its_batch_and_field(tiny, aske
 
 
 def test_memory_is_bounded_and_changes_no_bit(tiny, asked, monkeypatch):
-    monkeypatch.setattr(comparator, "MOST_TEXTS", 20)
+    monkeypatch.setattr(embedding, "MOST_TEXTS", 20)
     plain = encoder_of(tiny).encode(SMALL, 64)
     vectors = [tiny.encode(part) for part in (SMALL[:15], SMALL[10:30], SMALL[25:30], SMALL)]
     assert [part.shape for part in vectors] == [(15, 12), (20, 12), (5, 12), (len(SMALL), 12)]
     assert asked[len(SMALL) :] == [*SMALL[:15], *SMALL[15:30], *SMALL[:10], *SMALL[30:]]
-    assert np.abs(vectors[-1] - comparator.unit_vectors(plain)).max() == 0
+    assert np.abs(vectors[-1] - embedding.unit_vectors(plain)).max() == 0
     tiny.encode(["red"])
     assert len(load_model(tiny.folder, "numpy")[-1]) <= len(SMALL)

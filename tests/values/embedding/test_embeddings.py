@@ -32,11 +32,17 @@ from fieldassay.commands.cli import progress
 from fieldassay.errors import MissingExtraError, ProblemsError
 from fieldassay.io.workers import blas_threads
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.values.comparators.coverage import SoftCoverage
-from fieldassay.values.comparators.embedding import numpy_encoder
-from fieldassay.values.comparators.embedding.comparator import Embedding, unit_vectors
-from fieldassay.values.comparators.embedding.encoder import report_progress, watch_encoding
-from fieldassay.values.comparators.embedding.numpy_encoder import COMPUTED, TILINGS, NumpyEncoder
+from fieldassay.values.comparators import embedding
+from fieldassay.values.comparators.embedding import (
+    COMPUTED,
+    TILINGS,
+    Embedding,
+    NumpyEncoder,
+    report_progress,
+    unit_vectors,
+    watch_encoding,
+)
+from fieldassay.values.comparators.lists import SoftCoverage
 from fieldassay.values.types.column import Column, Reading
 
 # The comparator as a spec names it, and docs/embeddings.md
@@ -142,7 +148,7 @@ def test_no_bit_depends_on_the_other_texts_with_the_kernels_of_any_processor(ker
         return
     names = (
         "from tests.values.embedding.references import SHORT, changed, encoder_of; from "
-        "fieldassay.values.comparators.embedding.comparator import Embedding"
+        "fieldassay.values.comparators.embedding import Embedding"
     )
     code = f"{names}; print(changed(encoder_of(Embedding()), SHORT[:20]))"
     environment = {**os.environ, "OPENBLAS_CORETYPE": kernels, "OPENBLAS_NUM_THREADS": threads}
@@ -173,8 +179,8 @@ def test_neither_threads_nor_the_size_of_a_batch_change_a_bit(threads, batch, to
     monkeypatch.setattr(
         NumpyEncoder, "_forward", lambda self, ids: sizes.append(ids.shape) or forward(self, ids)
     )
-    monkeypatch.setattr(numpy_encoder, "one_blas_thread", some_threads)
-    monkeypatch.setattr(numpy_encoder, "_MOST_TOKENS", tokens)
+    monkeypatch.setattr(embedding, "one_blas_thread", some_threads)
+    monkeypatch.setattr(embedding, "_MOST_TOKENS", tokens)
     assert encoder_of(tiny).encode(SMALL, batch).tobytes() == plain.tobytes()
     assert all(texts <= batch and (texts == 1 or texts * length <= tokens) for texts, length in sizes)
 

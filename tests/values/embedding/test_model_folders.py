@@ -7,8 +7,7 @@ import pytest
 from tests.values.embedding.model_cases import TinyModel, write_json, write_model, write_weights
 
 from fieldassay.errors import FieldassayError, MissingExtraError, ProblemsError
-from fieldassay.values.comparators.embedding.comparator import Embedding
-from fieldassay.values.comparators.embedding.model_folders import PACKAGES, find_model, hub_cache
+from fieldassay.values.comparators.embedding import PACKAGES, Embedding, find_model, hub_cache
 
 DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
 

@@ -10,7 +10,7 @@ from tests.values.embedding.model_cases import TEXTS, TinyModel, write_json, wri
 from tests.values.embedding.references import NEEDS_PACKAGE
 
 from fieldassay.errors import MissingExtraError, ProblemsError
-from fieldassay.values.comparators.embedding.comparator import Embedding
+from fieldassay.values.comparators.embedding import Embedding
 
 MODELS = {
     "bert": TinyModel("bert"),

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from babel.localedata import locale_identifiers, resolve_locale_filename
 
-from fieldassay.values.types.dates import durations, names
+from fieldassay.values.types.dates import names, times
 
 Meaning = TypeVar("Meaning", int, str)
 PAGE = Path(names.__file__).with_name("common_words.py")
@@ -28,7 +28,7 @@ from __future__ import annotations
 def render_words() -> str:
     """Return the module with the words of all languages; an earlier language wins where two disagree."""
     every = {one: names.names_of(names.locale_data(one)) for one in names.LANGUAGES}
-    units, ambiguous = _merged(durations.words_of(names.locale_data(one)) for one in names.LANGUAGES)
+    units, ambiguous = _merged(times.words_of(names.locale_data(one)) for one in names.LANGUAGES)
     months = {
         one: _filled(
             " / ".join(
@@ -43,7 +43,7 @@ def render_words() -> str:
         "WEEKDAYS": _by_language({one: _wrapped(words.weekdays) for one, words in every.items()}),
         "PHRASES": '"""\n' + "\n".join(_lines_of_phrases(every)) + '\n"""',
         "ZONES": _plain(_zones()),
-        "UNITS": _by_meaning(units, (*durations.SECONDS, *durations.MONTHS)),
+        "UNITS": _by_meaning(units, (*times.SECONDS, *times.MONTHS)),
         "AMBIGUOUS_UNITS": _plain(ambiguous),
     }
     return HEAD + "".join(f"\n{name} = {text}\n" for name, text in parts.items())

@@ -22,20 +22,20 @@ from tests.values.types.test_inserted_letters import letters
 from fieldassay.errors import ProblemsError
 from fieldassay.scoring.explain import explain_values, judge_rows
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.values.comparators.money import MoneyAmount
-from fieldassay.values.comparators.numbers import Number
-from fieldassay.values.comparators.quantities import QuantityAmount
-from fieldassay.values.types.base import NO_RULE, Reader
-from fieldassay.values.types.column import Column
+from fieldassay.values.comparators.numbers import MoneyAmount, Number, QuantityAmount
+from fieldassay.values.types.column import NO_RULE, Column, Reader
 from fieldassay.values.types.numbers.amounts import NumberRange, canonical_number
 from fieldassay.values.types.numbers.currencies import currency_named
 from fieldassay.values.types.numbers.money import MoneyReader
-from fieldassay.values.types.numbers.numbers import IntegerReader, NumberReader
-from fieldassay.values.types.numbers.quantities import QuantityReader, UnitReader
-from fieldassay.values.types.numbers.text import fold
-from fieldassay.values.types.numbers.unit_conversion import conversion
+from fieldassay.values.types.numbers.numbers import (
+    IntegerReader,
+    NumberReader,
+    QuantityReader,
+    UnitReader,
+    fold,
+)
 from fieldassay.values.types.numbers.unit_spellings import ATOMS, PREFIXED, PREFIXES, SYMBOLS, WHOLE, WORDS
-from fieldassay.values.types.numbers.units import canonical_unit, unit_flags
+from fieldassay.values.types.numbers.units import canonical_unit, conversion, unit_flags
 
 # Numbers are read exactly, or not at all
 

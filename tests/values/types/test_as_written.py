@@ -21,19 +21,16 @@ from tests.effort import costs_at_most
 from tests.judging import outcome_of
 
 from fieldassay.errors import ProblemsError
-from fieldassay.io.text.settled import is_empty_text, settle
+from fieldassay.io.json_value import is_empty_text, settle
 from fieldassay.scoring.explain import explain_values
-from fieldassay.values.types.base import SETTLED, Reader
-from fieldassay.values.types.catalogue import NORMALIZERS, READERS
-from fieldassay.values.types.column import Column, Reading
-from fieldassay.values.types.ids import checksum_names
+from fieldassay.values.catalogue import NORMALIZERS, READERS
+from fieldassay.values.types.column import SETTLED, Column, Reader, Reading
 from fieldassay.values.types.lists import ListReader
-from fieldassay.values.types.normalizers import Accents
 from fieldassay.values.types.numbers.amounts import Money, Quantity
 from fieldassay.values.types.numbers.currencies import GENERIC, SYMBOLS, codes, currency_named
 from fieldassay.values.types.numbers.money import MoneyReader
-from fieldassay.values.types.numbers.quantities import QuantityReader
-from fieldassay.values.types.text import TextReader
+from fieldassay.values.types.numbers.numbers import QuantityReader
+from fieldassay.values.types.text import Accents, TextReader, checksum_names
 
 # Options that cannot be meant are refused when the reader is made, with what to write instead
 
@@ -100,7 +97,7 @@ def test_every_checksum_name_makes_a_reader() -> None:
 def test_a_reader_loads_no_heavy_library(type_name: str) -> None:
     heavy = ("babel", "phonenumbers", "stdnum", "scipy", "polars", "pint", "rapidfuzz")
     loaded = f"READERS.load({type_name!r})(); print(*[name for name in {heavy} if name in sys.modules])"
-    code = f"import sys; from fieldassay.values.types.catalogue import READERS; {loaded}"
+    code = f"import sys; from fieldassay.values.catalogue import READERS; {loaded}"
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -15,14 +15,11 @@ from tests.values.types.record_date_words import PAGE, render_words
 
 from fieldassay import explain_values, read_plan
 from fieldassay.errors import ProblemsError
-from fieldassay.values.types.catalogue import READERS
-from fieldassay.values.types.dates.dates import DateReader, has_foreign_word, search_splits
-from fieldassay.values.types.dates.datetimes import DateTimeReader
-from fieldassay.values.types.dates.durations import DurationReader
+from fieldassay.values.catalogue import READERS
+from fieldassay.values.types.dates.dates import DateReader, DateTimeReader, has_foreign_word, search_splits
 from fieldassay.values.types.dates.names import fold, locale_data, names_of
-from fieldassay.values.types.dates.parts import Style
-from fieldassay.values.types.dates.period import Date, Duration, Period
-from fieldassay.values.types.dates.times import TimeReader
+from fieldassay.values.types.dates.parts import Date, Duration, Period, Style
+from fieldassay.values.types.dates.times import DurationReader, TimeReader
 
 # Calendars of dates: a spec's and a field's, the library that two of them need, and diagnosis
 

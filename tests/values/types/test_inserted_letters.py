@@ -13,13 +13,11 @@ import pytest
 from babel import Locale
 from tests.effort import is_full
 
-from fieldassay.values.types.base import Reader
-from fieldassay.values.types.dates.dates import DateReader
-from fieldassay.values.types.dates.datetimes import DateTimeReader
-from fieldassay.values.types.dates.durations import DurationReader, unit_words
+from fieldassay.values.types.column import Reader
+from fieldassay.values.types.contacts import PhoneReader
+from fieldassay.values.types.dates.dates import DateReader, DateTimeReader
 from fieldassay.values.types.dates.names import LANGUAGES, fold, locale_data, names, names_of
-from fieldassay.values.types.dates.times import TimeReader
-from fieldassay.values.types.phones import PhoneReader
+from fieldassay.values.types.dates.times import DurationReader, TimeReader, unit_words
 
 VALUES = {
     "date": """2024-03-15; 2024-03; 2024; 20240315; 15/03/2024; 15.03.2024; 15-03-24; 15 03 2024; 15 March 2024; March 15, 2024;

@@ -14,10 +14,9 @@ from tests.effort import costs_at_most
 from fieldassay.errors import ProblemsError
 from fieldassay.values.types.column import Column
 from fieldassay.values.types.numbers.amounts import NumberRange, Quantity
-from fieldassay.values.types.numbers.quantities import QuantityReader, UnitReader
-from fieldassay.values.types.numbers.unit_conversion import conversion, convert
+from fieldassay.values.types.numbers.numbers import QuantityReader, UnitReader
 from fieldassay.values.types.numbers.unit_spellings import ATOMS, PREFIXED, SYMBOLS, WHOLE, WORDS
-from fieldassay.values.types.numbers.units import canonical_unit
+from fieldassay.values.types.numbers.units import canonical_unit, conversion, convert
 
 SIMPLE = sorted({*ATOMS, *PREFIXED, *(prefix + base for prefix in "mk" for base in PREFIXED)} - {"kg"})
 UNITLIKE = st.text(alphabet="mkghLNPa3²³⁻¹/ *().^%°C-per", max_size=12)

@@ -16,22 +16,15 @@ from fieldassay import score
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.evidence import FLAGS
 from fieldassay.options import with_options
-from fieldassay.values.types.addresses import EmailReader, UrlReader
-from fieldassay.values.types.anything import AnyReader
-from fieldassay.values.types.base import Reader
-from fieldassay.values.types.booleans import BooleanReader
-from fieldassay.values.types.column import Column, Reading
-from fieldassay.values.types.dates.dates import DateReader
-from fieldassay.values.types.dates.datetimes import DateTimeReader
-from fieldassay.values.types.dates.durations import DurationReader
+from fieldassay.values.types.closed_sets import BooleanReader, EnumReader
+from fieldassay.values.types.column import Column, Reader, Reading
+from fieldassay.values.types.contacts import EmailReader, PhoneReader, UrlReader
+from fieldassay.values.types.dates.dates import DateReader, DateTimeReader
 from fieldassay.values.types.dates.names import LANGUAGES
-from fieldassay.values.types.dates.times import TimeReader
-from fieldassay.values.types.enums import EnumReader
-from fieldassay.values.types.ids import IdReader
+from fieldassay.values.types.dates.times import DurationReader, TimeReader
 from fieldassay.values.types.lists import ListReader
 from fieldassay.values.types.locales import find_locale
-from fieldassay.values.types.phones import PhoneReader
-from fieldassay.values.types.text import TextReader
+from fieldassay.values.types.text import AnyReader, IdReader, TextReader
 
 # Laws that every reader of this package keeps
 

@@ -16,9 +16,8 @@ from tests.values.types.record_currency_signs import PAGE, render_signs
 
 from fieldassay import explain_values, score, validate
 from fieldassay.errors import MissingExtraError, ProblemsError
-from fieldassay.values.types.catalogue import NORMALIZERS, READERS
-from fieldassay.values.types.normalizers import Punctuation
-from fieldassay.values.types.text import TextReader
+from fieldassay.values.catalogue import NORMALIZERS, READERS
+from fieldassay.values.types.text import Punctuation, TextReader
 
 # Words and marks around values: those of a field's options, and those that everybody writes
 

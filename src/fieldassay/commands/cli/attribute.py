@@ -13,7 +13,7 @@ from fieldassay.commands.cli.storing import lookup_option
 from fieldassay.commands.cli.thresholds import FAILED, INCONCLUSIVE
 
 if TYPE_CHECKING:
-    from fieldassay.attribution.result import Attribution
+    from fieldassay.attribution.attribute import Attribution
 
 _PATH = click.Path(path_type=Path)
 

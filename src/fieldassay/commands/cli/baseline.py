@@ -121,6 +121,6 @@ def show_baseline(file: Path, *, is_json: bool) -> int:
 
 
 def _find(name: str, given: Mapping[str, Any]) -> Path:
-    from fieldassay.runs.store.locate import find_run
+    from fieldassay.runs.run_file import find_run
 
     return find_run(name, given["store"])

@@ -212,7 +212,7 @@ def _new_predictions(text: str, system: str) -> str:
 
 
 def _find_run(given: Mapping[str, Any]) -> Path:
-    from fieldassay.runs.store.locate import find_run
+    from fieldassay.runs.run_file import find_run
 
     return find_run(given["run"], given["store"])
 

@@ -30,8 +30,8 @@ def demo(out: Path | None, *, is_verbose: bool) -> int:
     from fieldassay.commands.cli.report import write_reports
     from fieldassay.commands.cli.score import Shown, show_run
     from fieldassay.commands.score import Request, run_scoring
-    from fieldassay.scoring.inputs.options import ScoreOptions
-    from fieldassay.scoring.sampling import sample
+    from fieldassay.scoring.inputs import ScoreOptions
+    from fieldassay.scoring.score import sample
 
     files = sample()
     options = ScoreOptions(evidence="all" if out else "errors")
@@ -55,7 +55,7 @@ def _extract(out: Path | None) -> None:
     from fieldassay.commands.extract import ExtractOptions
     from fieldassay.commands.run import SweepOptions, run
     from fieldassay.reports.content.sweeps import trade_offs
-    from fieldassay.scoring.sampling import printed_receipts
+    from fieldassay.scoring.score import printed_receipts
 
     receipts = printed_receipts()
     options = SweepOptions(ExtractOptions(jobs=0, reuse=(receipts.recorded,)))

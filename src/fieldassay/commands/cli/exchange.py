@@ -86,7 +86,7 @@ def read_sheets(path: Path) -> Sequence[Sheet]:
 
 def _write_log(store: Store, target: Path) -> None:
     from fieldassay.commands.cli.output import write
-    from fieldassay.io.files.spreadsheets import csv_text, show_names
+    from fieldassay.io.files.tables import csv_text, show_names
     from fieldassay.io.files.whole_files import write_whole
     from fieldassay.io.text.shown import format_count
     from fieldassay.review.log.journal import COLUMNS, list_events

@@ -146,7 +146,7 @@ def _field_values(given: Mapping[str, Any]) -> Any:
 
 
 def _document(given: Mapping[str, Any]) -> DocumentExplanation:
-    from fieldassay.runs.store.locate import find_run
+    from fieldassay.runs.run_file import find_run
 
     what: tuple[str, ...] = given["what"]
     if given["spec"] is None and given["protocol"] is None:
@@ -165,7 +165,7 @@ def _document(given: Mapping[str, Any]) -> DocumentExplanation:
 
 def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> DocumentExplanation:
     from fieldassay.scoring.explain import choose_field, explain_document
-    from fieldassay.scoring.inputs.open_inputs import drop_absent_fields, open_inputs
+    from fieldassay.scoring.inputs import drop_absent_fields, open_inputs
 
     inputs = read_inputs(given)
     plan = read_plan_option(given)
@@ -175,8 +175,8 @@ def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> 
 
 
 def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplanation:
-    from fieldassay.runs.documents import document_of_run
     from fieldassay.runs.run import Run
+    from fieldassay.runs.value_sources import document_of_run
     from fieldassay.scoring.explain import choose_field
 
     run = Run.open(folder)

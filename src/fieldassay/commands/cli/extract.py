@@ -14,8 +14,7 @@ from fieldassay.commands.cli.inputs import spec_options
 
 if TYPE_CHECKING:
     from fieldassay.commands.extract import ExtractOptions, Watch
-    from fieldassay.extraction.endpoints.budget import CostEstimate
-    from fieldassay.extraction.endpoints.jobs import Progress
+    from fieldassay.extraction.endpoints.exchange import CostEstimate, Progress
     from fieldassay.extraction.extract import Extraction
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -87,7 +87,7 @@ def gate(**given: Any) -> int:
     from fieldassay.decisions.baseline.runs import demand_basis
     from fieldassay.decisions.gate import GateRequest, decide
     from fieldassay.runs.run import Run
-    from fieldassay.runs.store.locate import find_run
+    from fieldassay.runs.run_file import find_run
 
     shape = _shape(given)
     runs = tuple(find_run(reference, given["store"]) for reference in given["runs"])

@@ -112,7 +112,7 @@ def section_options(command: Command) -> Command:
         command,
         [
             record_option(
-                f"fieldassay.spec.language.sections:{kind}",
+                f"fieldassay.spec.language.model:{kind}",
                 name,
                 group=group,
                 is_rare=True,
@@ -184,7 +184,7 @@ def name_predictions(texts: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
         is_named = bool(equals and name.strip()) and not Path(text).exists()
         paths = _split_paths(path if is_named else text)
         if not is_named:
-            from fieldassay.scoring.inputs.open_inputs import system_name
+            from fieldassay.scoring.inputs import system_name
 
             name = system_name(paths[0])
         if not all(paths):
@@ -221,7 +221,7 @@ def read_spec_option(given: Mapping[str, Any]) -> Any:
         )
     if protocol is not None:
         return _protocol(protocol)
-    from fieldassay.spec.language.source import named_source
+    from fieldassay.spec.language.parse import named_source
 
     return named_source(spec, Path.cwd())
 

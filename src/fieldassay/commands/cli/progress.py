@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.progress import Progress
 
-    from fieldassay.extraction.endpoints.jobs import Progress as ExtractionProgress
+    from fieldassay.extraction.endpoints.exchange import Progress as ExtractionProgress
 
 PATIENCE_SECONDS = 1.0
 """Shorter runs show nothing."""
@@ -30,7 +30,7 @@ def show_progress(is_quiet: bool) -> Iterator[Callable[[int], None] | None]:
         if is_quiet or not sys.stderr.isatty():
             yield None
             return
-        from fieldassay.values.comparators.embedding.encoder import watch_encoding
+        from fieldassay.values.comparators.embedding import watch_encoding
 
         counter = _Counter()
         timer = threading.Timer(PATIENCE_SECONDS, counter.start)
@@ -65,8 +65,8 @@ def show_extraction(is_quiet: bool) -> Iterator[Callable[[ExtractionProgress], N
 def describe_progress(told: ExtractionProgress) -> str:
     """Return a line on the progress of an extraction: documents, answers awaited, cost so far.
 
-    >>> from fieldassay.extraction.endpoints.channel import Waiting
-    >>> from fieldassay.extraction.endpoints.jobs import Progress
+    >>> from fieldassay.extraction.endpoints.exchange import Waiting
+    >>> from fieldassay.extraction.endpoints.exchange import Progress
     >>> describe_progress(Progress(done=40, failed=1, in_flight=16, waiting=(Waiting("429", 12, 27.0),)))
     '41 documents (1 failed), 16 requests in flight, 12 waiting for 429 (27 s)'
     """

@@ -96,10 +96,10 @@ def read_regressions(texts: Sequence[str], plan: Plan) -> tuple[Gate, ...]:
 
 
 def _read(text: str, vocabulary: Vocabulary) -> Gate:
+    from fieldassay.metrics.catalogue.definitions import bind_metric
     from fieldassay.metrics.catalogue.grammar import parse_regression
-    from fieldassay.metrics.catalogue.selection import bind_metric
-    from fieldassay.metrics.result.pairing import is_comparable
-    from fieldassay.spec.plan.expressions import gate_metrics
+    from fieldassay.metrics.result.documents import is_comparable
+    from fieldassay.spec.plan.compile import gate_metrics
 
     try:
         gate = parse_regression(text)

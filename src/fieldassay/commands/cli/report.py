@@ -276,7 +276,7 @@ def _print_table(folder: Path, name: str, system: str | None) -> None:
 
 def _cell(name: str, value: Any) -> str:
     from fieldassay.io.text.shown import clip, format_json
-    from fieldassay.metrics.notation import NOTHING, format_number
+    from fieldassay.metrics.estimate import NOTHING, format_number
     from fieldassay.reports.wording.terms import DIAGNOSES, describe
 
     if name in ("precision", "recall", "f1-score", "similarity"):
@@ -325,7 +325,7 @@ def _options(given: Mapping[str, Any]) -> ReportOptions:
 
 
 def _find(reference: str, store: Path) -> Path:
-    from fieldassay.runs.store.locate import find_run
+    from fieldassay.runs.run_file import find_run
 
     return find_run(reference, store)
 

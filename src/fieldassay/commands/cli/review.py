@@ -148,7 +148,7 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     from fieldassay.decisions.calibration.policy import read_policy
     from fieldassay.review.sheets.make import Request, make_review, make_suspicious_review
     from fieldassay.runs.run import Run
-    from fieldassay.runs.store.locate import find_run
+    from fieldassay.runs.run_file import find_run
 
     if (given["from_run"] is not None) != given["is_suspicious"]:
         raise click.UsageError("--from-run and --suspicious go together.")

@@ -90,7 +90,7 @@ def run(**given: Any) -> int:
     from fieldassay.commands.cli.progress import show_extraction
     from fieldassay.commands.run import SweepOptions, estimate
     from fieldassay.commands.run import run as run_systems
-    from fieldassay.scoring.inputs.options import ScoreOptions
+    from fieldassay.scoring.inputs import ScoreOptions
 
     _check_inputs(given)
     options = SweepOptions(

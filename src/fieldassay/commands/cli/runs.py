@@ -54,9 +54,9 @@ def list_runs(**given: Any) -> int:
     """List runs, the newest first, with their headline."""
     from fieldassay.commands.cli.output import screen, write
     from fieldassay.decisions.baseline.file_changes import find_file_changes
-    from fieldassay.io.files.staging import list_leftovers
+    from fieldassay.io.files.whole_files import list_leftovers
     from fieldassay.reports.content.runs import Listed, listed_json, render_listed
-    from fieldassay.runs.store.listing import Query, list_stored
+    from fieldassay.runs.run import Query, list_stored
 
     store: Path = given["store"]
     listing = list_stored(store, Query(given["system"], given["spec"], given["limit"]))
@@ -74,7 +74,7 @@ def show(id: str, store: Path, is_json: bool) -> int:
     """Show one run: its inputs, its results, and its folder."""
     from fieldassay.commands.cli.output import screen, write
     from fieldassay.reports.content.runs import render_run, run_json
-    from fieldassay.runs.store.listing import load_run
+    from fieldassay.runs.run import load_run
 
     run = load_run(_find(id, store))
     write(run_json(run) if is_json else render_run(run, screen()))
@@ -90,9 +90,9 @@ def remove(ids: Sequence[str], store: Path, has_leftovers: bool, is_sure: bool) 
     """Remove runs for good. A run with files in its folder that are not its own is left alone."""
     from fieldassay.commands.cli.output import complain
     from fieldassay.errors import Problem, ProblemsError
-    from fieldassay.io.files.staging import discard, list_foreign
+    from fieldassay.io.files.whole_files import discard, list_foreign
+    from fieldassay.runs.run import list_dead
     from fieldassay.runs.run_file import OWN_FILES
-    from fieldassay.runs.store.listing import list_dead
 
     if not ids and not has_leftovers:
         raise click.UsageError("name the runs to remove, or give --leftovers.")
@@ -125,7 +125,7 @@ def remove(ids: Sequence[str], store: Path, has_leftovers: bool, is_sure: bool) 
 
 
 def _find(reference: str, store: Path) -> Path:
-    from fieldassay.runs.store.locate import find_run
+    from fieldassay.runs.run_file import find_run
 
     return find_run(reference, store)
 

@@ -24,11 +24,11 @@ from fieldassay.commands.cli.storing import read_sources, store_options
 if TYPE_CHECKING:
     from fieldassay.metrics.catalogue.grammar import Gate
     from fieldassay.runs.run import Run
-    from fieldassay.scoring.inputs.options import ScoreOptions
+    from fieldassay.scoring.inputs import ScoreOptions
 
 
 _PATH = click.Path(path_type=Path)
-_RECORD = "fieldassay.scoring.inputs.options:ScoreOptions"
+_RECORD = "fieldassay.scoring.inputs:ScoreOptions"
 _SHAPES = ("table", "markdown", "junit")
 
 
@@ -241,7 +241,7 @@ def _check(given: Mapping[str, Any], shape: str) -> int:
     from fieldassay.commands.cli.inputs import read_inputs, read_spec_option
     from fieldassay.commands.cli.output import complain, screen, write
     from fieldassay.reports.content.validation import render_validation
-    from fieldassay.scoring.validation.validate import validate
+    from fieldassay.scoring.validate import validate
 
     inputs, spec = read_inputs(given, needs_data=False), read_spec_option(given)
     checked = validate(
@@ -277,7 +277,7 @@ def _shape(given: Mapping[str, Any]) -> str:
 def score_options(given: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> ScoreOptions:
     """Return the options of scoring that the command line's mean."""
     from fieldassay.commands.cli.texts import split_calls
-    from fieldassay.scoring.inputs.options import ScoreOptions
+    from fieldassay.scoring.inputs import ScoreOptions
 
     evidence: Literal["all", "errors", "none"] = given["evidence"] or (
         "all"
@@ -318,7 +318,7 @@ def show_run(run: Run, shape: str, shown: Shown, kept: str | None = None) -> Non
         for warning in run.result.warnings:
             complain(f"warning: {warning}")
     if shape == "json":
-        from fieldassay.metrics.result.metrics_file import metrics_json
+        from fieldassay.metrics.result.result import metrics_json
 
         write_bytes(metrics_json(run.result))
         return

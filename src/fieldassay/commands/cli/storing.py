@@ -79,7 +79,7 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     """Return the sources by the options of `score`; those not given are of the run that is scored again."""
     if given["out"] is not None and given["store"] is not None:
         raise click.UsageError("--out names one run, --runs a store of runs; give one of them.")
-    from fieldassay.spec.plan.restrict import with_sections
+    from fieldassay.spec.plan.compile import with_sections
 
     if given["rerun"] is None:
         inputs = read_inputs(given)
@@ -89,7 +89,7 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     if given["preds"]:
         raise click.UsageError("--run takes the predictions of a run; leave out --pred.")
     from fieldassay.runs.run import Run
-    from fieldassay.runs.store.locate import find_run
+    from fieldassay.runs.run_file import find_run
 
     folder = find_run(given["rerun"], given["store"] or STORE)
     run = Run.open(folder)
@@ -138,7 +138,7 @@ def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
     if given["out"] is not None or given["store"] is not None:
         store: Path | None = given["store"]
         return store
-    from fieldassay.runs.names import parse_name
+    from fieldassay.runs.run_file import parse_name
 
     if parse_name(folder.name) is None and folder.parent != STORE:
         raise click.UsageError(

@@ -40,16 +40,16 @@ def read_gates(texts: Sequence[str], plan: Plan, read: Callable[[str, Vocabulary
     """Return the gates that a function reads from texts with the metrics of a spec."""
     if not texts:
         return ()
-    from fieldassay.spec.plan.expressions import vocabulary_of
+    from fieldassay.spec.plan.compile import vocabulary_of
 
     vocabulary = vocabulary_of(plan.spec)
     return tuple(read(text, vocabulary) for text in texts)
 
 
 def _read(text: str, vocabulary: Vocabulary) -> Gate:
+    from fieldassay.metrics.catalogue.definitions import bind_metric
     from fieldassay.metrics.catalogue.grammar import parse_threshold
-    from fieldassay.metrics.catalogue.selection import bind_metric
-    from fieldassay.spec.plan.expressions import gate_metrics
+    from fieldassay.spec.plan.compile import gate_metrics
 
     percentage = _PERCENTAGE.search(text)
     fraction = (

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.errors import problem
-from fieldassay.io.returned import Brief
-from fieldassay.metrics.recorded import PARTS
+from fieldassay.io.text.shown import Brief
+from fieldassay.metrics.estimate import PARTS
 
 Ints = npt.NDArray[np.int64]
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from msgspec.structs import asdict
 
 from fieldassay.decisions.baseline.baseline import Baseline, BaselineSystem, Entry, Headline, find_faults
-from fieldassay.io.files.sealed_json import JsonFormat, checksum
-from fieldassay.metrics.result.statistics_file import MOST_REPEATS
+from fieldassay.io.files.typed_json import JsonFormat, checksum
+from fieldassay.metrics.result.documents import MOST_REPEATS
 
 Ints = npt.NDArray[np.int64]
 

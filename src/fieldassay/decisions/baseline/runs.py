@@ -26,17 +26,22 @@ from fieldassay.decisions.gates.judge import judge_result
 from fieldassay.decisions.gates.regression import BaselineMatch, Change, decide_changes
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.text.shown import make_printable
+from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric, select_metrics
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate, parse_metric
-from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric, select_metrics
 from fieldassay.metrics.comparisons.pair import PairedMatrix
-from fieldassay.metrics.recorded import PARTS, parts_of
+from fieldassay.metrics.estimate import PARTS, parts_of
 from fieldassay.metrics.result.decision import Decision
-from fieldassay.metrics.result.pairing import DocumentStatistics, PairedData, is_comparable, list_parts
-from fieldassay.metrics.result.statistics_file import name_statistic
-from fieldassay.metrics.statistics.sums import add_sums
+from fieldassay.metrics.result.documents import (
+    DocumentStatistics,
+    PairedData,
+    is_comparable,
+    list_parts,
+    name_statistic,
+)
+from fieldassay.metrics.statistics.statistics import add_sums
 from fieldassay.options import OptionRecord
 from fieldassay.runs.run import Run
-from fieldassay.scoring.provenance.plans import freeze_recorded
+from fieldassay.scoring.provenance import freeze_recorded
 
 
 class BaselineRequest(OptionRecord, frozen=True):

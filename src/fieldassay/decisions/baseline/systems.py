@@ -17,17 +17,14 @@ from fieldassay.decisions.baseline.file import read_baseline
 from fieldassay.decisions.gates.regression import BEFORE, NOW, BaselineMatch
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.text.shown import make_printable
+from fieldassay.metrics.catalogue.definitions import bind_metric
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate
-from fieldassay.metrics.catalogue.selection import bind_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix
-from fieldassay.metrics.recorded import PARTS, parts_of
-from fieldassay.metrics.result.pairing import DocumentStatistics, PairedData, list_parts
+from fieldassay.metrics.estimate import PARTS, parts_of
+from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, list_parts, name_statistic
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.result.statistics_file import name_statistic
-from fieldassay.metrics.statistics.statistics import Statistic
-from fieldassay.metrics.statistics.sums import Sum
-from fieldassay.scoring.provenance.differences import describe_changes, describe_documents
-from fieldassay.scoring.provenance.plans import freeze_recorded
+from fieldassay.metrics.statistics.statistics import Statistic, Sum
+from fieldassay.scoring.provenance import describe_changes, describe_documents, freeze_recorded
 
 _NEW = 'set a new baseline: fieldassay baseline set RUN --reason "…"'
 _FREEZE = 'start a new baseline: fieldassay baseline set RUN --freeze --reason "…"'

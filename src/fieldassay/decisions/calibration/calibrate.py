@@ -26,9 +26,9 @@ from fieldassay.decisions.calibration.observations import (
 from fieldassay.decisions.calibration.policy import Basis, ReviewPolicy
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.json_value import record_data
-from fieldassay.io.returned import Brief
+from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.options import OptionRecord
 
 SCHEMA_VERSION = 3

@@ -26,12 +26,13 @@ from msgspec.structs import replace
 from fieldassay.decisions.calibration.measures import Standing, discriminate
 from fieldassay.decisions.calibration.observations import Bools, Floats, Ints, Observations
 from fieldassay.io.text.shown import format_count
-from fieldassay.metrics.notation import format_share
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings, percentile_intervals
-from fieldassay.metrics.uncertainty.weights import (
+from fieldassay.metrics.estimate import format_share
+from fieldassay.metrics.uncertainty.bootstrap import (
     STEPS,
+    BootstrapSettings,
     contraharmonic_mean,
     document_keys,
+    percentile_intervals,
     unseen_weights,
     weight_table,
     weights,

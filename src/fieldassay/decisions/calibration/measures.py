@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from fieldassay.decisions.calibration.observations import Bools, Floats, Ints, Observations, ValueCounts
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 
 
 class Bin(Struct, frozen=True):

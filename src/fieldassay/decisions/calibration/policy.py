@@ -35,16 +35,16 @@ from fieldassay.decisions.calibration.observations import (
     remark_census,
 )
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.io.files.sealed_json import JsonFormat, checksum
-from fieldassay.io.files.spreadsheets import csv_text, show_names
+from fieldassay.io.files.tables import csv_text, show_names
+from fieldassay.io.files.typed_json import JsonFormat, checksum
 from fieldassay.io.files.whole_files import write_whole
 from fieldassay.io.json_value import record_data
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.public import public
 from fieldassay.runs.run import Run
-from fieldassay.scoring.inputs.open_inputs import open_predictions
-from fieldassay.scoring.without_gold import judge_without_gold
+from fieldassay.scoring.explain import judge_without_gold
+from fieldassay.scoring.inputs import open_predictions
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
 

@@ -12,10 +12,9 @@ from fieldassay.decisions.diff.join import list_common
 from fieldassay.decisions.diff.references import Entry, NamedRun
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.text.shown import make_printable
-from fieldassay.metrics.recorded import parts_of
+from fieldassay.metrics.estimate import parts_of
 from fieldassay.runs.run import Run
-from fieldassay.scoring.provenance.differences import describe_changes
-from fieldassay.scoring.provenance.plans import freeze_recorded
+from fieldassay.scoring.provenance import describe_changes, freeze_recorded
 
 if TYPE_CHECKING:
     import polars as pl

@@ -15,10 +15,10 @@ from fieldassay.decisions.diff.join import join_data, keep_needed
 from fieldassay.decisions.diff.references import Entry, find_entries
 from fieldassay.decisions.diff.result import COLUMNS, Changes, Diff, Side
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
-from fieldassay.io.files.spreadsheets import csv_text, show_names
+from fieldassay.io.files.tables import csv_text, show_names
 from fieldassay.io.text.shown import make_printable
+from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
-from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix
 from fieldassay.metrics.comparisons.pairwise import (
     MOST_VALUES,
@@ -29,7 +29,7 @@ from fieldassay.metrics.comparisons.pairwise import (
     slice_values,
 )
 from fieldassay.metrics.result.comparison import Comparison, Ranking
-from fieldassay.metrics.result.pairing import PairedData, list_parts
+from fieldassay.metrics.result.documents import PairedData, list_parts
 from fieldassay.options import OptionRecord
 from fieldassay.runs.run import corrupt_run_errors
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fieldassay.metrics.recorded import PARTS
+from fieldassay.metrics.estimate import PARTS
 from fieldassay.runs.run import Run
 
 

@@ -8,10 +8,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.metrics.catalogue.selection import BoundMetric
-from fieldassay.metrics.result.pairing import DocumentStatistics, PairedData, list_parts
-from fieldassay.metrics.statistics.statistics import Statistic
-from fieldassay.metrics.statistics.sums import Sum
+from fieldassay.metrics.catalogue.definitions import BoundMetric
+from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, list_parts
+from fieldassay.metrics.statistics.statistics import Statistic, Sum
 
 
 class Contestant(Struct, frozen=True, eq=False):

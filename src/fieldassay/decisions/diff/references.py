@@ -12,8 +12,7 @@ from fieldassay.decisions.diff.grounds import list_lacking
 from fieldassay.decisions.diff.join import Contestant
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.runs.run import Run
-from fieldassay.runs.run_file import EVIDENCE, check_unchanged
-from fieldassay.runs.store.locate import find_run
+from fieldassay.runs.run_file import EVIDENCE, check_unchanged, find_run
 
 _WIDTH = 100
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fieldassay.io.returned import Brief
+from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 
 if TYPE_CHECKING:

@@ -10,10 +10,8 @@ from msgspec import Struct
 
 from fieldassay.errors import kind_of, problem
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
-from fieldassay.spec.language.cursor import Cursor
-from fieldassay.spec.language.report import Places, Report
-from fieldassay.spec.language.source import read_source
-from fieldassay.spec.language.yaml_text import read_yaml
+from fieldassay.spec.language.parse import read_source
+from fieldassay.spec.language.yaml_text import Cursor, Places, Report, read_yaml
 from fieldassay.spec.presets.catalogue import preset_text
 
 KIND = "decision"

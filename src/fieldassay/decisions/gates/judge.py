@@ -13,15 +13,13 @@ from msgspec.structs import replace
 from fieldassay.decisions.gates.lookup import Found, Holder, Holdings
 from fieldassay.decisions.gates.regression import BaselineMatch, Change, decide_changes, judge_change
 from fieldassay.io.text.shown import format_count
-from fieldassay.metrics.catalogue.gate_lint import lint_gate
+from fieldassay.metrics.catalogue.definitions import lint_gate
 from fieldassay.metrics.catalogue.grammar import Gate
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import HIGHEST, format_bounds, format_in_unit, format_share
+from fieldassay.metrics.estimate import HIGHEST, Estimate, format_bounds, format_in_unit, format_share
 from fieldassay.metrics.result.decision import GateOutcome, Verdict
-from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.result.ungated import judge_ungated
+from fieldassay.metrics.result.result import Result, judge_ungated
 from fieldassay.metrics.thresholds import WORDS, format_compared, format_threshold, holds, is_number
-from fieldassay.metrics.uncertainty.intervals import FEW_DOCUMENTS, say_too_few
+from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS, say_too_few
 from fieldassay.metrics.uncertainty.power import (
     documents_to_show,
     documents_to_show_share,

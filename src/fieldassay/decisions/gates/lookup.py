@@ -9,13 +9,12 @@ from msgspec.structs import replace
 
 from fieldassay.decisions.gates.regression import BaselineMatch
 from fieldassay.metrics.catalogue.catalogue import list_metrics
+from fieldassay.metrics.catalogue.definitions import ask_for, bind_metric
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall
-from fieldassay.metrics.catalogue.selection import ask_for, bind_metric
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import HIGHEST, format_in_unit
+from fieldassay.metrics.estimate import HIGHEST, Estimate, format_in_unit
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.thresholds import is_number
-from fieldassay.scoring.provenance.specs import recorded_spec
+from fieldassay.scoring.provenance import recorded_spec
 
 _NEAR_WHOLE = 1e-6
 

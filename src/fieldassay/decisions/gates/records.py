@@ -16,12 +16,11 @@ from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.io.files.typed_json import convert
 from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.json_value import id_text
-from fieldassay.io.text.delimited import find_delimiter, read_rows
+from fieldassay.io.text.encoding import find_delimiter, read_rows
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.regex import lazy_regex
-from fieldassay.spec.language.cursor import Cursor
-from fieldassay.spec.language.report import Report
-from fieldassay.spec.language.source import Source, read_source
+from fieldassay.spec.language.parse import Source, read_source
+from fieldassay.spec.language.yaml_text import Cursor, Report
 
 SECTIONS = ("reliability", "offline", "proofs")
 KEYS = ("system", "pipeline", *SECTIONS, "manifest", "description")

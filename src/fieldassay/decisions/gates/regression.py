@@ -10,15 +10,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.io.text.shown import format_count
+from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall
-from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
-from fieldassay.metrics.comparisons.families import Tested, decide
 from fieldassay.metrics.comparisons.pair import Pair, PairedMatrix, View
-from fieldassay.metrics.comparisons.pairwise import compare_one, slice_values
-from fieldassay.metrics.notation import difference_unit, format_in_unit, format_p, format_share, format_size
+from fieldassay.metrics.comparisons.pairwise import Tested, compare_one, decide, slice_values
+from fieldassay.metrics.estimate import difference_unit, format_in_unit, format_p, format_share, format_size
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.decision import GateOutcome, Verdict
-from fieldassay.metrics.result.pairing import is_comparable
+from fieldassay.metrics.result.documents import is_comparable
 from fieldassay.metrics.thresholds import (
     WORDS,
     describe_least,
@@ -28,7 +27,7 @@ from fieldassay.metrics.thresholds import (
     format_threshold,
     holds,
 )
-from fieldassay.metrics.uncertainty.intervals import FEW_DOCUMENTS, say_too_few
+from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS, say_too_few
 
 BEFORE, NOW = "before", "now"
 """The names of the two systems of a baseline's arena."""

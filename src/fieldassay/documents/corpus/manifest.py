@@ -1,4 +1,4 @@
-"""`corpus.json`: the documents of a corpus, each with its gold values and their places."""
+"""The manifest of the challenge corpus."""
 
 from __future__ import annotations
 
@@ -10,6 +10,24 @@ from msgspec import Struct, field
 from fieldassay.errors import problem
 from fieldassay.io.files.typed_json import Form, read_typed
 from fieldassay.io.files.whole_files import open_file
+
+# Difficulties, and what the engineering protocol asks for at each.
+
+DIFFICULTIES = ("easy", "medium", "hard", "very hard")
+
+METRICS = ("accuracy", "critical_accuracy")
+"""The metrics in which documents of all tasks are put together: they mean the same in every spec."""
+
+THRESHOLDS: Mapping[str, Mapping[str, float]] = {
+    "easy": {"accuracy": 0.95, "critical_accuracy": 1.0},
+    "medium": {"accuracy": 0.90, "critical_accuracy": 0.95},
+    "hard": {"accuracy": 0.85, "critical_accuracy": 0.90},
+    "very hard": {"accuracy": 0.80},
+}
+"""The least value of each metric, by difficulty."""
+
+
+# `corpus.json`: the documents of a corpus, each with its gold values and their places.
 
 NAME = "corpus.json"
 SHIPPED = Path(__file__).parent / "shipped"

@@ -1,16 +1,240 @@
-"""Images to pages by recognition: every page of a TIFF, upright as its EXIF data say."""
+"""The loader of pictures, and the recognition of their text."""
 
 from __future__ import annotations
 
 import io
+import subprocess
 import warnings
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from fieldassay.documents.loaders.content import Content, Task, require
-from fieldassay.documents.loaders.recognize import can_recognize, recognized_page
-from fieldassay.documents.options import LoadOptions
-from fieldassay.documents.transcript import DocumentError
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.documents.geometry import turn
+from fieldassay.documents.layout import TurnedWord, lay_out_turned
+from fieldassay.documents.sources import Content, LoadOptions, Task, require
+from fieldassay.documents.transcript import Box, DocumentError, Page, Word
+from fieldassay.io.workers.programs import clean_environment, find_program
+
+# Recognition by rapidocr: its models come with the package, and nothing is downloaded.
+
+_SEARCHED = (1280, 1600, 2000)
+"""The longer sides, in pixels, of the pictures in which lines are searched for: at least 60 % of the page's.
+
+They are found as well there, in half the time; characters are recognized in the picture as it was given.
+"""
+
+
+def recognize_rapidly(image: Any) -> list[Word]:
+    """Return the words of an image (rows, columns, RGB) with boxes in pixels and confidences."""
+    longest = max(image.shape[:2])
+    searched = next((side for side in _SEARCHED if side >= 0.6 * longest), _SEARCHED[-1])
+    found = _engine(searched if longest > searched else None)(
+        image[:, :, ::-1], use_cls=False, return_word_box=True
+    )
+    words: list[Word] = []
+    if found.boxes is None or not len(found.boxes):  # its words are then one empty text, of another shape
+        return words
+    for line in found.word_results or ():
+        for text, confidence, corners in line:
+            if text and text.strip() and corners is not None:
+                xs, ys = [float(x) for x, _ in corners], [float(y) for _, y in corners]
+                words.append(
+                    Word(
+                        text.strip(),
+                        Box(min(xs), min(ys), max(xs), max(ys)),
+                        confidence=round(float(confidence), 4),
+                    )
+                )
+    return words
+
+
+@lru_cache(maxsize=1)
+def _engine(searched: int | None) -> Any:
+    """Return the engine that searches for lines in pictures whose longer side is shrunk to so many pixels.
+
+    None enlarges small pictures, as the engine does by itself. One thread, as pages are recognized in
+    processes beside each other.
+    """
+
+    import cv2
+    import rapidocr
+
+    if not list((Path(rapidocr.__file__).parent / "models").glob("*rec*.onnx")):
+        remedy = "install it again with: pip install --force-reinstall rapidocr"
+        raise DocumentError(
+            "missing_extra", f"needs the models of rapidocr, which its package lacks; {remedy}"
+        )
+    cv2.setNumThreads(1)
+    one = {
+        "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+        "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+    }
+    search = {"Det.limit_type": "max", "Det.limit_side_len": searched} if searched is not None else {}
+    return rapidocr.RapidOCR(params={**one, **search, "Global.log_level": "critical"})
+
+
+# Recognition by tesseract, the program on the PATH.
+
+_SECONDS = 110
+
+
+def recognize_by_tesseract(image: Any) -> list[Word]:
+    """Return the words of an image (rows, columns, RGB) with boxes in pixels and confidences."""
+    from PIL import Image
+
+    program = find_program("tesseract")
+    if program is None:
+        raise DocumentError(
+            "missing_extra", "needs the program tesseract, which is not on the PATH; install it"
+        )
+    stream = io.BytesIO()
+    Image.fromarray(image).save(stream, "PNG")
+    try:
+        done = subprocess.run(
+            [program, "-", "-", "--psm", "3", "tsv"],
+            input=stream.getvalue(),
+            capture_output=True,
+            timeout=_SECONDS,
+            cwd=Path(program).parent,  # it also looks for its settings in the current folder
+            env=clean_environment(OMP_THREAD_LIMIT="1"),
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise DocumentError("loader_crash", f"made tesseract fail ({type(error).__name__})") from None
+    if done.returncode:
+        told = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
+        raise DocumentError("loader_crash", f"made tesseract fail ({told})")
+    return list(filter(None, map(_word, done.stdout.decode("utf-8", "replace").splitlines())))
+
+
+def _word(line: str) -> Word | None:
+    """Return the word of a row of tesseract's table: level, …, left, top, width, height, confidence, text."""
+    cells = line.split("\t")
+    if len(cells) < 12 or cells[0] != "5" or not cells[11].strip():
+        return None
+    left, top, width, height, confidence = map(float, cells[6:11])
+    box = Box(left, top, left + width, top + height)
+    return Word(cells[11].strip(), box, confidence=round(max(confidence, 0.0) / 100, 4))
+
+
+# Recognizes the words of an image, and which way up it is.
+
+_GOOD = 0.8
+"""The mean confidence of characters from which an image counts as the right way up."""
+
+_ENGINES: dict[str, Callable[[Any], list[Word]]] = {
+    "rapidocr": recognize_rapidly,
+    "tesseract": recognize_by_tesseract,
+}
+
+
+class _Trial(Struct, frozen=True):
+    """The words of an image after it was turned back by some quarter turns, boxes in pixels of that image."""
+
+    words: Sequence[Word]
+    quarters: int
+    size: tuple[int, int]
+
+    @property
+    def quality(self) -> float:
+        weight = sum(len(word.text) for word in self.words)
+        return (
+            sum((word.confidence or 0.0) * len(word.text) for word in self.words) / weight if weight else 0.0
+        )
+
+    @property
+    def is_upright(self) -> bool:
+        """Whether most characters stand in words that are wider than high."""
+        upright = sideways = 0
+        for word in self.words:
+            if word.box is not None and len(word.text) > 2:
+                is_wide = word.box.right - word.box.left >= word.box.bottom - word.box.top
+                upright += len(word.text) * is_wide
+                sideways += len(word.text) * (not is_wide)
+        return upright >= sideways
+
+
+def recognize(image: Any, engine: str) -> list[TurnedWord]:
+    """Return the words of an image (rows, columns, RGB), boxes in pixels, with the image's turns.
+
+    The image is turned by quarters, and recognized again, if it lies on its side or if few characters are
+    confident; the turn with the greatest confidence is kept.
+    """
+    best = _try(image, 0, engine)
+    if not best.words:
+        best = _try(image, 2, engine)
+        if not best.words:  # lines on their side would have been found in one of the two
+            return []
+    if best.quality < _GOOD or not best.is_upright:
+        for quarters in (2, 1, 3) if best.is_upright else (1, 3):
+            if quarters == best.quarters:
+                continue
+            trial = _try(image, quarters, engine)
+            if (trial.is_upright >= best.is_upright and trial.quality > best.quality) or not best.is_upright:
+                best = trial
+            if best.quality >= _GOOD and best.is_upright:
+                break
+    return [
+        TurnedWord(replace(word, box=turn(word.box, best.quarters, *best.size)), best.quarters)
+        for word in best.words
+        if word.box is not None
+    ]
+
+
+def _try(image: Any, quarters: int, engine: str) -> _Trial:
+    import numpy as np
+
+    straight = np.ascontiguousarray(np.rot90(image, quarters))
+    return _Trial(_ENGINES[engine](straight), quarters, (straight.shape[1], straight.shape[0]))
+
+
+# Pictures of pages to pages, by recognition.
+
+
+def can_recognize(options: LoadOptions) -> bool:
+    """Return whether pictures are recognized: the options allow it, and the engine is there."""
+    if options.ocr == "off":
+        return False
+    if options.ocr == "always":
+        return True  # a missing engine is then a failure
+    if options.engine == "tesseract":
+        return find_program("tesseract") is not None
+    return all(find_spec(module) is not None for module in ("rapidocr", "onnxruntime", "PIL"))
+
+
+def recognized_page(image: Any, number: int, size: tuple[float, float], options: LoadOptions) -> Page:
+    """Return the page of an RGB picture; `size` is that of the page in points."""
+    layout = lay_out_turned(recognized_words(image, size, options), size, source="ocr")
+    return Page(number, layout.lines, layout.tables, round(size[0], 2), round(size[1], 2))
+
+
+def recognized_words(image: Any, size: tuple[float, float], options: LoadOptions) -> list[TurnedWord]:
+    """Return the words of an RGB picture of a page, boxes in points."""
+    import numpy as np
+
+    if options.engine == "rapidocr":
+        for module in ("rapidocr", "onnxruntime"):
+            require(module, "ocr")
+    across, down = size[0] / image.width, size[1] / image.height
+    return [
+        TurnedWord(_scaled(found.word, across, down), found.quarters)
+        for found in recognize(np.asarray(image), options.engine)
+    ]
+
+
+def _scaled(word: Word, across: float, down: float) -> Word:
+    box = word.box
+    assert box is not None
+    places = (box.left * across, box.top * down, box.right * across, box.bottom * down)
+    return replace(word, box=Box(*(round(place, 2) for place in places)))
+
+
+# Images to pages by recognition: every page of a TIFF, upright as its EXIF data say.
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP")
 _USUAL_DPI = 200.0

@@ -1,23 +1,476 @@
-"""PDF to pages: the text layer by the boxes of its characters, hidden text told from visible by its ink."""
+"""The loader of PDF files: words, drawings and ink of a page."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from ctypes import c_ubyte
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from ctypes import POINTER, PYFUNCTYPE, byref, c_float, c_int, c_ubyte, c_ushort, c_void_p, cast, sizeof
+from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise, repeat
+from math import ceil, floor, pi
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec.structs import replace
 
-from fieldassay.documents.layout.ink import find_ink, uncovered_ink
-from fieldassay.documents.layout.turned import TurnedWord, lay_out_turned
-from fieldassay.documents.loaders.content import Content, Task, require
-from fieldassay.documents.loaders.pdf_calls import CharacterBoxes
-from fieldassay.documents.loaders.pdf_drawings import Drawings
-from fieldassay.documents.loaders.pdf_words import find_words
-from fieldassay.documents.loaders.recognize import can_recognize, recognized_words
-from fieldassay.documents.options import DEFAULTS, LoadOptions
-from fieldassay.documents.transcript import Box, DocumentError, Page
+from fieldassay.documents.geometry import round_all, turn, turn_sides, union
+from fieldassay.documents.layout import TurnedWord, lay_out_turned
+from fieldassay.documents.loaders.image import can_recognize, recognized_words
+from fieldassay.documents.sources import DEFAULTS, Content, LoadOptions, Task, require
+from fieldassay.documents.transcript import Box, DocumentError, Page, Word
+from fieldassay.regex import lazy_regex
+
+# Calls of pdfium that are made for every character, object and stroke of a page. The functions of pypdfium2
+# convert and check each argument, which takes longer than most of the calls. These take what is passed as
+# it is: handles and places as ctypes objects, numbers as int.
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    CFloats = npt.NDArray[np.float64]
+    Flags = npt.NDArray[np.bool_]
+
+_CHUNK = 4096
+"""Characters whose boxes are asked for at once, at most."""
+
+
+class Handle(c_void_p):
+    """An object of pdfium; as a class of its own it is not made an int, which would be cut to 32 bits."""
+
+
+@lru_cache(maxsize=256)
+def call(name: str, result: Any = c_int) -> Any:
+    """Return a function of pdfium by its name; it neither converts nor checks its arguments."""
+    from pypdfium2 import raw
+
+    return PYFUNCTYPE(result)(cast(getattr(raw, name), c_void_p).value or 0)
+
+
+class CharacterBoxes:
+    """Reads the boxes of many characters; the places that pdfium writes to are kept from page to page."""
+
+    def __init__(self) -> None:
+        from pypdfium2 import raw
+
+        self._kind, self._call = raw.FS_RECTF, call("FPDFText_GetLooseCharBox")
+        self._rects: Any = None
+        self._places: list[Any] = []
+
+    def read(self, handle: Any, indices: Sequence[int]) -> tuple[CFloats, Flags]:
+        """Return left, bottom, right and top of characters, in the page's space, and which have extent."""
+        import numpy as np
+
+        if not indices:
+            return np.zeros((4, 0)), np.zeros(0, bool)
+        sides, known = np.zeros((4, len(indices))), np.zeros(len(indices), bool)
+        for start in range(0, len(indices), _CHUNK):
+            part = indices[start : start + _CHUNK]
+            self._grow(len(part))
+            end = start + len(part)
+            known[start:end] = list(map(self._call, repeat(handle), part, self._places))
+            left, top, right, bottom = np.frombuffer(self._rects, np.float32).reshape(-1, 4)[: len(part)].T
+            is_swapped = bottom > top
+            sides[:, start:end] = (
+                left, np.where(is_swapped, top, bottom), right, np.where(is_swapped, bottom, top)
+            )  # fmt: skip
+        known &= (sides[2] > sides[0]) | (sides[3] > sides[1])
+        return sides, known
+
+    def _grow(self, count: int) -> None:
+        if count > len(self._places):
+            self._rects = (self._kind * count)()
+            self._places = [byref(self._rects, sizeof(self._kind) * at) for at in range(count)]
+
+
+def character_angles(handle: Any, indices: Sequence[int]) -> list[float]:
+    """Return the angles of characters, in radians."""
+    return list(map(call("FPDFText_GetCharAngle", c_float), repeat(handle), indices))
+
+
+# Drawings on a PDF page: rules (strokes and thin rectangles across or down), and pictures.
+
+THIN = 2.5
+"""A filled shape no thicker than this, in points, is a rule."""
+
+_MOST_OBJECTS = 20_000
+_MOST_SEGMENTS = 2_000
+_DEEPEST = 4
+
+Matrix = tuple[float, float, float, float, float, float]
+_WHOLE: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+
+
+class Drawings:
+    """The rules and pictures of a page, read when they are asked for, and once."""
+
+    def __init__(self, page: Any) -> None:
+        self._page = page
+
+    @cached_property
+    def rules(self) -> list[Box]:
+        """Return the rules of the page as it is displayed, as boxes of no width or no height."""
+        left, bottom, right, top = self._page.get_bbox()
+        rotation, width, height = self._page.get_rotation() // 90, right - left, top - bottom
+        rules = []
+        for x0, y0, x1, y1 in self._found[0]:
+            box = Box(min(x0, x1) - left, top - max(y0, y1), max(x0, x1) - left, top - min(y0, y1))
+            rules.append(turn(box, rotation, width, height))
+        return rules
+
+    @cached_property
+    def largest_picture(self) -> float:
+        """Return the share of the page that its largest picture takes; 0 without pictures."""
+        left, bottom, right, top = self._page.get_bbox()
+        largest = 0.0
+        for a, b, c, d, e, f in self._found[1]:
+            xs, ys = sorted((e, e + a, e + c, e + a + c)), sorted((f, f + b, f + d, f + b + d))
+            wide, high = min(xs[-1], right) - max(xs[0], left), min(ys[-1], top) - max(ys[0], bottom)
+            largest = max(largest, max(wide, 0.0) * max(high, 0.0))
+        area: float = max((right - left) * (top - bottom), 1.0)
+        return largest / area
+
+    @cached_property
+    def _found(self) -> tuple[list[tuple[float, float, float, float]], list[Matrix]]:
+        """Return the strokes and the places of the pictures."""
+        from pypdfium2 import raw
+
+        strokes: list[tuple[float, float, float, float]] = []
+        pictures: list[Matrix] = []
+        for shape, kind, outer in _shapes(raw, self._page):
+            if kind == raw.FPDF_PAGEOBJ_PATH:
+                strokes += _path(raw, shape, outer)
+            else:
+                pictures.append(_combine(_matrix(shape), outer))
+        return strokes, pictures
+
+
+def _shapes(raw: Any, page: Any) -> Iterator[tuple[Any, int, Matrix]]:
+    """Yield paths and pictures, those inside of forms too, each with its kind and the matrix around it."""
+    count = raw.FPDFPage_CountObjects(page)
+    if count > _MOST_OBJECTS:
+        return
+    get_object, get_held = call("FPDFPage_GetObject", Handle), call("FPDFFormObj_GetObject", Handle)
+    get_type = call("FPDFPageObj_GetType")
+    stack = [(get_object(page.raw, at), _WHOLE, 0) for at in range(count - 1, -1, -1)]
+    while stack:
+        shape, outer, depth = stack.pop()
+        kind = get_type(shape)
+        if kind in (raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_IMAGE):
+            yield shape, kind, outer
+        elif kind == raw.FPDF_PAGEOBJ_FORM and depth < _DEEPEST:
+            inner = _combine(_matrix(shape), outer)
+            held = min(call("FPDFFormObj_CountObjects")(shape), _MOST_OBJECTS)
+            stack += [(get_held(shape, at), inner, depth + 1) for at in range(held - 1, -1, -1)]
+
+
+def _path(raw: Any, shape: Any, outer: Matrix) -> Iterator[tuple[float, float, float, float]]:
+    fill, stroke = c_int(), c_int()
+    call("FPDFPath_GetDrawMode")(shape, byref(fill), byref(stroke))
+    count = call("FPDFPath_CountSegments")(shape)
+    if count > _MOST_SEGMENTS or not (fill.value or stroke.value):
+        return
+    for points in _subpaths(raw, shape, count, _combine(_matrix(shape), outer)):
+        xs, ys = [x for x, _ in points], [y for _, y in points]
+        x0, y0, x1, y1 = min(xs), min(ys), max(xs), max(ys)
+        if min(x1 - x0, y1 - y0) <= THIN:  # a line, or a rectangle so thin that it is one
+            x, y = (x0 + x1) / 2, (y0 + y1) / 2
+            yield (x0, y, x1, y) if x1 - x0 > y1 - y0 else (x, y0, x, y1)
+        elif stroke.value:
+            for (ax, ay), (bx, by) in pairwise(points):
+                if abs(ax - bx) <= 1.0 or abs(ay - by) <= 1.0:
+                    yield ax, ay, bx, by
+
+
+def _subpaths(raw: Any, shape: Any, count: int, matrix: Matrix) -> Iterator[list[tuple[float, float]]]:
+    points: list[tuple[float, float]] = []
+    x, y = c_float(), c_float()
+    to_x, to_y = byref(x), byref(y)
+    get_segment, get_type = call("FPDFPath_GetPathSegment", Handle), call("FPDFPathSegment_GetType")
+    get_point, get_close = call("FPDFPathSegment_GetPoint"), call("FPDFPathSegment_GetClose")
+    a, b, c, d, e, f = matrix
+    for at in range(count):
+        segment = get_segment(shape, at)
+        if get_type(segment) == raw.FPDF_SEGMENT_MOVETO and points:
+            yield points
+            points = []
+        get_point(segment, to_x, to_y)
+        points.append((a * x.value + c * y.value + e, b * x.value + d * y.value + f))
+        if get_close(segment):
+            points.append(points[0])
+    if points:
+        yield points
+
+
+def _matrix(shape: Any) -> Matrix:
+    from pypdfium2 import raw
+
+    found = raw.FS_MATRIX()
+    call("FPDFPageObj_GetMatrix")(shape, byref(found))
+    return (found.a, found.b, found.c, found.d, found.e, found.f)
+
+
+def _combine(inner: Matrix, outer: Matrix) -> Matrix:
+    """Return the matrix that applies `inner` first and then `outer`."""
+    a, b, c, d, e, f = inner
+    p, q, r, s, t, u = outer
+    return (a * p + b * r, a * q + b * s, c * p + d * r, c * q + d * s, e * p + f * r + t, e * q + f * s + u)
+
+
+# The words of a PDF page with their boxes and directions, from pdfium's characters.
+
+if TYPE_CHECKING:
+    from fieldassay.documents.geometry import Floats
+
+    Sides: TypeAlias = tuple[Floats, Floats, Floats, Floats]
+
+_WORD = lazy_regex(r"\S+")
+_HYPHENS = str.maketrans({"\x02": "-", "\ufffe": "-", "\xad": "-", "\x00": " "})
+_MOST_CHARACTERS = 1_000_000
+
+
+def find_words(page: Any, boxes: CharacterBoxes) -> list[TurnedWord]:
+    """Return the words of the text layer in the order of the file, boxes as the page is displayed."""
+    from pypdfium2 import raw
+
+    handle = raw.FPDFText_LoadPage(page)
+    if not handle:
+        return []
+    try:
+        return _Reader(page, handle, boxes).words()
+    finally:
+        raw.FPDFText_ClosePage(handle)
+
+
+class _Reader:
+    def __init__(self, page: Any, handle: Any, boxes: CharacterBoxes) -> None:
+        self._handle, self._boxes = handle, boxes
+        self._rotation = page.get_rotation() // 90
+        self._left, bottom, right, self._top = page.get_bbox()
+        self._width, self._height = right - self._left, self._top - bottom
+
+    def words(self) -> list[TurnedWord]:
+        text = self._text()
+        texts, starts = text.split(), [match.start() for match in _WORD.finditer(text)]
+        if not texts:
+            return []
+        level, others = self._made_of(texts, starts)
+        begins = _line_begins(text)
+        found: list[TurnedWord] = []
+        done = 0
+        for at in sorted(begins | others.keys()):
+            found += level[done:at]
+            made = others[at] if at in others else [level[at]]
+            if at in begins and found and made and _touch(found[-1], made[0]):
+                found[-1], made = _joined(found[-1], made[0]), made[1:]
+            found += made
+            done = at + 1
+        return found + level[done:]
+
+    def _text(self) -> str:
+        """Return one character for each of pdfium's, so that indices agree."""
+        from pypdfium2 import raw
+
+        count = min(raw.FPDFText_CountChars(self._handle), _MOST_CHARACTERS)
+        if count <= 0:
+            return ""
+        buffer = (c_ushort * (count + 1))()
+        written = raw.FPDFText_GetText(self._handle, 0, count, cast(buffer, POINTER(c_ushort)))
+        text = bytes(buffer)[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
+        if len(text) != count:
+            points = (raw.FPDFText_GetUnicode(self._handle, at) for at in range(count))
+            text = "".join(chr(point) if 0 < point < 0x110000 and not 0xD800 <= point < 0xE000 else " "
+                           for point in points)  # fmt: skip
+        return text.translate(_HYPHENS)
+
+    def _made_of(
+        self, texts: Sequence[str], starts: Sequence[int]
+    ) -> tuple[list[TurnedWord], dict[int, list[TurnedWord]]]:
+        """Return all words as if they were level, and the pieces of those that are not."""
+        quarters = [
+            round(angle / (pi / 2)) % 4 if angle > 0 else 0
+            for angle in character_angles(self._handle, starts)
+        ]
+        is_level, sides = self._level(texts, starts)
+        others = [at for at, level in enumerate(is_level) if not level or quarters[at]]
+        pieces: dict[int, list[TurnedWord]] = {}
+        places = [place for at in others for place in range(starts[at], starts[at] + len(texts[at]))]
+        boxes, is_known = self._boxes.read(self._handle, places)
+        end = 0
+        for at in others:
+            begin, end = end, end + len(texts[at])
+            held = zip(boxes[:, begin:end].T.tolist(), is_known[begin:end].tolist(), strict=True)
+            pieces[at] = self._pieces(texts[at], held, quarters[at])
+        return self._displayed(texts, sides), pieces
+
+    def _level(self, texts: Sequence[str], starts: Sequence[int]) -> tuple[list[bool], Sides]:
+        """Return which words run from left to right, and the sides of their first and last characters."""
+        import numpy as np
+
+        sizes = np.fromiter(map(len, texts), int, len(texts))
+        places = np.array(starts)
+        read, is_known = self._boxes.read(self._handle, [*starts, *(places + sizes - 1)[sizes > 1].tolist()])
+        first, last = read[:, : len(texts)], read[:, : len(texts)].copy()
+        last[:, sizes > 1] = read[:, len(texts) :]
+        is_level = is_known[: len(texts)]
+        is_level[sizes > 1] &= is_known[len(texts) :]
+        with np.errstate(invalid="ignore", over="ignore"):
+            height = np.maximum(first[3] - first[1], last[3] - last[1])
+            is_level &= (np.abs(first[1] - last[1]) <= 0.3 * height) & (first[0] <= last[0])
+            is_level &= last[2] - first[0] <= 1.3 * height * sizes
+        sides = (first[0], np.minimum(first[1], last[1]), last[2], np.maximum(first[3], last[3]))
+        return is_level.tolist(), sides
+
+    def _pieces(
+        self, text: str, boxes: Iterable[tuple[list[float], bool]], quarters: int
+    ) -> list[TurnedWord]:
+        pieces: list[TurnedWord] = []
+        held: list[str] = []
+        around: tuple[float, float, float, float] | None = None
+        for char, ((left, bottom, right, top), is_known) in zip(text, boxes, strict=True):
+            if not is_known:
+                if held:
+                    held.append(char)
+                continue
+            box = (left, bottom, right, top)
+            if around is not None and _is_far(around, box):
+                pieces.append(self._made("".join(held), around, quarters))
+                held, around = [], None
+            held.append(char)
+            around = box if around is None else (
+                min(around[0], left), min(around[1], bottom), max(around[2], right), max(around[3], top)
+            )  # fmt: skip
+        if around is not None:
+            pieces.append(self._made("".join(held), around, quarters))
+        return pieces
+
+    def _displayed(self, texts: Sequence[str], sides: Sides) -> list[TurnedWord]:
+        """Return level words with these sides (left, bottom, right, top) in the page's space."""
+        left, bottom, right, top = sides
+        placed = turn_sides((left - self._left, self._top - top, right - self._left, self._top - bottom),
+                            self._rotation, (self._width, self._height))  # fmt: skip
+        boxes = map(Box, *(round_all(side) for side in placed))
+        return list(map(TurnedWord, map(Word, texts, boxes), repeat(self._rotation)))
+
+    def _made(self, text: str, box: tuple[float, float, float, float], quarters: int) -> TurnedWord:
+        left, top, right, bottom = turn_sides(
+            (box[0] - self._left, self._top - box[3], box[2] - self._left, self._top - box[1]),
+            self._rotation, (self._width, self._height),
+        )  # fmt: skip
+        rounded = Box(round(left, 2), round(top, 2), round(right, 2), round(bottom, 2))
+        return TurnedWord(Word(text, rounded), (quarters + self._rotation) % 4)
+
+
+def _line_begins(text: str) -> set[int]:
+    """Return which words of a text are the first behind a line break."""
+    counts = [len(line.split()) for line in text.split("\n")]
+    return {at for at in accumulate(counts[:-1]) if at < sum(counts)}
+
+
+def _touch(first: TurnedWord, second: TurnedWord) -> bool:
+    """Return whether the second word goes on where the first ends, on the same line.
+
+    A line ends between them only because the last character of the first is raised.
+    """
+    before, after = first.word.box, second.word.box
+    if before is None or after is None or first.quarters or second.quarters:
+        return False
+    height = min(before.bottom - before.top, after.bottom - after.top)
+    both = min(before.bottom, after.bottom) - max(before.top, after.top)
+    return abs(after.left - before.right) <= 0.1 * height and both >= 0.6 * height
+
+
+def _joined(first: TurnedWord, second: TurnedWord) -> TurnedWord:
+    return TurnedWord(Word(first.word.text + second.word.text, union([first.word.box, second.word.box])))
+
+
+def _is_far(around: tuple[float, float, float, float], box: tuple[float, float, float, float]) -> bool:
+    """Return whether a character stands apart from the characters before it."""
+    size = max(box[2] - box[0], box[3] - box[1], around[3] - around[1] if around[2] > around[0] else 0.0)
+    across = max(box[0] - around[2], around[0] - box[2])
+    along = max(box[1] - around[3], around[1] - box[3])
+    return across > size or along > 0.6 * size
+
+
+# Which words of a page a person sees: those whose place on the rendered page is not of one color.
+
+TINY = 1.5
+"""Text less high than this, in points, is not for readers."""
+
+_CONTRAST = 16
+_SAMPLE = 24
+"""Dots of a word that are looked at before all of them."""
+"""Words that are looked at together, at most."""
+_MARGIN = 0.2
+"""The share of a word's height ignored at its top and bottom: rules and neighbors stand there."""
+
+
+def find_ink(image: Any, words: Sequence[Word], width: float, height: float) -> list[bool]:
+    """Return for each word whether it is on the page, large enough to be read, and shows ink.
+
+    `image` is the rendered page (rows, columns) in gray values; width and height are those of the page. Text
+    drawn over other ink counts as seen: that is how the text layer of a scan is spared.
+    """
+    seen: list[bool] = []
+    for start in range(0, len(words), _CHUNK):
+        seen += _shown(image, words[start : start + _CHUNK], width, height)
+    return seen
+
+
+def _shown(image: Any, words: Sequence[Word], width: float, height: float) -> list[bool]:
+    """Return for each word whether it is on the page, is not tiny, and has ink."""
+    import numpy as np
+
+    x0, y0, x1, y1, is_tiny = _dots(image, words, width, height)
+    is_placed = (x1 > x0) & (y1 > y0) & ~is_tiny
+    places = np.flatnonzero(is_placed)
+    first = ((y0 + y1) // 2 * image.shape[1] + x0)[places, None]
+    beside = np.minimum(np.arange(_SAMPLE), (x1 - x0)[places, None] - 1)
+    sample = image.ravel()[first + beside]  # dots at half the height of each word
+    has_ink = sample.max(axis=1) - sample.min(axis=1) > _CONTRAST
+    seen: list[bool] = is_placed.tolist()
+    for at in places[~has_ink].tolist():
+        area = image[y0[at] : y1[at], x0[at] : x1[at]]
+        if int(area.max()) - int(area.min()) <= _CONTRAST:
+            seen[at] = not any(map(str.isalnum, words[at].text))  # a full stop may show no ink this small
+    return seen
+
+
+def _dots(image: Any, words: Sequence[Word], width: float, height: float) -> tuple[Any, ...]:
+    """Return the first and last dots, across and down, of the letters of each word, and which are tiny."""
+    import numpy as np
+
+    rows, columns = image.shape
+    across, down = columns / width, rows / height
+    boxes = [word.box for word in words]
+    left, top, right, bottom = (
+        np.fromiter(map(attrgetter(side), boxes), float, len(boxes))
+        for side in ("left", "top", "right", "bottom")
+    )
+    short = np.minimum(bottom - top, right - left)
+    margin = _MARGIN * short
+    x0 = np.maximum(np.floor((left + margin / 2) * across), 0).astype(np.int64)
+    x1 = np.minimum(np.ceil((right - margin / 2) * across), columns).astype(np.int64)
+    y0 = np.maximum(np.floor((top + margin) * down), 0).astype(np.int64)
+    y1 = np.minimum(np.ceil((bottom - margin) * down), rows).astype(np.int64)
+    return x0, y0, x1, y1, (short < TINY) & [len(word.text) > 1 for word in words]
+
+
+def uncovered_ink(image: Any, words: Sequence[Word], width: float, height: float) -> float:
+    """Return the share of a page's ink (places where its gray changes) outside of the words' boxes."""
+    import numpy as np
+
+    edges = np.abs(np.diff(image.astype(np.int16), axis=1)) > _CONTRAST
+    total = int(edges.sum())
+    across, down = image.shape[1] / width, image.shape[0] / height
+    for word in words:
+        if word.box is not None:
+            top, left = max(floor(word.box.top * down) - 1, 0), max(floor(word.box.left * across) - 1, 0)
+            edges[top : ceil(word.box.bottom * down) + 1, left : ceil(word.box.right * across) + 1] = False
+    return int(edges.sum()) / total if total else 0.0
+
+
+# PDF to pages: the text layer by the boxes of its characters, hidden text told from visible by its ink.
 
 _TOO_FEW_CHARACTERS = 4
 """A page with fewer visible characters has no text layer worth the name, if it shows anything else."""

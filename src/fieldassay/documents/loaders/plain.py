@@ -1,14 +1,18 @@
-"""Plain text, Markdown and delimited text to pages."""
+"""Loaders of plain text, Markdown, CSV, and words with boxes."""
 
 from __future__ import annotations
 
 from itertools import islice
 
-from fieldassay.documents.layout.layout import lay_out
-from fieldassay.documents.loaders.content import Content, Task, decode, plain_line
+from msgspec import Struct
+
+from fieldassay.documents.layout import lay_out
+from fieldassay.documents.sources import Content, Task, decode, plain_line
 from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Table, Word
-from fieldassay.io.text.delimited import find_delimiter, split_rows
+from fieldassay.io.text.encoding import find_delimiter, split_rows
 from fieldassay.regex import lazy_regex
+
+# Plain text, Markdown and delimited text to pages.
 
 CHARACTER, LINE = 6.0, 12.0
 """The width and height, in points, of a character of plain text on its page."""
@@ -24,10 +28,10 @@ def load_text(data: bytes, _task: Task) -> Content:
     A form feed begins a page.
     """
     texts = [text for text in decode(data).split("\f") if text.strip()]
-    return Content(tuple(_page(text, number) for number, text in enumerate(texts, start=1)))
+    return Content(tuple(_page_of_lines(text, number) for number, text in enumerate(texts, start=1)))
 
 
-def _page(text: str, number: int) -> Page:
+def _page_of_lines(text: str, number: int) -> Page:
     words, widest, rows = [], 0, 0
     for row, line in enumerate(text.split("\n")):
         rows = row + 1
@@ -87,3 +91,43 @@ def load_csv(data: bytes, task: Task) -> Content:
         if cell.strip()
     )
     return Content((Page(1, (), (Table(cells),)),))
+
+
+# Recognized words with their boxes, in no order, to pages: what another OCR program wrote.
+
+
+class _WordsPage(Struct, frozen=True):
+    width: float
+    height: float
+    words: tuple[tuple[float, float, float, float, str], ...]
+
+
+class _WordsDocument(Struct, frozen=True):
+    pages: tuple[_WordsPage, ...]
+
+
+def load_words(data: bytes, _task: Task) -> Content:
+    """Return the pages of a JSON file of words with boxes.
+
+    Its form: `{"id", "pages": [{"width", "height", "words": [[left, top, right, bottom, text], …]}]}`.
+
+    The layout of each page is made from the boxes, in points from the top left corner.
+    """
+    import msgspec
+
+    try:
+        held = msgspec.json.decode(data, type=_WordsDocument)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise DocumentError("unreadable", f"is no line of recognized words ({str(error)[:100]})") from None
+    return Content(tuple(_page_of_words(page, number) for number, page in enumerate(held.pages, start=1)))
+
+
+def _page_of_words(page: _WordsPage, number: int) -> Page:
+    words = [
+        Word(part, Box(min(left, right), min(top, bottom), max(left, right), max(top, bottom)))
+        for left, top, right, bottom, text in page.words
+        for part in [" ".join(text.split())]
+        if part
+    ]
+    layout = lay_out(words, source="ocr")
+    return Page(number, layout.lines, layout.tables, page.width, page.height)

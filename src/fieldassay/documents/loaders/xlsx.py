@@ -1,17 +1,283 @@
-"""Excel workbooks: every sheet a page with one table, its cells as a person sees them."""
+"""The loader of Excel workbooks, and their formats of numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, field
 
-from fieldassay.documents.loaders.content import Content, Task
-from fieldassay.documents.loaders.number_formats import BUILT_IN, format_number
-from fieldassay.documents.loaders.package import Package, attribute, local, open_package
+from fieldassay.documents.loaders.docx import Package, attribute, local, open_package
+from fieldassay.documents.sources import Content, Task
 from fieldassay.documents.transcript import Cell, DocumentError, Page, Table
 from fieldassay.regex import lazy_regex
+
+# Number formats of spreadsheets: a stored number to the text that a person sees.
+
+BUILT_IN = {
+    0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00",
+    12: "# ?/?", 13: "# ??/??", 14: "yyyy-mm-dd", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM",
+    19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss", 22: "yyyy-mm-dd h:mm", 37: "#,##0;(#,##0)",
+    38: "#,##0;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)", 45: "mm:ss", 46: "[h]:mm:ss",
+    47: "mm:ss.0", 48: "##0.0E+0", 49: "@",
+}  # fmt: skip
+"""The formats that files name by number. 14 and 22 show a date by the reader's locale; here it is ISO."""
+
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December",
+)  # fmt: skip
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_TOKEN = lazy_regex(
+    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_(?P<space>.)|\*(?P<fill>.)|\[(?P<bracket>[^\]]*)\]?'
+    r"|(?P<general>General)|(?P<half>AM/PM|A/P)|(?P<date>y+|m+|d+|h+|s+|e+(?![+-]))|(?P<exponent>E[+-])"
+    r"|(?P<digit>[0#?])|(?P<point>\.)|(?P<comma>,)|(?P<percent>%)|(?P<text>@)|(?P<literal>.)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CONDITION = lazy_regex(r"(<=|>=|<>|<|>|=)\s*(-?[0-9.]+)")
+_ELAPSED = lazy_regex(r"h+|m+|s+", re.IGNORECASE)
+
+Tokens = tuple[tuple[str, str], ...]
+
+
+def format_number(value: float, code: str, is_1904: bool = False) -> str:
+    """Return a number as a format shows it, decimal points and separators as in English.
+
+    >>> format_number(1234.5, "#,##0.00 [$€-407]"), format_number(0.256, "0.0%")
+    ('1,234.50 €', '25.6%')
+    >>> format_number(45292, "dd/mm/yyyy")
+    '01/01/2024'
+    """
+    sections = _sections(code)
+    tokens, value = _choose(sections, value)
+    kinds = {kind for kind, _ in tokens}
+    try:
+        if kinds & {"date", "elapsed"}:
+            return _format_date(value, tokens, is_1904)
+        if "digit" in kinds:
+            return _format_digits(value, tokens)
+    except (OverflowError, InvalidOperation, ValueError):
+        return general(value)
+    parts = [
+        general(value) if kind in ("general", "text") else text for kind, text in tokens if kind != "point"
+    ]
+    return "".join(parts).strip()
+
+
+def general(value: float) -> str:
+    """Return a number as a cell without a format shows it.
+
+    >>> general(12.0), general(0.1 + 0.2), general(1e-7)
+    ('12', '0.3', '1E-07')
+    """
+    if value == int(value) and abs(value) < 1e11:
+        return str(int(value))
+    return f"{value:.10g}".replace("e", "E")
+
+
+@lru_cache(maxsize=1024)
+def _sections(code: str) -> tuple[Tokens, ...]:
+    """Return the sections of a format as tokens: for positive numbers, negative ones, zero, and text."""
+    sections: list[list[tuple[str, str]]] = [[]]
+    for found in _TOKEN.finditer(code[:500]):
+        kind = str(found.lastgroup)
+        text = found[kind]
+        if kind == "literal" and text == ";":
+            sections.append([])
+            continue
+        sections[-1] += _token(kind, text)
+    return tuple(_minutes(section) for section in sections)
+
+
+def _token(kind: str, text: str) -> list[tuple[str, str]]:
+    if kind in ("quoted", "escaped", "literal"):
+        return [("literal", text)]
+    if kind == "space":
+        return [("literal", " ")]
+    if kind == "fill":
+        return []
+    if kind == "bracket":
+        if text.startswith("$"):
+            return [("literal", text[1:].partition("-")[0])]
+        if _ELAPSED.fullmatch(text):
+            return [("elapsed", text.lower())]
+        return [("condition", text)] if _CONDITION.fullmatch(text) else []
+    return [(kind, text.lower() if kind == "date" else text)]
+
+
+def _minutes(section: list[tuple[str, str]]) -> Tokens:
+    """Return the tokens with `m` after hours or before seconds named as minutes."""
+    clock = [at for at, (kind, _) in enumerate(section) if kind in ("date", "elapsed")]
+    named = list(section)
+    for position, at in enumerate(clock):
+        kind, text = section[at]
+        if kind != "date" or text not in ("m", "mm"):
+            continue
+        before = section[clock[position - 1]][1] if position else ""
+        after = section[clock[position + 1]][1] if position + 1 < len(clock) else ""
+        if before.startswith("h") or after.startswith("s"):
+            named[at] = ("date", f"{text}in")
+    return tuple(named)
+
+
+def _choose(sections: Sequence[Tokens], value: float) -> tuple[Tokens, float]:
+    """Return the section for a value, and the value without the sign that the section shows itself."""
+    for section in sections[:3]:
+        told = next((text for kind, text in section if kind == "condition"), None)
+        if told is not None:
+            operator, bound = _CONDITION.fullmatch(told).groups()  # type: ignore[union-attr]
+            if _holds(value, operator, float(bound)):
+                return section, abs(value) if value < 0 and operator.startswith("<") else value
+    if any(kind == "condition" for kind, _ in sections[0]):
+        return (sections[1] if len(sections) > 1 else sections[0]), value
+    if value < 0 and len(sections) > 1:
+        return sections[1], -value
+    if value == 0 and len(sections) > 2:
+        return sections[2], value
+    return sections[0], value
+
+
+def _holds(value: float, operator: str, bound: float) -> bool:
+    return {
+        "<": value < bound, ">": value > bound, "<=": value <= bound, ">=": value >= bound,
+        "=": value == bound, "<>": value != bound,
+    }[operator]  # fmt: skip
+
+
+def _format_digits(value: float, tokens: Tokens) -> str:
+    kinds = [kind for kind, _ in tokens]
+    if any(kind == "literal" and text == "/" for kind, text in tokens):
+        return _format_fraction(value, tokens)
+    amount = Decimal(f"{value:.15g}") * 100 ** kinds.count("percent")
+    if "exponent" in kinds:
+        return _format_scientific(amount, tokens)
+    last = max(at for at, kind in enumerate(kinds) if kind == "digit")
+    point = kinds.index("point") if "point" in kinds else len(kinds)
+    whole = [at for at, kind in enumerate(kinds[:point]) if kind == "digit"]
+    scaling = sum(
+        kind == "comma"
+        for at, kind in enumerate(kinds)
+        if (whole[-1] if whole else -1) < at <= point or at > last
+    )
+    places = kinds[point:].count("digit")
+    amount = (amount / Decimal(1000) ** scaling).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+    sign = "-" if amount < 0 else ""
+    integer, _, decimals = f"{abs(amount):f}".partition(".")
+    grouped = bool(whole) and "comma" in kinds[whole[0] : whole[-1]]
+    return sign + _merge(tokens, point, integer, decimals, grouped)
+
+
+def _merge(tokens: Tokens, point: int, integer: str, decimals: str, grouped: bool) -> str:
+    """Return the literals of a section with the digits in their places."""
+    slots = [at for at, (kind, _) in enumerate(tokens[:point]) if kind == "digit"]
+    digits = dict(zip(slots, _whole(integer, [tokens[at][1] for at in slots], grouped), strict=True))
+    out, shown, rest = [], "", iter(decimals)
+    for at, (kind, text) in enumerate(tokens):
+        if kind == "digit" and at < point:
+            out.append(digits[at])
+        elif kind == "digit":
+            shown += next(rest, "")
+            if not any(char != "0" for char in decimals[len(shown) - 1 :]) and text != "0":
+                shown = shown[:-1] + ("\0" if text == "#" else " ")
+            out.append(shown[-1])
+        elif kind == "point":
+            out.append("." if decimals else "")
+        elif kind in ("literal", "percent"):
+            out.append(text)
+    return "".join(out).replace("\0", "").strip()
+
+
+def _whole(integer: str, slots: Sequence[str], grouped: bool) -> list[str]:
+    """Return what each placeholder of the whole part shows; digits without one stand at the first."""
+    if not slots:
+        return []
+    digits = integer.lstrip("0")
+    shown = [""] * len(slots)
+    for at in range(len(slots) - 1, -1, -1):
+        place = len(slots) - 1 - at
+        if place < len(digits):
+            shown[at] = digits[-1 - place]
+        else:
+            shown[at] = {"0": "0", "?": " "}.get(slots[at], "")
+        if grouped and place and place % 3 == 0 and shown[at].strip():
+            shown[at] += ","
+    surplus = digits[: max(len(digits) - len(slots), 0)]
+    for count, digit in enumerate(reversed(surplus)):
+        place = len(slots) + count
+        shown[0] = digit + ("," if grouped and place % 3 == 0 else "") + shown[0]
+    return shown
+
+
+def _format_scientific(amount: Decimal, tokens: Tokens) -> str:
+    at = next(place for place, (kind, _) in enumerate(tokens) if kind == "exponent")
+    mantissa = [kind for kind, _ in tokens[:at]]
+    places = mantissa[mantissa.index("point") :].count("digit") if "point" in mantissa else 0
+    text, _, power = f"{amount:.{places}E}".partition("E")
+    width = sum(kind == "digit" for kind, _ in tokens[at:])
+    sign = "-" if power.startswith("-") else ("+" if tokens[at][1].endswith("+") else "")
+    return f"{text}E{sign}{power.lstrip('+-').zfill(width)}"
+
+
+def _format_fraction(value: float, tokens: Tokens) -> str:
+    slash = next(at for at, (kind, text) in enumerate(tokens) if kind == "literal" and text == "/")
+    width = sum(kind == "digit" for kind, _ in tokens[slash:]) or 1
+    part = Fraction(value).limit_denominator(10 ** min(width, 4) - 1)
+    has_whole = sum(kind == "digit" for kind, _ in tokens[:slash]) > width
+    whole, rest = divmod(abs(part.numerator), part.denominator) if has_whole else (0, abs(part.numerator))
+    sign = "-" if part < 0 else ""
+    shown = f"{rest}/{part.denominator}" if rest or not has_whole else ""
+    return sign + f"{whole if whole or not shown else ''} {shown}".strip()
+
+
+def _format_date(value: float, tokens: Tokens, is_1904: bool) -> str:
+    has_fraction = any(kind == "digit" for kind, _ in tokens)
+    seconds = round(value * 86400, 3 if has_fraction else 0)
+    first = datetime(
+        1899, 12, 30 if value >= 60 else 31
+    )  # the calendar of 1900 has a day too many before March
+    moment = (datetime(1904, 1, 1) if is_1904 else first) + timedelta(seconds=seconds)
+    is_half = any(kind == "half" for kind, _ in tokens)
+    out = []
+    for at, (kind, text) in enumerate(tokens):
+        if kind == "date":
+            out.append(_date_part(moment, text, is_half))
+        elif kind == "elapsed":
+            total = int(abs(seconds)) // {"h": 3600, "m": 60, "s": 1}[text[0]]
+            out.append(("-" if value < 0 else "") + str(total).zfill(len(text)))
+        elif kind == "half":
+            out.append("AM" if moment.hour < 12 else "PM")
+        elif kind == "point":
+            width = sum(1 for other, _ in tokens[at + 1 :] if other == "digit")
+            out.append("." + f"{moment.microsecond:06d}"[:width] if width else ".")
+        elif kind in ("literal", "comma", "percent"):
+            out.append(text)
+    return "".join(out).strip()
+
+
+def _date_part(moment: datetime, text: str, is_half: bool) -> str:
+    length = len(text)
+    if text.endswith("in"):
+        return str(moment.minute).zfill(length - 2)
+    if text[0] in "ye":
+        return f"{moment.year:04d}" if length > 2 or text[0] == "e" else f"{moment.year % 100:02d}"
+    if text[0] == "m":
+        name = _MONTHS[moment.month - 1]
+        return {3: name[:3], 4: name, 5: name[0]}.get(length, str(moment.month).zfill(min(length, 2)))
+    if text[0] == "d":
+        name = _DAYS[moment.weekday()]
+        return {3: name[:3]}.get(length, name if length > 3 else str(moment.day).zfill(length))
+    if text[0] == "h":
+        hour = (moment.hour % 12 or 12) if is_half else moment.hour
+        return str(hour).zfill(min(length, 2))
+    return str(moment.second).zfill(min(length, 2))
+
+
+# Excel workbooks: every sheet a page with one table, its cells as a person sees them.
 
 _PLACE = lazy_regex(r"([A-Z]{1,3})([0-9]{1,7})")
 _MOST_COLUMNS = 16_384

@@ -21,17 +21,17 @@ from typing import Any
 import msgspec
 
 from fieldassay.errors import problem
-from fieldassay.extraction.endpoints.attempts import (
+from fieldassay.extraction.endpoints.endpoint import remove_secrets
+from fieldassay.extraction.endpoints.exchange import Call, ClosedError, Failure, Log, StopRunError, Waits
+from fieldassay.extraction.endpoints.outcome import (
+    ANSWERED,
     Attempt,
+    Verdict,
     attempt_line,
     send_fields,
     with_attachments,
     write_final,
 )
-from fieldassay.extraction.endpoints.channel import Call, ClosedError, Log, StopRunError, Waits
-from fieldassay.extraction.endpoints.credentials import remove_secrets
-from fieldassay.extraction.endpoints.exchange import Failure
-from fieldassay.extraction.endpoints.outcome import ANSWERED, Verdict
 from fieldassay.io.files.whole_files import digest_file
 from fieldassay.io.json_value import Json
 from fieldassay.io.workers.programs import clean_environment, find_program

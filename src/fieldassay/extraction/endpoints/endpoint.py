@@ -1,14 +1,33 @@
-"""An endpoint: the address of a server of models, and what it may be asked at once. Never its key."""
+"""An endpoint: its address, credentials and prices."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import ipaddress
+import re
+import stat
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlsplit
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, quote, urlsplit
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import FieldassayError, Problem, ProblemsError
+from fieldassay.extraction.endpoints import published_prices
+from fieldassay.extraction.endpoints.published_prices import Price
 from fieldassay.io.json_value import Json
+from fieldassay.io.workers.program import Worker, WorkerEndedError, WorkerLateError, WorkerStartError
+from fieldassay.regex import lazy_regex
+from fieldassay.spec.language.names import Table, cost_usd
+
+if TYPE_CHECKING:
+    from fieldassay.extraction.endpoints.exchange import Usage
+
+
+# An endpoint: the address of a server of models, and what it may be asked at once. Never its key.
 
 _SECRET_PARAMETERS = ("key", "token", "secret", "sig", "signature", "password", "auth")
 
@@ -93,3 +112,283 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+# The key of an endpoint: read from the environment or a private file, and removed from all output.
+
+REMOVED = "[key removed]"
+_SECRET_NAME = lazy_regex(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.I)
+_MASK = lazy_regex(r"(?:[*•·●…]|\.{3,}|[xX#_]{4,}|\[[^\]\s]{1,20}\])+")
+"""What servers write in place of the middle of a key (`sk-abc***wxyz`)."""
+MOST_SHOWN = 4
+"""So many characters of a key around a mask are removed with it; fewer tell nothing."""
+SHORTEST_SECRET = 8
+"""Shorter keys (`EMPTY`, `none`) are placeholders of local servers: removing them would change answers."""
+_LINE_END, _BLANK = r"\\[nrt]", r"\\?\s"
+_ANY_LINE_END, _ANY_BLANK = (
+    r"\\++[nrt]",
+    r"\\*+(?:\s|(?<=\\)(?:u00(?:20|5[cC])|x(?:20|5[cC])))|\\++(?=[%&])|%(?:20|5[cC])"
+    r"|&#x0*+(?:20|5[cC]);|&#0*+(?:32|92);",
+)
+"""What may stand between the letters of a key; the second pair, of one that has blanks or backslashes."""
+
+
+class MissingKeyError(FieldassayError):
+    """An endpoint whose key is not where its configuration says."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key that does not print."""
+
+    value: str = field(repr=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """The first characters of the key's digest: tells accounts apart without telling the key."""
+        return hashlib.sha256(self.value.encode()).hexdigest()[:12] if self.value else "no key"
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the key is long enough to be one."""
+        return len(self.value) >= SHORTEST_SECRET
+
+    def removed_from(self, text: str) -> str:
+        """Return a text without the key, however a server spelled it.
+
+        >>> Key("sk-canary-1234").removed_from('"no such key: sk-canary\\\\u002d1234, c2stY2FuYXJ5LTEyMzQ="')
+        '"no such key: [key removed], [key removed]="'
+        """
+        if not self.is_secret or len(text) <= MOST_SHOWN:
+            return text
+        return self._without_masked(self._spellings.sub(REMOVED, text))
+
+    def _without_masked(self, text: str) -> str:
+        """Return a text without the begin and the end of the key around a mask."""
+        pieces, done = [], 0
+        for mask in _MASK.finditer(text):
+            start, end = mask.span()
+            before, after = (
+                text[max(done, start - len(self.value)) : start],
+                text[end : end + len(self.value)],
+            )
+            left = next((n for n in range(len(before), 0, -1) if self.value.startswith(before[-n:])), 0)
+            right = next((n for n in range(len(after), 0, -1) if self.value.endswith(after[:n])), 0)
+            if left + right >= MOST_SHOWN:
+                pieces += [text[done : start - left], REMOVED]
+                done = end + right
+        return "".join([*pieces, text[done:]])
+
+    def removed_from_json(self, value: Json) -> Json:
+        """Return a JSON value without the key in any of its texts and names."""
+        if not self.is_secret:
+            return value
+        if isinstance(value, str):
+            return self.removed_from(value)
+        if isinstance(value, list):
+            return [self.removed_from_json(item) for item in value]
+        if isinstance(value, dict):
+            return {self.removed_from(name): self.removed_from_json(item) for name, item in value.items()}
+        return value
+
+    @cached_property
+    def _spellings(self) -> re.Pattern[str]:
+        """The key as it is, with any characters escaped, and in base64 at each of the three offsets.
+
+        Linear: a run of backslashes is read from its begin. Where `\\n` may end a line or be a letter, it is
+        tried as both, up to the next character that is neither.
+        """
+        letters = re.sub(r"[\\\s]", "", self.value)
+        is_plain = letters == self.value
+        between = (_LINE_END, _BLANK) if is_plain else (_ANY_LINE_END, _ANY_BLANK)
+        plain = re.escape(self.value)
+        if len(letters) >= MOST_SHOWN:
+            is_line_end = is_plain and letters[0] in "nrt"  # read from the begin of all line ends and blanks
+            if is_line_end:
+                plain = r"(?<!\s)(?<!(?<!\\)\\[nrt])(?:(?<!\\)|(?=[%&\s]))"
+            else:
+                plain = rf"(?=[\\%&{re.escape(letters[0])}])(?:(?<!\\)|(?=[%&]))(?!\\++[nrt])"
+                plain += _character(letters[0])
+            for part in re.findall(r"[nrt]{1,8}[^nrt]?|.", letters[not is_line_end :]):
+                piece = "".join(_behind_gap(one, *between) for one in part)
+                plain += f"(?>{piece})" if part[0] in "nrt" and part[-1] not in "ux%&" else piece
+        doubled = re.escape(quote(quote(self.value, safe=""), safe=""))
+        return re.compile(
+            "|".join([plain, doubled, *_base64(self.value), self.value.encode().hex()]), re.DOTALL
+        )
+
+
+def _behind_gap(one: str, line_end: str, blank: str) -> str:
+    """Return a pattern of a character behind a gap, or in it: `\\n` ends a line or is the letter."""
+    behind = rf"(?:{line_end}|{blank})*+{_character(one)}"
+    others, itself = (line_end.replace("nrt", letters) for letters in ("nrt".replace(one, ""), one))
+    return rf"(?:{behind}|(?:{others}|{blank})*+{itself})" if one in "nrt" else behind
+
+
+def _character(one: str) -> str:
+    """Return a pattern of a character: itself, with any backslashes, as JSON, URL or HTML have it."""
+    code = ord(one)
+    hexadecimal = "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:04x}")
+    short = "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:02x}")
+    coded = rf"%{short}|&#x0*+{short};|&#0*+{code};"
+    return rf"(?:\\*+(?:(?<=\\)u{hexadecimal}|(?<=\\)x{short}|{re.escape(one)})|{coded})"
+
+
+def _base64(text: str) -> list[str]:
+    """Return patterns of the base64 forms of a text, without the characters that depend on its neighbors."""
+    found = []
+    for before in range(3):
+        raw = b"\0" * before + text.encode()
+        first, last = (0, 2, 3)[before], len(raw) * 8 // 6
+        core = re.escape(base64.b64encode(raw).decode()[first:last])
+        core = core.replace("/", "[/_]").replace(r"\+", r"[+\-]")
+        found.append(core + (r"[\w+/\-]?" if len(raw) * 8 % 6 else ""))
+    return found
+
+
+def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key:
+    """Return the key of an endpoint, empty if it asks for none. Raises `MissingKeyError`."""
+    if endpoint.key_file:
+        return Key(_read_private(Path(endpoint.key_file)))
+    if not endpoint.key_env:
+        return Key("")
+    value = environment.get(endpoint.key_env, "").strip()
+    if not value:
+        raise MissingKeyError(
+            f"endpoint {endpoint.name!r}: no key in the variable {endpoint.key_env}; "
+            f"run `export {endpoint.key_env}=…`, or name a file with the key: `key_file`"
+        )
+    return Key(_checked(value, endpoint.key_env))
+
+
+def remove_secrets(text: str, environment: Mapping[str, str]) -> str:
+    """Return a text without the values of variables whose names say that they are secret.
+
+    >>> remove_secrets("bad key: abcdefgh1", {"MY_API_KEY": "abcdefgh1", "HOME": "bad"})
+    'bad key: [key removed]'
+    """
+    for name, value in environment.items():
+        if _SECRET_NAME.search(name) and value.isascii() and value.isprintable():
+            text = Key(value).removed_from(text)
+    return text
+
+
+def _read_private(path: Path) -> str:
+    try:
+        mode = path.stat().st_mode
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MissingKeyError(f"{path}: the key cannot be read ({type(error).__name__})") from None
+    if stat.S_IMODE(mode) & 0o077:
+        raise MissingKeyError(f"{path}: others can read the key; run `chmod 600 {path}`")
+    if not text:
+        raise MissingKeyError(f"{path}: no key in the file; write the key alone into it")
+    return _checked(text, str(path))
+
+
+def _checked(value: str, where: str) -> str:
+    """Return a key that a header can carry."""
+    if not value.isascii() or not value.isprintable() or " " in value:
+        raise MissingKeyError(f"{where}: the key has blanks or characters that a key cannot have")
+    return value
+
+
+# The price of tokens: by a table of the spec or an endpoint, then by published prices, else unknown.
+
+ANSWERING = 60.0
+"""Seconds that the worker may take for a price."""
+
+
+def tokens_by_kind(usage: Usage) -> dict[str, float | None]:
+    """Return the tokens of a usage by kind of price."""
+    return {
+        "prompt": usage.prompt_tokens,
+        "cached_prompt": usage.cached_prompt_tokens,
+        "image": usage.image_tokens,
+        "completion": usage.completion_tokens,
+        "embedding": usage.embedding_tokens,
+    }
+
+
+class Prices:
+    """The prices of a run, and where each came from."""
+
+    def __init__(self, table: Table, endpoints: Mapping[str, Endpoint], *, published: bool = True) -> None:
+        self._table, self._endpoints = table, endpoints
+        self._published = PublishedPrices() if published else None
+        self.sources: dict[str, str] = {}
+        """By model: `endpoint`, `spec`, the version of the published prices, or `unknown`."""
+
+    def cost(self, endpoint: str, usage: Usage) -> float | None:
+        """Return what tokens cost at an endpoint; None if that is not known, never 0 for it."""
+        tokens = tokens_by_kind(usage)
+        if all(count is None for count in tokens.values()):
+            return None
+        configured = self._endpoints.get(endpoint)
+        for source, table in (("endpoint", configured and configured.prices), ("spec", self._table)):
+            found = cost_usd(table, usage.model, tokens) if table else None
+            if found is not None:
+                self.sources[usage.model] = source
+                return found
+        if self._published is None or configured is None or configured.is_local:
+            self.sources.setdefault(usage.model, "unknown")
+            return None
+        found = self._published.cost(configured.url, usage)
+        self.sources[usage.model] = self._published.name if found is not None else "unknown"
+        return found
+
+    def as_json(self) -> dict[str, Json]:
+        """Return what a manifest says of the prices: the table, and the source by model."""
+        table: dict[str, Json] = {model: dict(kinds) for model, kinds in self._table.items()}
+        return {"table": table, "sources": dict(self.sources)}
+
+    def close(self) -> None:
+        """End the program of the published prices."""
+        if self._published is not None:
+            self._published.close()
+
+
+class PublishedPrices:
+    """The prices of genai-prices, in a worker: importing them takes a second of processor time.
+
+    Nothing is fetched: the prices are those of the installed version.
+    """
+
+    def __init__(self) -> None:
+        self.name = "genai-prices"
+        self._worker: Worker | None = None
+        self._flat: dict[tuple[str, str], Mapping[str, float] | None] = {}
+        self._guard = threading.Lock()
+        self._is_missing = False
+
+    def cost(self, url: str, usage: Usage) -> float | None:
+        """Return what tokens cost; None for an unknown model, and where the package is not installed."""
+        with self._guard:
+            flat = self._flat.get((url, usage.model))
+            if flat:
+                return cost_usd({usage.model: flat}, usage.model, tokens_by_kind(usage))
+            if self._is_missing or (flat is None and (url, usage.model) in self._flat):
+                return None
+            price = self._ask(url, usage)
+            if price.flat or price.usd is None:
+                self._flat[url, usage.model] = price.flat
+            return price.usd
+
+    def _ask(self, url: str, usage: Usage) -> Price:
+        try:
+            if self._worker is None:
+                self._worker = Worker((published_prices.__name__,))
+                self.name = self._worker.call(published_prices.source)
+                self._is_missing = not self.name
+            if not self._is_missing:
+                tokens = tokens_by_kind(usage)
+                return self._worker.call(published_prices.price, url, usage.model, tokens, seconds=ANSWERING)
+        except (WorkerEndedError, WorkerLateError, WorkerStartError):
+            self._is_missing = True
+        return Price(None, None)
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._worker is not None:
+            self._worker.stop()
+            self._worker = None

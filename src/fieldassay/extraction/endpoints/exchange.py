@@ -1,14 +1,23 @@
-"""A request to a model or a program, and the answer to it."""
+"""What passes between a system and its driver: jobs, requests, answers, and the budget."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+import bisect
+import dataclasses
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fieldassay.io.json_value import Json
+
+# A request to a model or a program, and the answer to it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +26,7 @@ class Attachment:
 
     sha256: str
     media_type: str
-    read: Callable[[], bytes] = field(compare=False, repr=False)
+    read: Callable[[], bytes] = dataclasses.field(compare=False, repr=False)
 
 
 class Request(Struct, frozen=True):
@@ -127,3 +136,292 @@ class Answer(Struct, frozen=True):
     """Where the server put text in place of an empty content, in words."""
     left_out: tuple[str, ...] = ()
     """Optional keys of the body that the server refused, and that were not sent."""
+
+
+# A limit on what a run may spend: the cost of documents is reserved before they begin.
+
+FEWEST_KNOWN = 5
+"""Documents whose cost must be known before it replaces the estimate."""
+GUESSED_COMPLETION_TOKENS = 1000
+_BYTES_PER_TOKEN = 3
+
+
+class Budget(Struct, dict=True):
+    """What was spent, and what is reserved for documents that have begun.
+
+    A document reserves the 95th percentile of the costs so far; before that is known, the estimate of its
+    requests.
+
+    >>> budget = Budget(1.0)
+    >>> budget.admits(1, 0.7), budget.admits(2, 0.7)
+    (True, False)
+    >>> budget.spend(1, 0.2)
+    >>> budget.finish(1, 0.2)
+    >>> budget.admits(2, 0.7)
+    True
+    """
+
+    most_usd: float
+    spent: float = 0.0
+    _reserved: dict[int, float] = field(default_factory=dict)
+    _known: list[float] = field(default_factory=list)
+
+    @property
+    def reserved(self) -> float:
+        """What is reserved for the documents that have begun."""
+        return sum(self._reserved.values())
+
+    def admits(self, document: int, estimate: float) -> bool:
+        """Reserve for one more request of a document; return whether it fits."""
+        own, need = self._reserved.get(document, 0.0), self.need(document, estimate)
+        if self.spent + self.reserved - own + need > self.most_usd:
+            return False
+        self._reserved[document] = need
+        return True
+
+    def need(self, document: int, estimate: float) -> float:
+        """Return the reserve of a document that wants to send one more request."""
+        own = self._reserved.get(document, 0.0)
+        if len(self._known) < FEWEST_KNOWN:
+            return own + estimate
+        return max(own, self._known[int(0.95 * (len(self._known) - 1))])
+
+    def spend(self, document: int, cost: float) -> None:
+        """Move what an answer cost from the reserve to what was spent."""
+        self.spent += cost
+        if document in self._reserved:
+            self._reserved[document] = max(self._reserved[document] - cost, 0.0)
+
+    def finish(self, document: int, cost: float | None) -> None:
+        """Free what a document did not need; remember its cost if it was paid now and is known."""
+        self._reserved.pop(document, None)
+        if cost:
+            bisect.insort(self._known, cost)
+
+
+def expected_usage(request: Request) -> Usage:
+    """Return the tokens that a request may use: its estimate of the prompt, its limit of the completion."""
+    body = request.body
+    limit = body.get("max_completion_tokens") or body.get("max_tokens") or GUESSED_COMPLETION_TOKENS
+    prompt = request.expected_tokens or len(str(body)) // _BYTES_PER_TOKEN
+    completion = int(limit) if isinstance(limit, int | float) else GUESSED_COMPLETION_TOKENS
+    return Usage(str(body.get("model") or ""), prompt_tokens=prompt, completion_tokens=completion)
+
+
+class CostEstimate(Struct, frozen=True):
+    """What an extraction would ask, before anything is sent; costs are None where a price is unknown."""
+
+    documents: int
+    failed: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    """At most: what the limit of every answer allows."""
+    least_usd: float | None
+    most_usd: float | None
+
+
+# A channel: what answers requests of one name; an endpoint, a command or a Python function.
+
+
+class Call(Struct, frozen=True):
+    """A request on its way: its key, the document it is for, and the attempts of earlier runs."""
+
+    request: Request
+    key: str
+    document: str
+    queued_at: float
+    """By the monotonic clock: waiting is counted from here."""
+    reserved_usd: float | None = None
+    attempts: int = 0
+    possibly_billed: int = 0
+    answered_before: int = 0
+    """Answers that the journal holds and that are asked for again."""
+
+
+class Log(Protocol):
+    """What writes lines of a journal."""
+
+    def write(self, kind: str, fields: Mapping[str, Any]) -> None:
+        """Append a line."""
+        ...
+
+
+class Channel(Protocol):
+    """A channel for requests. `ask` blocks, in up to `capacity` threads, and first writes an answer."""
+
+    @property
+    def capacity(self) -> int:
+        """How many requests it may be asked at once."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """What makes equal requests the same request: the URL, or the command."""
+        ...
+
+    @property
+    def waits(self) -> Waits:
+        """Who waits, and for what."""
+        ...
+
+    def ask(self, call: Call, log: Log) -> dict[str, Any]:
+        """Return the line of the journal that answers a request. Raises `StopRunError`, `ClosedError`."""
+        ...
+
+    def stop(self) -> None:
+        """Begin nothing new; what waits raises `ClosedError`."""
+        ...
+
+    def close(self) -> None:
+        """Break off what is still in flight and free everything."""
+        ...
+
+
+class StopRunError(Exception):
+    """A failure that every further request would meet: the run stops."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class ClosedError(Exception):
+    """The channel was closed while a request waited."""
+
+
+class Waiting(Struct, frozen=True):
+    """How many requests wait for a reason, and how long the last of them will wait."""
+
+    reason: str
+    count: int
+    remaining_s: float | None = None
+
+
+class Waits(Struct):
+    """The requests that wait now, by thread."""
+
+    _by_thread: dict[int, tuple[str, float | None]] = field(default_factory=dict)
+
+    @contextmanager
+    def noted(self, reason: str, until: float | None = None) -> Iterator[None]:
+        """Count the thread as waiting for a reason, until a time of the monotonic clock if it is known."""
+        me = threading.get_ident()
+        self._by_thread[me] = (reason, until)
+        try:
+            yield
+        finally:
+            self._by_thread.pop(me, None)
+
+    def now(self) -> tuple[Waiting, ...]:
+        """Return what is waited for, most first."""
+        time_now = time.monotonic()
+        grouped: dict[str, list[float | None]] = {}
+        for reason, until in list(self._by_thread.values()):
+            grouped.setdefault(reason, []).append(until)
+        found = []
+        for reason, ones in grouped.items():
+            ends = [until for until in ones if until is not None]
+            remaining = max(max(ends) - time_now, 0.0) if ends else None
+            found.append(Waiting(reason, len(ones), remaining))
+        return tuple(sorted(found, key=lambda one: (-one.count, one.reason)))
+
+
+def request_key(identity: str, request: Request) -> str:
+    """Return the digest that makes two requests the same: address, body with images by digest, repeat.
+
+    >>> one = Request("chat", "local", {"model": "m", "seed": 1})
+    >>> other = Request("chat", "elsewhere", {"seed": 1, "model": "m"}, step="reask")
+    >>> request_key("http://x", one) == request_key("http://x", other)
+    True
+    """
+    body = json.dumps(request.body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps([identity, request.repeat]) + body
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def body_bytes(body: Mapping[str, Json]) -> bytes:
+    """Return a body as it is sent: its own order of properties, attachments by digest."""
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+
+
+# A document on its way through a strategy, and how it ended.
+
+T = TypeVar("T")
+Steps: TypeAlias = Generator[tuple[Request, ...], tuple[Answer, ...], T]
+"""A strategy at work: yields requests, receives their answers, returns what it extracted."""
+
+
+class Job(Struct, Generic[T], frozen=True):
+    """A document to work on: `start` begins its strategy; without it, `failure` is the loading failure."""
+
+    id: str
+    start: Callable[[], Steps[T]] | None
+    failure: Failure | None = None
+    load_ms: float = 0.0
+    facts: Mapping[str, Json] = field(default_factory=dict)
+    """What the journal notes of the document: digests, loader, versions."""
+
+
+class DocumentTiming(Struct, frozen=True):
+    """The times of a document in milliseconds: what it takes when it waits for nobody, and the waiting."""
+
+    load_ms: float
+    model_ms: float
+    """The longest path of model calls: calls sent at once count as long as their longest."""
+    post_ms: float
+    """The processor time of the strategy itself."""
+    wait_ms: float
+
+    @property
+    def duration_ms(self) -> float:
+        """What the document takes when it waits for nobody."""
+        return self.load_ms + self.model_ms + self.post_ms
+
+
+class Finished(Struct, Generic[T], frozen=True):
+    """A document that ended: its value or its failure, its times, and what all its attempts used."""
+
+    id: str
+    value: T | None
+    failure: Failure | None
+    timing: DocumentTiming
+    usage: Usage
+    cost_usd: float | None
+    """The price of all its answers, whenever they were paid; None where tokens or prices are unknown."""
+    possibly_billed: int = 0
+    """Attempts with an unknown outcome: not in `cost_usd`."""
+    reused: bool = False
+    """Whether every answer came from a journal, so that the document cost nothing now."""
+    retried: bool = False
+    """Whether an answer replaced an earlier one that had failed."""
+    model: str = ""
+    """The model that the server says it served, of the last answer."""
+
+
+class Progress(Struct, frozen=True):
+    """How far a run is."""
+
+    done: int = 0
+    failed: int = 0
+    reused: int = 0
+    active: int = 0
+    in_flight: int = 0
+    spent_usd: float = 0.0
+    """What this run spent, as far as prices are known."""
+    unpriced: int = 0
+    """Answers of this run whose price is unknown."""
+    possibly_billed: int = 0
+    waiting: tuple[Waiting, ...] = ()
+
+
+class RunSummary(Struct, frozen=True):
+    """How a run ended."""
+
+    progress: Progress
+    stop: Failure | None = None
+    """The reason for an early stop: finished documents are valid, the others not begun or not ended."""
+    unfinished: tuple[str, ...] = ()
+    """Documents that were begun and not ended; there may be more that were not begun."""
+    are_timings_reliable: bool = True
+    """False if this machine was so busy that the times of the answers cannot be trusted."""

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from fieldassay.errors import FieldassayError
-from fieldassay.io.files.locks import lock_file
+from fieldassay.io.files.whole_files import lock_file
 from fieldassay.io.json_value import Json
 
 NAME = "journal.jsonl"

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from fieldassay.documents.kinds import find_media_type
-from fieldassay.documents.layout.text import transcript_text
-from fieldassay.extraction.answers import read_data
+from fieldassay.documents.geometry import transcript_text
+from fieldassay.documents.sources import find_media_type
+from fieldassay.extraction.answers import AnswerShape, read_data
 from fieldassay.extraction.endpoints.exchange import Answer, Failure, Request
-from fieldassay.extraction.evidence import as_evidence
-from fieldassay.extraction.fields import locator, plan_of_spec
-from fieldassay.extraction.places.search import Search
-from fieldassay.extraction.schema import AnswerShape
+from fieldassay.extraction.evidence import as_evidence, locator, plan_of_spec
+from fieldassay.extraction.places import Search
 from fieldassay.extraction.strategy import AT_LEAST_ONE, Extracted, Task
 from fieldassay.io.json_value import Json, is_blank
 from fieldassay.paths import join_path, plain_path

@@ -1,17 +1,122 @@
-"""The values of several answers about one document as one record: joined by place, never by value."""
+"""Several answers become one: confidences, answers for parts, and a second reading."""
 
 from __future__ import annotations
 
+import math
+import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
 
 from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import Found, item_steps
-from fieldassay.extraction.places.search import Place
-from fieldassay.io.json_value import is_blank
+from fieldassay.extraction.places import Place
+from fieldassay.io.json_value import Json, is_blank
+from fieldassay.paths import Step, join_path
+from fieldassay.regex import lazy_regex
+
+if TYPE_CHECKING:
+    from fieldassay.extraction.endpoints.exchange import TokenChoice
+    from fieldassay.spec.plan.nodes import Plan
+
+
+# How sure a model was of each value: the log-probabilities of the tokens that spell it.
+
+_TOKEN = lazy_regex(
+    r"\s*+(?:(?P<open>[{\[])|(?P<close>[}\]])|(?P<comma>,)|(?P<colon>:)"
+    r'|"(?P<text>[^"\\]*+(?:\\.[^"\\]*+)*+)"|(?P<bare>[^\s{}\[\],:"]++))',
+    re.DOTALL,
+)
+
+
+def value_spans(text: str) -> dict[Steps, tuple[int, int]]:
+    """Return the place of each scalar in the first JSON value of a text, strings without their quotes.
+
+    The places of a text that is cut off are those up to the cut; of a repeated key the last one counts.
+
+    >>> value_spans('```json {"a": "xy", "b": [1, null]}')
+    {('a',): (15, 17), ('b', 0): (26, 27), ('b', 1): (29, 33)}
+    """
+    start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=len(text))
+    spans: dict[Steps, tuple[int, int]] = {}
+    path: list[Step | None] = []
+    is_key = False
+    while (found := _TOKEN.match(text, start)) is not None:
+        start = found.end()
+        kind = found.lastgroup
+        if kind == "open":
+            is_key = found["open"] == "{"
+            path.append(None if is_key else 0)
+        elif kind == "close":
+            path = path[:-1]
+            is_key = False
+            if not path:
+                break
+        elif kind == "comma" and path:
+            last = path[-1]
+            is_key = not isinstance(last, int)
+            path[-1] = last + 1 if isinstance(last, int) else None
+        elif kind == "text" and is_key and path:
+            path[-1] = _unescaped(found["text"])
+            is_key = False
+        elif kind in ("text", "bare") and path and None not in path:
+            spans[tuple(step for step in path if step is not None)] = found.span(kind)
+    return spans
+
+
+def _unescaped(text: str) -> str:
+    import json
+
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return text
+
+
+def value_confidences(
+    text: str, tokens: Sequence[TokenChoice], texts: Iterable[Steps] = ()
+) -> dict[Steps, float]:
+    """Return the confidence of each scalar of an answer's JSON, by its steps, in [0, 1].
+
+    The content is searched in the stream of tokens, which may hold more. The confidence of a value is the
+    product of the probabilities of the tokens that spell its bytes; of the values of `texts`, whose lengths
+    differ, the geometric mean. Without an alignment there is none.
+
+    >>> from fieldassay.extraction.endpoints.exchange import TokenChoice
+    >>> tokens = [TokenChoice(b'{"a":', 0.0), TokenChoice(b'"1', math.log(0.5)), TokenChoice(b'2"}', 0.0)]
+    >>> value_confidences('{"a":"12"}', tokens)
+    {('a',): 0.5}
+    """
+    content = text.encode("utf-8", "replace")
+    stream = b"".join(token.bytes for token in tokens)
+    shift = stream.find(content)
+    if shift < 0:
+        inner = content.strip()
+        shift = stream.find(inner) - content.find(inner) if inner and inner in stream else -1
+        if shift < 0:
+            return {}
+    ends = list(accumulate(len(token.bytes) for token in tokens))
+    offsets = (
+        None if text.isascii() else [0, *accumulate(len(char.encode("utf-8", "replace")) for char in text)]
+    )
+    averaged = frozenset(texts)
+    found = {}
+    for steps, (start, end) in value_spans(text).items():
+        low, high = (start, end) if offsets is None else (offsets[start], offsets[end])
+        first, last = bisect_right(ends, low + shift), bisect_right(ends, max(low, high - 1) + shift)
+        chosen = [token.logprob for token in tokens[first : last + 1]]
+        if high > low and chosen:
+            total = math.fsum(chosen) / (len(chosen) if steps in averaged else 1)
+            found[steps] = math.exp(min(0.0, total))
+    return found
+
+
+# The values of several answers about one document as one record: joined by place, never by value.
 
 LineOf: TypeAlias = Callable[[Place], tuple[int, int]]
 """Gives the page and the line of a place."""
@@ -121,3 +226,114 @@ def _rank(found: Found, text: str) -> tuple[bool, int, float, int, int, str]:
     page, start = (place.page, place.start) if place is not None else (_NOWHERE, 0)
     rank = _RANKS.get(found.kind, len(_RANKS))
     return (is_blank(found.value), rank, -(found.confidence or 0.0), page, start, text)
+
+
+# Verification of a record before it is returned: quotes, omissions, and the checks of the spec.
+
+_MOST_SHOWN = 20
+_NULLS = frozenset({"null", "none", "n/a"})
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """What is asked of an answer beside the values."""
+
+    quotes: Literal["none", "flag", "require"] = "none"
+    """`flag`: values without a quote in the document keep their class of evidence. `require`: they become
+    null."""
+    omissions: Literal["none", "ask"] = "none"
+    """`ask`: a second request for the fields that are null, and for items that were left out."""
+    checks: Literal["none", "reask"] = "none"
+    """`reask`: a request with the violations of the spec's `checks:`; its answer counts if it has fewer."""
+
+
+def unsupported(values: Mapping[Steps, Found]) -> set[Steps]:
+    """Return the values that no visible text of the document supports."""
+    kinds = ("absent", "hidden", "example")
+    return {steps for steps, found in values.items() if found.kind in kinds and not is_blank(found.value)}
+
+
+def null_texts(values: Mapping[Steps, Found]) -> set[Steps]:
+    """Return the values that are a word for null and do not stand in the document."""
+    return {
+        steps
+        for steps, found in values.items()
+        if isinstance(found.value, str) and found.value.strip().casefold() in _NULLS and found.place is None
+    }
+
+
+def with_omissions(
+    first: Mapping[Steps, Found], second: Mapping[Steps, Found], line_of: Callable[[Place], tuple[int, int]]
+) -> dict[Steps, Found]:
+    """Return the values of a second answer that the first one lacks: values that were null, and items.
+
+    Items of the second answer at the place of one of the first add only what that one lacks; items without a
+    place add nothing.
+    """
+    known = {_identity(steps, found, line_of) for steps, found in first.items() if not is_blank(found.value)}
+    added = {}
+    for steps, found in second.items():
+        identity = _identity(steps, found, line_of)
+        if identity is not None and identity not in known:
+            added[steps] = found
+    return added
+
+
+def _identity(steps: Steps, found: Found, line_of: Callable[[Place], tuple[int, int]]) -> object:
+    """Return what tells a value apart in two answers: its item's line in place of its index."""
+    item = item_steps(steps)
+    if item is None:
+        return steps
+    return None if found.anchor is None else (item[:-1], line_of(found.anchor), steps[len(item) :])
+
+
+def violations(plan: Plan, record: Mapping[str, Json]) -> list[str]:
+    """Return the violations of the spec's checks in a record; of one check the first pattern counts.
+
+    >>> from fieldassay.spec.plan.compile import read_plan
+    >>> fields = {"net": "money", "gross": "money"}
+    >>> plan = read_plan({"fields": fields, "checks": {".": {"holds": "net <= gross"}}})
+    >>> violations(plan, {"net": "12.00", "gross": "10.00"})
+    ['does not hold: net is 12.00, and gross is 10.00']
+    """
+    found: list[str] = []
+    settled: set[tuple[str, tuple[Step, ...]]] = set()
+    for planned in plan.checks:
+        matched = [] if not planned.path else list(planned.pattern.find(record))
+        for steps, value in matched:
+            if (planned.name, steps) in settled or value is None:
+                continue
+            settled.add((planned.name, steps))
+            for fault in planned.check.faults(value):
+                at = (*steps, fault.key) if fault.key is not None else steps
+                found.append(f"{join_path(at)} {fault.message}".strip())
+    return found
+
+
+def omission_request(missing: Sequence[str]) -> str:
+    """Return the message that asks for what an answer left out."""
+    listed = "\n".join(f"- {path}" for path in missing[:200])
+    return (
+        "Read the document once more. Your answer may have left something out. These fields are null:\n"
+        f"{listed or '- none'}\n"
+        "Answer with the whole JSON object again: fill in what the document says, add items of lists "
+        "that are missing, change nothing else, and keep null for what is not there."
+    )
+
+
+def check_request(found: Sequence[str]) -> str:
+    """Return the message that shows the violations of an answer."""
+    more = [f"- and {len(found) - _MOST_SHOWN} more"] if len(found) > _MOST_SHOWN else []
+    listed = "\n".join([*(f"- {one}" for one in found[:_MOST_SHOWN]), *more])
+    return (
+        f"Your answer breaks rules of the record:\n{listed}\n"
+        "Read these values in the document again, and answer with the whole JSON object: "
+        "correct what you misread. "
+        "Keep what the document says, even if it breaks a rule."
+    )
+
+
+def reask_request(kind: str, problems: Sequence[str]) -> str:
+    """Return the message after an answer that cannot be used."""
+    why = "it was no JSON object" if kind in ("not_json", "empty") else "; ".join(problems[:_MOST_SHOWN])
+    return f"Your answer cannot be used: {why}. Answer with the whole JSON object and nothing else."

@@ -13,34 +13,57 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.extraction.answers import Reading, Steps, build_record, read_answer
+from fieldassay.extraction.answers import (
+    QUOTE,
+    VALUE,
+    AnswerShape,
+    Reading,
+    Steps,
+    Values,
+    build_record,
+    is_tree,
+    quote_key,
+    read_answer,
+    split_fields,
+)
 from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure, Request
 from fieldassay.extraction.endpoints.outcome import room_left
-from fieldassay.extraction.evidence import Found, as_evidence, field_steps, mark_leaks
-from fieldassay.extraction.examples.examples import Shown, choose_examples, without_copies
-from fieldassay.extraction.fields import (
+from fieldassay.extraction.evidence import (
+    Found,
+    as_evidence,
     canonical_text,
+    field_steps,
     leaf_fields,
     locator,
+    mark_leaks,
     plan_leaves,
     plan_of_spec,
     without_value,
 )
-from fieldassay.extraction.places.search import Search, surface_forms
-from fieldassay.extraction.schema import QUOTE, VALUE, AnswerShape, Values, is_tree, quote_key, split_fields
-from fieldassay.extraction.strategies.confidence import value_confidences
-from fieldassay.extraction.strategies.detect import Detect, DocumentTypes
-from fieldassay.extraction.strategies.merge import Merged, merge
-from fieldassay.extraction.strategies.prompts import Prompt, describe_fields, fence, schema_text
-from fieldassay.extraction.strategies.verify import (
+from fieldassay.extraction.places import Search, surface_forms
+from fieldassay.extraction.strategies.merge import (
+    Merged,
     Verify,
     check_request,
+    merge,
     null_texts,
     omission_request,
     reask_request,
     unsupported,
+    value_confidences,
     violations,
     with_omissions,
+)
+from fieldassay.extraction.strategies.prompts import (
+    Detect,
+    DocumentTypes,
+    Prompt,
+    Shown,
+    choose_examples,
+    describe_fields,
+    fence,
+    schema_text,
+    without_copies,
 )
 from fieldassay.extraction.strategy import AT_LEAST_ONE, Example, Extracted, Task
 from fieldassay.io.json_value import Json, is_blank

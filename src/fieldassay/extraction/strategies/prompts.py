@@ -1,23 +1,176 @@
-"""Prompts: a shipped template or a text of one's own, and the messages that it makes."""
+"""Prompts, their examples, and the detection of a document's type."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
-from fieldassay.extraction.schema import enum_values
+from fieldassay.extraction.answers import Steps, enum_values
+from fieldassay.extraction.evidence import leaf_fields
 from fieldassay.io.json_value import Json
-from fieldassay.paths import Step, join_path
+from fieldassay.paths import ITEM, Step, join_path, split_path, value_at
 from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
-    from fieldassay.spec.language.model import DocumentType, Field
+    from fieldassay.documents.transcript import Transcript
+    from fieldassay.extraction.strategy import Example
+    from fieldassay.spec.language.model import DocumentType, Field, Spec
+
+
+# Examples of documents and their records: which are shown, and which must not be.
+
+SIMILAR = 0.9
+"""Examples that share more than this part of their n-grams with a scored document are left out."""
+
+_N = 5
+_MOST_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Documents with known records: the first `k` (`fixed`), or the `k` most similar ones (`nearest`)."""
+
+    source: str
+    """The file of records, written `from`."""
+    docs: str = ""
+    """The folder of their documents; by default that of the documents that are extracted."""
+    group: str = ""
+    """The key of an example's record that names its group, such as a vendor."""
+    select: Literal["fixed", "nearest"] = "fixed"
+    k: int = field(default=3, metadata={"least": 1})
+
+
+def plain_text(document: Transcript) -> str:
+    """Return the text of a document in lower case with single blanks, lines and cells in order."""
+    parts = [line.text for _, line in document.lines()]
+    parts += [cell.text for page in document.pages for table in page.tables for cell in table.cells]
+    return " ".join(" ".join(parts).lower().split())
+
+
+def grams(text: str) -> Counter[str]:
+    """Return how often each run of 5 characters occurs; a shorter text is one run."""
+    return Counter(text[at : at + _N] for at in range(max(1, len(text) - _N + 1)))
+
+
+def choose_examples(document: Transcript, examples: Sequence[Example], shown: Shown) -> tuple[Example, ...]:
+    """Return the examples shown with a document, the most similar one last if chosen by similarity."""
+    if shown.select == "fixed" or len(examples) <= shown.k:
+        return tuple(examples[: shown.k])
+    index = _index(tuple(_Text(plain_text(example.document)) for example in examples))
+    near = index.similarities(plain_text(document))
+    order = sorted(range(len(examples)), key=lambda at: (-near[at], at))[: shown.k]
+    return tuple(examples[at] for at in reversed(order))
+
+
+class _Text(Struct, frozen=True):
+    text: str
+
+
+class _Index(Struct, frozen=True, eq=False):
+    """Documents as unit vectors of tf-idf over runs of characters."""
+
+    vectors: tuple[Mapping[str, float], ...]
+    idf: Mapping[str, float]
+
+    def similarities(self, text: str) -> list[float]:
+        """Return the cosine of a text with each document."""
+        own = _unit(grams(text), self.idf)
+        return [
+            math.fsum(weight * vector.get(gram, 0.0) for gram, weight in own.items())
+            for vector in self.vectors
+        ]
+
+
+@lru_cache(maxsize=8)
+def _index(texts: tuple[_Text, ...]) -> _Index:
+    counted = [grams(one.text) for one in texts]
+    documents = Counter(gram for counts in counted for gram in counts)
+    idf = {gram: math.log((1 + len(texts)) / (1 + count)) + 1 for gram, count in documents.items()}
+    return _Index(tuple(_unit(counts, idf) for counts in counted), idf)
+
+
+def _unit(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, float]:
+    weights = {gram: (1 + math.log(count)) * idf[gram] for gram, count in counts.items() if gram in idf}
+    norm = math.sqrt(math.fsum(weight * weight for weight in weights.values())) or 1.0
+    return {gram: weight / norm for gram, weight in weights.items()}
+
+
+class Scored(Struct, frozen=True):
+    """What is scored, as far as examples must differ from it."""
+
+    ids: Collection[str] = ()
+    documents: Sequence[Transcript] = ()
+    digests: Mapping[str, str] = {}
+    """The ids of documents by the SHA-256 of their bytes, beside those of `documents`."""
+    groups: Collection[str] = ()
+
+
+def fit_examples(
+    examples: Iterable[Example], scored: Scored, where: str = "examples"
+) -> tuple[tuple[Example, ...], int]:
+    """Return the examples that may be shown, and how many were left out as near copies of scored documents.
+
+    An example with the id, the content or the group of a scored document is an error, all of them at once.
+    """
+    kept, problems = [], []
+    digests = {**scored.digests, **{document.sha256: document.id for document in scored.documents}}
+    ids = {*scored.ids, *digests.values()}
+    for example in examples:
+        own = example.document
+        what = (
+            f"the example {own.id!r} is scored too" if own.id in ids
+            else f"the example {own.id!r} has the content of the scored document {digests[own.sha256]!r}"
+            if own.sha256 and own.sha256 in digests
+            else f"the example {own.id!r} is of the group {example.group!r}, which is scored too"
+            if example.group and example.group in scored.groups
+            else ""
+        )  # fmt: skip
+        if what:
+            remedy = "take examples from documents that are not scored"
+            problems.append(Problem(where, what, remedy, "leaked_example"))
+        else:
+            kept.append(example)
+    if problems:
+        more = len(problems) - _MOST_NAMED
+        rest = [Problem(where, f"and {more:,} more examples that are scored too", "", "leaked_example")]
+        raise ProblemsError([*problems[:_MOST_NAMED], *(rest if more > 0 else [])])
+    texts = [_gram_set(plain_text(document)) for document in scored.documents]
+    far = [one for one in kept if not _is_near(_gram_set(plain_text(one.document)), texts)]
+    return tuple(far), len(kept) - len(far)
+
+
+def without_copies(document: Transcript, examples: Sequence[Example]) -> tuple[Example, ...]:
+    """Return the examples that are no near copies of a document."""
+    own = [_gram_set(plain_text(document))] if examples else []
+    return tuple(one for one in examples if not _is_near(_gram_set(plain_text(one.document)), own))
+
+
+@lru_cache(maxsize=512)
+def _gram_set(text: str) -> frozenset[str]:
+    return frozenset(grams(text))
+
+
+def _is_near(own: frozenset[str], others: Sequence[frozenset[str]]) -> bool:
+    return any(
+        min(len(own), len(other)) > SIMILAR * max(len(own), len(other))
+        and len(own & other) > SIMILAR * len(own | other)
+        for other in others
+    )
+
+
+# Prompts: a shipped template or a text of one's own, and the messages that it makes.
 
 _ASKED = """\
 {{ fields }}
@@ -213,3 +366,107 @@ def _lines(fields: Sequence[Field], above: tuple[Step, ...], kinds: DocumentType
 def schema_text(schema: Mapping[str, Json]) -> str:
     """Return a schema as it stands in a prompt."""
     return json.dumps(schema, ensure_ascii=False, indent=1)
+
+
+# The type of a document: what a first call is asked for, and which fields the next one asks for.
+
+
+@dataclass(frozen=True, slots=True)
+class Detect:
+    """A call that decides the type of a document, before the fields of that type are asked for."""
+
+    prompt: Prompt = Prompt.named("detect-1")
+    model: str | None = None
+    """None: the model of the system."""
+    endpoint: str | None = None
+    """None: the endpoint of the system."""
+    prompts: Mapping[str, Prompt] = field(default_factory=dict, hash=False)
+    """The prompts of the extraction by type; other types have that of the system."""
+
+    def check(self, spec: Spec, where: str) -> None:
+        """Raise `ProblemsError` for a spec without types, and for prompts of types that it does not name."""
+        known = set(DocumentTypes.of(spec, where).names.values())
+        problems = [
+            Problem(
+                f"{where}.prompts.{name}",
+                f"unknown document type {name[:100]!r}",
+                nearest(name[:100], known),
+                "unknown_name",
+            )
+            for name in self.prompts
+            if name not in known
+        ]
+        if problems:
+            raise ProblemsError(problems)
+
+
+class DocumentTypes(Struct, frozen=True):
+    """The types that a spec names, and the field that holds them."""
+
+    steps: Steps
+    choice: Field
+    """The field as a choice among the types."""
+    names: Mapping[str, str]
+    """The types by their folded names and aliases."""
+
+    @classmethod
+    def of(cls, spec: Spec, where: str = "detect") -> DocumentTypes:
+        """Return the types: those of `document_type`, else the values of its field.
+
+        Raises `ProblemsError` for a spec that names none, or has them in a list or an object.
+
+        >>> from fieldassay.spec.language.parse import read_spec
+        >>> spec = read_spec("{document_type: kind, fields: {kind: {type: enum, values: [Invoice, Letter]}}}")
+        >>> DocumentTypes.of(spec).read("INVOICE"), DocumentTypes.of(spec).read("memo")
+        ('Invoice', None)
+        """
+        from fieldassay.spec.language.model import DocumentType, Field, fold_type
+
+        kind = spec.document_type or DocumentType("")
+        steps = tuple(split_path(kind.field))
+        declared = leaf_fields(spec).get(steps) or Field(str(steps[-1] if steps else ""))
+        named = kind.aliases or tuple((value, ()) for value in enum_values(declared))
+        if not named or ITEM in steps or any(steps == one[: len(steps)] != one for one in leaf_fields(spec)):
+            remedy = (
+                "write `document_type: {field: NAME, aliases: {invoice: [], receipt: []}}` in the spec, "
+                "or leave out `detect`"
+            )
+            raise problem(
+                where,
+                "the type of a document is one value, not a list or an object"
+                if named
+                else "the spec names no types of documents",
+                remedy,
+                "missing_key",
+            )
+        names = {fold_type(text): name for name, aliases in named for text in (name, *aliases)}
+        types = tuple(name for name, _ in named)
+        return cls(steps, replace(declared, type="enum", options=(("values", types),)), names)
+
+    def read(self, value: object) -> str | None:
+        """Return the type that a text names; None for any other value."""
+        from fieldassay.spec.language.model import fold_type
+
+        return self.names.get(fold_type(value)) if isinstance(value, str) else None
+
+    def fields_of(self, kind: str, fields: Sequence[Field], above: Steps = ()) -> tuple[Field, ...]:
+        """Return the fields of documents of a type, without the one that holds the type."""
+        found = []
+        for one in fields:
+            steps = (*above, one.name)
+            if steps == self.steps or (one.applies_to and kind not in map(self.read, one.applies_to)):
+                continue
+            inner = self.fields_of(kind, one.fields, steps)
+            items = self.fields_of(kind, (one.items,), steps) if one.items is not None else ()
+            if bool(inner) == bool(one.fields) and bool(items) == (one.items is not None):
+                kept = {"fields": inner, "items": items[0] if items else None}
+                found.append(replace(one, applies_to=(), **kept))
+        return tuple(found)
+
+    def type_of(self, record: Mapping[str, Json]) -> str | None:
+        """Return the type of an example's record."""
+        return self.read(value_at(record, self.steps))
+
+    def examples(self, examples: Sequence[Example]) -> tuple[Example, ...]:
+        """Return the examples with their types alone, as a detection answers them."""
+        return tuple(replace(one, record={self.choice.name: self.type_of(one.record)}) for one in examples)

@@ -1,16 +1,22 @@
-"""JSON files of a run, read back into their types, with one sentence for the first mismatch."""
+"""JSON files of a declared type, and those that are sealed by a digest."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from fieldassay.errors import ProblemsError, problem
+from fieldassay.io.files.whole_files import check_plain, open_file, stage_file
 from fieldassay.regex import lazy_regex
+
+# JSON files of a run, read back into their types, with one sentence for the first mismatch.
 
 SCHEMA_VERSION = 1
 AGAIN = "write it again with `fieldassay score --out DIR`"
@@ -127,3 +133,120 @@ def _finite(text: str) -> float:
 
 def _refusal(where: str, what: str, form: Form) -> ProblemsError:
     return problem(where, what, form.remedy, form.kind)
+
+
+# JSON documents on disk of a named format and version: read as a whole or refused with the reason.
+
+DEEPEST = 300
+"""Levels of nesting; no document has half as many."""
+
+
+def checksum(content: Any) -> str:
+    """Return the SHA-256 of plain data as canonical JSON, whatever its line ends, white space and key order.
+
+    >>> checksum({"b": 1, "a": [2]}) == checksum({"a": [2], "b": 1})
+    True
+    """
+    text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+class JsonFormat(Struct, frozen=True):
+    """A format of JSON documents; `bad` and `unwritable` are problem kinds, `restore` is the usual remedy."""
+
+    noun: str
+    restore: str
+    bad: str
+    unwritable: str
+    most_bytes: int
+    after_merge: str = ""
+    version: int = 1
+
+    @property
+    def name(self) -> str:
+        """Return the format as its documents name it."""
+        return f"fieldassay {self.noun}"
+
+    def head(self) -> dict[str, Any]:
+        """Return the first two members of every document."""
+        return {"format": self.name, "schema_version": self.version}
+
+    def read_bytes(self, path: Path) -> bytes | None:
+        """Return the content of a file, None without a file. Raises `ProblemsError` for an unreadable one."""
+        remedy = f"name the file of a {self.noun}"
+        try:
+            with open_file(path) as stream:
+                data = stream.read(self.most_bytes + 1)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise self.refusal(path, f"cannot be read ({_why(error)})", remedy, "unreadable_file") from None
+        if len(data) > self.most_bytes:
+            raise self.refusal(path, f"is too large to be a {self.noun}", remedy)
+        return data
+
+    def decode(self, path: Path, data: bytes) -> dict[str, Any]:
+        """Return the document in a file's content. Raises `ProblemsError` for a wrong format or damage."""
+        held = self._parse(path, data)
+        if not isinstance(held, dict) or held.get("format") != self.name:
+            remedy = f'name the file of a {self.noun}, which says `"format": "{self.name}"`'
+            raise self.refusal(path, f"is not a {self.noun} of fieldassay", remedy)
+        version = held.get("schema_version")
+        if type(version) is not int or version != self.version:
+            what = f"has version {str(version)[:20]!r} of the format, and only {self.version} is known here"
+            raise self.refusal(path, what, "install the release of fieldassay that wrote it", "version")
+        if _is_too_deep(held):
+            raise self.refusal(path, f"is nested too deeply to be a {self.noun}")
+        return held
+
+    def write(self, path: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
+        """Put a document in its place, as a whole; `check` runs last and may refuse.
+
+        Raises `ProblemsError` where it cannot be written; the file is then unchanged.
+        """
+        staged: Path | None = None
+        try:
+            check_plain(path)
+            place = path.resolve()
+            staged = stage_file(place, [data])
+            check()
+            staged.replace(place)
+        except (OSError, ValueError) as error:
+            remedy = "name a file in a folder that can be written"
+            raise self.refusal(path, f"cannot be written ({_why(error)})", remedy, self.unwritable) from None
+        finally:
+            if staged is not None:
+                staged.unlink(missing_ok=True)
+
+    def refusal(self, path: Path, what: str, remedy: str = "", kind: str = "") -> ProblemsError:
+        """Return the error for a file of this format."""
+        return problem(path, what, remedy or self.restore, kind or self.bad)
+
+    def malformed(self, path: Path, error: Exception) -> ProblemsError:
+        """Return the error for a document with other members, or members of other types."""
+        return self.refusal(path, f"is not as a {self.noun} must be ({str(error)[:200]})")
+
+    def _parse(self, path: Path, data: bytes) -> Any:
+        try:
+            return parse_json(data, once=True)
+        except UnicodeDecodeError:
+            raise self.refusal(path, "is not UTF-8 text") from None
+        except NestingError:
+            raise self.refusal(path, f"is nested too deeply to be a {self.noun}") from None
+        except ValueError as error:
+            remedy = f"{self.restore}{self.after_merge}"
+            raise self.refusal(path, f"is not JSON ({str(error)[:200]})", remedy) from None
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        objects = (node.values() if isinstance(node, dict) else node for node in level)
+        level = [child for children in objects for child in children if isinstance(child, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -13,28 +13,47 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.metrics.catalogue.selection import BoundMetric
-from fieldassay.metrics.result.estimation import highest_value
-from fieldassay.metrics.result.pairing import DocumentStatistics, PairedData, list_parts
-from fieldassay.metrics.statistics.recipes import Coalesce, Ratio, SumTable, Total, Unseen, list_field_means
-from fieldassay.metrics.statistics.statistics import Form, Known, Statistic
-from fieldassay.metrics.statistics.sums import Sum, join_fields, spread_rows
-from fieldassay.metrics.statistics.unseen_document import UnseenDocument, size_by_documents
-from fieldassay.metrics.uncertainty.bootstrap import draw_sums
-from fieldassay.metrics.uncertainty.halves import Halves, widen
-from fieldassay.metrics.uncertainty.intervals import FEW_DOCUMENTS, are_too_few, percentile_intervals
-from fieldassay.metrics.uncertainty.paired import Wins, count_wins, mcnemar_mid_p
-from fieldassay.metrics.uncertainty.power import Spread
-from fieldassay.metrics.uncertainty.signs import (
+from fieldassay.metrics.catalogue.definitions import BoundMetric
+from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, list_parts
+from fieldassay.metrics.result.estimation import UnseenDocument, highest_value, size_by_documents
+from fieldassay.metrics.statistics.statistics import (
+    Coalesce,
+    Form,
+    Known,
+    Ratio,
+    Statistic,
+    Sum,
+    SumTable,
+    Total,
+    Unseen,
+    join_fields,
+    list_field_means,
+    spread_rows,
+)
+from fieldassay.metrics.uncertainty.bootstrap import (
+    FEW_DOCUMENTS,
+    are_too_few,
+    count_table,
+    document_keys,
+    draw_sums,
+    percentile_intervals,
+    unseen_weights,
+)
+from fieldassay.metrics.uncertainty.paired import (
     DRAWS,
     MOST_ENUMERATED,
+    Halves,
+    Wins,
     are_grouped,
+    count_wins,
     group_columns,
+    mcnemar_mid_p,
     signed_sums,
     split_halves,
     sums_of_halves,
+    widen,
 )
-from fieldassay.metrics.uncertainty.weights import count_table, document_keys, unseen_weights
+from fieldassay.metrics.uncertainty.power import Spread
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -1,26 +1,316 @@
-"""Every system against a reference, and all against all: comparisons and rankings."""
+"""Comparisons of two systems, metric by metric, corrected as a family."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import combinations, groupby
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
+from fieldassay.metrics.catalogue.definitions import BoundMetric
 from fieldassay.metrics.catalogue.grammar import MetricCall
-from fieldassay.metrics.catalogue.selection import BoundMetric
-from fieldassay.metrics.comparisons.families import RankedPairs, Tested, decide, decide_together, is_shown
 from fieldassay.metrics.comparisons.pair import Floats, Pair, PairedMatrix, View
-from fieldassay.metrics.result.comparison import Comparison, Place, RankedPair, Ranking
-from fieldassay.metrics.result.comparisons_file import Comparisons
-from fieldassay.metrics.result.pairing import PairedData
-from fieldassay.metrics.statistics.recipes import Total
-from fieldassay.metrics.uncertainty.intervals import FEW_DOCUMENTS
-from fieldassay.metrics.uncertainty.paired import effect_size
-from fieldassay.metrics.uncertainty.signs import DRAWS
+from fieldassay.metrics.estimate import Correction
+from fieldassay.metrics.result.comparison import (
+    Comparison,
+    Comparisons,
+    Outcome,
+    Place,
+    RankedPair,
+    Ranking,
+    excludes_zero,
+)
+from fieldassay.metrics.result.documents import PairedData
+from fieldassay.metrics.statistics.statistics import Total
+from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS
+from fieldassay.metrics.uncertainty.paired import (
+    DRAWS,
+    MOST_ENUMERATED,
+    effect_size,
+    group_columns,
+    signed_sums,
+    sums_of_halves,
+)
+
+# Families of comparisons: p values adjusted for all of them, and the resulting verdicts and places.
+
+
+class Tested(NamedTuple):
+    """A comparison whose p value stands alone as yet, and the pair of systems that it is about."""
+
+    found: Comparison
+    pair: Pair
+
+
+class RankedPairs(NamedTuple):
+    """A ranking whose places are open as yet, and its pairs of systems in the same order."""
+
+    found: Ranking
+    pairs: tuple[Pair, ...]
+
+
+class Adjusted(NamedTuple):
+    """The adjusted p value of a test in its family, and the p value at which it would be shown there."""
+
+    p: float
+    needed: float
+
+
+def adjust(pairs: Sequence[Pair], correction: Correction = "min_p") -> list[Adjusted]:
+    """Return the p values of one family, adjusted for each other; each pair has values in both systems.
+
+    Metrics of the same two systems share their random halves, document by document, so that their p values
+    have a joint distribution: the step-down min-P method. It says nothing about chance in a third system, so
+    the adjusted p values of different pairs of systems are joined by Holm's method, which holds for any
+    dependence; `holm` takes each test as a pair of its own. A pair without a differing document is no test.
+    """
+    alpha = 1.0 - pairs[0].arena.data.level if pairs else 0.0
+    tested = [at for at, pair in enumerate(pairs) if len(pair.differing)]
+    groups: dict[Hashable, list[int]] = {}
+    for at in tested:
+        groups.setdefault(at if correction == "holm" else _name_group(pairs[at]), []).append(at)
+    alone = {at: pairs[at].test.p for at in tested}
+    p_values, drawn = dict(alone), dict[int, Floats]()
+    for members in groups.values():
+        if len(members) > 1:
+            drawn |= dict(zip(members, draw_p_values([pairs[at] for at in members]), strict=True))
+            found = adjust_min_p([alone[at] for at in members], [drawn[at] for at in members])
+            p_values |= dict(zip(members, found, strict=True))
+    names = {at: name for name, members in groups.items() for at in members}
+    joined = adjust_holm([p_values[at] for at in tested], [names[at] for at in tested])
+    adjusted = dict(zip(tested, joined, strict=True))
+    needed: dict[int, float] = {}
+    left, open_groups = {name: list(members) for name, members in groups.items()}, len(groups)
+
+    def place(at: int) -> tuple[float, float, float]:
+        return adjusted[at], p_values[at], alone[at]
+
+    for (p_adjusted, _, p), tied in groupby(sorted(tested, key=place), key=place):
+        step, is_decided, share = list(tied), is_shown(p_adjusted, 1.0 - alpha), alpha / open_groups
+        for at in step:  # tests with one p value are of one step: none of them is decided before another
+            limit = least_p_needed([drawn[each] for each in left[names[at]]], share) if at in drawn else share
+            # the quantile of the draws rounds; what was decided says on which side of it the p value is
+            needed[at] = max(limit, p) if is_decided else min(limit, p - 1e-8)
+        for at in step if is_decided else ():
+            left[names[at]].remove(at)
+            open_groups -= not left[names[at]]
+    return [Adjusted(adjusted.get(at, 1.0), needed.get(at, alpha)) for at in range(len(pairs))]
+
+
+def draw_p_values(pairs: Sequence[Pair]) -> list[Floats]:
+    """Return the p values that chance gives each of several tests, under the same random halves.
+
+    The differences are taken to first order, so that a half and its complement differ by a sum over documents
+    with random signs; its mid-p is its rank among all of them.
+    """
+    drawn = []
+    for pair in pairs:
+        whole = to_whole(pair.linear)
+        names = [pair.arena.documents[at] for at in pair.differing.tolist()]
+        parts, keys = group_columns(
+            whole[None, pair.differing], names, pair.arena.data.seed, is_grouped=pair.arena.is_grouped
+        )
+        signed, slack = np.abs(signed_sums(parts, keys)[0]), len(names)
+        known = signed
+        if len(names) <= MOST_ENUMERATED:
+            own = whole[pair.differing]
+            known = np.abs(2 * sums_of_halves(own[None, :])[0] - own.sum())
+        known = np.sort(known)
+        least, most = (np.searchsorted(known, signed + side * slack) for side in (-1, 1))
+        drawn.append(1.0 - (least + most) / (2.0 * len(known)))
+    return drawn
+
+
+_FINE = 22
+"""Bits of a difference in the draws: coarser than the error of a derivative, so that ties stay ties."""
+
+
+def to_whole(values: Floats) -> npt.NDArray[np.int64]:
+    """Return numbers as whole ones on one scale, the largest 2^22, for exact sums in any order."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return np.rint(values / (largest or 1.0) * 2.0**_FINE).astype(np.int64)
+
+
+def _name_group(pair: Pair) -> Hashable:
+    """Return the key of pairs that are exchanged together: both systems, the documents and signs."""
+    return id(pair.arena.data), frozenset((pair.first, pair.second))
+
+
+def decide(family: Sequence[Tested]) -> list[Comparison]:
+    """Return the comparisons with p values adjusted over all of them, and the verdicts that follow."""
+    return list(decide_together(family, ()).comparisons)
+
+
+def decide_together(made: Sequence[Tested], rankings: Sequence[RankedPairs]) -> Comparisons:
+    """Return comparisons and rankings with p values adjusted over all, and the resulting verdicts and places.
+
+    What is both a comparison and a pair of a ranking is one test.
+    """
+    family: dict[Hashable, Pair] = {}
+    for ranking in rankings:
+        family |= {_ranked_key(ranking.found, pair): pair for pair in ranking.pairs}
+    family |= {_key(one): one.pair for one in made if one.found.p is not None}
+    correction = next(iter(family.values())).arena.data.correction if family else "min_p"
+    adjusted = dict(zip(family, adjust(list(family.values()), correction), strict=True))
+    decided = tuple(_decided(one, adjusted.get(_key(one)), correction) for one in made)
+    return Comparisons(decided, tuple(_placed(one, adjusted, correction) for one in rankings))
+
+
+def _key(one: Tested) -> Hashable:
+    found = one.found
+    return (*_name_tested(one.pair), found.metric, found.field, tuple(found.slice.items()))
+
+
+def _ranked_key(ranking: Ranking, pair: Pair) -> Hashable:
+    return (*_name_tested(pair), ranking.metric, None, ())
+
+
+def _name_tested(pair: Pair) -> tuple[Hashable, ...]:
+    return id(pair.arena.data), frozenset((pair.first, pair.second))
+
+
+def _decided(one: Tested, adjusted: Adjusted | None, correction: str) -> Comparison:
+    found, pair = one.found, one.pair
+    if adjusted is None or found.difference is None or found.p is None:
+        return replace(found, correction=correction)
+    alpha = 1.0 - found.level
+    bounds = pair.bounds(adjusted.needed, found.p)
+    alone = bounds if adjusted.needed == alpha else pair.bounds(alpha, found.p)
+    decided = replace(
+        found,
+        p_adjusted=adjusted.p,
+        p_needed=adjusted.needed,
+        correction=correction,
+        verdict=_judge(found, adjusted.p),
+        interval=bounds.interval,
+        interval_alone=alone.interval,
+        interval_guarded=bounds.guarded,
+        marks=bounds.marks,
+    )
+    if decided.verdict == "identical" or bounds.interval is None:
+        return decided
+    spread = pair.spread(adjusted.needed)
+    return replace(
+        decided,
+        detectable=spread.detectable(),
+        detectable_whole=spread.detectable(spread.whole) if spread.whole else None,
+        documents_needed=spread.needed(found.difference)
+        if decided.verdict == "no_difference_shown"
+        else None,
+    )
+
+
+def _judge(one: Comparison, p_adjusted: float) -> Outcome:
+    if not one.difference:
+        return "identical" if one.verdict == "identical" else "no_difference_shown"
+    if not is_shown(p_adjusted, one.level):
+        return "no_difference_shown"
+    return "better" if (one.difference > 0) == (one.better == "higher") else "worse"
+
+
+def is_shown(p_adjusted: float, level: float) -> bool:
+    """Return whether a p value shows a difference at the level of confidence.
+
+    >>> is_shown(0.05, 0.95), is_shown(0.051, 0.95)
+    (True, False)
+    """
+    return p_adjusted <= 1.0 - level + 1e-12
+
+
+def _placed(ranking: RankedPairs, adjusted: Mapping[Hashable, Adjusted], correction: str) -> Ranking:
+    """Return the ranking with its adjusted p values, and the places that systems may really have."""
+    found = ranking.found
+    pairs = tuple(
+        _shown(one, pair, adjusted[_ranked_key(found, pair)], found.level)
+        for one, pair in zip(found.pairs, ranking.pairs, strict=True)
+    )
+    shown = [one.systems for one in pairs if one.is_shown]
+    count = len(found.places)
+    places = tuple(
+        replace(
+            one,
+            first=1 + sum(worse == one.system for _, worse in shown),
+            last=count - sum(better == one.system for better, _ in shown),
+        )
+        for one in found.places
+    )
+    return replace(found, pairs=pairs, places=places, method=correction)
+
+
+def _shown(one: RankedPair, pair: Pair, adjusted: Adjusted, level: float) -> RankedPair:
+    if one.difference == 0 or not is_shown(adjusted.p, level):
+        return replace(one, p_adjusted=adjusted.p)
+    bounds = pair.bounds(adjusted.needed, pair.test.p)
+    is_guarded = "few_replicates" not in bounds.marks and excludes_zero(bounds.guarded)
+    return replace(one, p_adjusted=adjusted.p, is_shown=True, is_guarded=is_guarded)
+
+
+_TIED = 1e-12
+
+
+def adjust_holm(p_values: Sequence[float], groups: Sequence[Hashable] | None = None) -> list[float]:
+    """Return Holm's adjusted p values, which hold any false alarm in the family to the level.
+
+    Holm (1979); no assumption on the dependence of the tests. Tests of one of the `groups` are already
+    adjusted for each other, so that only groups count (None: each test is one).
+
+    >>> adjust_holm([0.01, 0.04, 0.03]), adjust_holm([0.01, 0.04, 0.03], ["a", "b", "a"])
+    ([0.03, 0.06, 0.06], [0.02, 0.06, 0.06])
+    """
+    m, named = len(p_values), range(len(p_values)) if groups is None else groups
+    order = np.argsort(p_values, kind="stable")
+    ends = np.sort(list({named[at]: place for place, at in enumerate(order.tolist())}.values()))
+    left = len(ends) - np.searchsorted(ends, np.arange(m))
+    steps = np.asarray(p_values, np.float64)[order] * left
+    adjusted = np.empty(m)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if m else steps
+    return [float(p) for p in adjusted]
+
+
+def adjust_min_p(p_values: Sequence[float], drawn: Sequence[Floats]) -> list[float]:
+    """Return the adjusted p values of the step-down min-P method: the share of draws with as small a p value.
+
+    Westfall and Young (1993). `drawn` has the p value of each test under the same random exchanges, under
+    which all differences are chance: tests that nearly agree count nearly once, and those that can never be
+    small do not count. The chance of a test itself to be as small is its own p value; `drawn` gives that of
+    the others alone.
+
+    >>> same, hopeless = np.array([0.02, 0.5, 0.9]), np.ones(3)
+    >>> adjust_min_p([0.02, 0.02, 1.0], [same, same, hopeless])
+    [0.02, 0.02, 1.0]
+    >>> adjust_min_p([0.25, 0.9], [np.array([0.9, 0.5, 0.9]), same])
+    [0.5, 0.9]
+    """
+    order = np.argsort(p_values, kind="stable").tolist()
+    steps = np.zeros(len(p_values))
+    later = np.full(len(drawn[0]) if drawn else 0, 2.0)
+    for place in range(len(order) - 1, -1, -1):
+        at = order[place]
+        limit = p_values[at] + _TIED
+        others = np.count_nonzero((later <= limit) & (drawn[at] > limit))
+        steps[place] = p_values[at] + others / (1 + len(later))
+        later = np.minimum(later, drawn[at])
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(order) else steps
+    return [float(p) for p in adjusted]
+
+
+def least_p_needed(drawn: Sequence[Floats], alpha: float) -> float:
+    """Return the p value with which a test alone in its family is decided at alpha: the first step of min-P.
+
+    >>> round(least_p_needed([np.linspace(0.0001, 1.0, 9999)], 0.05), 3)
+    0.05
+    """
+    least = np.sort(np.minimum.reduce(list(drawn)))
+    found = float(least[max(0, int(alpha * (len(least) + 1)) - 1)])
+    return min(max(found, alpha / len(drawn)), alpha)
+
+
+# Every system against a reference, and all against all: comparisons and rankings.
 
 MOST_VALUES = 20
 """Slice keys with more values are not compared value by value."""

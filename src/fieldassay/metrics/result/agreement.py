@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec import field as default
 from msgspec.structs import asdict
 
-from fieldassay.io.returned import Brief
+from fieldassay.io.text.shown import Brief
 
 SCHEMA_VERSION = 1
 

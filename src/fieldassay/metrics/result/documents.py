@@ -1,26 +1,56 @@
-"""Per-document values, the basis of percentiles, curves and the table of documents."""
+"""Statistics of documents: as a table, in pairs of systems, and as a file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, reduce
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
+from fieldassay.errors import ProblemsError
+from fieldassay.io.files.tables import read_parquet, write_parquet
 from fieldassay.io.text.shown import make_printable
+from fieldassay.metrics.catalogue.definitions import CATALOGUE, BoundMetric, Vocabulary, bind_metric
 from fieldassay.metrics.catalogue.grammar import MetricCall
-from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
-from fieldassay.metrics.statistics.columns import DocumentColumns
-from fieldassay.metrics.statistics.packing import PackedColumns, PackedSum, PackedSums
-from fieldassay.metrics.statistics.recipes import Ratio, list_needs
-from fieldassay.metrics.statistics.statistics import Reaches, Rows, Share, Statistic
-from fieldassay.metrics.statistics.sums import Sum
+from fieldassay.metrics.estimate import Correction
+from fieldassay.metrics.statistics.columns import (
+    DocumentColumns,
+    PackedColumns,
+    PackedInts,
+    PackedSum,
+    PackedSums,
+)
+from fieldassay.metrics.statistics.statistics import (
+    Coalesce,
+    Combined,
+    Constant,
+    FieldMean,
+    Quantile,
+    Ratio,
+    Reaches,
+    Recipe,
+    Rows,
+    RowSum,
+    Share,
+    Statistic,
+    Sum,
+    Threshold,
+    join_fields,
+    list_field_means,
+    list_needs,
+)
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+# Per-document values, the basis of percentiles, curves and the table of documents.
 
 Floats = npt.NDArray[np.float64]
 
@@ -231,3 +261,278 @@ def _known_numbers(metrics: Sequence[BoundMetric], columns: DocumentColumns) -> 
         *(name for bound in metrics for name in list_needs(bound.recipe).numbers),
     ]
     return {name: columns.number(name) for name in dict.fromkeys(names)}
+
+
+# The paired statistics that two systems are compared by.
+
+Ints = npt.NDArray[np.int64]
+
+
+class DocumentStatistics(Struct, frozen=True, eq=False):
+    """The documents of one system, sorted by id.
+
+    `values` holds their statistics (fields x documents); their slices are by key.
+    """
+
+    system: str
+    documents: tuple[str, ...]
+    statistics: Mapping[Statistic, Sum]
+    groups: Mapping[str, tuple[tuple[str, ...], ...]]
+    repeats: int = 1
+    """The number of runs that the statistics of a document are the sum of."""
+    gold: npt.NDArray[np.uint8] | None = None
+    """The digests of the gold of the documents, a row each."""
+
+
+class PairedData(Struct, frozen=True, eq=False):
+    """The basis of comparisons within one run: metrics, statistics, and the settings of the draws."""
+
+    metrics: tuple[BoundMetric, ...]
+    systems: tuple[DocumentStatistics, ...]
+    slices: tuple[str, ...] = ()
+    replicates: int = 2000
+    seed: int = 0
+    level: float = 0.95
+    vocabulary: Vocabulary = CATALOGUE
+    correction: Correction = "min_p"
+    """How p values of one family are adjusted: `min_p` (Westfall and Young) or `holm`."""
+
+    def can_compare(self, bound: BoundMetric) -> bool:
+        """Return whether all statistics of a metric were kept, by field for a metric of one field."""
+        if not is_comparable(bound):
+            return False
+        is_by_field = bound.call.field is not None or bool(list_field_means(bound.recipe))
+        return all(
+            _is_kept(system, statistic, is_by_field)
+            for system in self.systems
+            for statistic in list_parts(bound.recipe)
+        )
+
+
+def _is_kept(system: DocumentStatistics, statistic: Statistic, is_by_field: bool) -> bool:
+    total = system.statistics.get(statistic)
+    return total is not None and not (is_by_field and isinstance(statistic, RowSum) and None in total.fields)
+
+
+def is_comparable(bound: BoundMetric) -> bool:
+    """Return whether a metric can be compared: made of sums, and of the whole or of one field.
+
+    >>> from fieldassay.metrics.catalogue.grammar import parse_metric
+    >>> from fieldassay.metrics.catalogue.definitions import bind_metric
+    >>> metrics = ("f1", "latency_p95", "field_accuracy", "field_accuracy[total]")
+    >>> [is_comparable(bind_metric(parse_metric(text))) for text in metrics]
+    [True, False, False, True]
+    """
+    is_placed = bound.metric.scope != "field" or bound.call.field is not None
+    return is_placed and _is_sums(bound.recipe) and bool(list_parts(bound.recipe))
+
+
+def _is_sums(recipe: Recipe) -> bool:
+    if isinstance(recipe, Combined):
+        return _is_sums(recipe.left) and _is_sums(recipe.right)
+    if isinstance(recipe, Coalesce | Threshold):
+        return _is_sums(recipe.recipe)
+    return not isinstance(recipe, Quantile)
+
+
+def list_parts(recipe: Recipe) -> tuple[Statistic, ...]:
+    """Return the statistics in a recipe's value."""
+    if isinstance(recipe, Constant | Quantile):
+        return ()
+    if isinstance(recipe, Combined):
+        return list_parts(recipe.left) + list_parts(recipe.right)
+    if isinstance(recipe, Coalesce | Threshold):
+        return list_parts(recipe.recipe)
+    if isinstance(recipe, FieldMean | Ratio):
+        ratio = recipe.ratio if isinstance(recipe, FieldMean) else recipe
+        counted = ratio.documents.statistics if ratio.documents is not None else ()
+        return ratio.numerator.statistics + ratio.denominator.statistics + counted
+    return recipe.total.statistics + recipe.population.statistics
+
+
+def list_kept(metrics: Sequence[BoundMetric], by_field: Sequence[BoundMetric] = ()) -> dict[Statistic, bool]:
+    """Return the statistics for comparing by the metrics, and whether each is needed by field.
+
+    Those of `by_field` are.
+    """
+    kept: dict[Statistic, bool] = {
+        statistic: True for bound in by_field for statistic in list_parts(bound.recipe)
+    }
+    for bound in metrics:
+        is_by_field = bound.call.field is not None or bool(list_field_means(bound.recipe))
+        for statistic in list_parts(bound.recipe):
+            kept[statistic] = kept.get(statistic, False) or is_by_field
+    return kept
+
+
+def join_statistics(system: str, parts: Sequence[DocumentValues]) -> DocumentStatistics:
+    """Return the kept statistics of all batches of a system as one, with the documents sorted by id."""
+    documents = [name for part in parts for name in part.documents]
+    order = np.array(sorted(range(len(documents)), key=documents.__getitem__), np.int64)
+    statistics = {
+        statistic: _join_sums([part.statistics.packed[statistic] for part in parts], order)
+        for statistic in (parts[0].statistics if parts else ())
+    }
+    keys = dict.fromkeys(key for part in parts for key in part.groups)
+    spread = {
+        key: [names for part in parts for names in part.groups.get(key, ((),) * len(part.documents))]
+        for key in keys
+    }
+    groups = {key: tuple(values[at] for at in order.tolist()) for key, values in spread.items()}
+    return DocumentStatistics(
+        system, tuple(documents[at] for at in order.tolist()), PackedSums(statistics), groups
+    )
+
+
+def _join_sums(parts: Sequence[PackedSum], order: Ints) -> PackedSum:
+    """Return the sums of all parts, field by field, with the documents in that order."""
+    fields = reduce(join_fields, (one.fields for one in parts))
+    rows = (np.concatenate([one.row(name) for one in parts])[order] for name in fields)
+    return PackedSum(fields, tuple(map(PackedInts.pack, rows)), len(order))
+
+
+# `statistics.parquet`: the statistics of every document as whole numbers, for later comparisons.
+
+STATISTICS = "statistics.parquet"
+SYSTEM, DOCUMENT, GROUP, REPEATS, GOLD = "system", "doc", "group", "repeats", "gold"
+
+
+MOST_REPEATS = 10_000
+
+ROWS = 1 << 17
+"""The rows of statistics that are written at a time."""
+
+
+def name_statistic(statistic: Statistic) -> str:
+    """Return the name of a statistic in files.
+
+    It is a digest of its definition, so that a changed definition is never mistaken for it.
+    """
+    return hashlib.sha256(f"{statistic!r} in units of 2^-{statistic.bits}".encode()).hexdigest()[:16]
+
+
+def scan_statistics(systems: Iterable[DocumentStatistics]) -> pl.LazyFrame:
+    """Return one row per system and document.
+
+    Columns are named by JSON lists: `["system"]`, `["doc"]` (as UTF-8 bytes, so that no id is lost),
+    `["group", KEY]` (lists of texts), and `[STATISTIC, FIELD]` (int64; FIELD is null for the document as a
+    whole). `["gold"]` has the digest of the document's gold. `["repeats"]` exists if the statistics of some
+    system are sums over several runs of each document. Missing values are null.
+    """
+    import polars as pl
+
+    frames = [_frame(system) for system in systems]
+    if not frames:
+        return pl.LazyFrame(schema={_column(SYSTEM): pl.String, _column(DOCUMENT): pl.Binary})
+    return pl.concat(frames, how="diagonal")
+
+
+def _frame(system: DocumentStatistics) -> pl.LazyFrame:
+    """Return the rows of a system; statistics are held packed, and widened where the rows are used."""
+    import polars as pl
+
+    count = len(system.documents)
+    columns = {
+        _column(SYSTEM): pl.Series([make_printable(system.system)]).new_from_index(0, count),
+        _column(DOCUMENT): pl.Series(
+            [name.encode("utf-8", "surrogatepass") for name in system.documents], dtype=pl.Binary
+        ),
+    }
+    if system.repeats > 1:
+        columns[_column(REPEATS)] = pl.Series([system.repeats] * count, dtype=pl.Int64)
+    if system.gold is not None:
+        columns[_column(GOLD)] = pl.Series([row.tobytes() for row in system.gold], dtype=pl.Binary)
+    for key, groups in system.groups.items():
+        columns[_column(GROUP, key)] = gather_groups(groups, list, pl.List(pl.String))
+    wide: list[pl.Expr] = []
+    for statistic, total in system.statistics.items():
+        name = name_statistic(statistic)
+        for part, values in zip(total.fields, total.values, strict=True):
+            packed, column = PackedInts.pack(values), _column(name, part)
+            columns[column] = pl.Series(packed.held)
+            wide.append(pl.col(column).cast(pl.Int64) * pl.lit(1 << packed.shift, pl.Int64))
+    return pl.LazyFrame(columns).with_columns(wide)
+
+
+def _column(*parts: str | None) -> str:
+    return json.dumps(parts)
+
+
+def systems_of(frame: pl.DataFrame, wanted: Iterable[Statistic]) -> tuple[DocumentStatistics, ...]:
+    """Return the systems of a frame made by `scan_statistics`, with the available wanted statistics.
+
+    Raises ValueError for a frame of another form.
+    """
+    import polars as pl
+
+    names = {name_statistic(statistic): statistic for statistic in wanted}
+    try:
+        systems = frame.get_column(_column(SYSTEM)).unique(maintain_order=True).to_list()
+        if not all(isinstance(name, str) for name in systems):
+            raise TypeError("a system without a name")
+        found = tuple(_system(name, frame.filter(pl.col(_column(SYSTEM)) == name), names) for name in systems)
+    except (
+        pl.exceptions.PolarsError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
+        raise ValueError(f"not a table of statistics ({type(error).__name__})") from None
+    if not found or any(one.documents != found[0].documents or not one.documents for one in found):
+        raise ValueError("not a table of statistics (every system has a row for each document)")
+    return found
+
+
+def _system(name: str, frame: pl.DataFrame, names: dict[str, Statistic]) -> DocumentStatistics:
+    documents = tuple(
+        text.decode("utf-8", "surrogatepass") for text in frame.get_column(_column(DOCUMENT)).to_list()
+    )
+    parts: dict[Statistic, list[tuple[str | None, np.ndarray]]] = {}
+    groups: dict[str, tuple[tuple[str, ...], ...]] = {}
+    repeats, gold = 1, None
+    for column in frame.columns:
+        kind, *rest = json.loads(column)
+        values = frame.get_column(column)
+        if kind == REPEATS:
+            repeats = _read_repeats(values.to_list())
+        elif kind == GOLD:
+            gold = np.frombuffer(b"".join(values.to_list()), np.uint8).reshape(len(documents), -1)
+        elif kind == GROUP:
+            groups[rest[0]] = tuple(tuple(one or ()) for one in values.to_list())
+        elif kind in names and values.null_count() < len(values):
+            parts.setdefault(names[kind], []).append(
+                (rest[0], values.fill_null(0).to_numpy().astype(np.int64))
+            )
+    statistics = {
+        statistic: Sum(tuple(field for field, _ in found), np.stack([one for _, one in found]))
+        for statistic, found in parts.items()
+    }
+    return DocumentStatistics(name, documents, statistics, groups, repeats, gold)
+
+
+def _read_repeats(values: list[int | None]) -> int:
+    found = set(values) or {None}
+    runs = found.pop() or 1
+    if found or not 1 <= runs <= MOST_REPEATS:
+        raise ValueError("the number of runs of a system")
+    return runs
+
+
+def write_statistics(file: Path, systems: Sequence[DocumentStatistics]) -> None:
+    """Write the statistics of the systems' documents, `ROWS` at a time."""
+    write_parquet(scan_statistics(systems), file, compression="zstd", row_group_size=ROWS)
+
+
+def read_statistics(file: Path, wanted: Iterable[Statistic]) -> tuple[DocumentStatistics, ...]:
+    """Return the wanted statistics written by `write_statistics`.
+
+    Raises ValueError for a damaged file, OSError for a missing one.
+    """
+    with file.open("rb") as stream:
+        data = stream.read()
+    try:
+        return systems_of(read_parquet(data, STATISTICS), wanted)
+    except ProblemsError as error:
+        raise ValueError(error.problems[0].what) from None

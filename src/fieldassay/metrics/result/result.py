@@ -1,34 +1,242 @@
-"""A result: all estimates of a run, their origin, and the tables behind them."""
+"""A result: estimates, systems, headline, and how it is shown and written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import astuple, force_setattr, replace
 
-from fieldassay.errors import nearest
-from fieldassay.io.returned import DataFrame, Unchanging
-from fieldassay.io.text.shown import format_count
+from fieldassay.errors import MissingExtraError, Problem, ProblemsError, nearest, problem
+from fieldassay.io.files.typed_json import AGAIN, SCHEMA_VERSION, Form, check_part, read_typed
+from fieldassay.io.json_value import json_line
+from fieldassay.io.text.shown import DataFrame, Unchanging, clip, format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
-from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
-from fieldassay.metrics.catalogue.selection import ask_for, bind_metric
-from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.catalogue.definitions import ask_for, bind_metric
+from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_metric
+from fieldassay.metrics.estimate import Counts, Estimate, Provenance, format_bounds, format_in_unit
+from fieldassay.metrics.repeats import Repeats
 from fieldassay.metrics.result.comparison import Comparison, Ranking
-from fieldassay.metrics.result.lazy import Lazy
-from fieldassay.metrics.result.notebook import (
-    describe_systems,
-    format_html,
-    frame_estimates,
-    list_overall,
-    to_pandas,
-)
-from fieldassay.metrics.result.pairing import PairedData
-from fieldassay.metrics.result.repeats import Repeats
-from fieldassay.metrics.result.violations import CheckCount
-from fieldassay.public import check_fork
+from fieldassay.metrics.result.decision import UNGATED, GateOutcome, Verdict
+from fieldassay.metrics.result.documents import PairedData
+from fieldassay.public import check_fork, public
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+# A value that is made on first use.
+
+Value = TypeVar("Value")
+
+
+class Lazy(Generic[Value]):
+    """Makes a value on the first call, and returns it on every call; what it is made from is then let go.
+
+    >>> table = Lazy(lambda: [1, 2])
+    >>> table() is table()
+    True
+    """
+
+    __slots__ = ("_make", "_value")
+
+    def __init__(self, make: Callable[[], Value] | None, value: Value | None = None) -> None:
+        self._make, self._value = make, value
+
+    def __call__(self) -> Value:
+        """Return the value."""
+        make = self._make
+        if make is not None:  # in two threads at once it is made twice, and never missing
+            self._value = make()
+            self._make = None
+        return cast(Value, self._value)
+
+
+# Estimates in a notebook: one line, a small HTML table, tables of polars and of pandas.
+
+_MOST_ROWS, _MOST_COLUMNS, _MOST_NAMED = 12, 8, 4
+"""The most metrics and systems in a table, and the most systems in a line; further ones are counted."""
+
+_NAME = 60
+_LEFT, _CELL, _SMALL = "text-align:left", "text-align:right;white-space:nowrap", "opacity:0.7"
+"""The styles of a table. No colors: the notebook's theme has them."""
+
+
+def frame_estimates(estimates: Sequence[Estimate]) -> pl.DataFrame:
+    """Return estimates as a table, one row each."""
+    import polars as pl
+
+    rows = [
+        {
+            "system": one.system,
+            "metric": one.metric,
+            "field": one.field,
+            "slice": ", ".join(f"{key}={value}" for key, value in one.slice.items()),
+            "value": one.value,
+            "low": None if one.interval is None else one.interval[0],
+            "high": None if one.interval is None else one.interval[1],
+            "n": one.n,
+            "documents": one.documents,
+            "unit": one.unit,
+        }
+        for one in estimates
+    ]
+    texts, numbers = (
+        dict.fromkeys(("system", "metric", "field", "slice"), pl.String),
+        dict.fromkeys(("value", "low", "high"), pl.Float64),
+    )
+    return pl.DataFrame(
+        rows, schema={**texts, **numbers, "n": pl.Int64, "documents": pl.Int64, "unit": pl.String}
+    )
+
+
+def to_pandas(frame: pl.DataFrame) -> Any:
+    """Return a Polars table as a pandas table, column by column, without pyarrow.
+
+    Raises `MissingExtraError` without pandas.
+    """
+    try:
+        pandas = importlib.import_module("pandas")
+    except ImportError:
+        raise MissingExtraError(
+            "tables of pandas need pandas; run `pip install 'fieldassay[pandas]'`, "
+            "or use the tables of polars: `summary()`, `documents`, `evidence`"
+        ) from None
+    return pandas.DataFrame({name: frame[name].to_list() for name in frame.columns}, columns=frame.columns)
+
+
+def list_overall(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """Return the estimates over all fields and all documents."""
+    return [one for one in estimates if one.field is None and not one.slice]
+
+
+def describe_systems(estimates: Sequence[Estimate]) -> str:
+    """Return the first estimate of each system in a line.
+
+    >>> describe_systems([Estimate("accuracy", "a", None, {}, None, 0.9487, 12, 12, 0, None)])
+    'a accuracy 94.9%'
+    """
+    first: dict[str, Estimate] = {}
+    for one in estimates:
+        first.setdefault(one.system, one)
+    shown = [
+        f"{clip(one.system, _NAME)} {one.metric} "
+        f"{'undefined' if one.value is None else format_in_unit(one.value, one.unit)}"
+        for one in list(first.values())[:_MOST_NAMED]
+    ]
+    more = [f"{len(first) - len(shown)} more"] if len(first) > len(shown) else []
+    return ", ".join([*shown, *more]) or "no system"
+
+
+def format_html(estimates: Sequence[Estimate], title: str) -> str:
+    """Return overall estimates as a small HTML table: a row per metric, a column per system.
+
+    It needs nothing outside itself, and takes its colors from the page that it is in.
+    """
+    systems = list(dict.fromkeys(one.system for one in estimates))
+    metrics = list(dict.fromkeys(one.metric for one in estimates))
+    cells = {(one.metric, one.system): one for one in reversed(estimates)}
+    shown = systems[:_MOST_COLUMNS]
+    head = "".join(f'<th style="{_CELL}">{escape(clip(name, _NAME))}</th>' for name in shown)
+    rows = "".join(
+        f'<tr><th style="{_LEFT}">{escape(metric)}</th>'
+        f"{''.join(_cell(cells.get((metric, system))) for system in shown)}</tr>"
+        for metric in metrics[:_MOST_ROWS]
+    )
+    hidden = [
+        format_count(len(names) - most, f"more {word}")
+        for names, most, word in ((metrics, _MOST_ROWS, "metric"), (systems, _MOST_COLUMNS, "system"))
+        if len(names) > most
+    ]
+    note = f'<div style="{_SMALL}">{" and ".join(hidden)} in <code>summary()</code></div>' if hidden else ""
+    return (
+        f'<table><caption style="{_LEFT}">{escape(title)}</caption>'
+        f"<thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
+    )
+
+
+def _cell(one: Estimate | None) -> str:
+    if one is None:
+        return "<td></td>"
+    if one.value is None:
+        return f'<td style="{_CELL}">undefined</td>'
+    bounds = "" if one.interval is None else f"{format_bounds(one.interval, one.unit)}, "
+    return (
+        f'<td style="{_CELL}">{escape(format_in_unit(one.value, one.unit))} '
+        f'<span style="{_SMALL}">({escape(bounds)}n = {one.n:,})</span></td>'
+    )
+
+
+# The violations of a spec's checks in predictions, counted, with examples.
+
+
+class Violation(Struct, frozen=True):
+    """One value of a prediction rejected by a check.
+
+    `path` is the place of the value, present or missing; `at` is the path pattern of the check in the spec.
+    `value` is the value as JSON text, long ones shortened, lists and objects by their size only; None for a
+    missing key.
+    """
+
+    doc: str
+    path: str
+    at: str
+    check: str
+    message: str
+    value: str | None
+
+    def to_dict(self, system: str) -> dict[str, Any]:
+        """Return the violation as plain data, in the field order of files."""
+        names = ("doc", "path", "check", "message", "value", "at")
+        return {"system": system, **{name: getattr(self, name) for name in names}}
+
+
+class CheckCount(Struct, frozen=True):
+    """The violations of one check by the predictions of a system.
+
+    `values` were checked, `documents` have at least one violation.
+    """
+
+    system: str
+    at: str
+    check: str
+    values: int
+    violations: int
+    documents: int
+    examples: tuple[Violation, ...] = ()
+    not_applicable: int = 0
+    """The number of times the check did not apply, because a needed value is missing or unreadable."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts as plain data, without the examples."""
+        names = (
+            "at",
+            "check",
+            "values",
+            "violations",
+            "documents",
+            *(("not_applicable",) if self.not_applicable else ()),
+        )
+        return {name: getattr(self, name) for name in names}
+
+
+def worst_first(counts: Iterable[CheckCount]) -> tuple[CheckCount, ...]:
+    """Return the violated checks, the most often violated first, else in the given order.
+
+    >>> counts = [CheckCount("a", "x", "number", 9, 1, 1), CheckCount("a", "y", "one_of", 9, 4, 2)]
+    >>> [count.check for count in worst_first(counts)]
+    ['one_of', 'number']
+    """
+    return tuple(sorted((count for count in counts if count.violations), key=lambda count: -count.violations))
+
+
+# A result: all estimates of a run, their origin, and the tables behind them.
 
 
 class SavedRun(Protocol):
@@ -270,3 +478,267 @@ def _expect(call: MetricCall) -> dict[str, Any]:
     except ValueError:  # a spec's definition of that name has other parameters
         return dict(call.parameters)
     return {"regime": bound.regime, "granularity": bound.granularity, **bound.parameters}
+
+
+# The metric of a result that systems are ranked by.
+
+MAIN = ("overall_accuracy", "accuracy")
+"""The preferred metrics where the spec names no score; without them it is the first ratio."""
+POOLED = ("pooled_accuracy", "accuracy_pooled")
+TIMES = {"latency_mean": "average", "latency_p50": "median"}
+"""The metrics of the time of a document, the preferred first, and the word for each."""
+
+
+def find_main(result: Result) -> Estimate | None:
+    """Return the first system's estimate of the main metric; None without a candidate.
+
+    It is the score of the spec. A score of single documents, which is not estimated, stands behind the first
+    ratio of the spec's metrics.
+    """
+    whole = [estimate for estimate in result.estimates if estimate.field is None and not estimate.slice]
+    score = result.run.get("score")
+    scores = [] if score is None else [one for one in _select(result, score) if one in whole]
+    named = [one for name in MAIN for one in whole if one.metric == name] if score is None else []
+    ratios = (estimate for estimate in whole if estimate.unit in ("ratio", "percent"))
+    return next(chain(scores, named, ratios), None)
+
+
+def _select(result: Result, metric: str) -> tuple[Estimate, ...]:
+    try:
+        return tuple(result.select(parse_metric(metric)))
+    except ValueError:  # of a run that was edited
+        return ()
+
+
+def find_headline(result: Result) -> tuple[Estimate, ...]:
+    """Return each system's estimate of the main metric; () if there is none."""
+    main = find_main(result)
+    return tuple(by_system(result, main).values()) if main is not None else ()
+
+
+def is_same_metric(estimate: Estimate, other: Estimate) -> bool:
+    """Return whether two estimates are of one metric, regardless of system, field and slice."""
+    return _identity(estimate) == _identity(other)
+
+
+def _identity(estimate: Estimate) -> tuple[object, ...]:
+    return estimate.metric, estimate.regime, estimate.granularity, tuple(sorted(estimate.parameters.items()))
+
+
+def by_system(
+    result: Result, metric: Estimate, slice_: Mapping[str, str] | None = None
+) -> dict[str, Estimate]:
+    """Return each system's estimate of a metric over all documents or one slice."""
+    chosen = dict(slice_ or {})
+    return {
+        estimate.system: estimate
+        for estimate in result.estimates
+        if estimate.field is None and dict(estimate.slice) == chosen and is_same_metric(estimate, metric)
+    }
+
+
+def find_named(result: Result, system: str, names: tuple[str, ...]) -> Estimate | None:
+    """Return a system's estimate of the first available of these metrics, over all documents."""
+    for name in names:
+        for estimate in result.estimates:
+            if (
+                estimate.metric == name
+                and estimate.system == system
+                and estimate.field is None
+                and not estimate.slice
+            ):
+                return estimate
+    return None
+
+
+def list_fields(result: Result, system: str) -> dict[str, Estimate]:
+    """Return a system's accuracy estimates by field, over all documents, in the order of the fields."""
+    found: dict[str, Estimate] = {}
+    for estimate in result.estimates:
+        if (
+            estimate.metric == "field_accuracy"
+            and estimate.system == system
+            and estimate.field is not None
+            and not estimate.slice
+        ):
+            found.setdefault(estimate.field, estimate)
+    return found
+
+
+def tabulate_estimates(result: Result, system: str) -> dict[str, dict[str | None, Estimate]]:
+    """Return a system's estimates over all documents by metric and field.
+
+    Of several regimes or granularities the first.
+    """
+    table: dict[str, dict[str | None, Estimate]] = {}
+    for estimate in result.estimates:
+        if estimate.system == system and not estimate.slice and not estimate.parameters:
+            table.setdefault(estimate.metric, {}).setdefault(estimate.field, estimate)
+    return table
+
+
+# `metrics.json`: the estimates of a result, written and read back.
+
+_FORM = Form("a metrics file", "bad_metrics_file")
+_MOST_LISTED = 20
+
+
+class _File(msgspec.Struct):
+    """The content of a metrics file."""
+
+    run: dict[str, Any]
+    estimates: tuple[Estimate, ...]
+    counts: dict[str, Any]
+    repeats: tuple[Repeats, ...] = ()
+
+
+@public
+def metrics_json(result: Result) -> bytes:
+    """Return the result's estimates as UTF-8 JSON, one estimate a line, numbers in full precision.
+
+    NaN raises ValueError.
+
+    >>> print(metrics_json(Result((), run={"seed": 0})).decode(), end="")
+    {"format": "fieldassay", "schema_version": 1, "run": {"seed": 0}, "estimates": [], "counts": {}}
+    """
+    lines = ",\n".join(_write(estimate.to_dict()) for estimate in result.estimates)
+    estimates = f"[\n{lines}\n]" if lines else "[]"
+    text = (
+        f'{{"format": "fieldassay", "schema_version": {SCHEMA_VERSION}, "run": {_write(result.run)}, '
+        f'"estimates": {estimates}, "counts": {_write(result.counts)}{_write_repeats(result)}}}\n'
+    )
+    return text.encode("utf-8", "backslashreplace")
+
+
+@public
+def read_metrics(data: bytes, where: str = "metrics.json") -> Result:
+    """Return the result written by `metrics_json`, without documents and evidence.
+
+    Raises `ProblemsError` for anything else.
+    """
+    found = read_typed(data, _File, _FORM, where)
+    problems = [
+        Problem(f"{where}: $.estimates[{place}].interval", "its ends are not in order", AGAIN, _FORM.kind)
+        for place, one in enumerate(found.estimates)
+        if one.interval is not None and one.interval[0] > one.interval[1]
+    ]
+    if problems:
+        raise ProblemsError(problems[:_MOST_LISTED])
+    for text in check_part(found.run, Provenance, _FORM, f"{where}: $.run").metrics:
+        try:
+            parse_metric(text)
+        except ValueError as error:
+            raise problem(f"{where}: $.run.metrics", f"{error}", AGAIN, _FORM.kind) from None
+    check_part(found.counts, Counts, _FORM, f"{where}: $.counts")
+    return Result(found.estimates, run=found.run, counts=found.counts, repeats=found.repeats)
+
+
+def _write_repeats(result: Result) -> str:
+    if not result.repeats:
+        return ""
+    lines = ",\n".join(_write(one.to_dict()) for one in result.repeats)
+    return f', "repeats": [\n{lines}\n]'
+
+
+def _write(value: Mapping[str, Any]) -> str:
+    return json_line(value)
+
+
+# Documents outside all gates, where every gate is on some slice: they are reported, never left out.
+
+WITHOUT = "without_value"
+"""Under which the counts of a system say how many documents have no value for a slice key."""
+
+
+class Ungated(Struct, frozen=True):
+    """Documents of a system with a value of a slice key (empty: none) without a gate."""
+
+    key: str
+    value: str
+    documents: int
+
+    def __str__(self) -> str:
+        has, are = ("has", "is") if self.documents == 1 else ("have", "are")
+        noun = "document" if self.documents == 1 else "documents"
+        said = (
+            f"{self.key}={self.value}, for which there is no threshold"
+            if self.value
+            else f"no {self.key}, and so no threshold"
+        )
+        return (
+            f"{self.documents:,} {noun} {has} {said}: {'it' if self.documents == 1 else 'they'} {are} "
+            "not gated"
+        )
+
+
+def find_ungated(gates: Sequence[Gate], result: Result, system: str) -> tuple[Ungated, ...]:
+    """Return the values of slice keys of gates with `if present` that have documents and no gate.
+
+    Nothing if a gate is on all documents, or if the gates of one key cover every document. Keys with several
+    values in a document (tags) are left out: counts do not show their documents without a gate. Regressions
+    are no thresholds, and are skipped.
+    """
+    gates = [gate for gate in gates if gate.function != "regression"]
+    keys = dict.fromkeys(
+        gate.metric.slice[0] for gate in gates if gate.is_optional and gate.metric.slice is not None
+    )
+    if not keys or any(gate.metric.slice is None for gate in gates):
+        return ()
+    found: list[Ungated] = []
+    for key in keys:
+        counts = _count_documents(result, system, key)
+        if sum(counts.values()) > int(result.counts.get("documents", 0)):
+            continue
+        gated = {
+            gate.metric.slice[1]
+            for gate in gates
+            if gate.metric.slice is not None and gate.metric.slice[0] == key
+        }
+        lacking = [
+            Ungated(key, value, documents)
+            for value, documents in counts.items()
+            if documents and value not in gated
+        ]
+        if not lacking:
+            return ()
+        found += lacking
+    return tuple(found)
+
+
+def _count_documents(result: Result, system: str, key: str) -> dict[str, int]:
+    """Return the numbers of a system's documents by value of a slice key; empty for those without."""
+    counts: dict[str, int] = {}
+    for estimate in result.estimates:
+        if estimate.system == system and set(estimate.slice) == {key} and estimate.field is None:
+            value = str(estimate.slice[key])
+            counts[value] = max(counts.get(value, 0), estimate.documents)
+    systems = result.counts.get("systems")
+    own = systems.get(system) if isinstance(systems, Mapping) else None
+    without = own.get(WITHOUT) if isinstance(own, Mapping) else None
+    told = without.get(key) if isinstance(without, Mapping) else None
+    return {**counts, "": told} if isinstance(told, int) else counts
+
+
+def judge_ungated(gates: Sequence[Gate], result: Result, system: str) -> tuple[GateOutcome, ...]:
+    """Return an outcome for each group of documents of any system outside all gates.
+
+    It is undecided, or skipped where this system has none of them.
+    """
+    places = dict.fromkeys(
+        (one.key, one.value) for name in result.systems for one in find_ungated(gates, result, name)
+    )
+    own = {(one.key, one.value): one for one in find_ungated(gates, result, system)}
+    outcomes = []
+    for place in places:
+        gate = Gate(MetricCall("documents", slice=place), operator="==", threshold=0.0)
+        one = own.get(place)
+        verdict, rule = (
+            (Verdict.INCONCLUSIVE, str(one))
+            if one
+            else (Verdict.SKIPPED, "does not apply: it has no such document")
+        )
+        documents = one.documents if one else 0
+        outcomes.append(
+            GateOutcome(gate, verdict, rule, float(documents), "count", documents, documents, title=UNGATED)
+        )
+    return tuple(outcomes)

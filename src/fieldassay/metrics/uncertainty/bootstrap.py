@@ -1,14 +1,147 @@
-"""Bootstrap sums of integer columns: exact matrix products under bootstrap weights."""
+"""Weights of the bootstrap, replicates, and intervals."""
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.io.workers.blas_threads import one_blas_thread
-from fieldassay.metrics.uncertainty.weights import STEP_BITS, weight_table, weights
+
+# Bootstrap weights: Exp(1) draws by seed, document id and replicate; also of an unseen document.
+# Exponential weights are those of Rubin's Bayesian bootstrap (1981). Unlike Poisson counts they drop no
+# document, so that a few with an error keep some weight in every replicate.
+
+STEP_BITS = 4
+"""Weights are whole numbers of 2^-4 documents, so that sums under them are exact."""
+
+STEPS = 1 << STEP_BITS
+
+DRAWS_PER_WORD = 4
+
+_POISSON = (24109, 48219, 60273, 64292, 65296, 65497, 65531, 65535)
+"""round(65536 * P(X <= k)) for k = 0 .. 7: a 16-bit draw u gives the number of thresholds that are <= u."""
+
+_UNSEEN = np.uint64(0x48414C5645530001)
+"""Keeps the weights of the unseen document apart from those of documents."""
+_UNSEEN_STEPS = 2.0**24
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_A = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_B = np.uint64(0x94D049BB133111EB)
+
+
+def document_keys(documents: Sequence[str], seed: int) -> npt.NDArray[np.uint64]:
+    """Return a 64-bit key for each document: BLAKE2b of seed and id.
+
+    The seed is 8 bytes, little-endian, modulo 2^64; the id is in UTF-8.
+
+    >>> [hex(key) for key in document_keys(["a", "b"], 0)]
+    ['0x2a2ad578af9eb97b', '0xa4b126c9693d4f70']
+    """
+    prefix = (seed % 2**64).to_bytes(8, "little")
+    digests = [
+        hashlib.blake2b(prefix + name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for name in documents
+    ]
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+
+
+@lru_cache(maxsize=4)
+def weight_table(dtype: npt.DTypeLike = np.uint8) -> npt.NDArray[np.generic]:
+    """Return the quantiles of Exp(1) at 16 bits, in steps of 1/16: the weight of each of 65,536 draws.
+
+    The mean is 1 and the variance 1 (both within 0.001); the largest weight is 11.8.
+
+    >>> table = weight_table() / STEPS
+    >>> round(float(table.mean()), 3), round(float(table.var()), 2), float(table.max())
+    (1.0, 1.0, 11.8125)
+    """
+    shares = (np.arange(65536) + 0.5) / 65536
+    found: npt.NDArray[np.generic] = np.rint(-np.log1p(-shares) * STEPS).astype(dtype)
+    found.flags.writeable = False
+    return found
+
+
+def count_table(dtype: npt.DTypeLike = np.uint8) -> npt.NDArray[np.generic]:
+    """Return the quantiles of Poisson(1) at 16 bits: how often a replicate holds a document, 0 to 8 times.
+
+    For what needs documents that a replicate leaves out; each probability is within 2^-17 of the exact one.
+
+    >>> float(count_table().mean()), int(count_table().max())
+    (1.0, 8)
+    """
+    return np.searchsorted(_POISSON, np.arange(65536), side="right").astype(dtype)
+
+
+def draw_words(keys: npt.NDArray[np.uint64], first: int, count: int) -> npt.NDArray[np.uint64]:
+    """Return words `first` to `first + count - 1` of each key's sequence (SplitMix64), documents x words."""
+    steps = np.arange(first + 1, first + count + 1, dtype=np.uint64) * _GOLDEN
+    words = keys[:, None] + steps[None, :]
+    shifted = np.empty_like(words)
+    for shift, factor in ((30, _MIX_A), (27, _MIX_B)):
+        np.right_shift(words, np.uint64(shift), out=shifted)
+        words ^= shifted
+        words *= factor
+    np.right_shift(words, np.uint64(31), out=shifted)
+    words ^= shifted
+    return words
+
+
+def weights(
+    keys: npt.NDArray[np.uint64], first: int, count: int, table: npt.NDArray[np.generic]
+) -> npt.NDArray[np.generic]:
+    """Return the weights of `table` in replicates `first` to `first + count - 1`, documents x replicates.
+
+    `first` is a multiple of 4: a word gives four draws, its low 16 bits first.
+
+    >>> weights(document_keys(["a", "b"], 0), 0, 6, count_table())
+    array([[0, 1, 3, 2, 0, 0],
+           [0, 1, 0, 2, 2, 2]], dtype=uint8)
+    """
+    words = draw_words(keys, first // DRAWS_PER_WORD, -(-count // DRAWS_PER_WORD))
+    draws = words.astype("<u8", copy=False).view("<u2")
+    taken: npt.NDArray[np.generic] = np.take(table, draws, mode="clip")
+    return taken[:, :count]
+
+
+def unseen_weights(seed: int, replicates: int) -> npt.NDArray[np.float64]:
+    """Return the weight of the unseen document in each replicate, with the sign of what it is.
+
+    Laplace(1): the weight is that of any document, Exp(1), and a coin says whether it is right (positive) or
+    wrong. The draws are the quantiles in random order, since with independent ones the bound of a perfect run
+    moves with the seed. They are in steps of 2^-24: the last bits of a logarithm differ between processors.
+
+    >>> drawn = unseen_weights(0, 2000)
+    >>> round(float(np.abs(drawn).mean()), 2), int((drawn > 0).sum()), round(float(drawn.max()), 1)
+    (1.0, 1000, 7.6)
+    """
+    order = np.argsort(draw_words(document_keys([""], seed) ^ _UNSEEN, 0, replicates)[0], kind="stable")
+    share = (order + 0.5) / max(replicates, 1)
+    magnitude = np.rint(-np.log1p(-np.abs(2.0 * share - 1.0)) * _UNSEEN_STEPS) / _UNSEEN_STEPS
+    found: npt.NDArray[np.float64] = np.copysign(magnitude, share - 0.5)
+    return found
+
+
+def contraharmonic_mean(sizes: npt.NDArray[np.float64]) -> float:
+    """Return sum of squares / sum of sizes that are not negative; 0 without any.
+
+    The size of the document that a value is in, on average: that of the unseen document.
+
+    >>> contraharmonic_mean(np.array([1.0, 0.0, 3.0]))
+    2.5
+    """
+    total = float(sizes.sum())
+    return float((sizes**2).sum()) / total if total else 0.0
+
+
+# Bootstrap sums of integer columns: exact matrix products under bootstrap weights.
 
 _NARROW, _WIDE = 2.0**24, 53
 """Whole numbers below 2^24 are exact in float32, those of up to 53 bits in float64."""
@@ -114,3 +247,116 @@ def _bounds(values: Ints, largest: int) -> npt.NDArray[np.float64]:
     """Return the largest absolute sums under weights up to `largest`, rounded up."""
     bounds: npt.NDArray[np.float64] = np.abs(values).sum(axis=1, dtype=np.float64) * (largest * (1 + 1e-9))
     return bounds
+
+
+# Intervals around one number: percentiles of replicates, order statistics.
+
+FEW_DOCUMENTS = 20
+"""Below this many documents the interval of a metric without bounds is marked, because it is too narrow."""
+
+
+class BootstrapSettings(Struct, frozen=True):
+    """The replicates of intervals over documents, the seed of their weights, and their level."""
+
+    replicates: int = 2000
+    seed: int = 0
+    level: float = 0.95
+
+
+def are_too_few(replicates: int, level: float) -> bool:
+    """Return whether replicates are too few for percentiles at a level: under 20 expected beyond a bound.
+
+    >>> are_too_few(799, 0.95), are_too_few(800, 0.95), are_too_few(2000, 0.99)
+    (True, False, True)
+    """
+    return replicates * (1.0 - level) / 2.0 < 20.0 - 1e-9
+
+
+def say_too_few(level: float) -> str:
+    """Return the reason why an interval from too few replicates decides nothing, and what to do.
+
+    >>> say_too_few(0.99)
+    'too few bootstrap replicates to decide by: score again with at least 4,000 (--bootstrap 4000)'
+    """
+    least = max(2000, math.ceil(40.0 / (1.0 - level) - 1e-6))
+    again = f"score again with at least {least:,} (--bootstrap {least})"
+    return f"too few bootstrap replicates to decide by: {again}"
+
+
+class Interval(NamedTuple):
+    """A lower and an upper bound."""
+
+    low: float
+    high: float
+
+
+class Percentiles(NamedTuple):
+    """Percentile intervals of m metrics: bounds (NaN without a defined replicate), and undefined ones."""
+
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+    dropped: npt.NDArray[np.int64]
+
+
+def percentile_intervals(replicates: npt.NDArray[np.float64], level: float) -> Percentiles:
+    """Return the percentile bootstrap intervals of m metrics from m x r replicates; NaN is counted apart.
+
+    Quantiles interpolate linearly between order statistics.
+
+    >>> percentile_intervals(np.array([[0.0, 1.0, 2.0, 3.0, 4.0], [1.0, 3.0, np.nan, np.nan, np.nan]]), 0.5)
+    Percentiles(low=array([1. , 1.5]), high=array([3. , 2.5]), dropped=array([0, 3]))
+    """
+    dropped = np.isnan(replicates).sum(axis=1)
+    low, high = np.full((2, len(replicates)), np.nan)
+    tail = (1.0 - level) / 2.0
+    for undefined in sorted(set(dropped.tolist())):
+        known, rows = replicates.shape[1] - undefined, np.flatnonzero(dropped == undefined)
+        if known:
+            chosen = replicates if len(rows) == len(replicates) else replicates[rows]
+            low[rows], high[rows] = _quantiles(chosen, known, (tail, 1.0 - tail))
+    return Percentiles(low, high, dropped)
+
+
+def _quantiles(
+    values: npt.NDArray[np.float64], known: int, shares: tuple[float, float]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return two quantiles of each row, of which so many are known and the others NaN."""
+    positions = [share * (known - 1) for share in shares]
+    pairs = [(math.floor(one), min(math.floor(one) + 1, known - 1)) for one in positions]
+    ordered = np.partition(values, sorted({at for pair in pairs for at in pair}), axis=1)
+    first, second = (
+        ordered[:, below] + (ordered[:, above] - ordered[:, below]) * (position - below)
+        for position, (below, above) in zip(positions, pairs, strict=True)
+    )
+    return first, second
+
+
+def quantile_interval(ordered: npt.NDArray[np.float64], share: float, level: float) -> Interval | None:
+    """Return the order-statistic interval of a quantile of ascending values; None if n cannot bound it.
+
+    It assumes no distribution: the number of values below the true quantile is binomial(n, share).
+
+    >>> quantile_interval(np.arange(1.0, 101.0), 0.5, 0.95)
+    Interval(low=40.0, high=61.0)
+    >>> quantile_interval(np.arange(5.0), 0.99, 0.95) is None
+    True
+    """
+    n = len(ordered)
+    tail = (1.0 - level) / 2.0
+    counts, below = _binomial_below(n, share)
+    under = counts[below <= tail]
+    over = counts[below >= 1.0 - tail]
+    if not len(under) or not len(over) or over[0] >= n:
+        return None
+    return Interval(float(ordered[under[-1]]), float(ordered[over[0]]))
+
+
+def _binomial_below(n: int, share: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return counts k around the mean of binomial(n, share), less than 1e-15 outside, and each P(X <= k)."""
+    reach = 12.0 * math.sqrt(n * share * (1.0 - share)) + 40.0
+    first, last = max(0, math.floor(n * share - reach)), min(n, math.ceil(n * share + reach))
+    counts = np.arange(first, last + 1)
+    ratios = np.log((n - counts[:-1]) / (counts[:-1] + 1.0)) + math.log(share / (1.0 - share))
+    logs = np.concatenate([[0.0], np.cumsum(ratios)])
+    mass = np.exp(logs - logs.max())
+    return counts, np.cumsum(mass) / mass.sum()

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.metrics.uncertainty.weights import contraharmonic_mean
+from fieldassay.metrics.uncertainty.bootstrap import contraharmonic_mean
 
 POWER = 0.8
 FEWEST_DIFFERING = 6

@@ -9,8 +9,8 @@ from typing import Any
 from fieldassay.io.json_value import Json
 from fieldassay.records.answers.readable import count_readable
 from fieldassay.records.decode import decode_json
+from fieldassay.spec.language.names import fold_key
 from fieldassay.spec.plan.nodes import ObjectNode
-from fieldassay.spec.plan.renaming import fold_key
 
 WRAPPERS = (
     "tool_calls", "tool_call", "function_call", "function", "arguments", "parameters", "input", "args",

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from fieldassay.errors import Problem, problem
-from fieldassay.io.files.folders import WRITTEN_FILE, Listing, list_folder, note_left_out
+from fieldassay.io.files.whole_files import WRITTEN_FILE, Listing, list_folder, note_left_out
 from fieldassay.io.json_value import is_written
 from fieldassay.io.text.shown import format_count
 from fieldassay.records.envelope import holds_tree

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, problem
-from fieldassay.io.files import parquet as guarded
+from fieldassay.io.files import tables as guarded
 from fieldassay.io.json_value import id_text
 from fieldassay.records.formats.columns import Columns, Table
 from fieldassay.records.formats.files import Input

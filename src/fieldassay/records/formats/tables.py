@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.json_value import id_text
-from fieldassay.io.text.delimited import find_delimiter, read_rows
-from fieldassay.io.text.encoding import decode_lines
+from fieldassay.io.text.encoding import decode_lines, find_delimiter, read_rows
 from fieldassay.records.formats.columns import Columns, Table
 from fieldassay.records.formats.files import Input
 from fieldassay.records.formats.grouping import group_rows

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
-from fieldassay.io.files.folders import Listing
+from fieldassay.io.files.whole_files import Listing
 from fieldassay.io.json_value import id_text
 from fieldassay.records.answers.answer import KINDS
 from fieldassay.records.answers.misplaced import find_misplaced

@@ -9,7 +9,7 @@ from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.reports.findings.wrong_values import WorstDocument, WrongValue, find_worst
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.wording.terms import DIAGNOSES, describe
-from fieldassay.runs.source_locations import Place
+from fieldassay.runs.value_sources import Place
 
 MOST = 10
 """GitHub shows so many errors of a step, and so many warnings."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fieldassay.io.text.shown import break_commands, clip, format_count, format_pair
-from fieldassay.metrics.notation import format_value
+from fieldassay.metrics.estimate import format_value
 from fieldassay.metrics.result.decision import Decision, GateOutcome
 from fieldassay.reports.content.run.summary import FieldLine, Summary
 

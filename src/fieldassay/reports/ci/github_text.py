@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.io.text.shown import clip, escape_markdown, format_count
-from fieldassay.metrics.notation import NOTHING
+from fieldassay.metrics.estimate import NOTHING
 from fieldassay.regex import lazy_regex
 
 _ACTIVE = lazy_regex(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|[^0-9A-Za-z \u0080-\U0010ffff,;%()+=\-./'_]")

@@ -14,7 +14,7 @@ from fieldassay.reports.findings.cases import STATUSES, Case, Cases, Status, rea
 from fieldassay.reports.findings.wrong_values import WrongValue
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.wording.terms import DIAGNOSES, REASONS, describe
-from fieldassay.runs.tables import ANSWERS
+from fieldassay.runs.run import ANSWERS
 
 ALL = "all documents"
 _NAME, _MESSAGE, _VALUE, _RULE = 200, 240, 1_000, 600

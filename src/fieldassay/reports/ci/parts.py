@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fieldassay.io.text.shown import format_count, format_pair
-from fieldassay.metrics.notation import format_both, format_value
+from fieldassay.metrics.estimate import format_both, format_value
 from fieldassay.metrics.result.decision import GateOutcome, Verdict
 from fieldassay.metrics.thresholds import format_change, format_changes
 from fieldassay.reports.ci.annotations import describe_document

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fieldassay.io.text.shown import clip, format_count, join_names
-from fieldassay.metrics.notation import NOTHING
+from fieldassay.metrics.estimate import NOTHING
 from fieldassay.metrics.result.agreement import Agreement, Confusion, FieldAgreement, Measure
 from fieldassay.reports.writers.page import Column, Page, Screen
 

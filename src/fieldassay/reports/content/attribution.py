@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from fieldassay.attribution.result import Attribution, Labelled, SystemShares
+from fieldassay.attribution.attribute import Attribution, Labelled, SystemShares
 from fieldassay.attribution.share import STAGES, FieldShares, Share
 from fieldassay.errors import list_names
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import clip, format_count
-from fieldassay.metrics.notation import NOTHING, format_share
+from fieldassay.metrics.estimate import NOTHING, format_share
 from fieldassay.reports.writers.tables import Part, Table, Told
 
 NAMES: Mapping[str, str] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from fieldassay.attribution.result import Attribution, SystemShares
+from fieldassay.attribution.attribute import Attribution, SystemShares
 from fieldassay.attribution.share import Share
 from fieldassay.io.text.shown import visible
 from fieldassay.reports.content.attribution import NAMES, answer_of, format_stage

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from fieldassay.decisions.baseline.baseline import Baseline, Headline
 from fieldassay.decisions.baseline.runs import ChangeLine
 from fieldassay.io.text.shown import clip, format_count, visible
-from fieldassay.metrics.notation import format_bounds, format_in_unit, format_p
+from fieldassay.metrics.estimate import format_bounds, format_in_unit, format_p
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.decision import Decision, decisions_data
 from fieldassay.metrics.thresholds import format_change, format_changes

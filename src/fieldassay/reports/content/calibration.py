@@ -15,7 +15,7 @@ from fieldassay.decisions.calibration.certificate import (
 from fieldassay.decisions.calibration.measures import Calibration, Group, Point, Selection
 from fieldassay.decisions.calibration.policy import PolicyCheck, PromiseStatus, Queue
 from fieldassay.io.text.shown import clip, format_count
-from fieldassay.metrics.notation import NOTHING, format_p, format_p_cell, format_share
+from fieldassay.metrics.estimate import NOTHING, format_p, format_p_cell, format_share
 from fieldassay.reports.writers.page import Column, Page, Screen
 
 STYLES = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fieldassay.documents.corpus.difficulty import DIFFICULTIES, METRICS, THRESHOLDS
+from fieldassay.documents.corpus.manifest import DIFFICULTIES, METRICS, THRESHOLDS
 from fieldassay.io.text.shown import visible
-from fieldassay.metrics.notation import NOTHING, format_both, format_interval
+from fieldassay.metrics.estimate import NOTHING, format_both, format_interval
 from fieldassay.metrics.thresholds import format_compared, format_threshold, holds
 from fieldassay.reports.content.sweeps import describe_twins
 from fieldassay.reports.writers.page import Column, Page, Screen

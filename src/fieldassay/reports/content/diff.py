@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from fieldassay.decisions.diff.result import Diff, Side
 from fieldassay.io.text.shown import clip, format_count
-from fieldassay.metrics.notation import (
+from fieldassay.metrics.estimate import (
     FEW,
     NOTHING,
     format_effect,

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fieldassay.io.text.shown import clip, format_json, visible
+from fieldassay.metrics.estimate import format_number, format_rounded
 from fieldassay.metrics.evidence import REPEAT
-from fieldassay.metrics.notation import format_number, format_rounded
 from fieldassay.reports.wording.sources import describe_source
 from fieldassay.reports.wording.terms import DIAGNOSES, FLAGS, OUTCOMES, REASONS, describe
 from fieldassay.reports.writers.page import Column, Page, Screen
-from fieldassay.scoring.explain import DocumentExplanation, Explanation, Side
-from fieldassay.scoring.steps import ComparisonStep
+from fieldassay.scoring.explain import ComparisonStep, DocumentExplanation, Explanation, Side
 
 _STRUCTURE = ("list", "object", "item")
 _PATH, _VALUE, _LONG, _QUOTE = 300, 300, 2000, 60

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.io.text.shown import format_count, visible
-from fieldassay.metrics.notation import format_bounds, format_in_unit, format_seconds
+from fieldassay.metrics.estimate import format_bounds, format_in_unit, format_seconds
 
 if TYPE_CHECKING:
-    from fieldassay.extraction.endpoints.budget import CostEstimate
+    from fieldassay.extraction.endpoints.exchange import CostEstimate
     from fieldassay.extraction.extract import Extraction
 
 
@@ -61,7 +61,7 @@ def list_failures(manifest: Mapping[str, Any], name: str = "") -> list[str]:
 def render_estimate(name: str, found: CostEstimate) -> str:
     """Return the lines on what an extraction would ask and cost.
 
-    >>> from fieldassay.extraction.endpoints.budget import CostEstimate
+    >>> from fieldassay.extraction.endpoints.exchange import CostEstimate
     >>> print(render_estimate("base", CostEstimate(3, 1, 2, 4000, 8000, 0.01, 0.05)), end="")
     base: 3 documents, 1 cannot be loaded; 2 calls, 4,000 prompt tokens, at most 8,000 completion tokens
       $0.010 to $0.050, and more where an answer has to be asked for again

@@ -10,17 +10,14 @@ from msgspec import Struct
 
 from fieldassay.decisions.baseline.file_changes import Change
 from fieldassay.errors import list_names
-from fieldassay.io.files.staging import Leftover
+from fieldassay.io.files.whole_files import Leftover
 from fieldassay.io.json_value import json_text
 from fieldassay.io.text.shown import clip, format_count
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import NOTHING, format_both
-from fieldassay.metrics.recorded import parts_of
+from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, parts_of
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.thresholds import format_change, format_changes
 from fieldassay.reports.writers.page import Column, Page, Screen
-from fieldassay.runs.run import Run
-from fieldassay.runs.store.listing import Listing
+from fieldassay.runs.run import Listing, Run
 
 _MOST_SYSTEMS = 3
 _NAME = 32

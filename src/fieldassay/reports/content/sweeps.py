@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fieldassay.io.text.shown import visible
-from fieldassay.metrics.notation import (
+from fieldassay.metrics.estimate import (
     NOTHING,
     format_both,
     format_cost,
@@ -14,7 +14,7 @@ from fieldassay.metrics.notation import (
     format_seconds,
     format_value,
 )
-from fieldassay.metrics.result.headline import find_headline, find_named
+from fieldassay.metrics.result.result import find_headline, find_named
 from fieldassay.metrics.thresholds import format_changes
 from fieldassay.reports.content.extractions import list_failures
 from fieldassay.reports.findings.recommendation import count_apart

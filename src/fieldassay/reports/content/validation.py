@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fieldassay.errors import list_names
 from fieldassay.io.text.shown import clip, format_count, format_json, visible
-from fieldassay.metrics.result.violations import worst_first
+from fieldassay.metrics.result.result import worst_first
 from fieldassay.reports.content.run.checked import describe_violation
 from fieldassay.reports.writers.page import Column, Page, Screen
-from fieldassay.scoring.validation.data_profile import DataProfile, Example, Finding
-from fieldassay.scoring.validation.validate import Validation
+from fieldassay.scoring.fit import DataProfile, Example, Finding
+from fieldassay.scoring.validate import Validation
 
 _MOST_LISTED = 20
 

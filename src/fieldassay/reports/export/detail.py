@@ -6,7 +6,7 @@ from typing import Any
 
 from fieldassay.errors import problem
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.result.headline import tabulate_estimates
+from fieldassay.metrics.result.result import tabulate_estimates
 from fieldassay.reports.export.tables import Listing, check_system
 from fieldassay.runs.run import Run
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fieldassay.io.text.shown import format_count, format_json, format_markdown, format_pair
-from fieldassay.metrics.notation import NOTHING, format_both, format_number
+from fieldassay.metrics.estimate import NOTHING, format_both, format_number
 from fieldassay.metrics.result.decision import UNGATED, Decision, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.export.error_lines import KINDS, ErrorLine
-from fieldassay.scoring.provenance.specs import recorded_spec
+from fieldassay.scoring.provenance import recorded_spec
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fieldassay.io.text.shown import format_count, format_markdown
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import NOTHING, format_cost, format_in_unit, format_seconds, format_value
+from fieldassay.metrics.estimate import (
+    NOTHING,
+    Estimate,
+    format_cost,
+    format_in_unit,
+    format_seconds,
+    format_value,
+)
 from fieldassay.metrics.result.decision import Decision
-from fieldassay.metrics.result.headline import TIMES, by_system, find_main, find_named, list_fields
-from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.result import TIMES, Result, by_system, find_main, find_named, list_fields
 from fieldassay.reports.findings.findings import describe_loss, name_lost
 from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.findings.ranking import describe_order, order_systems

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 
 from fieldassay.errors import nearest, problem
-from fieldassay.io.files.parquet import write_parquet
-from fieldassay.io.files.spreadsheets import Sheet, csv_text, format_hidden, show_names, workbook_bytes
+from fieldassay.io.files.tables import (
+    Sheet,
+    csv_text,
+    format_hidden,
+    show_names,
+    workbook_bytes,
+    write_parquet,
+)
 from fieldassay.io.files.whole_files import write_whole
 from fieldassay.io.json_value import json_line
 from fieldassay.metrics.estimate import Estimate

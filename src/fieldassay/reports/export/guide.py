@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.result.headline import POOLED, find_main, find_named, list_fields
-from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.result import POOLED, Result, find_main, find_named, list_fields
 from fieldassay.public import public
 from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
 from fieldassay.reports.findings.losses import JUDGED

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fieldassay.io.json_value import read_given
-from fieldassay.metrics.result.headline import find_main
-from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.result import Result, find_main
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from fieldassay.io.text.shown import clip
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import format_number, format_share
-from fieldassay.metrics.result.headline import find_main, list_fields
-from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.estimate import Estimate, format_number, format_share
+from fieldassay.metrics.result.result import Result, find_main, list_fields
 from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.reported import Reported, ReportOptions
 

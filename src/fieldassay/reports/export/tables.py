@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fieldassay.attribution.suspicious_gold import Suspicion, suspicious_gold_of_run
+from fieldassay.attribution.share import Suspicion, suspicious_gold_of_run
 from fieldassay.errors import nearest, problem
-from fieldassay.io.files.spreadsheets import csv_text, show_names
+from fieldassay.io.files.tables import csv_text, show_names
 from fieldassay.io.json_value import json_text
 from fieldassay.io.text.shown import format_markdown
 from fieldassay.runs.run import Run

@@ -15,7 +15,7 @@ from fieldassay.reports.findings.wrong_values import (
     is_case_row,
     read_wrong_value,
 )
-from fieldassay.runs.tables import ANSWERS
+from fieldassay.runs.run import ANSWERS
 
 if TYPE_CHECKING:
     import polars as pl

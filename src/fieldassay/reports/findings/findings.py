@@ -10,8 +10,7 @@ comparisons made.
 from __future__ import annotations
 
 from fieldassay.io.text.shown import clip, format_count
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import format_in_unit, format_size
+from fieldassay.metrics.estimate import Estimate, format_in_unit, format_size
 from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.wording.sentences import describe_interval
 from fieldassay.reports.wording.terms import CAUSES, DIAGNOSES, PROBLEMS, describe

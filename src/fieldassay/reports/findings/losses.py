@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.metrics.uncertainty.intervals import percentile_intervals
-from fieldassay.metrics.uncertainty.weights import STEPS, document_keys, unseen_weights, weight_table, weights
+from fieldassay.metrics.uncertainty.bootstrap import (
+    STEPS,
+    document_keys,
+    percentile_intervals,
+    unseen_weights,
+    weight_table,
+    weights,
+)
 from fieldassay.reports.findings.mistakes import is_due_to_gold
-from fieldassay.runs.tables import unusable_answers
+from fieldassay.runs.run import unusable_answers
 
 if TYPE_CHECKING:
     import numpy as np

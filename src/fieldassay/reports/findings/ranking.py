@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from fieldassay.io.text.shown import clip, format_count, join_names
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import format_in_unit, format_p, format_size, format_value
+from fieldassay.metrics.estimate import Estimate, format_in_unit, format_p, format_size, format_value
 from fieldassay.metrics.result.comparison import Comparison, Place, Ranking
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.wording.sentences import describe_places

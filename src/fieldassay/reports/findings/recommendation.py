@@ -8,10 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.io.text.shown import clip, format_count, join_names
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import format_cost, format_in_unit, format_seconds, format_size
-from fieldassay.metrics.result.headline import by_system, find_main, find_named
-from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.estimate import Estimate, format_cost, format_in_unit, format_seconds, format_size
+from fieldassay.metrics.result.result import Result, by_system, find_main, find_named
 from fieldassay.reports.findings.ranking import LONGEST_NAME, Lead, list_places, list_silent, order_systems
 from fieldassay.reports.wording.sentences import describe_interval
 

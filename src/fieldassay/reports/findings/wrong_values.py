@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fieldassay.reports.findings.mistakes import WRONG
-from fieldassay.runs.tables import ANSWERS
+from fieldassay.runs.run import ANSWERS
 
 if TYPE_CHECKING:
     import polars as pl

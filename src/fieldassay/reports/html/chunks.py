@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.extraction.predictions import evidence_data
+from fieldassay.extraction.strategy import evidence_data
 from fieldassay.metrics.evidence import REPEAT
 from fieldassay.reports.findings.mistakes import WRONG
 from fieldassay.reports.html.packing import NOTHING, encode_texts, shrink

@@ -15,12 +15,11 @@ from urllib.parse import quote
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.documents.layout.geometry import union
+from fieldassay.documents.geometry import union
+from fieldassay.documents.load import DocumentPool
 from fieldassay.documents.pages import PictureOptions, render_pages
-from fieldassay.documents.pool import DocumentPool
 from fieldassay.documents.sources import DocumentFile, list_documents
-from fieldassay.documents.store import TranscriptStore
-from fieldassay.documents.transcript import Box, DocumentError
+from fieldassay.documents.transcript import Box, DocumentError, TranscriptStore
 from fieldassay.errors import MissingExtraError
 from fieldassay.runs.value_sources import ExtractedDocument, SourceOfValue
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import format_difference
+from fieldassay.metrics.estimate import Estimate, format_difference
 from fieldassay.reports.html.source import ReportSource
 
 if TYPE_CHECKING:

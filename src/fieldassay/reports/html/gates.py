@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
-from fieldassay.metrics.notation import NOTHING, difference_unit, format_bounds
+from fieldassay.metrics.estimate import NOTHING, difference_unit, format_bounds
 from fieldassay.metrics.thresholds import WORDS, format_compared, format_threshold
 from fieldassay.reports.html.overview import NAMES
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.grammar import parse_metric
-from fieldassay.metrics.notation import format_share
+from fieldassay.metrics.estimate import format_share
 from fieldassay.reports.content.run.summary import inner_mapping
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.wording.folders import name_of

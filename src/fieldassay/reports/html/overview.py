@@ -9,10 +9,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.io.text.shown import clip, format_count, format_pair, join_names
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import format_bounds, format_cost, format_in_unit, format_share, is_narrow
+from fieldassay.metrics.estimate import (
+    Estimate,
+    format_bounds,
+    format_cost,
+    format_in_unit,
+    format_share,
+    is_narrow,
+)
 from fieldassay.metrics.result.comparison import Comparison, Ranking
-from fieldassay.metrics.result.headline import find_main
+from fieldassay.metrics.result.result import find_main
 from fieldassay.reports.content.run.summary import (
     HEADLINE,
     Line,

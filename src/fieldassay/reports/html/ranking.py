@@ -7,8 +7,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fieldassay.metrics.catalogue.grammar import parse_gate
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import format_bounds, format_cost, format_in_unit, format_seconds, is_narrow
+from fieldassay.metrics.estimate import (
+    Estimate,
+    format_bounds,
+    format_cost,
+    format_in_unit,
+    format_seconds,
+    is_narrow,
+)
 from fieldassay.reports.findings.recommendation import Standing, count_apart
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.wording.sentences import describe_estimate

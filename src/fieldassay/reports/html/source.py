@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.attribution.suspicious_gold import SuspiciousGold, find_suspicious_gold
+from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
 from fieldassay.decisions.diff.result import Diff
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.findings.losses import join_items
 from fieldassay.reports.findings.mistakes import WRONG
-from fieldassay.runs.tables import ANSWERS
+from fieldassay.runs.run import ANSWERS
 from fieldassay.runs.value_sources import ValueSources
-from fieldassay.scoring.provenance.specs import recorded_paths, recorded_spec
+from fieldassay.scoring.provenance import recorded_paths, recorded_spec
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fieldassay.io.text.shown import clip, format_count
-from fieldassay.metrics.notation import (
+from fieldassay.metrics.estimate import (
     format_bounds,
     format_difference,
     format_in_unit,

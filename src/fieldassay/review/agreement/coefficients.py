@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from fieldassay.metrics.uncertainty.weights import contraharmonic_mean
+from fieldassay.metrics.uncertainty.bootstrap import contraharmonic_mean
 from fieldassay.review.agreement.ratings import Compared, Floats, Ints, Ratings, Spread, spread_of
 from fieldassay.review.agreement.resampling import Resampled, Weights, ratio
 

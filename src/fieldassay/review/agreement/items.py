@@ -13,7 +13,7 @@ from fieldassay.metrics.evidence import Kind
 from fieldassay.review.agreement.answers import ILLEGIBLE_ITEM, SKIPPED_ITEM, Answers, Labeled
 from fieldassay.review.agreement.ratings import Floats, Ints
 from fieldassay.review.agreement.values import ABSENT, ILLEGIBLE, compare_both_ways
-from fieldassay.scoring.engine.blocks import Block
+from fieldassay.scoring.engine.coding import Block
 from fieldassay.scoring.engine.judge import Judged, judge
 from fieldassay.scoring.engine.scopes import Masks
 from fieldassay.spec.plan.nodes import Plan

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from fieldassay.metrics.result.agreement import MEASURES, Confusion, FieldAgreement, Measure
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings, are_too_few
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings, are_too_few
 from fieldassay.review.agreement.answers import Labeled
 from fieldassay.review.agreement.coefficients import (
     FAILED,
@@ -25,7 +25,7 @@ from fieldassay.review.agreement.ratings import Compared, Floats, Ratings
 from fieldassay.review.agreement.resampling import Resampled, Weights, ratio
 from fieldassay.review.agreement.values import FieldRatings, rate_values
 from fieldassay.scoring.engine.scopes import Masks
-from fieldassay.scoring.inputs.key_census import fold_keys
+from fieldassay.scoring.fit import fold_keys
 from fieldassay.spec.plan.nodes import AnyNode, ListNode, Node, ObjectNode, Plan
 
 MOST_CONFUSIONS = 20

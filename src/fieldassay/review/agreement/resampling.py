@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.metrics.uncertainty.intervals import percentile_intervals
-from fieldassay.metrics.uncertainty.weights import (
+from fieldassay.metrics.uncertainty.bootstrap import (
     STEPS,
     contraharmonic_mean,
     document_keys,
+    percentile_intervals,
     unseen_weights,
     weight_table,
     weights,

@@ -11,9 +11,7 @@ from msgspec import Struct
 from fieldassay.metrics.evidence import Kind
 from fieldassay.review.agreement.answers import Answers, Labeled
 from fieldassay.review.agreement.ratings import Floats, Ints, Ratings
-from fieldassay.scoring.engine.blocks import Block
-from fieldassay.scoring.engine.coding import Coded, json_text
-from fieldassay.scoring.engine.compare import compare_codes
+from fieldassay.scoring.engine.coding import Block, Coded, compare_codes, json_text
 from fieldassay.scoring.engine.judge import Judged, judge
 from fieldassay.scoring.engine.scopes import Masks
 from fieldassay.spec.plan.nodes import Plan

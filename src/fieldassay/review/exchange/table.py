@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.io.files.spreadsheets import csv_text, make_harmless
+from fieldassay.io.files.tables import csv_text, make_harmless
 from fieldassay.io.text.shown import format_count
 from fieldassay.records.labels_file import Sheet, parse_labels
 from fieldassay.review.exchange.exchanged import Exported, Imported

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.io.files.locks import lock_file
+from fieldassay.io.files.whole_files import lock_file
 from fieldassay.review.log.journal import Entry, Journal, now
 
 Outcome = TypeVar("Outcome")

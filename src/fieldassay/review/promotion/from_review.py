@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.io.files.sealed_json import checksum
+from fieldassay.io.files.typed_json import checksum
 from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.records.record import Record
 from fieldassay.review.adjudicate import find_differences
@@ -20,7 +20,7 @@ from fieldassay.review.log.nodes import is_below, is_in_list
 from fieldassay.review.log.store import Store, read_facts
 from fieldassay.review.sheets.form_of import read_form
 from fieldassay.review.sheets.forms import Form
-from fieldassay.scoring.inputs.open_inputs import open_gold
+from fieldassay.scoring.inputs import open_gold
 from fieldassay.spec.plan.nodes import Plan
 
 _SLOT = 1_000_000

@@ -18,8 +18,7 @@ from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files.typed_json import parse_json
 from fieldassay.io.files.whole_files import open_file, stage_file
 from fieldassay.io.json_value import as_kind
-from fieldassay.io.text.delimited import find_delimiter, read_rows
-from fieldassay.io.text.encoding import detect_encoding
+from fieldassay.io.text.encoding import detect_encoding, find_delimiter, read_rows
 from fieldassay.paths import ITEM, Step, field_of, join_path, leaves_of, split_path, value_at
 from fieldassay.records.decode import TOO_DEEP, is_too_deep
 from fieldassay.records.formats.columns import Columns
@@ -28,8 +27,7 @@ from fieldassay.records.ids import find_id
 from fieldassay.records.labels_file import Label, tree_of
 from fieldassay.records.options import SourceOptions
 from fieldassay.review.sheets.forms import Form
-from fieldassay.values.types.anything import AnyReader
-from fieldassay.values.types.text import json_text
+from fieldassay.values.types.text import AnyReader, json_text
 
 # The places of a record: what a label stands for there, what gold has, and whether they are the same
 

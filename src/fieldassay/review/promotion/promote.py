@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.io.text.settled import is_empty_text
+from fieldassay.io.json_value import is_empty_text
 from fieldassay.paths import field_of, join_path, split_path, value_at
 from fieldassay.records.ids import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
@@ -35,9 +35,9 @@ from fieldassay.review.promotion.gold import (
     write_gold,
 )
 from fieldassay.review.sheets.forms import Form, find_problem, show
-from fieldassay.scoring.engine.applicability import canonical_type
+from fieldassay.scoring.engine.scopes import canonical_type
+from fieldassay.spec.language.model import DataOptions
 from fieldassay.spec.language.names import ID_NAMES
-from fieldassay.spec.language.sections import DataOptions
 from fieldassay.spec.plan.nodes import Leaf, ListNode, ObjectNode, Plan, single_values
 
 Labels = Mapping[str, Label]

@@ -7,7 +7,7 @@ from typing import Any
 from fieldassay.errors import problem
 from fieldassay.review.log.store import Store, read_facts
 from fieldassay.review.sheets.forms import Form
-from fieldassay.spec.language.source import RecordedSpec
+from fieldassay.spec.language.parse import RecordedSpec
 from fieldassay.spec.plan.compile import read_plan
 
 

@@ -12,16 +12,12 @@ from msgspec.structs import replace
 
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.scoring.explain import find_leaf
-from fieldassay.spec.plan.describe import describe
-from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
-from fieldassay.values.types.base import Reader
-from fieldassay.values.types.booleans import BooleanReader
-from fieldassay.values.types.column import Column, Reading
-from fieldassay.values.types.enums import EnumReader
-from fieldassay.values.types.numbers.locales import territory_currencies
+from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, describe
+from fieldassay.values.types.closed_sets import BooleanReader, EnumReader
+from fieldassay.values.types.column import Column, Reader, Reading
+from fieldassay.values.types.locales import territory_currencies
 from fieldassay.values.types.numbers.money import MoneyReader
-from fieldassay.values.types.numbers.quantities import QuantityReader
-from fieldassay.values.types.scaled import ScaledReader
+from fieldassay.values.types.numbers.numbers import QuantityReader, ScaledReader
 from fieldassay.values.types.text import json_text
 
 _BETWEEN = " | "

@@ -14,13 +14,13 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from fieldassay.attribution.suspicious_gold import suspicious_gold_of_run
+from fieldassay.attribution.share import suspicious_gold_of_run
 from fieldassay.decisions.calibration.certificate import Certificate, Promise
 from fieldassay.decisions.calibration.observations import is_judged
 from fieldassay.decisions.calibration.policy import ReviewPolicy, Task, find_plan, list_items, policy_bytes
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.errors import Problem, ProblemsError, list_names, problem
-from fieldassay.io.files.sealed_json import checksum
+from fieldassay.io.files.typed_json import checksum
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
 from fieldassay.records.ids import cap_problems, stem_of
@@ -30,9 +30,9 @@ from fieldassay.review.sheets.draw import GOLD, Reason, Shares, spread, uniform
 from fieldassay.review.sheets.forms import Form
 from fieldassay.review.sheets.questions import Document, Interview, Predicted, Questions, ask_blind
 from fieldassay.runs.run import Run
-from fieldassay.scoring.engine.applicability import canonical_type
-from fieldassay.scoring.inputs.open_inputs import open_gold, open_predictions
-from fieldassay.scoring.without_gold import judge_without_gold
+from fieldassay.scoring.engine.scopes import canonical_type
+from fieldassay.scoring.explain import judge_without_gold
+from fieldassay.scoring.inputs import open_gold, open_predictions
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan

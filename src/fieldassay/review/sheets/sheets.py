@@ -10,15 +10,14 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from fieldassay.io.json_value import read_given
-from fieldassay.io.text.settled import is_empty_text
+from fieldassay.io.json_value import is_empty_text, read_given
 from fieldassay.paths import ITEM, KEY, field_of, join_path, split_path
 from fieldassay.review.log.journal import Entry, Journal
 from fieldassay.review.log.nodes import is_below, is_in_list, items_above, number_of
 from fieldassay.review.log.store import read_facts
 from fieldassay.review.sheets.draw import Reason, Shown
 from fieldassay.review.sheets.forms import Form, is_closed
-from fieldassay.scoring.engine.applicability import canonical_type
+from fieldassay.scoring.engine.scopes import canonical_type
 
 LEASE = timedelta(minutes=30)
 """How long a sheet is held for somebody who shows no sign of life."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.review import adjudicate
 from fieldassay.review.controls import read_status
 from fieldassay.review.log.journal import COLUMNS, list_events

@@ -10,10 +10,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fieldassay.documents.layout.text import page_text
+from fieldassay.documents.geometry import page_text
 from fieldassay.documents.load import load_bytes
-from fieldassay.documents.options import DEFAULTS
-from fieldassay.documents.sources import DocumentFile
+from fieldassay.documents.sources import DEFAULTS, DocumentFile
 from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript
 
 MOST_PAGES = 2000
@@ -115,7 +114,7 @@ def _share(side: float, whole: float) -> float:
 
 def _empty_pages(file: DocumentFile, data: bytes) -> tuple[Page, ...]:
     """Return the pages of a PDF or image without a text layer."""
-    from fieldassay.documents.kinds import find_kind
+    from fieldassay.documents.sources import find_kind
 
     kind = find_kind(file.path.name, data)
     if kind == "pdf":

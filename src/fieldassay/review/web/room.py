@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
+from fieldassay.documents.load import DocumentPool, Limits
 from fieldassay.documents.pages import PictureOptions, render_page
-from fieldassay.documents.pool import DocumentPool, Limits
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.documents.transcript import DocumentError
 from fieldassay.review.log.journal import Journal

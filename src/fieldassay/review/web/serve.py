@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct
 
-from fieldassay.documents.pool import DocumentPool
+from fieldassay.documents.load import DocumentPool
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.browser import open_browser
 from fieldassay.review.log.store import Store, connect

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.metrics.evidence import Evidence
-from fieldassay.scoring.engine.blocks import Block
+from fieldassay.scoring.engine.coding import Block
 from fieldassay.scoring.engine.judge import Judged
 from fieldassay.spec.plan.nodes import Plan
 

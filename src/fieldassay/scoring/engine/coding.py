@@ -1,10 +1,10 @@
-"""Reading by distinct value: a leaf's raw values as codes into one column of readings."""
+"""Values as codes, their blocks, and how they compare."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from hashlib import sha256
 from itertools import compress, count
@@ -14,14 +14,30 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec import field as default
 from msgspec.structs import replace
 
 from fieldassay.io.text.shown import make_printable
-from fieldassay.scoring.engine.scopes import ABSENT, Codes, LeafPlace, ListPlace, Masks, ObjectPlace, Scope
-from fieldassay.scoring.engine.variations import Acceptance, find_accepted, leaf_content, plain_leaf
-from fieldassay.spec.language.freeze import thaw
+from fieldassay.metrics.evidence import Kind, Outcome
+from fieldassay.scoring.engine.scopes import (
+    ABSENT,
+    Acceptance,
+    Codes,
+    Ints,
+    LeafPlace,
+    ListPlace,
+    Masks,
+    ObjectPlace,
+    Scope,
+    find_accepted,
+    leaf_content,
+    plain_leaf,
+)
+from fieldassay.spec.language.model import thaw
 from fieldassay.spec.plan.nodes import Leaf, ListNode
 from fieldassay.values.types.column import Column, Reading
+
+# Reading by distinct value: a leaf's raw values as codes into one column of readings.
 
 _MOST_BITS = 10_000
 """Larger integers are written by Decimal, since str() refuses more than 4,300 digits."""
@@ -451,3 +467,207 @@ def content_keys(scope: CodedScope, side: str, wanted: Callable[[Leaf | ListNode
         return [list(texts) for texts in zip(*columns, strict=True)] if columns else [[]] * len(nodes)
 
     return list_keys
+
+
+# Blocks of evidence: the rows of one field over one scope's pairs, before assembly.
+
+Nodes = npt.NDArray[np.intp]
+
+
+class Pairs(Struct, frozen=True, eq=False):
+    """The p resolved pairs of a scope: nodes of both sides, -1 for a missing one, with their document.
+
+    `is_hidden` marks pairs without rows of their own, because a node above them was judged as a whole;
+    `is_under` marks pairs below a container whose prediction has another kind of JSON. None: no pair.
+    """
+
+    scope: Scope
+    gold: Nodes
+    pred: Nodes
+    doc: Ints
+    is_hidden: Masks | None = None
+    is_under: Masks | None = None
+    prefix: Prefix | None = None
+    is_lone: Masks | None = None
+    """A mask of the pairs in a list, or below a container, that only one side has. None: no pair."""
+    is_excused: Masks | None = None
+    """A mask of the pairs below a prediction accepted in place of gold's. None: no pair."""
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+    def take(self, at: npt.NDArray[Any]) -> Pairs:
+        """Return the pairs at the positions."""
+        hidden = None if self.is_hidden is None else self.is_hidden[at]
+        under = None if self.is_under is None else self.is_under[at]
+        lone = None if self.is_lone is None else self.is_lone[at]
+        excused = None if self.is_excused is None else self.is_excused[at]
+        return Pairs(
+            self.scope, self.gold[at], self.pred[at], self.doc[at], hidden, under, self.prefix, lone, excused
+        )
+
+
+class Prefix(Struct, frozen=True, eq=False):
+    """The start of the paths of a scope's nodes: the scope above, the list's path and that of its items."""
+
+    above: Prefix | None
+    scope: Scope
+    path: str
+    items: str
+
+
+class Block(Struct, frozen=True, eq=False):
+    """n rows of one field.
+
+    `gold_code` and `pred_code` index the coded values (-1: none); `reason` indexes the batch's reasons. Rows
+    of containers have no codes: the values to be shown are in `gold_raws` and `pred_raws` by row.
+    """
+
+    field: int
+    kind: Kind
+    pairs: Pairs
+    outcome: npt.NDArray[np.int8]
+    score: npt.NDArray[np.float64]
+    reason: Ints
+    flags: npt.NDArray[np.int64]
+    coded: Coded | None = None
+    gold_code: Codes | None = None
+    pred_code: Codes | None = None
+    extras: Mapping[str, npt.NDArray[np.float64]] = default(default_factory=dict)
+    gold_raws: Mapping[int, Any] = default(default_factory=dict)
+    pred_raws: Mapping[int, Any] = default(default_factory=dict)
+    critical: Masks | None = None
+    """A mask of the critical rows; None: as the field."""
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    def take(self, at: npt.NDArray[Any], field: int) -> Block:
+        """Return the rows at the positions, as rows of a field."""
+        place = (
+            {int(row): position for position, row in enumerate(at.tolist())}
+            if self.gold_raws or self.pred_raws
+            else {}
+        )
+        return replace(
+            self,
+            field=field,
+            pairs=self.pairs.take(at),
+            outcome=self.outcome[at],
+            score=self.score[at],
+            reason=self.reason[at],
+            flags=self.flags[at],
+            gold_code=None if self.gold_code is None else self.gold_code[at],
+            pred_code=None if self.pred_code is None else self.pred_code[at],
+            extras={name: values[at] for name, values in self.extras.items()},
+            gold_raws={place[row]: raw for row, raw in self.gold_raws.items() if row in place},
+            pred_raws={place[row]: raw for row, raw in self.pred_raws.items() if row in place},
+            critical=None if self.critical is None else self.critical[at],
+        )
+
+
+def present_rows(block: Block, side: str) -> Masks:
+    """Return which rows have a node on one side."""
+    codes: Codes | None = getattr(block, f"{side}_code")
+    if codes is not None:
+        return codes >= 0
+    has_node: Masks = getattr(block.pairs, side) >= 0
+    lacks = (Outcome.SPURIOUS, Outcome.ABSENT) if side == "gold" else (Outcome.MISSING, Outcome.ABSENT)
+    return has_node & ~np.isin(block.outcome, lacks)
+
+
+def relative_path(path: str, prefix: Prefix | None) -> str:
+    """Return the part of a field path below its scope's items."""
+    return make_printable(path if prefix is None else path.removeprefix(prefix.items))
+
+
+class Reasons(Struct, eq=False):
+    """The reason names of a batch, by position, in order of first use."""
+
+    names: list[str] = default(default_factory=list)
+    known: dict[str, int] = default(default_factory=dict)
+
+    def position(self, name: str) -> int:
+        """Return the position of the reason."""
+        if name not in self.known:
+            self.known[name] = len(self.names)
+            self.names.append(name)
+        return self.known[name]
+
+    def positions(self, names: tuple[str, ...]) -> Ints:
+        """Return the positions of the reasons."""
+        return np.array([self.position(name) for name in names], dtype=np.int32)
+
+
+# Comparison of codes: pairs with equal meanings are settled, all others compared in one call.
+
+ACCEPTED, TOO_LONG = -1, -2
+"""Reason codes of the engine: the prediction is an accepted value; the two values are too long to compare."""
+
+
+class Compared(Struct, frozen=True, eq=False):
+    """Similarities of pairs of codes.
+
+    `reason` indexes the comparator's reasons (0 equal, 1 different), or is ACCEPTED or TOO_LONG.
+    """
+
+    score: npt.NDArray[np.float64]
+    reason: npt.NDArray[np.int16]
+    extras: Mapping[str, npt.NDArray[np.float64]]
+
+
+def compare_codes(coded: Coded, gold: Codes, pred: Codes) -> Compared:
+    """Return the similarities of the readings `gold[i]` and `pred[i]` (codes, all present).
+
+    Values withheld from comparators (unreadable ones and the like) are equal if they mean the same, else
+    different.
+    """
+    comparator = coded.leaf.comparator
+    equal = coded.meaning[gold] == coded.meaning[pred]
+    score = equal.astype(np.float64)
+    reason = (~equal).astype(np.int16)
+    extras = {name: score.copy() for name in comparator.extra_names}
+    if not coded.is_exact:
+        open_pairs = ~(coded.is_opaque[gold] | coded.is_opaque[pred])
+        if comparator.skips_equal:
+            open_pairs &= ~equal
+        at = np.flatnonzero(open_pairs)
+        if len(at):
+            _compare_open(coded, (gold, pred, at), (score, reason, extras))
+    if coded.accepted is not None:
+        accepted = coded.accepted.of(gold, pred) & (score < 1.0)
+        score[accepted], reason[accepted] = 1.0, ACCEPTED
+        for values in extras.values():
+            values[accepted] = 1.0
+    return Compared(score, reason, extras)
+
+
+def _compare_open(
+    coded: Coded,
+    pairs: tuple[Codes, Codes, npt.NDArray[np.intp]],
+    into: tuple[npt.NDArray[np.float64], npt.NDArray[np.int16], dict[str, npt.NDArray[np.float64]]],
+) -> None:
+    """Compare the pairs at the given positions, each distinct pair once if that is cheaper."""
+    comparator = coded.leaf.comparator
+    gold, pred, at = pairs
+    score, reason, extras = into
+    codes = np.stack([gold[at], pred[at]])
+    spread: Any = slice(None)
+    if comparator.is_expensive:
+        codes, spread = distinct_pairs(codes, len(coded.meaning))
+    scores = comparator.compare_at(coded.column, codes[0], codes[1])
+    found = scores.score[spread]
+    reason[at] = scores.reason[spread]
+    if not comparator.can_fail:
+        too_long = np.isnan(found)
+        found, reason[at[too_long]] = np.where(too_long, 0.0, found), TOO_LONG
+    score[at] = found
+    for name, values in scores.extras.items():
+        worth = values[spread] if comparator.can_fail else np.nan_to_num(values[spread], nan=0.0)
+        extras.setdefault(name, np.full(len(gold), np.nan))[at] = worth
+
+
+def distinct_pairs(codes: Codes, size: int) -> tuple[Codes, npt.NDArray[np.intp]]:
+    """Return the distinct columns of a 2 x n array of codes below `size`, and the index of each column."""
+    keys, inverse = np.unique(codes[0].astype(np.int64) * size + codes[1], return_inverse=True)
+    return np.stack([keys // size, keys % size]), inverse

@@ -13,28 +13,32 @@ from msgspec import Struct
 from msgspec import field as default
 from msgspec.structs import replace
 
-from fieldassay.io.text.settled import is_empty_text
+from fieldassay.io.json_value import is_empty_text
 from fieldassay.paths import is_item_path
-from fieldassay.scoring.engine.schema_inference import extra_tree, grow, member_path
 from fieldassay.scoring.engine.scopes import (
     ABSENT,
     GOOD,
     NONE,
     WRONG,
+    Acceptance,
     FieldTable,
     Kinds,
     LeafPlace,
     ListPlace,
     Masks,
+    Noted,
     ObjectPlace,
     Scope,
     Side,
+    content_of,
+    extra_tree,
+    find_accepted,
+    grow,
+    member_path,
 )
-from fieldassay.scoring.engine.variations import Acceptance, Noted, content_of, find_accepted
-from fieldassay.spec.language.freeze import thaw
-from fieldassay.spec.plan.joint import with_units
-from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
-from fieldassay.spec.plan.renaming import apply_aliases
+from fieldassay.spec.language.model import thaw
+from fieldassay.spec.language.names import apply_aliases
+from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, with_units
 
 _NOTHING: dict[str, Any] = {}
 _UNLIKE = "\0"

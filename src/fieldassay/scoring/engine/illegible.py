@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from fieldassay.metrics.evidence import FieldInfo, Outcome
 from fieldassay.paths import ITEM, Step, split_path
-from fieldassay.scoring.engine.blocks import Block, Prefix
-from fieldassay.scoring.engine.critical import is_at_or_under
-from fieldassay.scoring.engine.judge import Judged
+from fieldassay.scoring.engine.coding import Block, Prefix
+from fieldassay.scoring.engine.judge import Judged, is_at_or_under
 
 if TYPE_CHECKING:
     from fieldassay.scoring.engine.paths_of_rows import RowPaths

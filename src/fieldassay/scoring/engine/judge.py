@@ -1,36 +1,56 @@
-"""The core of the engine: one batch of records of one system to evidence."""
+"""The judge of a batch, and its critical paths."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
-from fieldassay.io.text.settled import fold_null_values
-from fieldassay.metrics.evidence import FieldInfo
+from fieldassay.io.json_value import fold_null_values
+from fieldassay.metrics.evidence import FieldInfo, Kind
 from fieldassay.paths import KEY, join_path, split_path
-from fieldassay.scoring.engine.blocks import Block, Pairs, Reasons
-from fieldassay.scoring.engine.candidates import Index
 from fieldassay.scoring.engine.coding import (
+    Block,
     Coded,
     CodedList,
     CodedScope,
+    Pairs,
+    Reasons,
     WrongKindValues,
     code,
     code_wrong_kinds,
     content_keys,
 )
-from fieldassay.scoring.engine.containers import container_blocks, item_block
 from fieldassay.scoring.engine.flatten import Flattener, Undeclared
-from fieldassay.scoring.engine.lists import Aligned, align
-from fieldassay.scoring.engine.long_lists import TooLong
-from fieldassay.scoring.engine.resolve import is_filled, resolve
-from fieldassay.scoring.engine.rows import leaf_block, split_by_kind
-from fieldassay.scoring.engine.scopes import ABSENT, FieldTable, ListPlace, Masks, ObjectPlace, Scope, Side
-from fieldassay.scoring.engine.variations import Noted
+from fieldassay.scoring.engine.lists import Aligned, Index, TooLong, align
+from fieldassay.scoring.engine.rows import (
+    container_blocks,
+    is_filled,
+    item_block,
+    leaf_block,
+    resolve,
+    split_by_kind,
+)
+from fieldassay.scoring.engine.scopes import (
+    ABSENT,
+    FieldTable,
+    ListPlace,
+    Masks,
+    Noted,
+    ObjectPlace,
+    Scope,
+    Side,
+)
 from fieldassay.spec.plan.nodes import Plan
+
+if TYPE_CHECKING:
+    from fieldassay.scoring.engine.paths_of_rows import RowPaths
+
+
+# The core of the engine: one batch of records of one system to evidence.
 
 
 class Judged(Struct, frozen=True, eq=False):
@@ -99,13 +119,15 @@ def _code_scope(scope: Scope) -> CodedScope:
     containers: list[ObjectPlace | ListPlace] = [*scope.objects, *scope.lists]
     odd = [found for place in containers if (found := code_wrong_kinds(place)) is not None]
     counts = (
-        _count(side, (*leaves, *odd), lists, name)
+        _count_values(side, (*leaves, *odd), lists, name)
         for side, name in ((scope.gold, "gold"), (scope.pred, "pred"))
     )
     return CodedScope(scope, leaves, lists, odd, *counts)
 
 
-def _count(side: Side, leaves: Sequence[Coded | WrongKindValues], lists: list[CodedList], name: str) -> Any:
+def _count_values(
+    side: Side, leaves: Sequence[Coded | WrongKindValues], lists: list[CodedList], name: str
+) -> Any:
     """Return the number of values present under each node of one side."""
     count = np.zeros(len(side), dtype=np.int64)
     for coded in leaves:
@@ -183,3 +205,47 @@ def _with_values(listed: CodedList, items: Pairs) -> Pairs:
         return items
     is_paired = (items.gold >= 0) & (items.pred >= 0)
     return items.take(np.flatnonzero(is_paired | is_filled(listed, items.gold, items.pred)))
+
+
+# The critical paths of single gold documents.
+
+
+def mark_critical(judged: Judged, critical: Sequence[frozenset[str]]) -> Judged:
+    """Return the judgements with the values at or below the documents' own critical paths marked.
+
+    `critical` has one set per document. A path is that of a value, of an object or a list (all values in it),
+    or of a field with `[]` for every item.
+    """
+    noted = np.array(list(map(bool, critical)), dtype=bool)
+    if not noted.any():
+        return judged
+    from fieldassay.scoring.engine.paths_of_rows import RowPaths
+
+    paths = RowPaths({})
+    return replace(
+        judged, blocks=tuple(_marked(block, judged, (critical, noted), paths) for block in judged.blocks)
+    )
+
+
+def _marked(
+    block: Block,
+    judged: Judged,
+    given: tuple[Sequence[frozenset[str]], np.ndarray[tuple[int], np.dtype[np.bool_]]],
+    paths: RowPaths,
+) -> Block:
+    critical, noted = given
+    rows = np.flatnonzero(noted[block.pairs.doc])
+    if block.kind != Kind.VALUE or not len(rows):
+        return block
+    info = judged.fields[block.field]
+    marked = np.full(len(block), info.critical)
+    for row, path in zip(rows.tolist(), paths.expected(block, info, rows).to_list(), strict=True):
+        wanted = critical[int(block.pairs.doc[row])]
+        if path is not None and (is_at_or_under(path, wanted) or is_at_or_under(info.path, wanted)):
+            marked[row] = True
+    return replace(block, critical=marked)
+
+
+def is_at_or_under(path: str, places: frozenset[str]) -> bool:
+    """Return whether a path is one of some places, or below one."""
+    return path in places or any(char in ".[" and path[:at] in places for at, char in enumerate(path))

@@ -12,7 +12,7 @@ import polars as pl
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.evidence import FieldInfo
 from fieldassay.paths import join_path
-from fieldassay.scoring.engine.blocks import Block, Nodes, Prefix, present_rows, relative_path
+from fieldassay.scoring.engine.coding import Block, Nodes, Prefix, present_rows, relative_path
 
 Gathered: TypeAlias = tuple[pl.Series, npt.NDArray[Any]]
 """Texts, and for each row the position of its text; -1: null."""

@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from fieldassay.io.json_value import read_given
 from fieldassay.metrics.evidence import Evidence, Kind, Outcome
-from fieldassay.metrics.result.repeats import AnswerCount, FlakyValue, Votes
-from fieldassay.metrics.statistics.repeated_columns import RepeatedValues
+from fieldassay.metrics.repeats import AnswerCount, FlakyValue, RepeatedValues, Votes
 from fieldassay.paths import split_path
 from fieldassay.scoring.engine.judge import judge
 from fieldassay.spec.plan.nodes import Plan
@@ -117,7 +116,7 @@ def _vote(plan: Plan, voted: pl.DataFrame, answers: pl.DataFrame, runs: int) -> 
     values = [(row, given[row["doc"], row["path"]]) for row in voted.iter_rows(named=True)]
     equal = _find_equal(plan, [(value["field"], rows) for value, rows in values])
     return [
-        _Vote(value["doc"], value["field"], value["path"], value["right"], _count(rows, same, runs))
+        _Vote(value["doc"], value["field"], value["path"], value["right"], _count_answers(rows, same, runs))
         for (value, rows), same in zip(values, equal, strict=True)
     ]
 
@@ -130,7 +129,9 @@ def _key(row: dict[str, Any]) -> str | None:
     return found
 
 
-def _count(rows: Sequence[dict[str, Any]], same: dict[str, str], runs: int) -> tuple[AnswerCount, ...]:
+def _count_answers(
+    rows: Sequence[dict[str, Any]], same: dict[str, str], runs: int
+) -> tuple[AnswerCount, ...]:
     keys = [_key(row) for row in rows] + [None] * (runs - len(rows))
     merged = [key if key is None else same.get(key, key) for key in keys]
     shown = {_key(row): row["given"] for row in reversed(rows)}

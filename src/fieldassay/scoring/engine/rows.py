@@ -1,4 +1,4 @@
-"""Rows of leaves: presence, score, outcome, reason and flags of one leaf over one scope's pairs."""
+"""Rows of values: pairs of nodes, containers and leaves with their outcomes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,447 @@ from msgspec.structs import replace
 
 from fieldassay.metrics.evidence import FLAG, Kind, Outcome
 from fieldassay.paths import is_item_path
-from fieldassay.scoring.engine.blocks import Block, Pairs, Reasons
-from fieldassay.scoring.engine.coding import Coded, only_item
-from fieldassay.scoring.engine.compare import ACCEPTED, Compared, compare_codes
-from fieldassay.scoring.engine.excused import accept_rows, excuse_rows, has_gold_row
-from fieldassay.scoring.engine.resolve import container_masks, excused_mask, unpaired_mask
-from fieldassay.scoring.engine.scopes import Codes, FieldTable, Ints, LeafPlace, Masks
+from fieldassay.scoring.engine.coding import (
+    ACCEPTED,
+    Block,
+    Coded,
+    CodedList,
+    Compared,
+    Nodes,
+    Pairs,
+    Prefix,
+    Reasons,
+    compare_codes,
+    odd_text,
+    only_item,
+)
+from fieldassay.scoring.engine.lists import Aligned, Index, PairWorth
+from fieldassay.scoring.engine.scopes import (
+    GOOD,
+    NONE,
+    WRONG,
+    Codes,
+    FieldTable,
+    Ints,
+    Kinds,
+    LeafPlace,
+    ListPlace,
+    Masks,
+    ObjectPlace,
+)
 from fieldassay.spec.language.model import Accept
+
+# Rows below a prediction accepted in place of gold's object or list: they count like gold itself.
+
+_WRONG = (int(Outcome.PARTIAL), int(Outcome.MISMATCH), int(Outcome.MISSING))
+_CLEARED = ~(FLAG["wrong_kind"] | FLAG["under_wrong_kind"] | FLAG["lone_parent"] | FLAG["unreadable_pred"])
+
+
+def excuse_rows(block: Block, excused: Masks, reasons: Reasons) -> None:
+    """Turn gold values into matches and lone predictions into absence on both sides, in the excused rows."""
+    right = excused & np.isin(block.outcome, _WRONG)
+    accept_rows(block, right, reasons)
+    extra = excused & (block.outcome == Outcome.SPURIOUS)
+    block.outcome[extra] = Outcome.ABSENT
+    block.score[extra] = np.nan if block.kind in (Kind.LIST, Kind.OBJECT) else 0.0
+    block.reason[extra] = reasons.position("accepted")
+    block.flags[extra] |= FLAG["accepted_variation"]
+    block.flags[excused] &= _CLEARED
+
+
+def accept_rows(block: Block, rows: Masks, reasons: Reasons) -> None:
+    """Make the rows matches because of accepted predictions."""
+    if not rows.any():
+        return
+    block.outcome[rows] = Outcome.MATCH
+    block.reason[rows] = reasons.position("accepted")
+    block.flags[rows] = (block.flags[rows] | FLAG["accepted_variation"]) & _CLEARED
+    if block.kind in (Kind.LIST, Kind.OBJECT):
+        return
+    block.score[rows] = 1.0
+    for name, values in block.extras.items():
+        if name != "similarity":
+            values[rows] = 1.0
+
+
+def has_gold_row(excused: Masks | None, pairs: Pairs, has_gold: Masks, is_grown: bool) -> Masks | None:
+    """Return a mask of the pairs that keep a row: excused ones only where gold has a row; None: all."""
+    if excused is None:
+        return None
+    keeps: Masks = ~excused | has_gold
+    return keeps if is_grown else keeps | (pairs.gold >= 0)
+
+
+# Resolving, top-down: from aligned lists to the pairs of nodes that make rows.
+
+
+def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pairs, Index]:
+    """Return the pairs of the list's items, and the chosen cells they come from.
+
+    `parents` are the positions (in the aligned groups) of the chosen parent pairs, increasing; None: all of
+    them. Paired items come first, then those only in gold, then those only in the prediction. Items that are
+    empty on both sides make no pair, unless the list keeps them.
+    """
+    place = aligned.place.place
+    selected = _selected(aligned, parents)
+    cells = aligned.chosen[selected]
+    gold, pred = aligned.cells.gold[cells], aligned.cells.pred[cells]
+    owners = _owners(above, place)
+    lone_gold = _unpaired_items(aligned.place, "gold", gold, owners[0])
+    lone_pred = _unpaired_items(aligned.place, "pred", pred, owners[1])
+    if not place.node.keeps_empty:
+        filled = is_filled(aligned.place, gold, pred)
+        cells, gold, pred = cells[filled], gold[filled], pred[filled]
+    no_gold, no_pred = np.full(len(lone_pred), -1, dtype=np.intp), np.full(len(lone_gold), -1, dtype=np.intp)
+    all_gold = np.concatenate([gold, lone_gold, no_gold])
+    all_pred = np.concatenate([pred, no_pred, lone_pred])
+    gold_side, pred_side = place.items.gold, place.items.pred
+    doc = np.concatenate([gold_side.doc[gold], gold_side.doc[lone_gold], pred_side.doc[lone_pred]])
+    owner = np.concatenate(
+        [
+            owners[0][gold_side.parent[gold]],
+            owners[0][gold_side.parent[lone_gold]],
+            owners[1][pred_side.parent[lone_pred]],
+        ]
+    )
+    hidden, under = _masks(above, place, owner, all_pred)
+    prefix = Prefix(above.prefix, place.items, place.node.path, place.node.items.path)
+    lone = unpaired_mask(above, (*place.ancestors, place))
+    excused = excused_mask(above, (*place.ancestors, place))
+    inherited = (None if mask is None else mask[owner] for mask in (lone, excused))
+    return Pairs(place.items, all_gold, all_pred, doc, hidden, under, prefix, *inherited), cells
+
+
+def _selected(aligned: Aligned, parents: Index | None) -> Masks:
+    if parents is None:
+        return np.ones(len(aligned.chosen), dtype=bool)
+    is_chosen = np.isin(aligned.cells.owner, parents)
+    sizes = aligned.cells.rows * aligned.cells.columns
+    group: Index = np.searchsorted(np.cumsum(sizes), aligned.chosen, side="right")
+    return is_chosen[group]
+
+
+def is_filled(listed: CodedList, gold: Nodes, pred: Nodes) -> Masks:
+    """Return a mask of the pairs of items with any value on either side."""
+    return holds_any(listed.items.gold_leaves, gold) | holds_any(listed.items.pred_leaves, pred)
+
+
+def holds_any(leaves: npt.NDArray[np.int64], nodes: Nodes) -> Masks:
+    """Return a mask of the pairs with a node on this side that holds any value."""
+    if not len(leaves):
+        return np.zeros(len(nodes), dtype=bool)
+    held: Masks = (nodes >= 0) & (leaves[nodes] > 0)
+    return held
+
+
+def _unpaired_items(listed: CodedList, side: str, paired: Nodes, owner: Index) -> Nodes:
+    """Return the items of one side without a partner.
+
+    Items outside all pairs of parents, and items left out, are not among them.
+    """
+    left = getattr(listed, f"{side}_active").copy()
+    left[paired] = False
+    if not listed.place.node.keeps_empty:
+        left &= getattr(listed.items, f"{side}_leaves") > 0
+    nodes: Nodes = np.flatnonzero(left)
+    has_parents: Masks = owner[getattr(listed.place.items, side).parent[nodes]] >= 0
+    return nodes[has_parents]
+
+
+def _owners(above: Pairs, place: ListPlace) -> tuple[Index, Index]:
+    """Return, for each node of the scope above, the position of its pair (-1: none), gold and prediction."""
+    found = []
+    for nodes, kinds in ((above.gold, place.gold), (above.pred, place.pred)):
+        owner = np.full(len(kinds.codes), -1, dtype=np.intp)
+        at = np.flatnonzero(nodes >= 0)
+        owner[nodes[at]] = at
+        found.append(owner)
+    return found[0], found[1]
+
+
+def _masks(above: Pairs, place: ListPlace, owner: Index, pred: Nodes) -> tuple[Masks | None, Masks | None]:
+    """Return masks of the hidden pairs (gold is no list) and of those under a prediction of another kind."""
+    hidden, under = container_masks(above, (*place.ancestors, place))
+    is_hidden = None if hidden is None else hidden[owner] & (pred >= 0)
+    return is_hidden, None if under is None else under[owner]
+
+
+def container_masks(
+    pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]
+) -> tuple[Masks | None, Masks | None]:
+    """Return masks of the pairs hidden by, and of those under, one of the containers; None for no pair."""
+    hidden, under = pairs.is_hidden, pairs.is_under
+    for place in containers:
+        if place.gold.wrong:
+            hidden = _either(hidden, _holds(place.gold.codes, pairs.gold, WRONG))
+        if place.pred.wrong:
+            is_wrong = _holds(place.pred.codes, pairs.pred, WRONG) & _holds(
+                place.gold.codes, pairs.gold, GOOD
+            )
+            under = _either(under, is_wrong)
+    return hidden, under
+
+
+def unpaired_mask(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) -> Masks | None:
+    """Return a mask of the pairs below a one-sided node; None without any.
+
+    The node is above the scope, or one of the containers.
+    """
+    lone = pairs.is_lone
+    for place in containers:
+        gold, pred = held_kinds(place.gold, pairs.gold), held_kinds(place.pred, pairs.pred)
+        one_sided = ((gold == GOOD) & (pred == NONE)) | ((gold == NONE) & (pred == GOOD))
+        if one_sided.any():
+            lone = _either(lone, one_sided)
+    return lone
+
+
+def excused_mask(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) -> Masks | None:
+    """Return a mask of the pairs below a prediction accepted in place of gold's; None without any.
+
+    The prediction is above the scope, or at one of the containers.
+    """
+    excused = pairs.is_excused
+    for place in containers:
+        if place.excuse is not None:
+            excused = _either(excused, place.excuse.of(pairs.gold, pairs.pred))
+    return excused
+
+
+def held_kinds(kinds: Kinds, nodes: Nodes) -> npt.NDArray[np.int8]:
+    """Return the kind of each pair's node at a container's place on one side."""
+    found = kinds.codes[nodes] if len(kinds.codes) else np.zeros(len(nodes), dtype=np.int8)
+    return np.where(nodes >= 0, found, np.int8(NONE))
+
+
+def _either(mask: Masks | None, other: Masks) -> Masks:
+    return other if mask is None else mask | other
+
+
+def _holds(codes: np.ndarray[tuple[int], np.dtype[np.int8]], nodes: Nodes, kind: int) -> Masks:
+    """Return a mask of the pairs with a node on this side that holds the kind."""
+    if not len(codes):
+        return np.zeros(len(nodes), dtype=bool)
+    held: Masks = (nodes >= 0) & (codes[nodes] == kind)
+    return held
+
+
+# Rows of containers: lists, objects and items; one of the wrong kind is one structure mismatch.
+
+Outcomes = npt.NDArray[np.int8]
+
+
+def container_blocks(place: ListPlace | ObjectPlace, pairs: Pairs, reasons: Reasons) -> list[Block]:
+    """Return the rows of a list or an object for a scope's pairs.
+
+    There is one row of structure each, and rows for values of another kind.
+    """
+    hidden, under = container_masks(pairs, place.ancestors)
+    gold, pred = held_kinds(place.gold, pairs.gold), held_kinds(place.pred, pairs.pred)
+    shown = np.ones(len(pairs), dtype=bool) if hidden is None else ~hidden
+    if place.is_grown:
+        shown &= (gold == GOOD) | ((gold == NONE) & (pred == GOOD))
+    above, excused = excused_mask(pairs, place.ancestors), excused_mask(pairs, (*place.ancestors, place))
+    kept = has_gold_row(excused, pairs, gold != NONE, place.is_grown)
+    shown = shown if kept is None else shown & kept
+    blocks = []
+    below = below_flags(pairs, place.ancestors, under)
+    if place.has_row:
+        at = np.flatnonzero(shown & (gold != WRONG))
+        structure = _structure(place, pairs.take(at), (gold[at], pred[at]), reasons)
+        structure.flags[:] |= np.where(structure.outcome == Outcome.ABSENT, 0, below[at])
+        if excused is not None:
+            excuse_rows(structure, excused[at], reasons)
+        blocks.append(structure)
+    if place.gold.wrong and not place.is_grown:
+        odd = shown & (gold == WRONG)
+        blocks.append(_unreadable_gold(place, pairs, odd, reasons))
+        if above is not None:
+            excuse_rows(blocks[-1], above[odd], reasons)
+    if place.pred.wrong:
+        extra = shown & (gold != WRONG) & (pred == WRONG)
+        blocks.append(_wrong_pred(place, pairs, extra if excused is None else extra & ~excused, reasons))
+    return [block for block in blocks if len(block)]
+
+
+def below_flags(
+    pairs: Pairs, containers: tuple[ObjectPlace, ...], under: Masks | None
+) -> npt.NDArray[np.int64]:
+    """Return the flags of rows below a one-sided node or a node of another kind.
+
+    One-sided are an item without a partner and a container that one side lacks.
+    """
+    flags: npt.NDArray[np.int64] = np.where((pairs.gold < 0) | (pairs.pred < 0), FLAG["lone_parent"], 0)
+    lone = unpaired_mask(pairs, containers)
+    if lone is not None:
+        flags |= np.where(lone, FLAG["lone_parent"], 0)
+    if under is not None:
+        flags |= np.where(under, FLAG["under_wrong_kind"], 0)
+    return flags
+
+
+def _structure(
+    place: ListPlace | ObjectPlace, pairs: Pairs, kinds: tuple[Outcomes, Outcomes], reasons: Reasons
+) -> Block:
+    gold, pred = kinds
+    is_wrong = pred == WRONG
+    both = np.where(is_wrong, Outcome.MISMATCH, Outcome.MATCH)
+    outcome = np.where(
+        gold == GOOD,
+        np.where(pred == NONE, Outcome.MISSING, both),
+        np.where(pred == NONE, Outcome.ABSENT, Outcome.SPURIOUS),
+    )
+    names = ("present", "different", "wrong_kind", "missing", "spurious", "absent")
+    reason = reasons.positions(names)[np.where(outcome == Outcome.MISMATCH, 2, outcome)]
+    flags = np.where(is_wrong, FLAG["wrong_kind"], 0) | _coerced(place, pairs)
+    kind = Kind.LIST if isinstance(place, ListPlace) else Kind.OBJECT
+    score = np.full(len(outcome), np.nan)
+    return Block(place.node.field, kind, pairs, outcome.astype(np.int8), score, reason, flags)
+
+
+def _coerced(place: ListPlace | ObjectPlace, pairs: Pairs) -> npt.NDArray[np.int64]:
+    flags = np.zeros(len(pairs), dtype=np.int64)
+    for kinds, nodes in ((place.gold, pairs.gold), (place.pred, pairs.pred)):
+        if kinds.coerced:
+            flags[np.isin(nodes, list(kinds.coerced))] |= FLAG["coerced"]
+    return flags
+
+
+def _unreadable_gold(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reasons: Reasons) -> Block:
+    """Return one value row per gold value of another kind than the declared container, compared as text."""
+    at = np.flatnonzero(mask)
+    kept = pairs.take(at)
+    gold = {row: place.gold.wrong[int(node)] for row, node in enumerate(kept.gold)}
+    is_there = held_kinds(place.pred, kept.pred) != NONE
+    pred = {int(row): place.pred.raws[kept.pred[row]] for row in np.flatnonzero(is_there)}
+    equal = np.array([row in pred and odd_text(gold[row]) == odd_text(pred[row]) for row in gold], dtype=bool)
+    outcome = np.where(equal, Outcome.MATCH, np.where(is_there, Outcome.MISMATCH, Outcome.MISSING)).astype(
+        np.int8
+    )
+    names = ("equal", "different", "wrong_kind", "missing")
+    reason = reasons.positions(names)[np.where(outcome == Outcome.MISMATCH, 2, outcome)]
+    flags = np.full(len(at), FLAG["unreadable_gold"], dtype=np.int64)
+    return Block(
+        place.node.field,
+        Kind.VALUE,
+        kept,
+        outcome,
+        equal.astype(np.float64),
+        reason,
+        flags,
+        gold_raws=gold,
+        pred_raws=pred,
+    )
+
+
+def _wrong_pred(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reasons: Reasons) -> Block:
+    """Return one spurious value row per prediction of another kind.
+
+    It keeps the prediction in the denominators of precision.
+    """
+    if place.is_grown:  # a scalar is judged by the leaf of the same place
+        mask = mask & np.array(
+            [isinstance(place.pred.wrong.get(int(node)), (dict, list)) for node in pairs.pred], dtype=bool
+        )
+    at = np.flatnonzero(mask)
+    kept = pairs.take(at)
+    outcome = np.full(len(at), Outcome.SPURIOUS, dtype=np.int8)
+    reason = np.full(len(at), reasons.position("wrong_kind"), dtype=np.int32)
+    flags = np.full(len(at), FLAG["wrong_kind"], dtype=np.int64)
+    raws = {row: place.pred.wrong[int(node)] for row, node in enumerate(kept.pred)}
+    return Block(
+        place.node.field, Kind.VALUE, kept, outcome, np.zeros(len(at)), reason, flags, pred_raws=raws
+    )
+
+
+def item_block(listed: CodedList, pairs: Pairs, worth: PairWorth, reasons: Reasons) -> Block:
+    """Return one row per item: the agreement of each pair (leaf scores / leaves), and the unpaired items.
+
+    `worth` belongs to the first pairs, those with both sides. An item without any filled value counts as
+    absent, unless the list keeps it.
+    """
+    place, pair_score = listed.place, worth.score
+    if place.node.keeps_empty:
+        has_gold, has_pred = pairs.gold >= 0, pairs.pred >= 0
+    else:
+        has_gold, has_pred = (
+            holds_any(listed.items.gold_leaves, pairs.gold),
+            holds_any(listed.items.pred_leaves, pairs.pred),
+        )
+    one_sided = np.where(has_gold, Outcome.MISSING, np.where(has_pred, Outcome.SPURIOUS, Outcome.ABSENT))
+    outcome = np.where(has_gold & has_pred, Outcome.MATCH, one_sided).astype(np.int8)
+    score = np.zeros(len(pairs))
+    score[: len(pair_score)] = pair_score
+    paired = outcome == Outcome.MATCH
+    outcome[paired & (score < 1)] = Outcome.PARTIAL
+    outcome[paired & (score == 0)] = Outcome.MISMATCH
+    reason = reasons.positions(("paired", "paired", "paired", "missing", "spurious", "absent"))[outcome]
+    similarity = np.full(len(pairs), np.nan)
+    similarity[: len(pair_score)] = np.where(paired[: len(pair_score)], worth.similarity, np.nan)
+    flags = _item_flags(place, pairs)
+    keep = (
+        _are_items(place, pairs) if pairs.is_hidden is None else _are_items(place, pairs) & ~pairs.is_hidden
+    )
+    excused = excused_mask(pairs, _at_item(place))
+    if excused is not None:
+        keep &= ~excused | has_gold
+    kept = pairs.take(np.flatnonzero(keep))
+    extras = {"similarity": similarity[keep]}
+    block = Block(
+        place.node.item_field,
+        Kind.ITEM,
+        kept,
+        outcome[keep],
+        score[keep],
+        reason[keep],
+        flags[keep],
+        extras=extras,
+    )
+    if excused is not None:
+        excuse_rows(block, excused[keep], reasons)
+    return block
+
+
+def _item_flags(place: ListPlace, pairs: Pairs) -> npt.NDArray[np.int64]:
+    flags: npt.NDArray[np.int64] = (
+        np.zeros(len(pairs), dtype=np.int64)
+        if pairs.is_lone is None
+        else np.where(pairs.is_lone, FLAG["lone_parent"], 0)
+    )
+    if pairs.is_under is not None:
+        flags |= np.where(pairs.is_under, FLAG["under_wrong_kind"], 0)
+    for item in place.items.objects:
+        if item.is_item and item.pred.wrong:
+            is_wrong = held_kinds(item.pred, pairs.pred) == WRONG
+            if item.is_grown:  # if gold is no object, another branch of the tree judges it
+                is_wrong &= held_kinds(item.gold, pairs.gold) == GOOD
+            flags |= np.where(is_wrong, FLAG["wrong_kind"], 0)
+    return flags
+
+
+def _at_item(place: ListPlace) -> tuple[ObjectPlace | ListPlace, ...]:
+    """Return the object and the list that are themselves the list's items."""
+    inner: list[ObjectPlace | ListPlace] = [*place.items.objects, *place.items.lists]
+    return tuple(found for found in inner if found.node.path == place.node.items.path)
+
+
+def _are_items(place: ListPlace, pairs: Pairs) -> Masks:
+    """Return a mask of the pairs with a row besides their values.
+
+    In a tree these are only the pairs with a container on either side.
+    """
+    if not place.is_grown:
+        return np.ones(len(pairs), dtype=bool)
+    masks = [
+        held_kinds(kinds, nodes) == GOOD
+        for found in _at_item(place)
+        for kinds, nodes in ((found.gold, pairs.gold), (found.pred, pairs.pred))
+    ]
+    either: Masks = np.logical_or.reduce([np.zeros(len(pairs), dtype=bool), *masks])
+    return either
+
+
+# Rows of leaves: presence, score, outcome, reason and flags of one leaf over one scope's pairs.
 
 Bits = npt.NDArray[np.int64]
 
@@ -43,7 +477,7 @@ def leaf_block(place: LeafPlace, coded: Coded, pairs: Pairs, reasons: Reasons) -
         under, excused = (None if mask is None else mask[at] for mask in (under, excused))
     block = _judge(coded, (gold, pred), pairs, under, reasons)
     block.flags[:] |= np.where(beside, FLAG["wrong_kind"], 0)
-    lone = _unpaired(place, pairs)
+    lone = _unpaired_values(place, pairs)
     if lone is not None:
         block.flags[:] |= np.where(lone & (block.outcome != Outcome.FAILED), FLAG["lone_parent"], 0)
     if place.node.takes_only_item:
@@ -70,7 +504,7 @@ def _held(marks: Masks, codes: Codes) -> Masks:
     return held
 
 
-def _unpaired(place: LeafPlace, pairs: Pairs) -> Masks | None:
+def _unpaired_values(place: LeafPlace, pairs: Pairs) -> Masks | None:
     """Return a mask of the values below a one-sided node.
 
     A value that is itself an item has its list above it.

@@ -1,26 +1,228 @@
-"""One field of a spec, and the fields below it."""
+"""Fields of a spec, with the calls, checks and definitions that they name."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import kind_of, nearest
+from fieldassay.metrics.catalogue.definitions import DIRECTIONS, SCOPES, Definition
+from fieldassay.metrics.catalogue.grammar import is_metric_name
 from fieldassay.paths import Pattern
-from fieldassay.spec.language.calls import parse_accept, parse_call
-from fieldassay.spec.language.cursor import Cursor
-from fieldassay.spec.language.freeze import freeze, freeze_options
-from fieldassay.spec.language.model import ONLY_ITEM, Accept, Call, Field, Find
-from fieldassay.spec.language.names import CATALOGUES, unknown
-from fieldassay.spec.language.report import Report, Steps
-from fieldassay.spec.language.templates import Templates, as_definition, option_keys, over_preset_field
-from fieldassay.values.types.catalogue import READERS
+from fieldassay.regex import lazy_regex
+from fieldassay.spec.language.model import ONLY_ITEM, Accept, Call, Field, Find, freeze, freeze_options, thaw
+from fieldassay.spec.language.names import (
+    CATALOGUES,
+    Templates,
+    as_definition,
+    option_keys,
+    over_preset_field,
+    unknown,
+)
+from fieldassay.spec.language.yaml_text import Cursor, Report, Steps, as_number
+from fieldassay.values.catalogue import READERS
+
+# Calls of catalogue entries (`words`, `{anls: {threshold: 0.5}}`) and acceptance thresholds (`"> 0.5"`).
+
+FIRST = ""
+"""The option name for an entry's first option, as in `{case: upper}`."""
+
+_ACCEPT = lazy_regex(r"\s*+(?:(>=|>)\s*+)?([0-9]{0,20}(?:\.[0-9]{0,20})?(?:[eE]-?[0-9]{1,3})?)\s*+", re.ASCII)
+_HOW_CALLS = "write a name, or {name: {option: value}}"
+
+
+def parse_call(raw: Any) -> Call:
+    """Return the call of a value of a spec; raises ValueError with the valid forms.
+
+    A text is a name, or `name: value`. A mapping has one key, the name, with its options (or with the value
+    of its first option); or the key `name` beside the options.
+
+    >>> parse_call({"anls": {"threshold": 0.5}}) == parse_call({"name": "anls", "threshold": 0.5})
+    True
+    >>> parse_call("key: sku") == parse_call({"key": {"fields": ["sku"]}})
+    True
+    """
+    if isinstance(raw, str):
+        name, colon, value = raw.partition(":")
+        return (
+            parse_call({name.strip(): value.strip()}) if colon and value.strip() else _call(raw.strip(), {})
+        )
+    if not isinstance(raw, dict):
+        raise ValueError(f"must be a name with or without options, not {kind_of(raw)}; {_HOW_CALLS}")
+    if isinstance(raw.get("name"), str):
+        return _call(raw["name"], {key: value for key, value in raw.items() if key != "name"})
+    if len(raw) != 1:
+        raise ValueError(f"must have one key, the name, not {len(raw)}; {_HOW_CALLS}")
+    ((name, options),) = raw.items()
+    return _call(
+        str(name), {} if options is None else options if isinstance(options, dict) else {FIRST: options}
+    )
+
+
+def _call(name: str, options: dict[str, Any]) -> Call:
+    if not name:
+        raise ValueError(f"must be a name, not an empty text; {_HOW_CALLS}")
+    if name == "key":
+        options = {("fields" if key == FIRST else key): value for key, value in options.items()}
+        if isinstance(options.get("fields"), str):
+            options["fields"] = [options["fields"]]
+    return Call(name, freeze_options(options))
+
+
+def call_data(call: Call) -> Any:
+    """Return the call as a value of a spec; the inverse of `parse_call`.
+
+    >>> call_data(Call("anls", (("threshold", 0.5),))), call_data(Call("words"))
+    ({'anls': {'threshold': 0.5}}, 'words')
+    """
+    if not call.options:
+        return call.name
+    options = {name: thaw(value) for name, value in call.options}
+    return {call.name: options.get(FIRST, options) if len(options) == 1 else options}
+
+
+def parse_accept(raw: Any) -> Accept:
+    """Return the acceptance threshold of a value of a spec; raises ValueError.
+
+    >>> parse_accept("> 0.5"), parse_accept(0.8)
+    (Accept(value=0.5, is_strict=True), Accept(value=0.8, is_strict=False))
+    """
+    number, is_strict = as_number(raw), False
+    if isinstance(raw, str) and (match := _ACCEPT.fullmatch(raw)) and match[2].strip(".eE"):
+        try:
+            number, is_strict = float(match[2]), match[1] == ">"
+        except ValueError:
+            number = None
+    if number is None or not 0 <= number <= 1:
+        raise ValueError(
+            f'must be a number from 0 to 1, or a text like "> 0.5", not {kind_of(raw)}; '
+            'write 0.8, ">= 0.8" or "> 0.8"'
+        )
+    return Accept(number, is_strict)
+
+
+def accept_data(accept: Accept) -> Any:
+    """Return the threshold as a value of a spec; the inverse of `parse_accept`."""
+    return f"> {accept.value!r}" if accept.is_strict else accept.value
+
+
+# The key `checks:` of a spec, read and written.
+
+Checks: TypeAlias = tuple[tuple[str, tuple[Call, ...]], ...]
+
+_RELATION = lazy_regex(r"^[^:]*[=<>]")
+"""The signs of a relation, absent from names of checks; a text with one means `{holds: …}`."""
+
+_HOW_CHECKS = "write a check, or a list of checks, such as {one_of: [HIGH, LOW]}"
+
+
+def parse_checks(cursor: Cursor) -> Checks:
+    """Return the checks of a spec by path pattern, in order.
+
+    Names, options and patterns are checked at compilation. A list of relations applies to the record.
+    """
+    found = []
+    given = cursor.data.get("checks")
+    is_short = (
+        isinstance(given, list)
+        and given
+        and all(isinstance(one, str) and _RELATION.search(one) for one in given)
+    )
+    for pattern, raw in {".": given}.items() if is_short else cursor.mapping("checks").items():
+        steps = (*cursor.steps, "checks", pattern)
+        if raw is None or raw == []:
+            cursor.report.add(steps, "names no check", _HOW_CHECKS, "missing_key")
+            continue
+        listed = isinstance(raw, list)
+        places = [(*steps, at) if listed else steps for at in range(len(raw) if listed else 1)]
+        calls = [
+            _parse(item, place, cursor.report)
+            for item, place in zip(raw if listed else [raw], places, strict=True)
+        ]
+        found.append((pattern, tuple(call for call in calls if call is not None)))
+    return tuple((pattern, calls) for pattern, calls in found if calls)
+
+
+def _parse(raw: Any, steps: Steps, report: Report) -> Call | None:
+    if not isinstance(raw, str | dict):
+        report.add(steps, f"must be a check, not {kind_of(raw)}", _HOW_CHECKS, "wrong_kind")
+        return None
+    if isinstance(raw, str) and _RELATION.search(raw):
+        return Call("holds", ((FIRST, " ".join(raw.split())),))
+    try:
+        return parse_call(raw)
+    except ValueError as error:
+        what, _, remedy = str(error).partition("; ")
+        report.add(steps, what, remedy)
+        return None
+
+
+def checks_data(checks: Sequence[tuple[str, tuple[Call, ...]]]) -> dict[str, Any]:
+    """Return the checks in the spec language; the inverse of `parse_checks`.
+
+    >>> record = Call("not_empty"), Call("kind", (("", "object"),))
+    >>> checks_data([("total", (Call("number"),)), (".", record)])
+    {'total': 'number', '.': ['not_empty', {'kind': 'object'}]}
+    """
+    return {
+        pattern: call_data(calls[0]) if len(calls) == 1 else list(map(call_data, calls))
+        for pattern, calls in checks
+    }
+
+
+# The metrics defined by a spec, as text and as values.
+
+_KEYS = ("formula", "better", "unit", "scope", "description")
+
+
+def read_definitions(cursor: Cursor) -> tuple[Definition, ...]:
+    """Return the definitions under `definitions:`, by name.
+
+    A definition is a formula, or a mapping with `formula` and its description.
+    """
+    inner = Cursor(cursor.mapping("definitions"), (*cursor.steps, "definitions"), cursor.report)
+    found = (_read(name, inner) for name in inner.data)
+    return tuple(definition for definition in found if definition is not None)
+
+
+def _read(name: str, cursor: Cursor) -> Definition | None:
+    raw = cursor.data[name]
+    if not is_metric_name(name):
+        cursor.refuse(
+            name, f"{name[:100]!r} is no name for a metric", "use letters, digits and underscores", "invalid"
+        )
+        return None
+    if isinstance(raw, str):
+        return Definition(name, raw)
+    if not isinstance(raw, dict):
+        cursor.refuse(
+            name, f"must be a formula or a mapping, not {kind_of(raw)}", "write `formula: …`", "wrong_kind"
+        )
+        return None
+    inner = Cursor(raw, (*cursor.steps, name), cursor.report)
+    inner.refuse_unknown(_KEYS)
+    formula = inner.text("formula")
+    if formula is None:
+        inner.refuse("formula", f"the metric {name!r} has no formula", "add `formula: …`", "missing_key")
+        return None
+    better = inner.choice("better", "higher", DIRECTIONS) if inner.has("better") else None
+    scope = inner.choice("scope", "overall", SCOPES) if inner.has("scope") else None
+    return Definition(name, formula, better, inner.text("unit"), scope, inner.text("description", "") or "")
+
+
+def definition_data(definition: Definition) -> Any:
+    """Return a definition in the spec language: its formula alone, or a mapping without defaults."""
+    given = {key: getattr(definition, key) for key in _KEYS if getattr(definition, key)}
+    return definition.formula if set(given) == {"formula"} else given
+
+
+# One field of a spec, and the fields below it.
 
 _ONLY_FOR = {
     "items": ("list",), "distinct": ("list",), "combine": ("list",), "separator": ("list",),

@@ -12,11 +12,8 @@ import msgspec
 from fieldassay.options import OptionRecord, fit, options_of
 from fieldassay.public import public
 from fieldassay.regex import lazy_regex
-from fieldassay.spec.language.calls import accept_data, call_data
-from fieldassay.spec.language.checks import checks_data
-from fieldassay.spec.language.definitions import definition_data
-from fieldassay.spec.language.freeze import thaw
-from fieldassay.spec.language.model import Field, Spec
+from fieldassay.spec.language.fields import accept_data, call_data, checks_data, definition_data
+from fieldassay.spec.language.model import Field, Spec, thaw
 from fieldassay.spec.language.names import is_type
 from fieldassay.spec.language.yaml_text import read_preset
 from fieldassay.spec.presets.catalogue import preset_names, preset_text

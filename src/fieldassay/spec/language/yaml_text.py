@@ -1,13 +1,100 @@
-"""YAML text as plain data and the lines of its places; hostile text is a problem, never a crash."""
+"""YAML with places: the text of a spec, its problems, and a cursor through it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from fieldassay.errors import ProblemsError, problem
-from fieldassay.spec.language.report import Places, Report, Steps
+from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
+from fieldassay.paths import Step, join_path
+from fieldassay.regex import lazy_regex
+
+# Collects the problems of one source, with their places.
+
+_LINE = lazy_regex(r":([0-9]{1,9}): [$]")
+
+Steps = tuple[Step, ...]
+Lines = Mapping[Steps, int]
+
+
+def no_lines() -> Lines:
+    """Return an empty mapping: no line is known."""
+    return {}
+
+
+class Places:
+    """Locates steps in a source: `spec.yaml:12: $.fields.TOTAL.type`.
+
+    `lines` is called once, for the first problem, since finding the lines may cost a second parse. `origins`
+    maps places of a spec made from another source (a JSON Schema) to places there; the longest known prefix
+    counts.
+    """
+
+    def __init__(
+        self, label: str, lines: Callable[[], Lines] = no_lines, origins: Mapping[Steps, Steps] | None = None
+    ) -> None:
+        self.label = label
+        self._find_lines = lines
+        self._lines: Lines | None = None
+        self._origins = origins or {}
+
+    def where(self, steps: Steps) -> str:
+        """Return the place as text, with the line of the longest prefix that has one."""
+        steps = self._origin(steps)
+        if self._lines is None:
+            self._lines = self._find_lines()
+        line = next(
+            (self._lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in self._lines), None
+        )
+        label = self.label if line is None else f"{self.label}:{line}"
+        path = join_path(steps)
+        return f"{label}: ${'' if not path or path.startswith('[') else '.'}{path}"
+
+    def with_origins(self, origins: Mapping[Steps, Steps]) -> Places:
+        """Return the same places for a spec made from this source."""
+        return Places(self.label, self._find_lines, origins)
+
+    def _origin(self, steps: Steps) -> Steps:
+        for n in range(len(steps), -1, -1):
+            if steps[:n] in self._origins:
+                return (*self._origins[steps[:n]], *steps[n:])
+        return steps
+
+
+class Report:
+    """The problems of one source so far."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.problems: list[Problem] = []
+
+    def add(self, steps: Steps, what: str, remedy: str = "", kind: str = "invalid") -> None:
+        """Note a problem at a place of the source."""
+        self.problems.append(Problem(self.places.where(steps), what, remedy, kind))
+
+    def raise_any(self) -> None:
+        """Raise `ProblemsError` with every distinct problem, if any."""
+        if self.problems:
+            raise ProblemsError(in_order(self.problems))
+
+
+def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return the distinct problems in the order of their lines; those without a line come first.
+
+    >>> [problem.where for problem in in_order([Problem("a:9: $", "x"), Problem("a:2: $", "y")])]
+    ['a:2: $', 'a:9: $']
+    """
+    return tuple(sorted(dict.fromkeys(problems), key=_line))
+
+
+def _line(problem: Problem) -> int:
+    found = _LINE.search(problem.where)
+    return int(found[1]) if found else 0
+
+
+# YAML text as plain data and the lines of its places; hostile text is a problem, never a crash.
 
 LARGEST_TEXT = 1_000_000
 """The maximum of characters; a spec is written by hand or made from a schema."""
@@ -188,3 +275,116 @@ class _Builder:
                 steps, f"cannot read the number {text[:40]!r}", "quote it if it is a text", "syntax"
             )
             return None
+
+
+# Reads typed values from one mapping of a spec and notes those that do not fit.
+
+
+class Cursor:
+    """One mapping of a spec at a place.
+
+    Each method returns a key's value or the default, and notes a problem if the value does not fit.
+    """
+
+    def __init__(self, data: Mapping[str, Any], steps: Steps, report: Report) -> None:
+        self.data = data
+        self.steps = steps
+        self.report = report
+
+    def refuse(self, key: str, what: str, remedy: str = "", kind: str = "invalid") -> None:
+        """Note a problem with the value of a key."""
+        self.report.add((*self.steps, key), what, remedy, kind)
+
+    def has(self, key: str) -> bool:
+        """Return whether the key has a value."""
+        return self.data.get(key) is not None
+
+    def text(self, key: str, default: str | None = None) -> str | None:
+        """Return a text; numbers and booleans are converted."""
+        if not self.has(key):
+            return default
+        text = as_text(self.data[key])
+        if text is None:
+            self.refuse(key, f"must be a text, not {kind_of(self.data[key])}", "write one text", "wrong_kind")
+            return default
+        return text
+
+    def choice(self, key: str, default: str, choices: tuple[str, ...]) -> str:
+        """Return one of the choices."""
+        text = self.text(key, default)
+        if text not in choices:
+            self.refuse(
+                key, f"cannot be {str(text)[:100]!r}", nearest(str(text)[:100], choices), "unknown_name"
+            )
+            return default
+        return text
+
+    def flag(self, key: str) -> bool:
+        """Return true or false; false by default."""
+        value = self.data.get(key)
+        if value is not None and not isinstance(value, bool):
+            self.refuse(
+                key, f"must be true or false, not {kind_of(value)}", "write true or false", "wrong_kind"
+            )
+        return value is True
+
+    def number(self, key: str, default: float) -> float:
+        """Return a finite number of at least 0."""
+        value = self.data.get(key)
+        if value is None:
+            return default
+        number = as_number(value)
+        if number is None or number < 0:
+            self.refuse(
+                key, f"must be a number of at least 0, not {kind_of(value)}", "write a number", "wrong_kind"
+            )
+            return default
+        return number
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts; a single text is a list of one."""
+        value = self.data.get(key)
+        if value is None:
+            return ()
+        texts = [as_text(item) for item in (value if isinstance(value, list) else [value])]
+        for position, text in enumerate(texts):
+            if text is None:
+                what = f"must be a text, not {kind_of(value[position] if isinstance(value, list) else value)}"
+                self.report.add((*self.steps, key, position), what, "write a list of texts", "wrong_kind")
+        return tuple(text for text in texts if text is not None)
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        """Return a mapping; empty by default."""
+        value = self.data.get(key)
+        if value is not None and not isinstance(value, dict):
+            self.refuse(
+                key, f"must be a mapping, not {kind_of(value)}", "write keys and values", "wrong_kind"
+            )
+        return value if isinstance(value, dict) else {}
+
+    def refuse_unknown(self, known: tuple[str, ...]) -> None:
+        """Note each unknown key."""
+        for key in self.data:
+            if key not in known:
+                remedy = nearest(key[:100], known) if known else "leave it out"
+                self.refuse(key, f"unknown key {key[:100]!r}", remedy, "unknown_key")
+
+
+def as_text(value: Any) -> str | None:
+    """Return a scalar as text (null and booleans as YAML writes them); None for a list or a mapping."""
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    return str(value) if isinstance(value, int | float) and len(str(value)) < 1000 else None
+
+
+def as_number(value: Any) -> float | None:
+    """Return a finite number as float; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

@@ -1,32 +1,48 @@
-"""Builds catalogue entries (readers, comparators, aligners, normalizers) from their options."""
+"""The parts of a plan that a spec calls by name: readers, comparators, leaves and relations."""
 
 from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
-from fieldassay.errors import ProblemsError, kind_of, nearest
+from fieldassay.errors import Problem, ProblemsError, kind_of, nearest
 from fieldassay.options import REQUIRED, option_names, options_of, undefined_methods
+from fieldassay.paths import ITEM, Pattern, Step, join_path, split_path
 from fieldassay.registry import Catalogue
-from fieldassay.spec.language.calls import FIRST, parse_call
-from fieldassay.spec.language.freeze import freeze, thaw
-from fieldassay.spec.language.model import Call
-from fieldassay.spec.language.names import unknown
-from fieldassay.spec.language.report import Report, Steps
+from fieldassay.spec.language.fields import FIRST, call_data, parse_call
+from fieldassay.spec.language.model import Call, Field, Options, Spec, freeze, thaw
+from fieldassay.spec.language.names import FIELD_KEYS, apply_aliases, is_type, type_names, unknown
+from fieldassay.spec.language.yaml_text import Report, Steps
+from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, PlannedCheck, with_units
+from fieldassay.values.catalogue import CHECKS, COMPARATORS, DEFAULTS, NORMALIZERS, READERS
+from fieldassay.values.checks.relations import (
+    Aggregate,
+    Chosen,
+    Holds,
+    Operation,
+    Path,
+    Term,
+    filled_items,
+    member,
+    paths_of,
+)
 from fieldassay.values.comparators.base import Comparator
-from fieldassay.values.comparators.catalogue import COMPARATORS
-from fieldassay.values.types.base import Reader
-from fieldassay.values.types.catalogue import NORMALIZERS, READERS
-from fieldassay.values.types.normalizers import Normalizer
+from fieldassay.values.types.column import Reader
+from fieldassay.values.types.text import Normalizer
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+
+# Builds catalogue entries (readers, comparators, aligners, normalizers) from their options.
 
 _NESTED: tuple[tuple[type[Any], Catalogue], ...] = (
     (Comparator, COMPARATORS),
@@ -220,3 +236,422 @@ def _plain(annotation: Any, option: str, raw: Any, steps: Steps, report: Report)
         steps, f"{option!r} cannot be {kind_of(thaw(raw))}", why[:1].lower() + why[1:200], "invalid_option"
     )
     return _FAILED
+
+
+# The reader and the comparator of one value of a spec.
+
+
+def hand_down(call: Call, name: str, value: Any) -> Call | None:
+    """Return the call with an option passed to every comparator inside it that takes it; None if none does.
+
+    Comparators that set the option keep their value.
+
+    >>> steps = freeze(["exact", "number"])
+    >>> call = hand_down(Call("cascade", (("steps", steps),)), "tolerance", 0.01)
+    >>> call_data(call)
+    {'cascade': {'steps': ['exact', {'number': {'tolerance': 0.01}}]}}
+    """
+    if call.name not in COMPARATORS:
+        return None
+    annotations = annotations_of(COMPARATORS.load(call.name))
+    options, is_taken = dict(call.options), False
+    for option, raw in call.options:
+        annotation = annotations.get(next(iter(annotations), "") if option == FIRST else option)
+        if annotation is None or not takes_comparators(annotation):
+            continue
+        found = _hand_to(thaw(raw), name, value)
+        if found is not None:
+            options[option], is_taken = freeze(found), True
+    return replace(call, options=tuple(sorted(options.items()))) if is_taken else None
+
+
+def _hand_to(data: Any, name: str, value: Any) -> Any | None:
+    """Return one comparator, or several, as data with the option; None if none takes it."""
+    if isinstance(data, list):
+        found = [_hand_to(one, name, value) for one in data]
+        return (
+            None
+            if all(one is None for one in found)
+            else [one if new is None else new for one, new in zip(data, found, strict=True)]
+        )
+    try:
+        call = parse_call(data)
+    except ValueError:  # the problem is noted where the comparator is built
+        return None
+    taken = _with_option(call, name, value) or hand_down(call, name, value)
+    return None if taken is None else call_data(taken)
+
+
+def _with_option(call: Call, name: str, value: Any) -> Call | None:
+    names = tuple(annotations_of(COMPARATORS.load(call.name))) if call.name in COMPARATORS else ()
+    is_set = name in dict(call.options) or (FIRST in dict(call.options) and names[:1] == (name,))
+    return (
+        None
+        if name not in names or is_set
+        else replace(call, options=tuple(sorted((*call.options, (name, value)))))
+    )
+
+
+_LEAST = Call("exact")
+
+
+class ReaderAndComparator(Struct, frozen=True):
+    """The reader of both sides and the comparator of a value."""
+
+    reader: Reader
+    comparator: Comparator
+
+
+class LeafBuilder(Struct, frozen=True):
+    """Builds the readers and comparators of the values of a spec.
+
+    `locale` and `calendar` go to every reader with that option, unless its field sets it. `null_values` are
+    the spec's, for items of lists judged as a whole.
+    """
+
+    locale: str | None
+    calendar: str | None
+    report: Report
+    null_values: tuple[str, ...] = ()
+
+    def judges(self, field: Field, steps: Steps) -> ReaderAndComparator | None:
+        """Return the reader and comparator of a field judged as one value; None after noting a problem."""
+        if not is_type(field.type):
+            self.report.add((*steps, "type"), *unknown("type", field.type, type_names()))
+            return None
+        call = field.compare or Call(DEFAULTS.get(field.type, _LEAST.name))
+        entry = load_entry(COMPARATORS, call.name, (*steps, "compare"), self.report)
+        reader_entry = READERS.load(field.type) if field.type != "list" else _list_reader()
+        if entry is None:
+            return None
+        call = self._with_items(field, call, entry)
+        field, call = self._handed_down(field, call, (reader_entry, entry))
+        shared = self._shared(field, reader_entry, entry, steps)
+        reader = self._reader(field, reader_entry, shared[0], steps)
+        comparator = build_call(call, COMPARATORS, (*steps, "compare"), self.report, shared[1])
+        return (
+            ReaderAndComparator(reader, comparator) if reader is not None and comparator is not None else None
+        )
+
+    def _handed_down(
+        self, field: Field, call: Call, entries: tuple[type[Any], type[Any]]
+    ) -> tuple[Field, Call]:
+        """Return the field and its call, with the options of inner comparators moved into the call."""
+        own = {name for entry in entries for name in annotations_of(entry)}
+        kept = []
+        for name, value in field.options:
+            handed = None if name in own else hand_down(call, name, value)
+            if handed is None:
+                kept.append((name, value))
+            else:
+                call = handed
+        return replace(field, options=tuple(kept)), call
+
+    def _shared(
+        self, field: Field, reader: type[Any], comparator: type[Any], steps: Steps
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return a field's options for its reader and for its comparator.
+
+        An option that both declare goes to the one that accepts its value.
+        """
+        values: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+        for name, raw in field.options:
+            takers = [
+                position
+                for position, entry in enumerate((reader, comparator))
+                if name in annotations_of(entry)
+            ]
+            if not takers:
+                self._refuse(field, name, (reader, comparator), steps)
+                continue
+            self._hand(name, raw, (reader, comparator), takers, values, (*steps, name))
+        return values
+
+    def _hand(
+        self,
+        name: str,
+        raw: Any,
+        entries: tuple[type[Any], type[Any]],
+        takers: list[int],
+        values: tuple[dict[str, Any], ...],
+        steps: Steps,
+    ) -> None:
+        refusals: list[list[Problem]] = []
+        for position in takers:
+            trial = Report(self.report.places)
+            value = option_value(entries[position], name, raw, steps, trial)
+            if not is_failed(value) and len(takers) > 1:
+                construct(entries[position], name, {name: value}, steps, trial)
+            if trial.problems:
+                refusals.append(trial.problems)
+            else:
+                values[position][name] = value
+        if len(refusals) == len(takers):
+            self.report.problems.extend(refusals[0])
+
+    def _refuse(self, field: Field, name: str, entries: tuple[type[Any], type[Any]], steps: Steps) -> None:
+        taken = sorted(
+            {option for entry in entries for option in annotations_of(entry)}
+            - set(FIELD_KEYS)
+            - {"normalize", "items"}
+        )
+        known = (*taken, *FIELD_KEYS)
+        close = nearest(name[:100], known)
+        what = f"the type {field.type!r} and its comparator have no option {name[:100]!r}"
+        remedy = close if close.startswith("did you mean") else f"they take: {', '.join(taken) or 'none'}"
+        self.report.add((*steps, name), what, remedy, "unknown_option")
+
+    def _reader(self, field: Field, entry: type[Any], values: dict[str, Any], steps: Steps) -> Reader | None:
+        options = annotations_of(entry)
+        for name, value in (("locale", self.locale), ("calendar", self.calendar)):
+            if value is not None and name in options:
+                values.setdefault(name, value)
+        if field.normalize and "normalize" not in options:
+            self.report.add(
+                (*steps, "normalize"),
+                f"'normalize' does not apply to the type {field.type!r}",
+                "it applies to: text",
+                "misplaced_key",
+            )
+        elif field.normalize:
+            built = [
+                build_call(call, NORMALIZERS, (*steps, "normalize", place), self.report)
+                for place, call in enumerate(field.normalize)
+            ]
+            values["normalize"] = tuple(entry for entry in built if entry is not None)
+        if field.type == "list":
+            values |= self._items(field, options, steps)
+            if "items" not in values:
+                return None
+        reader: Reader | None = construct(entry, field.type, values, steps, self.report)
+        return reader
+
+    def _items(self, field: Field, options: Mapping[str, Any], steps: Steps) -> dict[str, Any]:
+        items = field.items or Field("")
+        place = (*steps, "items")
+        if items.type in ("list", "object"):
+            what = f"a list judged as a whole cannot hold the type {items.type!r}"
+            self.report.add(
+                place,
+                what,
+                "leave out `compare:` on the list, so that its items are aligned",
+                "misplaced_key",
+            )
+            return {}
+        if items.accept is not None:
+            what = "'accept' of the items has no effect on a list judged as a whole"
+            self.report.add((*place, "accept"), what, "put it on the list", "misplaced_key")
+        judges = self.judges(items, place)
+        values: dict[str, Any] = {} if judges is None else {"items": judges.reader}
+        if field.separator is not None and "separator" in options:
+            values["separator"] = field.separator
+        if "null_values" in options:
+            values["null_values"] = self._nulls(field, items)
+        return values
+
+    def _nulls(self, field: Field, items: Field) -> tuple[str, ...]:
+        given = items.null_values if items.null_values is not None else field.null_values
+        return self.null_values if given is None else given
+
+    def _with_items(self, field: Field, call: Call, entry: type[Any]) -> Call:
+        """Return a list's comparator with the comparator of its items, if they or their type have one."""
+        items = field.items
+        if (
+            field.type != "list"
+            or items is None
+            or "items" not in annotations_of(entry)
+            or any(name == "items" for name, _ in call.options)
+        ):
+            return call
+        inner = items.compare or Call(DEFAULTS.get(items.type, _LEAST.name))
+        if items.compare is None and inner.name == _LEAST.name:
+            return call
+        options = self._comparing_options(items, inner)
+        inner = replace(inner, options=tuple(sorted({**dict(options), **dict(inner.options)}.items())))
+        return replace(call, options=tuple(sorted((*call.options, ("items", freeze(call_data(inner)))))))
+
+    def _comparing_options(self, items: Field, call: Call) -> Options:
+        if call.name not in COMPARATORS or items.type not in READERS:
+            return ()
+        taken, reading = annotations_of(COMPARATORS.load(call.name)), annotations_of(READERS.load(items.type))
+        return tuple((name, value) for name, value in items.options if name in taken and name not in reading)
+
+
+def _list_reader() -> type[Any]:
+    from fieldassay.values.types.lists import ListReader
+
+    return ListReader
+
+
+# The checks of a spec; relations among them are bound to its fields, whose types read the values.
+
+RECORD = "."
+"""A pattern for the whole record, like the empty one."""
+
+_COMPUTED = ("integer", "number", "money", "quantity", "any")
+_AS_VALUE = (*_COMPUTED, "date", "boolean")
+
+
+class Typed(Struct, frozen=True):
+    """A record, or an object in it, with values read as the types of its fields.
+
+    A value that is empty for its field is absent.
+    """
+
+    node: Node
+    data: Any
+
+    def value(self, steps: tuple[Step, ...], chosen: Chosen) -> tuple[tuple[Step, ...], Any]:
+        node, value, place = self._reach(steps, chosen)
+        return place, _read(node, value)
+
+    def items(self, steps: tuple[Step, ...], chosen: Chosen) -> Sequence[int]:
+        return filled_items(self._reach(steps[:-1], chosen)[1])
+
+    def _reach(self, steps: tuple[Step, ...], chosen: Chosen) -> tuple[Node | None, Any, tuple[Step, ...]]:
+        node: Node | None = self.node
+        value = self.data
+        place: list[Step] = []
+        for at, step in enumerate(steps):
+            if isinstance(node, ObjectNode) and node.other_names and isinstance(value, dict):
+                value = apply_aliases(value, node.other_names)
+            node = None if node is None else child_of(node, step)
+            key = chosen[steps[: at + 1]] if step == ITEM else step
+            place.append(key)
+            holder = value
+            value = member(value, key)
+            if isinstance(node, Leaf) and node.unit_fields and isinstance(holder, dict):
+                value = with_units(node, holder, value)
+            if isinstance(node, ListNode) and node.separator is not None and isinstance(value, str):
+                value = [part.strip() for part in value.split(node.separator)]
+        return node, value, tuple(place)
+
+
+def child_of(node: Node, step: Step) -> Node | None:
+    """Return the child of a node at a step, None if the spec declares none."""
+    if isinstance(node, ListNode):
+        return node.items if step == ITEM else None
+    tree = (
+        node
+        if isinstance(node, AnyNode)
+        else next((one for one in _children(node) if isinstance(one, AnyNode) and not one.path), None)
+    )
+    if tree is not None:
+        return replace(tree, name=str(step), path=join_path([*split_path(tree.path), step]))
+    return next((child for child in _children(node) if child.name == step), None)
+
+
+def _children(node: Node) -> tuple[Node, ...]:
+    return node.children if isinstance(node, ObjectNode) else ()
+
+
+def compile_checks(spec: Spec, root: ObjectNode, report: Report) -> tuple[PlannedCheck, ...]:
+    """Return the built checks of a spec, in order; their problems are noted."""
+    found = []
+    for text, calls in spec.checks:
+        pattern = _pattern(text, report)
+        for position, call in enumerate(calls):
+            steps = ("checks", text) if len(calls) == 1 else ("checks", text, position)
+            check = build_call(call, CHECKS, steps, report)
+            name = call.name
+            if isinstance(check, Holds) and pattern is not None:
+                name = check.named()
+                check = bind_relation(check, root, text, (steps, report))
+            if check is not None and pattern is not None:
+                found.append(PlannedCheck(text, pattern, name, check))
+    return tuple(found)
+
+
+def _pattern(text: str, report: Report) -> Pattern | None:
+    try:
+        return Pattern("" if text == RECORD else text)
+    except ValueError as error:
+        report.add(
+            ("checks", text),
+            str(error),
+            'write a path or a pattern such as "**.*_unit", or "." for the whole record',
+        )
+        return None
+
+
+def bind_relation(check: Holds, root: ObjectNode, at: str, place: tuple[Steps, Report]) -> Holds | None:
+    """Return the check with the fields of its relation; None after noting a problem with them.
+
+    `at` is the path of the check.
+    """
+    steps, report = place
+    if "*" in at:
+        remedy = 'put it under ".", or under the path of an object such as lines[]'
+        report.add(steps, "a relation cannot stand under a pattern with a star", remedy, "misplaced_key")
+        return None
+    base = _descend(root, () if at in ("", RECORD) else split_path(at), place)
+    if base is None:
+        return None
+    sides = (check.parsed.left, check.parsed.right)
+    ends = {path.steps: _descend(base, path.steps, place) for side in sides for path in paths_of(side)}
+    computed = [path.steps for side in sides for path in _computed(side)]
+    is_sound = all(end is not None for end in ends.values())
+    for path in dict.fromkeys(computed):
+        end = ends[path]
+        if isinstance(end, Leaf) and end.type not in _COMPUTED and "." not in end.type:
+            what = f"{join_path(path)} has the type {end.type!r}, with which nothing can be computed"
+            report.add(
+                steps,
+                what,
+                f"take a field of one of the types {', '.join(_COMPUTED[:-1])}",
+                "invalid_expression",
+            )
+            is_sound = False
+    return check.bound(partial(Typed, base)) if is_sound else None
+
+
+def _descend(node: Node, path: tuple[Step, ...], place: tuple[Steps, Report]) -> Node | None:
+    """Return the node at a path below another; note a missing one."""
+    for at, step in enumerate(path):
+        below = child_of(node, step)
+        if below is None:
+            known = tuple(child.name for child in _children(node))
+            what = f"has no field {join_path(path[: at + 1])!r}"
+            remedy = (
+                "it is a list: write its items with `[]`"
+                if isinstance(node, ListNode)
+                else nearest(str(step), known)
+                if known
+                else ""
+            )
+            place[1].add(
+                place[0], what, remedy or f"{join_path(path[:at])!r} holds no fields", "unknown_name"
+            )
+            return None
+        node = below
+    return node
+
+
+def _computed(term: Term) -> Iterator[Path]:
+    """Yield the paths used in arithmetic.
+
+    Paths that are only compared, counted, or the least or the largest of a list are left out.
+    """
+    if isinstance(term, Operation):
+        yield from paths_of(term)
+    elif isinstance(term, Aggregate) and (
+        term.name == "sum" or (term.name != "count" and isinstance(term.term, Operation))
+    ):
+        yield from paths_of(term.term)
+
+
+def _read(node: Node | None, value: Any) -> Any:
+    """Return a value as read by a field's type; None if empty, unreadable, an object or a list."""
+    leaf = node
+    if isinstance(node, AnyNode):
+        leaf = next((one for pattern, one in node.patterns if Pattern(pattern).matches(node.path)), None)
+    if not isinstance(leaf, Leaf) or not isinstance(value, str | int | float):
+        return None
+    if isinstance(value, str) and leaf.is_empty(value):
+        return None
+    if leaf.type == "any":
+        return value
+    reading = leaf.reader.read(value)
+    if reading.value is None or reading.problem is not None:
+        return None
+    return reading.value if leaf.type in _AS_VALUE else reading.canonical

@@ -1,32 +1,289 @@
-"""Compilation of a spec to a plan, with all problems at once."""
+"""A spec becomes a plan: expressions, digests, and plans of fewer fields."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import ProblemsError, nearest
-from fieldassay.io.text.settled import fold_null_values
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.io.json_value import fold_null_values
+from fieldassay.metrics.catalogue.definitions import (
+    Definition,
+    Vocabulary,
+    bind_metric,
+    lint_gate,
+    select_metrics,
+)
+from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.evidence import FieldInfo, Kind
+from fieldassay.options import option_names
 from fieldassay.paths import ITEM, KEY, join_path, split_path
 from fieldassay.public import public
-from fieldassay.spec.language.model import ONLY_ITEM, Accept, Call, Field, Spec, fold_type
+from fieldassay.spec.language.model import (
+    ONLY_ITEM,
+    SECTIONS,
+    Accept,
+    Call,
+    DataOptions,
+    Field,
+    Find,
+    Spec,
+    StatisticsOptions,
+    fold_type,
+)
+from fieldassay.spec.language.names import OtherNames
 from fieldassay.spec.language.parse import ParsedSpec, parse_spec
-from fieldassay.spec.language.report import Places, Report, Steps, in_order
-from fieldassay.spec.plan.build import build_call
-from fieldassay.spec.plan.digest import digest_of
-from fieldassay.spec.plan.expressions import check_expressions
-from fieldassay.spec.plan.joint import refuse_judged_units
-from fieldassay.spec.plan.leaves import LeafBuilder
-from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, PlannedCheck
-from fieldassay.spec.plan.renaming import OtherNames
-from fieldassay.values.aligners.base import Aligner
-from fieldassay.values.aligners.catalogue import ALIGNERS
-from fieldassay.values.aligners.map_keys import MapKeys
-from fieldassay.values.types.scaled import ScaledReader
+from fieldassay.spec.language.write import spec_data
+from fieldassay.spec.language.yaml_text import Places, Report, Steps, in_order
+from fieldassay.spec.plan.build import LeafBuilder, build_call
+from fieldassay.spec.plan.nodes import (
+    AnyNode,
+    Leaf,
+    ListNode,
+    Node,
+    ObjectNode,
+    Plan,
+    PlannedCheck,
+    refuse_judged_units,
+)
+from fieldassay.values.aligners import Aligner, MapKeys
+from fieldassay.values.catalogue import ALIGNERS
+from fieldassay.values.types.numbers.numbers import ScaledReader
+
+# The digest of the content that decides the scores.
+
+
+def digest_of(spec: Spec) -> str:
+    """Return the SHA-256 of the scoring-relevant content of a spec, in hexadecimal.
+
+    Names, descriptions and labels, metrics and their definitions, gates, slices, prices and statistics have
+    no effect; nor have the places of records in files, and the order of fields. The order of patterns counts,
+    since the first match decides.
+
+    >>> other = Spec("b", (Field("x", description="new"),), metrics=("f1",))
+    >>> digest_of(Spec("a", (Field("x"),))) == digest_of(other)
+    True
+    """
+    text = json.dumps(scoring_data(spec), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def scoring_data(spec: Spec) -> dict[str, Any]:
+    """Return the scoring-relevant content of a spec as plain data, the input of `digest_of`.
+
+    >>> scoring_data(Spec("a", (Field("x", description="new"),), metrics=("f1",)))
+    {'fieldassay': 1, 'fields': {'x': 'text'}}
+    """
+    fields = tuple(_undescribed(field) for field in spec.fields)
+    bare = replace(
+        spec,
+        name="",
+        description="",
+        edition="",
+        citation="",
+        gates=(),
+        slices=(),
+        protocol=None,
+        fields=fields,
+        metrics=(),
+        definitions=(),
+        score=None,
+        prices=(),
+        statistics=StatisticsOptions(),
+        data=DataOptions(names=spec.data.names),
+    )
+    data: dict[str, Any] = _ordered({key: value for key, value in spec_data(bare).items() if key != "name"})
+    if "checks" in data:  # the first pattern that matches a value counts
+        data["checks"] = list(data["checks"].items())
+    return data
+
+
+def _undescribed(field: Field) -> Field:
+    return replace(
+        field,
+        description="",
+        labels=(),
+        find=Find(),
+        items=_undescribed(field.items) if field.items is not None else None,
+        fields=tuple(map(_undescribed, field.fields)),
+        patterns=tuple((pattern, _undescribed(inner)) for pattern, inner in field.patterns),
+    )
+
+
+def _ordered(value: Any) -> Any:
+    """Return the data with the patterns of trees as pairs and whole floats as integers.
+
+    As pairs, the order of the patterns counts.
+    """
+    if isinstance(value, Mapping):
+        inner = {key: _ordered(item) for key, item in value.items()}
+        if inner.get("type") == "any" and isinstance(inner.get("fields"), dict):
+            inner["fields"] = list(inner["fields"].items())
+        return inner
+    if isinstance(value, list | tuple):
+        return [_ordered(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+# Checks of the metrics and gates named by a spec.
+
+
+def check_expressions(spec: Spec, report: Report) -> None:
+    """Note each metric and gate of a spec that is invalid or names a field unknown to the spec."""
+    vocabulary = vocabulary_of(spec)
+    checker = _Checker(vocabulary, dict.fromkeys(field_paths(spec)), tree_paths(spec), report)
+    for definition in spec.definitions:
+        _check_definition(definition, vocabulary, report)
+    if spec.score is not None:
+        checker.check(spec.score, parse_metric, ("score",))
+    for place, text in enumerate(spec.metrics):
+        checker.check(text, parse_metric, ("metrics", place))
+    for place, text in enumerate(spec.gates):
+        checker.check(text, lambda gate: gate_metrics(parse_gate(gate), vocabulary)[0], ("gates", place))
+
+
+def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
+    """Return the metrics needed for a gate: its own, and the number of documents for `if present`.
+
+    Raises ValueError for a metric that does not exist, a group, a metric per field without a field, and an
+    implausible threshold.
+
+    >>> gate = parse_gate("f1(granularity=leaf){type=invoice} >= 0.8 if present")
+    >>> [str(call) for call in gate_metrics(gate, Vocabulary())]
+    ['f1{type=invoice}', 'documents{type=invoice}']
+    """
+    call = gate.metric
+    counting = f"errors_{call.name}"
+    if gate.function == "errors" and call.name not in vocabulary.names() and counting in vocabulary.names():
+        call = replace(call, name=counting)
+    named = [found for found in select_metrics([str(call)], vocabulary) if found.name == call.name]
+    if len(named) != 1:
+        raise ValueError(f"{call} stands for several metrics; name one")
+    bound = bind_metric(call, vocabulary)
+    if gate.is_each and bound.metric.scope != "field":
+        raise ValueError(f"{call.name} is no metric per field; write such as field_accuracy, or name a field")
+    if call.field is None and bound.metric.scope == "field" and not gate.is_each:
+        remedy = f"name one: {call.name}[FIELD], or end with 'in each field'"
+        raise ValueError(f"{call.name} is defined per field only; {remedy}")
+    # A formula has no bounds unless declared.
+    unit = "" if bound.is_own and bound.metric.unit == "ratio" else bound.metric.unit
+    nonsense = lint_gate(gate, unit, bound.metric.better)
+    if nonsense:
+        raise ValueError(nonsense)
+    return (
+        (*named, MetricCall("documents", slice=call.slice))
+        if gate.is_optional and call.slice is not None
+        else (named[0],)
+    )
+
+
+def vocabulary_of(spec: Spec) -> Vocabulary:
+    """Return the metrics available under a spec: the catalogue's and its own.
+
+    >>> vocabulary_of(Spec("a", (Field("x", "money"), Field("tags", "list", items=Field(""))))).types
+    ('money', 'text')
+    """
+    types = tuple(dict.fromkeys(name for field in spec.fields for name in _value_types(field)))
+    return _vocabulary(spec.definitions, types, field_paths(spec))
+
+
+@lru_cache(maxsize=32)
+def _vocabulary(
+    definitions: tuple[Definition, ...], types: tuple[str, ...], fields: tuple[str, ...]
+) -> Vocabulary:
+    """Return the vocabulary, the same for equal arguments: it knows what is bound already."""
+    return Vocabulary(definitions, types, fields)
+
+
+def _value_types(field: Field) -> list[str]:
+    """Return the types of the values judged under a field."""
+    if field.type == "object":
+        return [name for inner in field.fields for name in _value_types(inner)]
+    if field.type in ("list", "map") and field.compare is None and field.items is not None:
+        return _value_types(field.items)
+    return [*(inner.type for _, inner in field.patterns), field.type]
+
+
+def field_paths(spec: Spec) -> tuple[str, ...]:
+    """Return the paths of all declared fields, parents first; nothing below trees without a schema.
+
+    >>> field_paths(Spec("a", (Field("tags", "list", items=Field("")),)))
+    ('tags', 'tags[]')
+    """
+    return tuple(
+        path for field in spec.fields for path in _paths_below(field, (field.name,) if field.name else ())
+    )
+
+
+def _paths_below(field: Field, steps: Steps) -> Iterator[str]:
+    yield join_path(steps)
+    for inner in field.fields:
+        yield from _paths_below(inner, (*steps, inner.name))
+    if field.items is not None:
+        yield from _paths_below(field.items, (*steps, field.item_step))
+
+
+class _Checker(Struct, frozen=True):
+    """The names available to the expressions of one spec, and the report for problems."""
+
+    vocabulary: Vocabulary
+    paths: Mapping[str, None]
+    trees: tuple[str, ...]
+    report: Report
+
+    def check(self, text: str, parse: Callable[[str], MetricCall], steps: Steps) -> None:
+        """Note the problems of one metric or gate."""
+        try:
+            call = parse(text)
+            select_metrics([str(call)], self.vocabulary)
+        except ValueError as error:
+            what, _, remedy = str(error).partition("; ")
+            self.report.add(steps, what, remedy, "invalid_expression")
+            return
+        if call.field is None or call.field in self.paths:
+            return
+        if not any(not tree or call.field.startswith((f"{tree}.", f"{tree}[")) for tree in self.trees):
+            self.report.add(
+                steps,
+                f"unknown field {call.field[:100]!r}",
+                nearest(call.field[:100], self.paths),
+                "unknown_name",
+            )
+
+
+def _check_definition(definition: Definition, vocabulary: Vocabulary, report: Report) -> None:
+    try:
+        bind_metric(MetricCall(definition.name), vocabulary)
+    except ValueError as error:
+        if "needs the parameter" in str(error):
+            return  # the metric's own check reports it
+        what, _, remedy = str(error).partition("; ")
+        report.add(("definitions", definition.name), what, remedy, "invalid_expression")
+
+
+def tree_paths(spec: Spec) -> tuple[str, ...]:
+    """Return the paths of all trees without a schema, whose fields depend on the data.
+
+    The empty path is the whole record.
+    """
+    return tuple(tree for field in spec.fields for tree in _trees(field, (field.name,) if field.name else ()))
+
+
+def _trees(field: Field, steps: Steps) -> list[str]:
+    if field.type == "any":
+        return [join_path(steps)]
+    below = [tree for inner in field.fields for tree in _trees(inner, (*steps, inner.name))]
+    return below + (_trees(field.items, (*steps, field.item_step)) if field.items is not None else [])
+
+
+# Compilation of a spec to a plan, with all problems at once.
 
 
 class Scope(Struct, frozen=True):
@@ -157,7 +414,7 @@ class _Compiler:
     def _checks(self, root: ObjectNode) -> tuple[PlannedCheck, ...]:
         if not self.spec.checks:
             return ()
-        from fieldassay.spec.plan.relations import compile_checks
+        from fieldassay.spec.plan.build import compile_checks
 
         return compile_checks(self.spec, root, self.report)
 
@@ -396,3 +653,66 @@ def _has_null(top: Field) -> bool:
         *((top.items,) if top.items is not None else ()),
     )
     return top.null == "value" or any(_has_null(inner) for inner in below)
+
+
+# A plan for only some of its fields, or with other options of its sections.
+
+
+def restrict(plan: Plan, names: Sequence[str]) -> Plan:
+    """Return the plan of the spec with only the named top-level fields and everything in them.
+
+    It is a spec of its own: its digest differs, undeclared keys are not judged, and it carries no protocol's
+    name. Raises `ProblemsError` for a name that is no top-level field, and for gates, metrics and checks
+    about omitted fields.
+
+    >>> from fieldassay.spec.plan.compile import read_plan
+    >>> restrict(read_plan("fields: {total: money, shop: text}"), ["total"]).slots
+    ('total',)
+    """
+    known = {field.name: field for field in plan.spec.fields if field.name}
+    problems = [_unknown(name, known) for name in names if name not in known]
+    kind = plan.spec.document_type
+    chosen = tuple(field for field in plan.spec.fields if field.name in names)
+    if kind is not None and kind.field not in names:
+        problems += [
+            Problem(
+                "fields",
+                f"{field.name!r} applies to some types of documents only",
+                f"add {kind.field!r}, which holds the type",
+                "unknown_name",
+            )
+            for field in chosen
+            if field.applies_to
+        ]
+        kind = None
+    if problems:
+        raise ProblemsError(problems)
+    return compile_plan(replace(plan.spec, fields=chosen, document_type=kind, extra="ignore", protocol=None))
+
+
+def with_sections(plan: Plan, **options: Any) -> Plan:
+    """Return the plan with these options in place of those of the sections of its spec.
+
+    >>> from fieldassay.spec.plan.compile import read_plan
+    >>> with_sections(read_plan("fields: {total: money}"), level=0.9).spec.statistics.level
+    0.9
+    """
+    sections: dict[str, Any] = {
+        key: replace(
+            getattr(plan.spec, key), **{name: options[name] for name in option_names(kind) if name in options}
+        )
+        for key, kind in SECTIONS.items()
+    }
+    spec = replace(plan.spec, **sections)
+    return replace(plan, spec=spec, digest=digest_of(spec)) if spec != plan.spec else plan
+
+
+def _unknown(name: str, known: Mapping[str, Field]) -> Problem:
+    if not known:
+        return Problem(
+            "fields",
+            f"no field {name[:200]!r}: the spec declares none by name",
+            "leave out the choice of fields",
+            "unknown_name",
+        )
+    return Problem("fields", f"no top-level field {name[:200]!r}", nearest(name[:200], known), "unknown_name")

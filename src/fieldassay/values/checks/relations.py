@@ -1,17 +1,106 @@
-"""Relations over the values of one record, such as `sum(lines[].amount) == total`, parsed into a tree."""
+"""Relations across the fields of a record: their language, and whether they hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Final, TypeAlias, Union
+import datetime as dt
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Context, Decimal, InvalidOperation
+from typing import Any, Final, Literal, Protocol, TypeAlias, Union
 
 from msgspec import Struct
 
-from fieldassay.errors import nearest
+from fieldassay.errors import list_names, nearest
+from fieldassay.io.json_value import Json, is_blank
 from fieldassay.paths import ITEM, Step, join_path, split_path
 from fieldassay.regex import lazy_regex
+from fieldassay.values.types.dates.parts import Date
+from fieldassay.values.types.numbers.amounts import Money, Quantity
+
+# The interface of checks.
+
+Null: TypeAlias = Literal["refused", "allowed"]
+"""The result of a check for null: a violation, or none."""
+
+KINDS = {
+    "text": "a text", "number": "a number", "boolean": "a boolean", "list": "a list", "object": "an object",
+    "null": "null",
+}  # fmt: skip
+"""The kinds of JSON, and the words for them."""
+
+_MOST_NAMED = 12
+
+
+class Fault(Struct, frozen=True):
+    """One fault of a value; `message` continues the value's path, `key` names a missing member, if any."""
+
+    message: str
+    key: str | None = None
+
+
+class Look(Struct, frozen=True):
+    """The result of a check at one place.
+
+    `steps` lead there from the checked value; `faults` is None where the check does not apply. `value` is the
+    one shown for a violation, for steps that lead elsewhere.
+    """
+
+    steps: tuple[Step, ...]
+    faults: Sequence[Fault] | None
+    value: Json = None
+
+
+class Check(ABC):
+    """Checks one value of a prediction, without gold.
+
+    A check is a frozen dataclass whose fields are its options in a spec. It is pure, never raises for any
+    JSON, and takes time linear in the size of the value. It is called only for values that are present.
+    """
+
+    @abstractmethod
+    def faults(self, value: Json) -> Sequence[Fault]:
+        """Return the faults of the value; empty if it is valid."""
+
+    def looks(self, value: Json) -> Iterable[Look]:
+        """Yield the result at every place the check examines; for most checks the value itself."""
+        return (Look((), self.faults(value), value),)
+
+
+def kind_of(value: Json) -> str:
+    """Return the JSON kind of a value.
+
+    >>> kind_of(True), kind_of(1.5), kind_of(None)
+    ('boolean', 'number', 'null')
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    return "text" if isinstance(value, str) else "list" if isinstance(value, list) else "object"
+
+
+def not_of_kind(value: Json, *wanted: str) -> tuple[Fault, ...]:
+    """Return a fault for a value of none of the wanted kinds.
+
+    >>> not_of_kind("5", "number")[0].message
+    'is a text, not a number'
+    """
+    return (Fault(f"is {KINDS[kind_of(value)]}, not {' or '.join(KINDS[kind] for kind in wanted)}"),)
+
+
+def named(choices: Sequence[object]) -> str:
+    """Return the choices as listed in a message.
+
+    >>> named(["HIGH", "LOW"])
+    'HIGH, LOW'
+    """
+    return list_names([str(choice)[:60] for choice in choices], _MOST_NAMED)
+
+
+# Relations over the values of one record, such as `sum(lines[].amount) == total`, parsed into a tree.
 
 FUNCTIONS: Final = ("sum", "count", "min", "max")
 COMPARISONS: Final = ("==", "!=", "<=", ">=", "<", ">")
@@ -282,3 +371,315 @@ def _terms(term: Term) -> Iterator[Term]:
     if isinstance(term, Operation):
         yield from _terms(term.left)
         yield from _terms(term.right)
+
+
+# Relations across fields, in exact decimal arithmetic, over values as read by the spec's types.
+
+_EXACT = Context(prec=1000)
+_CENT = Decimal("0.01")
+_LONGEST = 60
+"""The maximum of digits, and of powers of ten, in arithmetic."""
+Chosen: TypeAlias = Mapping[tuple[Step, ...], int]
+"""The index of the current item, by the path of the items."""
+
+
+class Operand(Struct, frozen=True):
+    """A value in a relation: a number with any unit, a date or a text.
+
+    `digit` is the unit of the number's last printed digit.
+    """
+
+    value: Decimal | dt.date | str
+    unit: str | None = None
+    digit: Decimal | None = None
+
+
+class Record(Protocol):
+    """The interface of a record for relations."""
+
+    def value(self, steps: tuple[Step, ...], chosen: Chosen) -> tuple[tuple[Step, ...], Any]:
+        """Return the place of a value and the value as read; None if it is missing or unreadable."""
+
+    def items(self, steps: tuple[Step, ...], chosen: Chosen) -> Sequence[int]:
+        """Return the indices of the items of a list with any content; `steps` ends with `ITEM`."""
+
+
+class Plain(Struct, frozen=True):
+    """A record with its values as in JSON."""
+
+    data: Json
+
+    def value(self, steps: tuple[Step, ...], chosen: Chosen) -> tuple[tuple[Step, ...], Any]:
+        value: Any = self.data
+        place: list[Step] = []
+        for at, step in enumerate(steps):
+            key = chosen[steps[: at + 1]] if step == ITEM else step
+            place.append(key)
+            value = member(value, key)
+        return tuple(place), value
+
+    def items(self, steps: tuple[Step, ...], chosen: Chosen) -> Sequence[int]:
+        return filled_items(self.value(steps[:-1], chosen)[1])
+
+
+def member(value: Any, key: Step | int) -> Any:
+    """Return a member of an object or an item of a list; None if there is none."""
+    is_member = isinstance(value, dict) and key in value
+    is_item = isinstance(value, list) and isinstance(key, int) and key < len(value)
+    return value[key] if is_member or is_item else None
+
+
+def filled_items(value: Any) -> list[int]:
+    """Return the indices of the items of a list with any content; none for other values."""
+    return [at for at, item in enumerate(value) if not is_blank(item)] if isinstance(value, list) else []
+
+
+@dataclass(frozen=True)
+class Holds(Check):
+    """The relation holds for the record, or for each item.
+
+    It does not apply where a value is missing or unreadable. `within` is the accepted distance of the two
+    sides, like `within` in the relation. By default an equality allows half of the last printed digit of the
+    finer side; amounts of money have at least two decimals.
+
+    >>> [fault.message for fault in Holds("net + tax == gross").faults({"net": 10, "tax": 1.5, "gross": 12})]
+    ['does not hold: net + tax is 11.5, and gross is 12']
+    """
+
+    relation: str
+    within: int | float | None = None
+    read: Callable[[Json], Record] = field(default=Plain, init=False, repr=False, compare=False)
+    parsed: Relation = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        try:
+            parsed = parse_relation(self.relation)
+        except ValueError as error:
+            raise ValueError(f"relation: {error}") from None
+        object.__setattr__(self, "parsed", parsed)
+        if self.within is not None and (parsed.within is not None or not 0 <= self.within < float("inf")):
+            raise ValueError("holds: within must be one finite number from 0 on; write it once")
+
+    def named(self) -> str:
+        """Return the relation with its `within`, the name of the check."""
+        return self.relation if self.within is None else f"{self.relation} within {self.within}"
+
+    def bound(self, read: Callable[[Json], Record]) -> Holds:
+        """Return the check with values read by the types of a spec."""
+        found = Holds(self.relation, self.within)
+        object.__setattr__(found, "read", read)
+        return found
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        return [fault for look in self.looks(value) for fault in look.faults or ()]
+
+    def looks(self, value: Json) -> Iterator[Look]:
+        record = self.read(value)
+        for chosen in _choices(record, self.parsed.items()):
+            yield self._look(record, chosen)
+
+    def _look(self, record: Record, chosen: Chosen) -> Look:
+        left, right = (_evaluate(side, record, chosen) for side in (self.parsed.left, self.parsed.right))
+        if left is None or right is None or not _are_comparable(left, right, self.parsed.comparison):
+            return Look((), None)
+        steps, value = _anchor(self.parsed, record, chosen)
+        if self._is_true(left, right):
+            return Look(steps, ())
+        operand = operand_of(value)
+        value = None if operand is None else _shown(operand)
+        sides = (
+            f"{written(self.parsed.left)} is {_shown(left)}, "
+            f"and {written(self.parsed.right)} is {_shown(right)}"
+        )
+        return Look(steps, (Fault(f"does not hold: {sides}"),), value)
+
+    def _is_true(self, left: Operand, right: Operand) -> bool:
+        distance = _distance(left, right)
+        comparison = self.parsed.comparison
+        given = self.parsed.within if self.within is None else Decimal(repr(self.within))
+        if comparison in ("==", "!="):
+            allowed = _half_digit(left, right) if given is None else given
+            return (abs(distance) <= allowed) == (comparison == "==")
+        allowed = given or Decimal(0)
+        if comparison[0] == "<":
+            distance = -distance
+        return distance >= -allowed if comparison[-1] == "=" else distance > -allowed
+
+
+def _choices(record: Record, items: tuple[Step, ...]) -> Iterator[Chosen]:
+    """Yield every choice of one item from each list on a path of items."""
+    return _choose(record, [items[: at + 1] for at, step in enumerate(items) if step == ITEM], {})
+
+
+def _choose(record: Record, lists: Sequence[tuple[Step, ...]], chosen: Chosen) -> Iterator[Chosen]:
+    if not lists:
+        yield chosen
+        return
+    for index in record.items(lists[0], chosen):
+        yield from _choose(record, lists[1:], {**chosen, lists[0]: index})
+
+
+def _evaluate(term: Term, record: Record, chosen: Chosen) -> Operand | None:
+    """Return the value of a term; None if it has none."""
+    if isinstance(term, Constant):
+        return Operand(term.value)
+    if isinstance(term, Path):
+        return operand_of(record.value(term.steps, chosen)[1])
+    if isinstance(term, Aggregate):
+        return _aggregate(term, record, chosen)
+    left, right = _evaluate(term.left, record, chosen), _evaluate(term.right, record, chosen)
+    return None if left is None or right is None else _operate(term.sign, left, right)
+
+
+def _operate(sign: str, left: Operand, right: Operand) -> Operand | None:
+    one, other = left.value, right.value
+    if (
+        not isinstance(one, Decimal)
+        or not isinstance(other, Decimal)
+        or (left.unit and right.unit and left.unit != right.unit)
+    ):
+        return None
+    try:
+        if sign in "+-":
+            digits = [digit for digit in (left.digit, right.digit) if digit is not None]
+            value = _EXACT.add(one, other) if sign == "+" else _EXACT.subtract(one, other)
+            return Operand(value, left.unit or right.unit, min(digits, default=None))
+        value = _EXACT.multiply(one, other) if sign == "*" else _EXACT.divide(one, other)
+    except (InvalidOperation, ZeroDivisionError):
+        return None
+    return Operand(value, None if left.unit and right.unit else left.unit or right.unit)
+
+
+def _aggregate(term: Aggregate, record: Record, chosen: Chosen) -> Operand | None:
+    """Return a function of all items; None without items, or if one of them lacks the value."""
+    over = term.over()
+    outer = {path: index for path, index in chosen.items() if path != over and over[: len(path)] == path}
+    found: Operand | None = None
+    count = 0
+    for inner in _below(record, over, outer):
+        count += 1
+        if term.name == "count":
+            continue
+        one = _evaluate(term.term, record, inner)
+        if one is None or not isinstance(one.value, Decimal | dt.date):
+            return None
+        joined = (
+            one
+            if found is None
+            else _operate("+", found, one)
+            if term.name == "sum"
+            else _chosen(term.name, found, one)
+        )
+        if joined is None:
+            return None
+        found = joined
+    return Operand(Decimal(count)) if term.name == "count" else found
+
+
+def _below(record: Record, over: tuple[Step, ...], outer: Chosen) -> Iterator[Chosen]:
+    """Yield every choice of items along a path that keeps the items already chosen."""
+    for choice in _choices(_Within(record, outer), over):
+        yield {**outer, **choice}
+
+
+class _Within(Struct, frozen=True):
+    """A record with some items already chosen."""
+
+    record: Record
+    chosen: Chosen
+
+    def value(self, steps: tuple[Step, ...], chosen: Chosen) -> tuple[tuple[Step, ...], Any]:
+        return self.record.value(steps, {**chosen, **self.chosen})
+
+    def items(self, steps: tuple[Step, ...], chosen: Chosen) -> Sequence[int]:
+        return (
+            [self.chosen[steps]]
+            if steps in self.chosen
+            else self.record.items(steps, {**chosen, **self.chosen})
+        )
+
+
+def _chosen(name: str, one: Operand, other: Operand) -> Operand | None:
+    if not _are_comparable(one, other, "<"):
+        return None
+    is_less = _distance(one, other) < 0
+    return one if is_less == (name == "min") else other
+
+
+def operand_of(value: Any) -> Operand | None:
+    """Return a value as an operand; None if it cannot be one.
+
+    >>> operand_of(Decimal("5.10"))
+    Operand(value=Decimal('5.10'), unit=None, digit=Decimal('0.01'))
+    >>> operand_of(True), operand_of(None)
+    (Operand(value='true', unit=None, digit=None), None)
+    """
+    if isinstance(value, Money):
+        number = operand_of(value.amount)
+        return (
+            None
+            if number is None
+            else Operand(number.value, value.currency, min(number.digit or _CENT, _CENT))
+        )
+    if isinstance(value, Quantity):
+        number = operand_of(value.amount)
+        return None if number is None else Operand(number.value, value.unit, number.digit)
+    if isinstance(value, bool):
+        return Operand(str(value).lower())
+    if isinstance(value, int | float):
+        try:
+            value = Decimal(value) if isinstance(value, int) else Decimal(repr(value))
+        except (InvalidOperation, ValueError):
+            return None
+    if isinstance(value, Decimal):
+        _, digits, exponent = value.as_tuple()
+        if not isinstance(exponent, int) or len(digits) > _LONGEST or abs(exponent) > _LONGEST:
+            return None
+        return Operand(value, None, Decimal(1).scaleb(min(exponent, 0)))
+    if isinstance(value, Date):
+        day = (value.year, value.month, value.day)
+        return None if None in day else Operand(dt.date(*day))  # type: ignore[arg-type]
+    if isinstance(value, dt.datetime):
+        return Operand(value.isoformat())
+    return (
+        Operand(value)
+        if isinstance(value, dt.date)
+        else Operand(value.strip())
+        if isinstance(value, str) and value.strip()
+        else None
+    )
+
+
+def _are_comparable(left: Operand, right: Operand, comparison: str) -> bool:
+    if isinstance(left.value, str) and isinstance(right.value, str):
+        return comparison in ("==", "!=")
+    is_same_unit = not (left.unit and right.unit) or left.unit == right.unit
+    return type(left.value) is type(right.value) and not isinstance(left.value, str) and is_same_unit
+
+
+def _distance(left: Operand, right: Operand) -> Decimal:
+    """Return left - right: of numbers, of dates in days, of texts 0 or 1."""
+    one, other = left.value, right.value
+    if isinstance(one, Decimal) and isinstance(other, Decimal):
+        return _EXACT.subtract(one, other)
+    if isinstance(one, dt.date) and isinstance(other, dt.date):
+        return Decimal((one - other).days)
+    return Decimal(one != other)
+
+
+def _half_digit(left: Operand, right: Operand) -> Decimal:
+    digits = [digit for digit in (left.digit, right.digit) if digit is not None]
+    return min(digits) / 2 if digits else Decimal(0)
+
+
+def _anchor(relation: Relation, record: Record, chosen: Chosen) -> tuple[tuple[Step, ...], Any]:
+    """Return the place and value shown for a violation: a field alone on its side, else the item."""
+    for side in (relation.right, relation.left):
+        if isinstance(side, Path):
+            return record.value(side.steps, chosen)
+    return record.value(relation.items(), chosen)[0], None
+
+
+def _shown(operand: Operand) -> str:
+    text = f"{operand.value:f}" if isinstance(operand.value, Decimal) else str(operand.value)
+    return (text if len(text) <= 40 else f"{text[:39]}…") + (f" {operand.unit}" if operand.unit else "")

@@ -1,7 +1,8 @@
-"""Checks of texts: units and regular expressions."""
+"""Checks of one value: shapes of identifiers, patterns, lengths and words."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,10 +10,217 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Json
-from fieldassay.values.checks.base import Check, Fault, Null, named, not_of_kind
+from fieldassay.values.checks.relations import KINDS, Check, Fault, Null, kind_of, named, not_of_kind
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+
+# Checks of kind, keys, size and membership in a list of values.
+
+_NOT_FINITE = (Fault("is not a finite number"),)
+
+
+@dataclass(frozen=True)
+class IsNumber(Check):
+    """The value is a finite JSON number; a boolean or a text of digits is not one.
+
+    >>> [bool(IsNumber().faults(value)) for value in (850.5, "850,5", True, None)]
+    [False, True, True, True]
+    """
+
+    null: Null = "refused"
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        if value is None and self.null == "allowed":
+            return ()
+        if kind_of(value) != "number":
+            return not_of_kind(value, "number")
+        return _NOT_FINITE if isinstance(value, float) and not math.isfinite(value) else ()
+
+
+@dataclass(frozen=True)
+class InRange(Check):
+    """The value is a finite number from `least` to `most`, both included; one of them may be left out.
+
+    >>> InRange(least=0, most=100).faults(100.5)[0].message
+    'is above 100'
+    """
+
+    least: int | float | None = None
+    most: int | float | None = None
+    null: Null = "refused"
+
+    def __post_init__(self) -> None:
+        if any(isinstance(bound, float) and not math.isfinite(bound) for bound in (self.least, self.most)):
+            raise ValueError("range: a bound is not a finite number; leave it out where there is none")
+        refuse_bounds("range", self.least, self.most)
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        found = IsNumber(self.null).faults(value)
+        if found or not isinstance(value, int | float):
+            return found
+        return beyond(value, self.least, self.most)
+
+
+def refuse_bounds(name: str, least: float | None, most: float | None) -> None:
+    """Raise ValueError for an empty interval, and for a missing pair of bounds."""
+    if least is None and most is None:
+        raise ValueError(f"{name}: has no bound; give `least`, `most` or both")
+    if least is not None and most is not None and least > most:
+        raise ValueError(
+            f"{name}: least is {least} and most is {most}; give a least that is not above the most"
+        )
+
+
+def beyond(number: float, least: float | None, most: float | None, noun: str = "") -> tuple[Fault, ...]:
+    """Return the fault of a number outside its bounds.
+
+    >>> beyond(0, 1, None, "has 0 items, which")[0].message
+    'has 0 items, which is below 1'
+    """
+    bound = (
+        f"is below {least}"
+        if least is not None and number < least
+        else f"is above {most}"
+        if most is not None and number > most
+        else ""
+    )
+    return (Fault(f"{noun} {bound}".lstrip()),) if bound else ()
+
+
+Given: TypeAlias = str | bool | int | float | None
+
+_COUNTED = {"text": "character", "list": "item", "object": "key"}
+
+
+@dataclass(frozen=True)
+class HasKeys(Check):
+    """The value is an object with each of the keys; each missing key is a separate fault.
+
+    A key with the value null is present.
+
+    >>> [fault.key for fault in HasKeys(("value", "unit")).faults({"value": 5000})]
+    ['unit']
+    """
+
+    keys: tuple[str, ...]
+    null: Null = "refused"
+
+    def __post_init__(self) -> None:
+        if not self.keys:
+            raise ValueError("has_keys: names no key; list at least one")
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        if value is None and self.null == "allowed":
+            return ()
+        if not isinstance(value, dict):
+            return not_of_kind(value, "object")
+        return [Fault("is missing", key) for key in dict.fromkeys(self.keys) if key not in value]
+
+
+@dataclass(frozen=True)
+class OneOf(Check):
+    """The value is one of the values.
+
+    Numbers are equal by value (1 and 1.0), a boolean is no number, texts are equal to the character.
+
+    >>> [bool(OneOf(("HIGH", "LOW")).faults(value)) for value in ("HIGH", "high", None)]
+    [False, True, True]
+    """
+
+    values: tuple[Given, ...]
+    null: Null = "refused"
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise ValueError("one_of: names no value; list at least one")
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        if value is None and self.null == "allowed":
+            return ()
+        kind = kind_of(value)
+        if any(given == value and kind_of(given) == kind for given in self.values):
+            return ()
+        return (Fault(f"is none of {named([_written(given) for given in self.values])}"),)
+
+
+def _written(given: Given) -> str:
+    return "null" if given is None else str(given).lower() if isinstance(given, bool) else str(given)
+
+
+@dataclass(frozen=True)
+class IsKind(Check):
+    """The value is of one of the JSON kinds; a boolean is no number, and null is only null.
+
+    >>> IsKind(("text", "null")).faults([])[0].message
+    'is a list, not a text or null'
+    """
+
+    kinds: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.kinds:
+            raise ValueError("kind: names no kind; list at least one")
+        for kind in self.kinds:
+            if kind not in KINDS:
+                raise ValueError(f"kind: unknown kind {kind[:100]!r}; {nearest(kind[:100], KINDS)}")
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        return () if kind_of(value) in self.kinds else not_of_kind(value, *self.kinds)
+
+
+@dataclass(frozen=True)
+class NotEmpty(Check):
+    """The value is not null, not an empty list or object, and not a text of white space.
+
+    >>> [bool(NotEmpty().faults(value)) for value in (" ", [], 0, False)]
+    [True, True, False, False]
+    """
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        is_empty = (
+            not value.strip()
+            if isinstance(value, str)
+            else value is None or (isinstance(value, list | dict) and not value)
+        )
+        return (Fault("is empty"),) if is_empty else ()
+
+
+@dataclass(frozen=True)
+class HasLength(Check):
+    """The value is a text, list or object with `least` to `most` characters, items or keys.
+
+    Either bound may be omitted.
+
+    >>> HasLength(most=2).faults([1, 2, 3])[0].message
+    'has 3 items, which is above 2'
+    """
+
+    least: int | None = None
+    most: int | None = None
+    null: Null = "refused"
+
+    def __post_init__(self) -> None:
+        refuse_bounds("length", self.least, self.most)
+        if self.most is not None and self.most < 0:
+            raise ValueError(f"length: most is {self.most}; give a length of at least 0")
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        if value is None and self.null == "allowed":
+            return ()
+        if not isinstance(value, str | list | dict):
+            return not_of_kind(value, "text", "list", "object")
+        noun = _COUNTED[kind_of(value)]
+        return beyond(
+            len(value),
+            self.least,
+            self.most,
+            f"has {len(value):,} {noun}{'' if len(value) == 1 else 's'}, which",
+        )
+
+
+# Checks of texts: units and regular expressions.
 
 LONGEST_TEXT = 10_000
 """The maximum of characters; a longer text matches no pattern, which bounds the time of matching."""

@@ -1,16 +1,20 @@
-"""The interface of comparators."""
+"""Comparators of equal meaning: what a comparator is, exact values, kinds, cascades and synonyms."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
-from fieldassay.values.types.column import Column, Indices, Reading
+from fieldassay.regex import lazy_regex
+from fieldassay.values.types.column import Column, Indices, Objects, Reading, objects
+
+# The interface of comparators.
 
 
 class Scores(Struct, frozen=True, eq=False):
@@ -76,3 +80,303 @@ class Comparator:
         """Return the score of one pair and the reason's name."""
         scores = self.compare(Column.of([gold]), Column.of([pred]))
         return float(scores.score[0]), self.reasons[int(scores.reason[0])]
+
+
+# Pairs settled without a comparator, and scores from reason codes.
+
+Mask = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int16]
+
+
+def equal_pairs(gold: Column, pred: Column) -> Mask:
+    """Return a mask of the equal canonical texts.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> column = Column.of([Reading("a", "a", "a"), Reading("b", "b", "b")])
+    >>> equal_pairs(column, column.take(np.array([0, 0]))).tolist()
+    [True, False]
+    """
+    return np.asarray(gold.canonical == pred.canonical, dtype=np.bool_)
+
+
+def unequal_positions(gold: Column, pred: Column) -> npt.NDArray[np.intp]:
+    """Return the positions of the pairs whose canonical texts differ."""
+    return np.flatnonzero(~equal_pairs(gold, pred))
+
+
+def scores_by_code(codes: npt.NDArray[np.integer[Any]], table: Sequence[float]) -> Scores:
+    """Return the scores `table[code]`, for reasons with one score each.
+
+    >>> scores_by_code(np.array([0, 2]), (1.0, 0.0, 0.8)).score.tolist()
+    [1.0, 0.8]
+    """
+    reason = codes.astype(np.int16)
+    return Scores(np.asarray(table, dtype=np.float64)[reason], reason)
+
+
+def graded(score: Floats, equal: Mask) -> Scores:
+    """Return scores with the reasons `equal` (0), `different` (1: score 0 or less) and `similar` (2)."""
+    graded_score = np.where(equal, 1.0, score)
+    reason = np.where(equal, 0, np.where(graded_score > 0, 2, 1)).astype(np.int16)
+    return Scores(graded_score, reason)
+
+
+# Equality: of canonical texts, of digits, of containment.
+
+_NO_DIGIT = lazy_regex(r"\D+")
+
+
+class Exact(Comparator, Struct, frozen=True):
+    """1 if the canonical texts are equal, else 0.
+
+    The characters of `ignore` are deleted from both sides first. Two different texts of which nothing is left
+    are different, or equal with `nothing_left: equal`.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> Exact(ignore=",$ ").compare_one(*(Reading(text, text, text) for text in ("$1,234.56", "$ 1234.56")))
+    (1.0, 'equal_ignoring')
+    """
+
+    ignore: str = ""
+    nothing_left: Literal["different", "equal"] = "different"
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "equal_ignoring")
+    by_canonical: ClassVar[bool] = True  # for an instance with `ignore` it is False, see below
+
+    def __post_init__(self) -> None:
+        if self.ignore:
+            force_setattr(self, "by_canonical", False)
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        equal = equal_pairs(gold, pred)
+        codes = np.where(equal, 0, 1).astype(np.int16)
+        if self.ignore:
+            at = np.flatnonzero(~equal)
+            given, found = (
+                self._without_ignored(gold.canonical[at]),
+                self._without_ignored(pred.canonical[at]),
+            )
+            is_said = (given != "") | (self.nothing_left == "equal")
+            codes[at[(given == found) & is_said]] = 2
+        return scores_by_code(codes, (1.0, 0.0, 1.0))
+
+    def _without_ignored(self, texts: Objects) -> Objects:
+        table = str.maketrans("", "", self.ignore)
+        return objects([text.translate(table) for text in texts])
+
+
+class Digits(Comparator, Struct, frozen=True):
+    """1 if the texts as given have the same sequence of digits, else 0, also without any digit.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> Digits().compare_one(*(Reading(text, text, text) for text in ("06 082 698 025", "06-082-698-025")))
+    (1.0, 'same_digits')
+    """
+
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "same_digits", "no_digits")
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        codes = np.zeros(len(gold), dtype=np.int16)
+        at = unequal_positions(gold, pred)
+        given, found = digits_of(gold.texts[at]), digits_of(pred.texts[at])
+        codes[at] = np.where((given == "") | (found == ""), 3, np.where(given == found, 2, 1))
+        return scores_by_code(codes, (1.0, 0.0, 1.0, 0.0))
+
+
+def digits_of(texts: Objects) -> Objects:
+    """Return the digits of each text, in order.
+
+    >>> digits_of(objects(["+61 (2) 93", "none"])).tolist()
+    ['61293', '']
+    """
+    return objects([_NO_DIGIT.sub("", text) for text in texts])
+
+
+class Contains(Comparator, Struct, frozen=True):
+    """`score` if one text contains the other, else 0.
+
+    `inner` restricts which side may be the contained one. An empty text is contained in nothing.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> Contains().compare_one(*(Reading(text, text, text) for text in ("Acme Corp Ltd", "Acme Corp")))
+    (1.0, 'contained')
+    """
+
+    inner: Literal["either", "gold", "pred"] = "either"
+    score: float = 1.0
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "contained")
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.score <= 1:
+            raise ValueError(f"contains: score is {self.score}; give a score from 0 to 1")
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        codes = np.zeros(len(gold), dtype=np.int16)
+        for index in unequal_positions(gold, pred).tolist():
+            codes[index] = 2 if self._is_contained(gold.canonical[index], pred.canonical[index]) else 1
+        return scores_by_code(codes, (1.0, 0.0, self.score))
+
+    def _is_contained(self, gold: Any, pred: Any) -> bool:
+        return bool(gold and pred) and (
+            (self.inner != "pred" and gold in pred) or (self.inner != "gold" and pred in gold)
+        )
+
+
+# Values of any kind, each judged by the comparator for its kind of JSON.
+
+
+class ByKind(Comparator, Struct, frozen=True):
+    """The score of the comparator for gold's kind of JSON, `number` or `text`; otherwise equality.
+
+    Values of different kinds must be equal too. A boolean is not a number. Intended for trees without a
+    schema. Source: the engineering extractor's strategy.
+
+    >>> from fieldassay.values.comparators.numbers import Number
+    >>> from fieldassay.values.types.column import Reading
+    >>> judge = ByKind(number=Number(tolerance=0.01))
+    >>> judge.compare_one(Reading("100", 100, "100"), Reading("100.5", 100.5, "100.5"))
+    (1.0, 'within_tolerance')
+    >>> judge.compare_one(Reading("100", 100, "100"), Reading("100", "100", '"100"'))
+    (0.0, 'other_kind')
+    """
+
+    number: Comparator = Exact()
+    text: Comparator = Exact()
+    # An instance has those of its comparators (see `__post_init__`).
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "other_kind")
+
+    def __post_init__(self) -> None:
+        inner = (*self.number.reasons, *self.text.reasons)
+        force_setattr(self, "reasons", tuple(dict.fromkeys(("equal", "different", "other_kind", *inner))))
+        force_setattr(self, "is_dear", self.number.is_expensive or self.text.is_expensive)
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        score = np.asarray(gold.canonical == pred.canonical, dtype=np.float64)
+        reason = np.where(score == 1, 0, 1).astype(np.int16)
+        kinds = tuple((_are_numbers(column.values), _are_texts(column.values)) for column in (gold, pred))
+        reason[(score < 1) & (kinds[0][0] != kinds[1][0]) | (score < 1) & (kinds[0][1] != kinds[1][1])] = 2
+        for judge, position in ((self.number, 0), (self.text, 1)):
+            at = np.flatnonzero((score < 1) & kinds[0][position] & kinds[1][position])
+            if len(at):
+                found = judge.compare(gold.take(at), pred.take(at))
+                names = np.array([self.reasons.index(name) for name in judge.reasons], dtype=np.int16)
+                score[at], reason[at] = found.score, names[found.reason]
+        return Scores(score, reason)
+
+
+def _are_numbers(values: Objects) -> Mask:
+    return _are(values, (int, float))
+
+
+def _are_texts(values: Objects) -> Mask:
+    return _are(values, (str,))
+
+
+def _are(values: Objects, kinds: tuple[type[Any], ...]) -> Mask:
+    return np.fromiter((value.__class__ in kinds for value in values), dtype=np.bool_, count=len(values))
+
+
+# Comparators in sequence.
+
+
+class Cascade(Comparator, Struct, frozen=True):
+    """The score of the first step that reaches its threshold, else the score of the last step.
+
+    `steps` are comparators, applied in order to the pairs still undecided. `thresholds` (one per step) are
+    the scores that decide a pair; the default is each step's own acceptance threshold. `scores` (one per
+    step) replace the score of an unequal pair decided by the step; null keeps the step's score. The reason is
+    that of the deciding step. A pair that a step cannot judge stays not judged; later steps do not see it.
+
+    >>> from fieldassay.values.comparators.base import Contains, Exact
+    >>> from fieldassay.values.types.column import Reading
+    >>> judge = Cascade(steps=(Exact(ignore=",$ "), Contains()), scores=(None, 0.9))
+    >>> judge.compare_one(*(Reading(text, text, text) for text in ("Acme Corp Ltd", "Acme Corp")))
+    (0.9, 'contained')
+    """
+
+    steps: tuple[Comparator, ...]
+    thresholds: tuple[float, ...] = ()
+    scores: tuple[float | None, ...] = ()
+    # An instance has those of all its steps (see `__post_init__`).
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different")
+    accept: ClassVar[float] = 1.0  # an instance has its last step's
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise ValueError("cascade: there are no steps; name at least one comparator under `steps`")
+        for name in ("thresholds", "scores"):
+            given = getattr(self, name)
+            if given and len(given) != len(self.steps):
+                raise ValueError(
+                    f"cascade: {len(given)} {name} for {len(self.steps)} steps; give one per step, or none"
+                )
+            if any(number is not None and not 0 <= number <= 1 for number in given):
+                raise ValueError(f"cascade: {name} are {list(given)}; give numbers from 0 to 1")
+        reasons = dict.fromkeys(
+            ("equal", "different", *(reason for step in self.steps for reason in step.reasons))
+        )
+        force_setattr(self, "reasons", tuple(reasons))
+        force_setattr(self, "accept", self.steps[-1].accept)
+        force_setattr(self, "settles_equal", all(step.skips_equal for step in self.steps))
+        force_setattr(self, "is_dear", any(step.is_expensive for step in self.steps))
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        score, reason = np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16)
+        pending = np.arange(len(gold))
+        for position, step in enumerate(self.steps):
+            judged = step.compare(gold.take(pending), pred.take(pending))
+            reached = judged.score >= (self.thresholds[position] if self.thresholds else step.accept)
+            worth = self.scores[position] if self.scores else None
+            names = np.array([self.reasons.index(name) for name in step.reasons], dtype=np.int16)
+            score[pending] = (
+                judged.score
+                if worth is None
+                else np.where(reached & (judged.reason > 0), worth, judged.score)
+            )
+            reason[pending] = names[judged.reason]
+            pending = pending[~(reached | np.isnan(judged.score))]
+        return Scores(score, reason)
+
+
+# Words with the same meaning.
+
+Words: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...] | dict[str, tuple[str, ...]]
+
+
+class Synonyms(Comparator, Struct, frozen=True):
+    """1 if the two texts have the same meaning, else 0.
+
+    `words` map a name to its synonyms. Letter case counts unless the field's `normalize` removes it; the
+    words themselves are not normalized. A text outside the words has no meaning, so that it scores 0 unless
+    both texts are equal.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> judge = Synonyms(words={"invoice": ("tax invoice", "bill"), "receipt": ()})
+    >>> judge.compare_one(*(Reading(text, text, text) for text in ("invoice", "bill")))
+    (1.0, 'same_meaning')
+    """
+
+    words: Words
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "same_meaning", "unknown_word")
+    is_symmetric: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "words", tuple(dict(self.words).items()))
+        names: dict[str, str] = {}
+        for name, others in dict(self.words).items():
+            for word in (name, *others):
+                known = names.setdefault(word, name)
+                if known != name:
+                    raise ValueError(
+                        f"synonyms: {word!r} cannot stand for both {known!r} and {name!r}; list it once"
+                    )
+        if not names:
+            raise ValueError("synonyms: there are no words; name at least one under `words`")
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        names = {word: name for name, others in dict(self.words).items() for word in (name, *others)}
+        codes = np.zeros(len(gold), dtype=np.int16)
+        for index in unequal_positions(gold, pred).tolist():
+            given, found = names.get(gold.canonical[index]), names.get(pred.canonical[index])
+            codes[index] = 3 if given is None or found is None else 2 if given == found else 1
+        return scores_by_code(codes, (1.0, 0.0, 1.0, 0.0))

@@ -1,4 +1,4 @@
-"""Dates by the calendar."""
+"""Comparators of dates, as days and as text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.values.comparators.base import Comparator, Scores
-from fieldassay.values.comparators.equality import Codes, scores_by_code, unequal_positions
+from fieldassay.regex import lazy_regex
+from fieldassay.values.comparators.base import Codes, Comparator, Scores, scores_by_code, unequal_positions
 from fieldassay.values.types.column import Column, Objects
-from fieldassay.values.types.dates.period import Date, Period
+from fieldassay.values.types.dates.parts import Date, Period
+
+# Dates by the calendar.
 
 _REASONS = (
     "equal",
@@ -106,3 +108,153 @@ def _ordinals(parts: Parts) -> npt.NDArray[np.int64]:
         months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) + parts[:, 2]
     )
     return days
+
+
+# Dates compared as written: runs of digits, or the parts present on both sides.
+
+_DIGIT_RUN = lazy_regex(r"\d+")
+_TOKEN = lazy_regex(r"[0-9]+|[^\W\d_]+")
+_LONGEST_DATE = 200
+_MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
+
+
+class DateComponents(Comparator, Struct, frozen=True):
+    """The digit runs of the two texts as sets: 1 if equal, `partial` if at least two are in common, else 0.
+
+    The order of the runs does not count: 04/05/2025 and 05/04/2025 are equal. The reason is then
+    `components_exchanged`, unless one text begins with the year and the other ends with it. A text without a
+    digit scores 0. Source: the business documents guide.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> DateComponents().compare_one(*(Reading(text, None, text) for text in ("15/03/2025", "15 March 2025")))
+    (0.8, 'two_components')
+    """
+
+    partial: float = 0.8
+    reasons: ClassVar[tuple[str, ...]] = (
+        "equal",
+        "different",
+        "same_components",
+        "two_components",
+        "no_digits",
+        "components_exchanged",
+    )
+    accept: ClassVar[float] = 0.8
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.partial <= 1:
+            raise ValueError(f"date_components: partial is {self.partial}; give a score from 0 to 1")
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        codes = np.zeros(len(gold), dtype=np.int16)
+        for index in unequal_positions(gold, pred).tolist():
+            codes[index] = _component_code(gold.texts[index], pred.texts[index])
+        return scores_by_code(codes, (1.0, 0.0, 1.0, self.partial, 0.0, 1.0))
+
+
+def _component_code(gold: str, pred: str) -> int:
+    written, read = _DIGIT_RUN.findall(gold), _DIGIT_RUN.findall(pred)
+    given, found = set(written), set(read)
+    if not given or not found:
+        return 4
+    if given == found:
+        return 2 if _year_last(written) == _year_last(read) else 5
+    return 3 if len(given & found) >= 2 else 1
+
+
+def _year_last(runs: list[str]) -> list[str]:
+    """Return the runs in an order that ends with the year."""
+    return runs[::-1] if len(runs[0]) == 4 else runs
+
+
+class DateParts(Comparator, Struct, frozen=True):
+    """1 if the date parts present on both sides, at least two, agree; else 0.
+
+    The parts are day, month and year. Typed dates are taken as read. In other texts a four-digit number is
+    the year, English month names and their abbreviations count, other numbers go by `order`. A number that
+    can be no part of a date (of three or of more than four digits, or of four outside 1000 to 2999)
+    contradicts a text without it. Source: the transaction dates of the business documents guide.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> DateParts().compare_one(*(Reading(text, text, text) for text in ("15/03/2025", "15 Mar")))
+    (1.0, 'parts_agree')
+    """
+
+    order: Literal["dmy", "mdy", "ymd"] = "dmy"
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "parts_agree", "too_few_parts")
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        codes = np.zeros(len(gold), dtype=np.int16)
+        for index in unequal_positions(gold, pred).tolist():
+            (given, strange), (found, other) = self._parts(gold, index), self._parts(pred, index)
+            codes[index] = 1 if strange != other else _part_code(given, found)
+        return scores_by_code(codes, (1.0, 0.0, 1.0, 0.0))
+
+    def _parts(self, column: Column, index: int) -> tuple[dict[str, int], set[str]]:
+        """Return the parts of a date, and the numbers that can be no part of it."""
+        value: Any = column.values[index]
+        if isinstance(value, Date | dt.date):
+            known = {"d": value.day, "m": value.month, "y": value.year}
+            return {part: number for part, number in known.items() if number is not None}, set()
+        return _written_parts(column.texts[index][:_LONGEST_DATE], self.order)
+
+
+def _part_code(gold: dict[str, int], pred: dict[str, int]) -> int:
+    shared = gold.keys() & pred.keys()
+    if any(not _agree(part, gold[part], pred[part]) for part in shared):
+        return 1
+    return 2 if len(shared) >= 2 else 3
+
+
+def _agree(part: str, gold: int, pred: int) -> bool:
+    is_short_year = part == "y" and (gold < 100 or pred < 100)
+    return gold % 100 == pred % 100 if is_short_year else gold == pred
+
+
+def _written_parts(text: str, order: str) -> tuple[dict[str, int], set[str]]:
+    tokens = _TOKEN.findall(text)
+    numbers = [token for token in tokens if token.isdecimal()]
+    months = [month for token in tokens if (month := _month(token))]
+    parts = {"m": months[0]} if months else {}
+    years = [token for token in numbers if len(token) == 4 and "1000" <= token < "3000"]
+    if years:
+        parts["y"] = int(years[0])
+    if numbers and numbers[0] in years:
+        order = "ymd"
+    open_parts = [part for part in ("dmy" if "m" in parts else order) if part not in parts]
+    rest = [int(token) for token in numbers if len(token) <= 2]
+    strange = {token for token in numbers if len(token) > 2 and token not in years}
+    return parts | dict(zip(_fitting(open_parts, rest), rest, strict=False)), strange
+
+
+def _fitting(parts: list[str], numbers: list[int]) -> list[str]:
+    """Return the parts for that many numbers.
+
+    A single number is the day; two never include a year unless the month is named.
+    """
+    if len(numbers) == 1 and "d" in parts:
+        return ["d"]
+    return [part for part in parts if part != "y"] if len(numbers) == 2 and len(parts) == 3 else parts
+
+
+def _month(token: str) -> int | None:
+    name = token.lower()
+    if len(name) < 3:
+        return None
+    return next(
+        (number for number, month in enumerate(_MONTHS, 1) if month.startswith(name) or name == month[:4]),
+        None,
+    )

@@ -1,32 +1,207 @@
-"""Lists judged as one value: by common items, by position, by order."""
+"""Comparators of lists of values."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.values.comparators.base import Comparator, Scores
-from fieldassay.values.comparators.common_items import common_counts
-from fieldassay.values.comparators.equality import Floats, Mask, unequal_positions
-from fieldassay.values.comparators.exact import Contains, Exact
-from fieldassay.values.comparators.items import (
-    Candidates,
-    Ints,
-    Items,
-    all_pairs,
-    best_by,
-    items_of,
-    same_positions,
-    similarities,
-    total_by,
+from fieldassay.values.comparators.base import (
+    Comparator,
+    Contains,
+    Exact,
+    Floats,
+    Mask,
+    Scores,
+    unequal_positions,
 )
-from fieldassay.values.types.column import Column, Indices
+from fieldassay.values.types.column import Column, Indices, Objects, objects
+
+# Items of lists: all candidate pairs of a batch in one comparison.
+
+Ints = npt.NDArray[np.int64]
+
+
+class Items(Struct, frozen=True, eq=False):
+    """The items of all lists of a column, end to end.
+
+    List i has `counts[i]` items, starting at `starts[i]`.
+    """
+
+    column: Column
+    starts: Ints
+    counts: Ints
+
+    def canonical_lists(self) -> list[list[str]]:
+        """Return the canonical texts of the items, list by list."""
+        texts = self.column.canonical.tolist()
+        return [
+            texts[start : start + count]
+            for start, count in zip(self.starts.tolist(), self.counts.tolist(), strict=True)
+        ]
+
+
+def items_of(column: Column, is_distinct: bool = False) -> Items:
+    """Return the items of every value; anything but a list is its own only item.
+
+    `is_distinct` drops repeated canonical texts.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> column = Column.of([Reading(text, text, text) for text in ("a", "b", "a")])
+    >>> items_of(Column.of([Reading("[]", column, "[]")]), is_distinct=True).counts.tolist()
+    [2]
+    """
+    parts: list[Column] = []
+    for index, value in enumerate(column.values):
+        inner = value if isinstance(value, Column) else column.take(np.array([index]))
+        parts.append(_distinct(inner) if is_distinct else inner)
+    counts = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+    starts = np.cumsum(counts) - counts
+    joined = Column(
+        _joined([part.texts for part in parts]),
+        _joined([part.values for part in parts]),
+        _joined([part.canonical for part in parts]),
+    )
+    return Items(joined, starts, counts)
+
+
+def _joined(arrays: list[Objects]) -> Objects:
+    return np.concatenate(arrays) if arrays else objects([])
+
+
+def _distinct(column: Column) -> Column:
+    first: dict[Any, int] = {}
+    for index, text in enumerate(column.canonical):
+        first.setdefault(text, index)
+    return (
+        column
+        if len(first) == len(column)
+        else column.take(np.fromiter(first.values(), dtype=np.int64, count=len(first)))
+    )
+
+
+class Candidates(Struct, frozen=True, eq=False):
+    """Pairs of items of list pairs.
+
+    `gold[k]` and `pred[k]` are positions in the joined columns, `owner[k]` is the list pair.
+    """
+
+    gold: Ints
+    pred: Ints
+    owner: Ints
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+
+def all_pairs(gold: Items, pred: Items) -> Candidates:
+    """Return every gold item with every predicted item of the same list pair, row by row, lists in order."""
+    sizes = gold.counts * pred.counts
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    row, column = np.divmod(within, np.maximum(pred.counts[owner], 1))
+    return Candidates(gold.starts[owner] + row, pred.starts[owner] + column, owner)
+
+
+def same_positions(gold: Items, pred: Items) -> Candidates:
+    """Return the pairs of items at the same position of both lists."""
+    sizes = np.minimum(gold.counts, pred.counts)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return Candidates(gold.starts[owner] + within, pred.starts[owner] + within, owner)
+
+
+def similarities(gold: Items, pred: Items, pairs: Candidates, comparator: Comparator) -> Floats:
+    """Return the comparator's score of every candidate pair, from one call on the distinct pairs."""
+    if not len(pairs):
+        return np.zeros(0)
+    if comparator.by_canonical:
+        return np.asarray(
+            gold.column.canonical[pairs.gold] == pred.column.canonical[pairs.pred], dtype=np.float64
+        )
+    given, found = _meanings(gold.column), _meanings(pred.column)
+    key = given[pairs.gold] * np.int64(len(pred.column) + 1) + found[pairs.pred]
+    _, first, back = np.unique(key, return_index=True, return_inverse=True)
+    scores = comparator.compare(gold.column.take(pairs.gold[first]), pred.column.take(pairs.pred[first]))
+    return scores.score[back]
+
+
+def _meanings(column: Column) -> Ints:
+    """Return a number for each item, equal for items with equal canonical texts and equal texts."""
+    numbers: dict[tuple[Any, Any], int] = {}
+    both = zip(column.canonical, column.texts, strict=True)
+    return np.fromiter(
+        (numbers.setdefault(pair, len(numbers)) for pair in both), dtype=np.int64, count=len(column)
+    )
+
+
+def total_by(positions: Ints, values: Floats, size: int) -> Floats:
+    """Return the sum of the values at each position, 0 where there is none."""
+    return np.bincount(positions, weights=values, minlength=size).astype(np.float64)
+
+
+def best_by(positions: Ints, values: Floats, size: int) -> Floats:
+    """Return the largest value at each position, -inf where there is none."""
+    best = np.full(size, -np.inf)
+    with np.errstate(invalid="ignore"):  # NaN, not judged, wins
+        np.maximum.at(best, positions, values)
+    return best
+
+
+# The items common to two sets, for many pairs of few sets at once.
+
+_AT_ONCE = 4_000_000
+"""The number of items per lookup."""
+
+
+def common_counts(sets: Items, gold: Indices, pred: Indices) -> Floats:
+    """Return the number of common canonical texts of `sets[gold[i]]` and `sets[pred[i]]` for every i.
+
+    No set may repeat an item.
+
+    >>> from fieldassay.values.comparators.lists import items_of
+    >>> from fieldassay.values.types.column import Column, Reading
+    >>> lists = [Column.of([Reading(text, text, text) for text in texts]) for texts in ("ab", "bc", "c")]
+    >>> sets = items_of(Column.of([Reading("", value, "") for value in lists]))
+    >>> common_counts(sets, np.array([0, 0, 1]), np.array([1, 2, 2])).tolist()
+    [1.0, 0.0, 1.0]
+    """
+    numbers: dict[str, int] = {}
+    item = np.fromiter(
+        (numbers.setdefault(text, len(numbers)) for text in sets.column.canonical),
+        dtype=np.int64,
+        count=len(sets.column),
+    )
+    width = np.int64(max(len(numbers), 1))
+    held = np.sort(np.repeat(np.arange(len(sets.counts)), sets.counts) * width + item)
+    common = np.zeros(len(gold))
+    for part in _portions(sets.counts[gold]):
+        sizes = sets.counts[gold[part]]
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        at = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes - sets.starts[gold[part]], sizes)
+        wanted = pred[part][owner] * width + item[at]
+        place = np.minimum(np.searchsorted(held, wanted), len(held) - 1)
+        common[part] = np.bincount(owner[held[place] == wanted], minlength=len(sizes))
+    return common
+
+
+def _portions(sizes: Ints) -> Iterator[slice]:
+    """Yield consecutive pairs whose items fit in memory together, at least one pair each."""
+    ends = np.cumsum(sizes)
+    start = 0
+    while start < len(sizes):
+        before = ends[start - 1] if start else 0
+        stop = max(int(np.searchsorted(ends, before + _AT_ONCE, side="right")), start + 1)
+        yield slice(start, stop)
+        start = stop
+
+
+# Lists judged as one value: by common items, by position, by order.
 
 LIST_REASONS = (
     *("equal", "different", "same_items", "some_items", "too_many_items", "items_not_judged"),
@@ -35,8 +210,6 @@ LIST_REASONS = (
 
 MOST_CANDIDATES = 25_000_000
 """List pairs with more candidate pairs (5,000 against 5,000 items) are not judged: too much memory."""
-
-_AT_ONCE = 4_000_000
 
 
 class ListComparator(Comparator, Struct, frozen=True):
@@ -302,3 +475,72 @@ def _longest_chain(hits: Mask) -> int:
     for row in hits:
         best[1:] = np.maximum.accumulate(np.maximum(best[1:], best[:-1] + row))
     return int(best[-1])
+
+
+# Sets of texts scored by soft coverage, the measure of slot filling.
+
+
+class SoftCoverage(Comparator, Struct, frozen=True):
+    """The mutual coverage of two sets, by the similarities of their items.
+
+    Coverage is the mean over gold items of the best similarity to a predicted one, specificity the mean over
+    predicted items of the best similarity to a gold one, Chamfer their mean, SF1 their harmonic mean (0 where
+    either is 0 or less). All four are extras (`coverage`, `specificity`, `chamfer`, `sf1`); `score` selects
+    the score. Repeated items count once; a value that is no list is a set of one. Similarities are not
+    clipped: with a comparator of items that can be negative, so can everything but SF1.
+    Source: the slot-filling protocol.
+
+    >>> from fieldassay.values.comparators.texts import Indel
+    >>> from fieldassay.values.types.column import Reading
+    >>> SoftCoverage(items=Indel()).compare_one(*(Reading(text, text, text) for text in ("tide", "diet")))
+    (0.5, 'some_items')
+    """
+
+    items: Comparator = Exact()
+    score: Literal["sf1", "chamfer"] = "sf1"
+    reasons: ClassVar[tuple[str, ...]] = LIST_REASONS
+    accept: ClassVar[float] = 0.8
+    skips_equal: ClassVar[bool] = False
+    is_expensive: ClassVar[bool] = True
+    extra_names: ClassVar[tuple[str, ...]] = ("coverage", "specificity", "chamfer", "sf1")
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        coverage, specificity = np.ones(len(gold)), np.ones(len(gold))
+        reason = np.zeros(len(gold), dtype=np.int16)
+        for part, is_judgeable in portions(gold, pred, unequal_positions(gold, pred)):
+            if is_judgeable:
+                given, found = (
+                    items_of(gold.take(part), is_distinct=True),
+                    items_of(pred.take(part), is_distinct=True),
+                )
+                coverage[part], specificity[part] = self._coverages(given, found)
+            else:
+                coverage[part] = specificity[part] = np.nan
+                reason[part] = LIST_REASONS.index("too_many_items")
+        extras = {"coverage": coverage, "specificity": specificity, "chamfer": (coverage + specificity) / 2}
+        extras["sf1"] = _harmonic_mean(coverage, specificity)
+        score = extras[self.score].copy()
+        at = unequal_positions(gold, pred)
+        at = at[reason[at] == 0]
+        reason[at] = list_reasons(score[at])
+        return Scores(score, reason, extras)
+
+    def _coverages(self, gold: Items, pred: Items) -> tuple[Floats, Floats]:
+        pairs = all_pairs(gold, pred)
+        similarity = similarities(gold, pred, pairs, self.items)
+        best_of_gold = best_by(pairs.gold, similarity, len(gold.column))
+        best_of_pred = best_by(pairs.pred, similarity, len(pred.column))
+        return _means(gold, best_of_gold, pred), _means(pred, best_of_pred, gold)
+
+
+def _means(items: Items, best: Floats, others: Items) -> Floats:
+    """Return the mean of the best similarities of each set; 0 where either set is empty."""
+    is_defined = (items.counts > 0) & (others.counts > 0)
+    owner = np.repeat(np.arange(len(items.counts)), items.counts)
+    total = total_by(owner, np.where(np.isneginf(best), 0.0, best), len(items.counts))
+    return np.divide(total, items.counts, out=np.zeros(len(total)), where=is_defined)
+
+
+def _harmonic_mean(left: Floats, right: Floats) -> Floats:
+    is_positive = ~((left <= 0) | (right <= 0))
+    return np.divide(2 * left * right, left + right, out=np.zeros(len(left)), where=is_positive)

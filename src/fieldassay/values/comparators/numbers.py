@@ -1,26 +1,385 @@
-"""Numbers and ranges of numbers."""
+"""Comparators of numbers, amounts of money and quantities, within a tolerance."""
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import ClassVar, Literal
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from functools import partial
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from fieldassay.values.comparators.base import Comparator, Scores
-from fieldassay.values.comparators.closeness import (
-    NUMBER_REASONS,
-    NUMBER_SCORES,
-    NUMERIC_KINDS,
-    Numbers,
-    ends_of,
-    number_codes,
+from fieldassay.regex import lazy_regex
+from fieldassay.values.comparators.base import (
+    Codes,
+    Comparator,
+    Floats,
+    Mask,
+    Scores,
+    scores_by_code,
+    unequal_positions,
 )
-from fieldassay.values.comparators.equality import Codes, scores_by_code, unequal_positions
-from fieldassay.values.comparators.tolerance import EXACT, Tolerance, ToleranceOption, tolerance_of
-from fieldassay.values.types.column import Column, Indices
+from fieldassay.values.types.column import Column, Indices, Objects, objects
+from fieldassay.values.types.numbers.amounts import Money, NumberRange, Quantity, map_amount
+from fieldassay.values.types.numbers.currencies import GENERIC
+from fieldassay.values.types.numbers.units import conversion
+
+# The accepted distance of two numbers, in exact arithmetic.
+
+EXACT = Context(prec=20_000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+"""Precise enough that sums and products of readable numbers are never rounded."""
+
+_LONGEST_NUMBER = 400
+_LONGEST_TEXT = 2_000
+_PLAIN_NUMBER = lazy_regex(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
+_PRINTED_NUMBER = lazy_regex(r"[.,]?[0-9][0-9.,'’_ \u00a0\u2009\u202f]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """The accepted distance of a prediction from gold: within any of the given limits, limit included.
+
+    `relative` is a share of |gold|, or of max(|gold|, 1) with `scale: at_least_one`. `absolute` is in the
+    value's own unit, `ulp` in units of the last place printed in gold's text (0.01 for `1,234.50`), `zero` is
+    an absolute limit for gold 0 only.
+    """
+
+    relative: Decimal | None = None
+    absolute: Decimal | None = None
+    ulp: Decimal | None = None
+    zero: Decimal | None = None
+    scale: Literal["gold", "at_least_one"] = "gold"
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        for name in ("relative", "absolute", "ulp", "zero"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, _limit(name, given))
+        if self.scale not in ("gold", "at_least_one"):
+            raise ValueError(f"tolerance: scale is {self.scale!r}; write `gold` or `at_least_one`")
+        if self.scale != "gold" and self.relative is None:
+            raise ValueError(
+                "tolerance: `scale` has a meaning only beside `relative`; "
+                "give `relative`, or leave `scale` out"
+            )
+
+    def accepts(self, gold: Decimal, pred: Decimal, text: str) -> bool:
+        """Return whether two finite numbers are within the tolerance, exactly; `text` is gold's.
+
+        >>> Tolerance(relative=Decimal("0.02")).accepts(Decimal("5.0"), Decimal("5.1"), "5,0")
+        True
+        """
+        distance = EXACT.abs(EXACT.subtract(pred, gold))
+        if self.relative is not None and distance <= EXACT.multiply(self.relative, self.magnitude(gold)):
+            return True
+        if self.absolute is not None and distance <= self.absolute:
+            return True
+        if self.zero is not None and gold == 0 and distance <= self.zero:
+            return True
+        return self.ulp is not None and distance <= EXACT.multiply(self.ulp, printed_unit(text, gold))
+
+    def magnitude(self, gold: Decimal) -> Decimal:
+        """Return the number that `relative` is a share of."""
+        size = EXACT.abs(gold)
+        return size if self.scale == "gold" else max(size, Decimal(1))
+
+
+ToleranceOption: TypeAlias = (
+    Tolerance | Decimal | dict[str, Decimal | str] | tuple[tuple[str, Decimal | str], ...] | None
+)
+"""A tolerance in a spec: nothing, a relative one (`0.01`), or parts (`{relative: 0.01, zero: 0.01}`)."""
+
+
+def tolerance_of(option: Any) -> Tolerance:
+    """Return the tolerance of an option; None is no tolerance.
+
+    >>> tolerance_of(0.01) == tolerance_of({"relative": "0.01"})
+    True
+    """
+    if isinstance(option, Tolerance):
+        return option
+    if option is None:
+        return Tolerance()
+    if isinstance(option, Mapping | tuple | list):
+        parts = dict(option)
+        known = [entry.name for entry in fields(Tolerance)]
+        unknown = sorted(set(parts) - set(known))
+        if unknown:
+            raise ValueError(f"tolerance: unknown part {unknown[0]!r}; one of: {', '.join(known)}")
+        return Tolerance(**parts)
+    return Tolerance(relative=option)
+
+
+def _limit(name: str, given: Any) -> Decimal:
+    number = None if isinstance(given, bool) else decimal_of(given)
+    if number is None or not number.is_finite() or number < 0:
+        raise ValueError(f"tolerance: {name} is {given}; give a number that is 0 or more")
+    return number
+
+
+def decimal_of(value: Any) -> Decimal | None:
+    """Return the number of a value, or None.
+
+    A float stands for its shortest text; a string must be in plain decimal notation.
+
+    >>> decimal_of(0.1), decimal_of("1,5"), decimal_of("-2.50")
+    (Decimal('0.1'), None, Decimal('-2.50'))
+    """
+    if isinstance(value, Decimal):
+        return None if value.is_nan() else value
+    if isinstance(value, int):
+        return None if isinstance(value, bool) else Decimal(value)
+    if isinstance(value, float):
+        return None if value != value else Decimal(repr(float(value)))
+    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and _PLAIN_NUMBER.fullmatch(value):
+        return Decimal(value)
+    return None
+
+
+def printed_unit(text: str, number: Decimal) -> Decimal:
+    """Return one unit of the last place of the number as printed in the text.
+
+    The first run of digits in the text that spells the number decides, else the number's own exponent.
+
+    >>> printed_unit("1.234,50 EUR", Decimal("1234.5")), printed_unit("1.5E+03", Decimal(1500))
+    (Decimal('0.01'), Decimal('1E+2'))
+    """
+    _, digits, exponent = EXACT.abs(number).as_tuple()
+    if not isinstance(exponent, int):
+        raise ValueError(f"{number} has no last place")
+    coefficient = "".join(map(str, digits)).lstrip("0")
+    significant = coefficient.rstrip("0")
+    lowest = exponent + len(coefficient) - len(significant)
+    for match in _PRINTED_NUMBER.finditer(text[:_LONGEST_TEXT]):
+        printed = "".join(filter(str.isdigit, match[0])).lstrip("0")
+        if printed.rstrip("0") != significant:
+            continue
+        places = lowest - (len(printed) - len(significant)) if significant else -_decimals(match[0])
+        return Decimal((0, (1,), places))
+    return Decimal((0, (1,), exponent))
+
+
+def _decimals(run: str) -> int:
+    tail = re.split(r"[.,]", run.rstrip(" .,"))
+    return len("".join(filter(str.isdigit, tail[-1]))) if len(tail) > 1 else 0
+
+
+# Columns of numbers under a tolerance: float64 where it decides, decimal arithmetic near the limit.
+
+EQUAL, DIFFERENT, WITHIN, NOT_NUMERIC = range(4)
+NUMBER_REASONS = ("equal", "different", "within_tolerance", "not_numeric")
+NUMBER_SCORES = (1.0, 0.0, 1.0, 0.0)
+
+_SEVERITY = np.array([0, 2, 1, 3])
+_ROUNDING = 16 * 2.0**-53
+_TINY = 1e-300
+_NO_TOLERANCE = Tolerance()
+_MACHINE_KINDS = {Decimal, int, float}
+NUMERIC_KINDS = frozenset({*_MACHINE_KINDS, NumberRange, type(None)})
+"""Types of values that are equal if and only if their canonical texts are."""
+
+
+class Numbers(Struct, frozen=True, eq=False):
+    """A column of numbers prepared for comparison.
+
+    `low` and `high` are the ends in float64 (one array if no value is a range). `values` and `texts` serve
+    the pairs that float64 cannot decide; `numeric` marks the numbers.
+    """
+
+    values: Objects
+    texts: Objects
+    low: Floats
+    high: Floats
+    numeric: Mask
+
+    @classmethod
+    def of(cls, values: Objects, texts: Objects) -> Numbers:
+        """Return the prepared values."""
+        kinds = set(map(type, values))
+        if NumberRange not in kinds:
+            floats, numeric = _floats(values, kinds <= _MACHINE_KINDS)
+            return cls(values, texts, floats, floats, numeric)
+        (low, numeric), (high, _) = (
+            _floats(objects([_end(value, side) for value in values]), False) for side in ("low", "high")
+        )
+        return cls(values, texts, low, high, numeric)
+
+    @property
+    def have_ranges(self) -> bool:
+        """Return whether any value is a range."""
+        return self.low is not self.high
+
+    def codes(self, gold: Indices, pred: Indices, tolerance: Tolerance) -> Codes:
+        """Return positions in `NUMBER_REASONS` for pairs of positions.
+
+        Both ends of a range must be within the tolerance.
+        """
+        low = self._codes(self.low, "low", (gold, pred), tolerance)
+        return (
+            _worse(low, self._codes(self.high, "high", (gold, pred), tolerance)) if self.have_ranges else low
+        )
+
+    def _codes(self, ends: Floats, side: str, pairs: tuple[Indices, Indices], tolerance: Tolerance) -> Codes:
+        gold, pred = pairs
+        accepted, undecided = _clear_cut(ends[gold], ends[pred], tolerance)
+        codes = np.where(accepted, np.int16(WITHIN), np.int16(DIFFERENT))
+        numeric = self.numeric[gold] & self.numeric[pred]
+        codes[~numeric] = NOT_NUMERIC
+        for index in np.flatnonzero(undecided & numeric).tolist():
+            one, other = self.values[gold[index]], self.values[pred[index]]
+            codes[index] = _exact_code(_end(one, side), _end(other, side), self.texts[gold[index]], tolerance)
+        return codes
+
+
+def number_codes(gold: Objects, pred: Objects, texts: Objects, tolerance: Tolerance) -> Codes:
+    """Return positions in `NUMBER_REASONS` for pairs of numbers, ranges or tuples; `texts` are gold's."""
+    numbers = Numbers.of(np.concatenate([gold, pred]), texts)
+    positions = np.arange(len(gold))
+    codes = numbers.codes(positions, positions + len(gold), tolerance)
+    for row in np.flatnonzero(~numbers.numeric[: len(gold)] | ~numbers.numeric[len(gold) :]).tolist():
+        several = [value for value in (gold[row], pred[row]) if isinstance(value, tuple)]
+        if several and len(several[0]) == len(several[-1]) and len(several) == 2:
+            left, right = map(objects, several)
+            parts = number_codes(left, right, objects([texts[row]] * len(left)), tolerance)
+            codes[row] = parts[_SEVERITY[parts].argmax()]
+        elif several:
+            codes[row] = DIFFERENT
+    return codes
+
+
+def ends_of(value: Any) -> tuple[Decimal, Decimal] | None:
+    """Return the lowest and the highest number of a value; None if it is no number.
+
+    An open end of a range is infinite.
+    """
+    low, high = decimal_of(_end(value, "low")), decimal_of(_end(value, "high"))
+    return None if low is None or high is None else (low, high)
+
+
+def _end(value: Any, side: str) -> Any:
+    if not isinstance(value, NumberRange):
+        return value
+    end = getattr(value, side)
+    return Decimal("-Infinity" if side == "low" else "Infinity") if end is None else end
+
+
+def _worse(low: Codes, high: Codes) -> Codes:
+    return np.where(_SEVERITY[low] >= _SEVERITY[high], low, high)
+
+
+def _clear_cut(gold: Floats, pred: Floats, tolerance: Tolerance) -> tuple[Mask, Mask]:
+    """Return the accepted pairs, and those that float64 cannot decide.
+
+    Each of the two numbers, their difference and the limit are off by at most a few units of 2^-53 of
+    themselves, and by less than 1e-300 where they underflow. So 16 such units of the sum of the magnitudes
+    safely bound the error of `distance - limit`.
+    """
+    if tolerance == _NO_TOLERANCE:
+        with np.errstate(all="ignore"):
+            near = np.abs(pred - gold) <= _ROUNDING * (np.abs(gold) + np.abs(pred)) + _TINY
+            return np.zeros(len(gold), dtype=np.bool_), near | ~np.isfinite(gold) | ~np.isfinite(pred)
+    with np.errstate(all="ignore"):
+        size = np.abs(gold)
+        distance = np.abs(pred - gold)
+        limit = np.zeros_like(distance)
+        if tolerance.relative is not None:
+            limit = float(tolerance.relative) * (size if tolerance.scale == "gold" else np.maximum(size, 1.0))
+        if tolerance.absolute is not None:
+            limit = np.maximum(limit, float(tolerance.absolute))
+        error = _ROUNDING * (size + np.abs(pred) + limit) + _TINY
+        accepted = distance <= limit - error
+        undecided = ~accepted & ~(distance > limit + error)
+        undecided |= (distance <= error) | ~np.isfinite(distance) | ~np.isfinite(error)
+    if tolerance.zero is not None:
+        undecided |= ~accepted & (size < _TINY)
+    if tolerance.ulp is not None:
+        undecided |= ~accepted
+    return accepted, undecided
+
+
+def _exact_code(gold: Any, pred: Any, text: str, tolerance: Tolerance) -> int:
+    g, p = decimal_of(gold), decimal_of(pred)
+    if g is None or p is None:
+        return NOT_NUMERIC
+    if g == p:
+        return EQUAL
+    return WITHIN if g.is_finite() and p.is_finite() and tolerance.accepts(g, p, text) else DIFFERENT
+
+
+def _floats(values: Objects, are_machine_kinds: bool) -> tuple[Floats, Mask]:
+    if are_machine_kinds:
+        try:
+            return values.astype(np.float64), np.ones(len(values), dtype=np.bool_)
+        except (OverflowError, ValueError):
+            pass  # an integer beyond float64, or a signaling NaN: one by one
+    numbers = [decimal_of(value) for value in values]
+    numeric = np.fromiter((number is not None for number in numbers), dtype=np.bool_, count=len(numbers))
+    floats = np.fromiter(
+        (np.nan if number is None else float(number) for number in numbers),
+        dtype=np.float64,
+        count=len(numbers),
+    )
+    return floats, numeric
+
+
+# Comparison of the numbers left in texts after everything else is deleted.
+
+_LONGEST = 2_000
+_REST = lazy_regex(r"[^\d.-]+")
+_NUMBER = lazy_regex(r"-?(?:\d++(?:\.\d*+)?|\.\d++)")
+
+
+class BareNumber(Comparator, Struct, frozen=True):
+    """1 if the bare numbers of the two texts are equal or within the tolerance, else 0.
+
+    Everything but digits, points and minus signs is deleted first, regardless of its meaning: `USD 1,234.50`
+    is 1234.50, and so is `(1234.50)`. The rest must be one number with at most one point and a minus sign
+    only in front; otherwise the text is not numeric. Source: the money rule of the business documents guide.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> judge = BareNumber(tolerance=Decimal("0.01"))
+    >>> judge.compare_one(*(Reading(text, text, text) for text in ("$99.99", "AUD 100.00 incl. GST")))
+    (0.0, 'not_numeric')
+    >>> judge.compare_one(*(Reading(text, text, text) for text in ("$99.99", "AUD 100.00")))
+    (1.0, 'within_tolerance')
+    """
+
+    tolerance: ToleranceOption = None
+    reasons: ClassVar[tuple[str, ...]] = NUMBER_REASONS
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        codes = np.zeros(len(gold), dtype=np.int16)
+        at = unequal_positions(gold, pred)
+        codes[at] = number_codes(
+            _bare(gold.texts[at]), _bare(pred.texts[at]), gold.texts[at], tolerance_of(self.tolerance)
+        )
+        return scores_by_code(codes, NUMBER_SCORES)
+
+
+def _bare(texts: Objects) -> Objects:
+    return objects([bare_number(text) for text in texts])
+
+
+def bare_number(text: str) -> Decimal | None:
+    """Return the number left in a text, or None.
+
+    >>> bare_number("$ -1,234.50"), bare_number("12.50-"), bare_number("2 x 3.5"), bare_number("n/a")
+    (Decimal('-1234.50'), None, Decimal('23.5'), None)
+    """
+    left = _REST.sub("", text)
+    return Decimal(left) if len(left) <= _LONGEST and _NUMBER.fullmatch(left) else None
+
+
+# Numbers and ranges of numbers.
 
 
 class Number(Comparator, Struct, frozen=True):
@@ -114,3 +473,181 @@ def _shared(gold: tuple[Decimal, Decimal], pred: tuple[Decimal, Decimal]) -> flo
         return 0.0
     lengths = EXACT.add(EXACT.subtract(gold[1], gold[0]), EXACT.subtract(pred[1], pred[0]))
     return min(1.0, float(common / EXACT.subtract(lengths, common)))
+
+
+# Amounts of money.
+
+_DIFFERS, _UNKNOWN = len(NUMBER_REASONS), len(NUMBER_REASONS) + 1
+_ACCEPTED = (EQUAL, WITHIN)
+
+
+class MoneyAmount(Comparator, Struct, frozen=True):
+    """1 if the amounts are equal or within the tolerance and the currencies are compatible, else 0.
+
+    Currencies are compatible if one side has none, or has a symbol that can stand for the other. The reason
+    is then `currency_unknown`, and the score 1, or 0 with `currency: strict`.
+
+    >>> from decimal import Decimal
+    >>> from fieldassay.values.types.column import Reading
+    >>> gold, pred = Money(Decimal(5), "EUR"), Money(Decimal(5), "USD")
+    >>> MoneyAmount().compare_one(Reading("5 EUR", gold, "5 EUR"), Reading("5 USD", pred, "5 USD"))
+    (0.0, 'currency_differs')
+    """
+
+    tolerance: ToleranceOption = None
+    currency: Literal["lenient", "strict"] = "lenient"
+    reasons: ClassVar[tuple[str, ...]] = (*NUMBER_REASONS, "currency_differs", "currency_unknown")
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        positions = np.arange(len(gold))
+        return self.compare_at(gold.join(pred), positions, positions + len(gold))
+
+    def is_exact_on(self, column: Column) -> bool:
+        if self.tolerance != Tolerance() or not set(map(type, column.values)) <= {Money, type(None)}:
+            return False
+        return len({value.currency for value in column.values if value is not None}) <= 1
+
+    def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
+        amounts, currency, names = _taken_apart(column.values)
+        codes = Numbers.of(amounts, column.texts).codes(gold, pred, tolerance_of(self.tolerance))
+        differing = np.flatnonzero(currency[gold] != currency[pred])
+        if len(differing):
+            verdicts = np.array(
+                [
+                    [_DIFFERS if not _may_be_same(one, other) else _UNKNOWN for other in names]
+                    for one in names
+                ],
+                dtype=np.int16,
+            )
+            found = verdicts[currency[gold[differing]], currency[pred[differing]]]
+            decides = (found == _DIFFERS) | np.isin(codes[differing], _ACCEPTED)
+            codes[differing[decides]] = found[decides]
+        return scores_by_code(codes, (*NUMBER_SCORES, 0.0, 1.0 if self.currency == "lenient" else 0.0))
+
+
+def _taken_apart(values: Objects) -> tuple[Objects, npt.NDArray[np.intp], list[str | None]]:
+    """Return the amounts, and the currencies as positions in a list of their names."""
+    pairs = [
+        (value.amount, value.currency) if isinstance(value, Money) else (value, None) for value in values
+    ]
+    names = list(dict.fromkeys(currency for _, currency in pairs))
+    position = {name: index for index, name in enumerate(names)}
+    currency = np.fromiter((position[currency] for _, currency in pairs), dtype=np.intp, count=len(pairs))
+    return objects([amount for amount, _ in pairs]), currency, names
+
+
+def _may_be_same(one: str | None, other: str | None) -> bool:
+    """Return whether two unequal currencies may be the same: one is unknown, or a symbol of the other."""
+    return one is None or other is None or other in GENERIC.get(one, ()) or one in GENERIC.get(other, ())
+
+
+# Amounts with units.
+
+_UNIT_DIFFERS, _UNIT_MISSING = len(NUMBER_REASONS), len(NUMBER_REASONS) + 1
+_CONVERTED = Context(prec=60)
+_LONGEST_EXACT_FACTOR = 20
+
+
+class Scale(Struct, frozen=True):
+    """The conversion of amounts from the prediction's unit to gold's.
+
+    `is_inverse` means that factor and offset lead from gold's unit to the prediction's.
+    """
+
+    factor: Decimal
+    offset: Decimal
+    is_inverse: bool = False
+
+    def convert(self, amount: Decimal) -> Decimal:
+        """Return the amount in gold's unit, exact or rounded to 20 digits where the factor is inexact.
+
+        >>> Scale(Decimal(60), Decimal(0), is_inverse=True).convert(Decimal(90))
+        Decimal('1.5')
+        """
+        if self.is_inverse:
+            converted = _CONVERTED.divide(_CONVERTED.subtract(amount, self.offset), self.factor)
+        else:
+            converted = _CONVERTED.add(_CONVERTED.multiply(amount, self.factor), self.offset)
+        is_exact = _digits(self.factor) <= _LONGEST_EXACT_FACTOR
+        return converted if is_exact else Context(prec=_LONGEST_EXACT_FACTOR).plus(converted)
+
+
+class QuantityAmount(Comparator, Struct, frozen=True):
+    """1 if the amounts, in gold's unit, are equal or within the tolerance, else 0.
+
+    A range needs both ends, several values each in its place.
+
+    Other units of the same kind are converted; with `strict: true` the canonical units must be the same.
+    Units without a conversion differ: a normal cubic meter is never a plain one. `missing_unit` is the rule
+    for a unit on only one side: `differs`, or `ignored` (only the amounts are compared).
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> gold, pred = Quantity(Decimal("1.5"), "h"), Quantity(Decimal(90), "min")
+    >>> QuantityAmount().compare_one(Reading("1.5 h", gold, "1.5 h"), Reading("90 min", pred, "90 min"))
+    (1.0, 'equal')
+    """
+
+    tolerance: ToleranceOption = None
+    strict: bool = False
+    missing_unit: Literal["differs", "ignored"] = "differs"
+    reasons: ClassVar[tuple[str, ...]] = (*NUMBER_REASONS, "unit_differs", "unit_missing")
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        codes = np.zeros(len(gold), dtype=np.int16)
+        at = unequal_positions(gold, pred)
+        if len(at):
+            codes[at] = self._codes(gold.values[at], pred.values[at], gold.texts[at])
+        return scores_by_code(codes, (*NUMBER_SCORES, 0.0, 0.0))
+
+    def _codes(self, gold: Objects, pred: Objects, texts: Objects) -> Codes:
+        given, found = objects([_unit(value) for value in gold]), objects([_unit(value) for value in pred])
+        expected, actual = (
+            objects([_amount(value) for value in gold]),
+            objects([_amount(value) for value in pred]),
+        )
+        verdict = np.zeros(len(gold), dtype=np.int16)
+        scales: dict[tuple[str | None, str | None], Scale | int] = {}
+        for index in np.flatnonzero(given != found).tolist():
+            units = (given[index], found[index])
+            if units not in scales:
+                scales[units] = self._scale(*units)
+            scale = scales[units]
+            if isinstance(scale, int):
+                verdict[index] = scale
+            else:
+                actual[index] = map_amount(partial(_converted, scale=scale), actual[index])
+        codes = number_codes(expected, actual, texts, tolerance_of(self.tolerance))
+        return np.where(verdict > 0, verdict, codes)
+
+    def _scale(self, gold: str | None, pred: str | None) -> Scale | int:
+        """Return the conversion of the prediction's amounts, or the code of the reason against it."""
+        if gold is None or pred is None:
+            return Scale(Decimal(1), Decimal(0)) if self.missing_unit == "ignored" else _UNIT_MISSING
+        forth, back = (None, None) if self.strict else (conversion(pred, gold), conversion(gold, pred))
+        if forth is None or back is None:
+            return _UNIT_DIFFERS
+        # The direction with the shorter factor is the exact one: h -> min is 60, min -> h is a rounded 1/60.
+        return Scale(*back, is_inverse=True) if _digits(back[0]) < _digits(forth[0]) else Scale(*forth)
+
+
+def _digits(number: Decimal) -> int:
+    return len(number.as_tuple().digits)
+
+
+def _unit(value: Any) -> str | None:
+    return value.unit if isinstance(value, Quantity) else None
+
+
+def _amount(value: Any) -> Any:
+    return value.amount if isinstance(value, Quantity) else value
+
+
+def _converted(value: Any, scale: Scale) -> Any:
+    number = decimal_of(value)
+    return value if number is None or not number.is_finite() else scale.convert(number)

@@ -1,16 +1,21 @@
-"""Text folding by the list: a whole list is joined, folded in one pass in C, and split again."""
+"""What diagnoses compare: folded texts, their digits, and values that stand in others."""
 
 from __future__ import annotations
 
 import operator
 import unicodedata
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.values.types.normalizers import BARE_LETTERS
+from fieldassay.regex import lazy_regex
+from fieldassay.values.catalogue import BIT
+from fieldassay.values.types.text import BARE_LETTERS
+
+# Text folding by the list: a whole list is joined, folded in one pass in C, and split again.
 
 Flags = npt.NDArray[np.bool_]
 
@@ -192,3 +197,225 @@ def _without_confusables(joined: str) -> str:
     for pair, single in _CONFUSABLE_PAIRS:
         encoded = encoded.replace(pair, single)
     return encoded.translate(_CONFUSABLE).decode("utf-8", "surrogatepass")
+
+
+# Numbers written inside texts, without a locale: all possible values.
+
+MAX_WRITTEN = 200
+"""The maximum of characters in a text searched for numbers."""
+
+_POINT_FIRST = r"(?:(?<![\w.,])[.,])?"
+"""The decimal sign of a number without a whole part, such as `.5`; that of `No.5` is none."""
+_DIGIT_RUN = lazy_regex(rf"{_POINT_FIRST}[0-9]+")
+_NUMBER = lazy_regex(rf"{_POINT_FIRST}[0-9]+(?:[.,][0-9]+)*")
+_WHOLE = lazy_regex(
+    r"([-+\N{MINUS SIGN}]?)\s?([0-9]+(?:[.,' \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}][0-9]+)*)\s?(%?)"
+)
+_SCIENTIFIC = lazy_regex(r"[-+\N{MINUS SIGN}]?[0-9]+(?:[.,][0-9]+)?[eE][-+\N{MINUS SIGN}]?[0-9]{1,3}")
+_GROUPED = lazy_regex(r"[0-9]{1,3}(?:(.)[0-9]{3})(?:\1[0-9]{3})*")
+
+
+def find_digit_runs(text: str) -> list[str]:
+    """Return the runs of digits, in order; a decimal sign that begins a number belongs to it.
+
+    >>> find_digit_runs("1-2 of 30.5"), find_digit_runs("No.5, .5 mg")
+    (['1', '2', '30', '5'], ['5', '.5'])
+    """
+    return _DIGIT_RUN.findall(text)
+
+
+def number_candidates(written: str) -> tuple[Decimal, ...]:
+    """Return the possible values of digits with separators, the likelier first; none if not a number.
+
+    The separators are points, commas, spaces and apostrophes.
+
+    >>> number_candidates("1,500.5"), number_candidates("1,500")
+    ((Decimal('1500.5'),), (Decimal('1500'), Decimal('1.500')))
+    >>> number_candidates("1.2.3"), number_candidates("007"), number_candidates(".5")
+    ((), (), (Decimal('0.5'),))
+    """
+    whole, sign, fraction = _split_at_last_sign(written)
+    if not sign:
+        return _whole_number(written)
+    if sign not in ".,":
+        return _whole_number(written)
+    as_fraction = tuple(Decimal(f"{value}.{fraction}") for value in _whole_number(whole or "0", sign))
+    as_whole = _whole_number(written)
+    return as_whole + as_fraction if sign == "," else as_fraction + as_whole
+
+
+def whole_candidates(text: str) -> tuple[Decimal, ...]:
+    """Return the possible values of a text that is one number; none if it is no plain number.
+
+    A percent sign divides by 100.
+
+    >>> whole_candidates("-12.5"), whole_candidates("5%"), whole_candidates("5 kg"), whole_candidates("1,5e3")
+    ((Decimal('-12.5'),), (Decimal('0.05'),), (), (Decimal('1.5E+3'),))
+    """
+    if len(text) > MAX_WRITTEN:
+        return ()
+    scientific = _SCIENTIFIC.fullmatch(text)
+    if scientific is not None:
+        return (Decimal(text.replace(",", ".").replace("\N{MINUS SIGN}", "-")),)
+    found = _WHOLE.fullmatch(text)
+    if found is None:
+        return ()
+    sign, written, percent = found.groups()
+    values = number_candidates(written)
+    if percent:
+        values = tuple(value.scaleb(-2) for value in values)
+    return tuple(value.copy_negate() for value in values) if sign not in ("", "+") else values
+
+
+def judge_embedded(gold: str, pred: str) -> int:
+    """Return the difference of the numbers in two texts with equal match keys.
+
+    0: they differ only in white space, or not in numbers; the bit of `other_format`: the same numbers,
+    written differently; the bit of `separator`: a number times a power of ten; -1: the digits are split into
+    different numbers.
+    """
+    if "".join(gold.split()).casefold() == "".join(pred.split()).casefold():
+        return 0
+    if max(len(gold), len(pred)) > MAX_WRITTEN:
+        return -1
+    pairs = list(zip(_NUMBER.findall(gold), _NUMBER.findall(pred), strict=False))
+    if len(pairs) != len(_NUMBER.findall(gold)) or len(pairs) != len(_NUMBER.findall(pred)):
+        return -1
+    verdicts = {
+        _judge_pair(number_candidates(left), number_candidates(right), left == right) for left, right in pairs
+    }
+    if -1 in verdicts:
+        return -1
+    return BIT["separator"] if BIT["separator"] in verdicts else BIT["other_format"]
+
+
+def is_power_of_ten_apart(left: Decimal, right: Decimal) -> bool:
+    """Return True if left is right times a power of ten other than 1, exactly.
+
+    >>> is_power_of_ten_apart(Decimal("12.50"), Decimal(1250)), is_power_of_ten_apart(Decimal(1), Decimal(13))
+    (True, False)
+    """
+    return left != right and bool(left) and bool(right) and _significant(left) == _significant(right)
+
+
+def _significant(value: Decimal) -> tuple[int, str]:
+    sign, digits, _ = value.as_tuple()
+    return sign, "".join(map(str, digits)).strip("0")
+
+
+def _judge_pair(left: tuple[Decimal, ...], right: tuple[Decimal, ...], is_same: bool) -> int:
+    if is_same or set(left) & set(right):
+        return BIT["other_format"]
+    if left and right and is_power_of_ten_apart(left[0], right[0]):
+        return BIT["separator"]
+    return -1
+
+
+def _split_at_last_sign(written: str) -> tuple[str, str, str]:
+    last = max((index for index, character in enumerate(written) if not character.isdigit()), default=-1)
+    return (written, "", "") if last < 0 else (written[:last], written[last], written[last + 1 :])
+
+
+def _whole_number(written: str, decimal_sign: str = "") -> tuple[Decimal, ...]:
+    """Return the integer of plain or grouped digits, else None; leading zeros make a code."""
+    if len(written) > 1 and written[0] == "0":
+        return ()
+    if written.isdecimal():
+        return (Decimal(written),)
+    grouped = _GROUPED.fullmatch(written)
+    if grouped is None or grouped[1] == decimal_sign:
+        return ()
+    return (Decimal(written.replace(grouped[1], "")),)
+
+
+# Diagnoses by position: one digit wrong, two digits exchanged.
+
+MAX_COMPARED = 64
+"""The maximum of characters for a comparison by position."""
+
+_SIGNS = np.array([ord(sign) for sign in ".,:/- '"], dtype=np.uint32)
+
+
+def diagnose_digits(gold: list[str], pred: list[str]) -> npt.NDArray[np.int64]:
+    """Return `one_digit_wrong` and `digits_transposed` for pairs of texts of equal length.
+
+    One digit: exactly one position differs and has a digit on both sides. Transposed: exactly two positions
+    differ, with the same two digits exchanged, adjacent or with one separator between them.
+    """
+    bits = np.zeros(len(gold), dtype=np.int64)
+    size = lengths(gold)
+    rows = np.flatnonzero((size == lengths(pred)) & (size > 0) & (size <= MAX_COMPARED))
+    if not rows.size:
+        return bits
+    left, right = _codes(pick(gold, rows)), _codes(pick(pred, rows))
+    differ = left != right
+    count = np.count_nonzero(differ, axis=1)
+    each = np.arange(rows.size)
+    first, last = differ.argmax(axis=1), left.shape[1] - 1 - differ[:, ::-1].argmax(axis=1)
+    digits = _are_digits(left[each, first]) & _are_digits(right[each, first])
+    exchanged = (left[each, first] == right[each, last]) & (left[each, last] == right[each, first])
+    is_close = (last - first == 1) | (
+        (last - first == 2) & np.isin(left[each, np.minimum(first + 1, left.shape[1] - 1)], _SIGNS)
+    )
+    bits[rows[(count == 1) & digits]] = BIT["one_digit_wrong"]
+    bits[rows[(count == 2) & digits & exchanged & is_close]] = BIT["digits_transposed"]
+    return bits
+
+
+def _codes(texts: list[str]) -> npt.NDArray[np.uint32]:
+    table = np.array(texts, dtype=np.str_)
+    return table.view(np.uint32).reshape(len(texts), -1)
+
+
+def _are_digits(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+    return (codes >= ord("0")) & (codes <= ord("9"))
+
+
+# Diagnoses of equal letters and digits: case, white space and punctuation, accents, Unicode form.
+
+Bits = npt.NDArray[np.int64]
+
+_HAS_DIGIT = lazy_regex("[0-9]").search
+
+
+def diagnose_surface(gold: list[str], pred: list[str], is_number_in_words: bool) -> Bits:
+    """Return the surface diagnoses of pairs whose match keys are equal.
+
+    Exact rules come first; if none holds alone (case and punctuation both differ, say) it is `other_format`.
+    If `is_number_in_words` is true, a sign between two digits carries meaning: `1.5 mg` and `15 mg` differ in
+    a separator, not only in punctuation.
+    """
+    differ = ~equal(gold, pred)
+    bits = np.where(differ & equal(fold_case(gold), fold_case(pred)), BIT["case_only"], 0)
+    loose = differ & equal(squeeze(gold), squeeze(pred))
+    suspects = holds(_HAS_DIGIT, gold) if is_number_in_words else np.zeros(len(gold), dtype=np.bool_)
+    meaning = _judge_numbers(gold, pred, suspects & (bits == 0))
+    bits[loose & (meaning == 0)] |= BIT["white_space_or_punctuation"]
+    exotic = np.flatnonzero(~(holds(str.isascii, gold) & holds(str.isascii, pred)))
+    forms = _diagnose_forms(pick(gold, exotic), pick(pred, exotic))
+    # A ligature folds to its letters, but that is not a difference of case.
+    bits[exotic] = (
+        np.where(forms & BIT["unicode_form"], bits[exotic] & ~BIT["case_only"], bits[exotic]) | forms
+    )
+    bits |= np.maximum(meaning, 0)
+    bits[differ & (bits == 0) & (meaning == 0)] |= BIT["other_format"]
+    return bits
+
+
+def _diagnose_forms(gold: list[str], pred: list[str]) -> Bits:
+    composed = compose(gold), compose(pred)
+    is_form = ~equal(gold, pred) & equal(unify_forms(gold), unify_forms(pred))
+    is_accent = ~equal(*composed) & equal(strip_accents(composed[0]), strip_accents(composed[1]))
+    return np.asarray(
+        np.where(is_form, BIT["unicode_form"], 0) | np.where(is_accent, BIT["accents_only"], 0),
+        dtype=np.int64,
+    )
+
+
+def _judge_numbers(gold: list[str], pred: list[str], suspects: Flags) -> Bits:
+    """Return 0 for numbers split alike in both texts, else the bits of the difference (-1: no name)."""
+    found = np.zeros(len(gold), dtype=np.int64)
+    for row in np.flatnonzero(suspects).tolist():
+        if find_digit_runs(gold[row]) != find_digit_runs(pred[row]):
+            found[row] = judge_embedded(gold[row], pred[row])
+    return found

@@ -1,14 +1,20 @@
-"""Typed values in columns: the output of readers and the input of comparators."""
+"""Readers and what they make: a column of values as read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache, wraps
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fieldassay.io.json_value import Scalar, is_settled, settle
+
+# Typed values in columns: the output of readers and the input of comparators.
 
 Objects: TypeAlias = npt.NDArray[np.object_]
 Indices: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -135,3 +141,142 @@ def _taken(sparse: Mapping[int, Any], indices: Indices) -> dict[int, Any]:
     if not sparse:
         return {}
     return {new: sparse[old] for new, old in enumerate(indices.tolist()) if old in sparse}
+
+
+# The interface of readers.
+
+SETTLED = "unicode"
+"""The flag of a text that `settle` changed."""
+
+
+def _read_settled(read: Callable[[Any, Any], Reading]) -> Callable[[Any, Any], Reading]:
+    @wraps(read)
+    def read_settled(reader: Reader, raw: Scalar) -> Reading:
+        is_plain = not isinstance(raw, str) or raw.isascii() or reader.is_exact
+        plain = raw if is_plain else settle(str(raw))
+        reading = read(reader, plain)
+        return reading if plain is raw or plain == raw else replace(reading, flags=(*reading.flags, SETTLED))
+
+    return read_settled
+
+
+def _are_settled(raws: Sequence[Scalar]) -> bool:
+    kinds = set(map(type, raws))
+    texts: Any = (
+        raws if kinds == {str} else [raw for raw in raws if raw.__class__ is str] if str in kinds else ()
+    )
+    return is_settled("\n".join(texts))
+
+
+def _read_column_settled(read: Callable[[Any, Any], Column]) -> Callable[[Any, Any], Column]:
+    @wraps(read)
+    def read_column_settled(reader: Reader, raws: Sequence[Scalar]) -> Column:
+        if reader.is_exact or _are_settled(raws):
+            return read(reader, raws)
+        plain = [settle(raw) if raw.__class__ is str and not raw.isascii() else raw for raw in raws]
+        column = read(reader, plain)
+        flags = {
+            at: (*column.flags.get(at, ()), SETTLED)
+            for at, (one, raw) in enumerate(zip(plain, raws, strict=True))
+            if one is not raw and one != raw
+        }
+        return replace(column, flags={**column.flags, **flags}) if flags else column
+
+    return read_column_settled
+
+
+Token: TypeAlias = tuple[str, str]
+"""A part of a text, and the rule that reads it, in words."""
+NO_RULE = "no rule"
+"""The rule of a part that nothing reads."""
+
+
+class Reader:
+    """Turns the raw values of a field into typed values.
+
+    A reader is a frozen `Struct` or dataclass whose fields are its options in a spec, under the same names.
+    It is pure and never raises on a scalar: an unreadable one gives a `Reading` with `value=None` and a
+    `problem` in words. Empty values never reach it. Texts reach it composed (NFC) and without characters that
+    nobody can see; a reading for which that changed something is flagged `unicode`.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Settle the Unicode of texts before a subclass reads them, whatever its type."""
+        super().__init_subclass__(**options)
+        for name, settled in (("read", _read_settled), ("read_column", _read_column_settled)):
+            if name in cls.__dict__:
+                setattr(cls, name, settled(cls.__dict__[name]))
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether texts are read with the Unicode that they have."""
+        return False
+
+    @abstractmethod
+    def read(self, raw: Scalar) -> Reading:
+        """Return the reading of a raw value."""
+
+    def read_column(self, raws: Sequence[Scalar]) -> Column:
+        """Return the readings of the raw values; override it where a column can be read faster."""
+        return Column.of([self.read(raw) for raw in raws])
+
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:  # noqa: ARG002 - subclasses use it
+        """Return the parts of a raw text with the rules that read them; none for a type of one part."""
+        return ()
+
+    def find_empty(self, column: Column) -> npt.NDArray[np.bool_] | None:  # noqa: ARG002 - subclasses use it
+        """Return a mask of the readings that amount to no value; None if there are none."""
+        return None
+
+
+# Reading each distinct raw value of a column once.
+
+
+def read_distinct(
+    read: Callable[[Any], Reading], raws: Sequence[Any], key: Callable[[Any], Hashable] | None = None
+) -> Column:
+    """Return the column of `read(raw)` for every raw value; equal values of one type are read once.
+
+    `key` maps a value to its identity, for raw values that cannot be hashed; by default type and value.
+
+    >>> column = read_distinct(lambda raw: Reading(str(raw), raw, str(raw)), [1, True, 1, "1"])
+    >>> list(column.values)
+    [1, True, 1, '1']
+    """
+    positions: dict[Hashable, int] = {}
+    distinct: list[Any] = []
+    codes = np.empty(len(raws), dtype=np.int64)
+    for index, raw in enumerate(raws):
+        same = (
+            key(raw)
+            if key is not None
+            else raw
+            if raw.__class__ is str
+            else (raw.__class__, repr(raw) if raw.__class__ is float else raw)
+        )
+        position = positions.get(same)
+        if position is None:
+            position = positions[same] = len(distinct)
+            distinct.append(raw)
+        codes[index] = position
+    column = Column.of([read(raw) for raw in distinct])
+    return column if len(distinct) == len(raws) else column.take(codes)
+
+
+# The signal for unreadable text inside a reader.
+
+
+class UnreadableError(Exception):
+    """A text without a meaning of the wanted type; the message says why.
+
+    Readers catch it; it never leaves them.
+    """
+
+
+def unreadable(text: str, why: object, flags: tuple[str, ...] = ()) -> Reading:
+    """Return the reading of an unreadable text.
+
+    >>> unreadable("soon", "is not a date").problem
+    'is not a date'
+    """
+    return Reading(text, None, text, flags, str(why))

@@ -9,9 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.io.text.settled import fold_null_values, is_empty_text
-from fieldassay.values.types.base import Reader
-from fieldassay.values.types.column import Column, Reading, objects
+from fieldassay.io.json_value import fold_null_values, is_empty_text
+from fieldassay.values.types.column import Column, Reader, Reading, objects
 from fieldassay.values.types.text import json_text
 
 _NO_SCALAR = (list, dict)

@@ -1,4 +1,4 @@
-"""Locales by the names that people and systems give them."""
+"""Locales: how a language and a country write numbers and dates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
+
 from fieldassay.errors import nearest, problem
+
+# Locales by the names that people and systems give them.
 
 _SCRIPTS = {"latin": "_Latn", "cyrillic": "_Cyrl"}  # modifiers of glibc that are no matter of taste
 _MOST = 100
@@ -61,3 +65,53 @@ def _nearest(language: str, name: str) -> str:
     return (
         known if known.startswith("did") else "write a language and a country, such as en_AU, de_DE or zh_CN"
     )
+
+
+# Number formats of locales, and the convention that decides where the text alone does not.
+
+
+class Convention(Struct, frozen=True):
+    """The meaning of a doubtful separator: decimal if it is `decimal` (None: `.`), else grouping.
+
+    With `groups_first`, a separator before exactly three digits groups wherever possible.
+    """
+
+    decimal: str = "."
+    groups_first: bool = False
+
+
+@lru_cache(maxsize=256)
+def convention(locale: str | None, decimal: str | None, groups_first: bool = False) -> Convention:
+    """Return the convention of a field.
+
+    It is the field's `decimal` option, else that of its locale, else English (or grouping, with
+    `groups_first`).
+
+    >>> convention("de_DE", None).decimal, convention("de_DE", ".").decimal, convention(None, None).decimal
+    (',', '.', '.')
+    """
+    if decimal is not None:
+        if decimal not in (".", ","):
+            raise problem(
+                "decimal", f"{decimal!r} is not a decimal separator", "give '.' or ','", "invalid_option"
+            )
+        return Convention(decimal)
+    if locale is None:
+        return Convention(groups_first=groups_first)
+    symbols = find_locale(locale).number_symbols
+    return Convention(str(symbols.get("latn", {}).get("decimal", ".")))
+
+
+@lru_cache(maxsize=64)
+def territory_currencies(locale: str | None) -> tuple[str, ...]:
+    """Return the currencies of the locale's territory; none for a locale without one.
+
+    >>> territory_currencies("en_AU"), territory_currencies("en")
+    (('AUD',), ())
+    """
+    territory = find_locale(locale).territory if locale else None
+    if territory is None:
+        return ()
+    from babel.numbers import get_territory_currencies
+
+    return tuple(get_territory_currencies(territory))

@@ -12,18 +12,18 @@ from msgspec.structs import replace
 
 from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import field_steps
-from fieldassay.extraction.places.search import Search
-from fieldassay.extraction.places.value_words import NUMBERS, TEXTS, has_digit
+from fieldassay.extraction.places import NUMBERS, TEXTS, Search, has_digit
 from fieldassay.extraction.strategies.rules.labels import (
     MOST_BELOW,
     Candidate,
     Hit,
+    Row,
     Rule,
+    Sheet,
     Words,
     best_hit,
     runs,
 )
-from fieldassay.extraction.strategies.rules.rows import Row, Sheet
 from fieldassay.extraction.strategies.rules.strategy import rules_of
 from fieldassay.extraction.strategy import Example
 from fieldassay.io.json_value import is_blank

@@ -1,4 +1,4 @@
-"""The strategy `rules`: values beside their labels and rows under their heads, read by the fields' types."""
+"""The strategy `rules`: values, tables, and whole documents."""
 
 from __future__ import annotations
 
@@ -6,32 +6,278 @@ from collections import defaultdict
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from msgspec import Struct
 
 from fieldassay.extraction.answers import Steps, build_record
-from fieldassay.extraction.evidence import as_evidence, label_words
-from fieldassay.extraction.fields import field_labels, leaf_fields, plan_leaves, plan_of_spec
-from fieldassay.extraction.places.search import Search
-from fieldassay.extraction.strategies.rules.labels import Rule, Words, find_values, key_of
-from fieldassay.extraction.strategies.rules.rows import Sheet
-from fieldassay.extraction.strategies.rules.tables import (
-    ENDS,
-    Column,
-    ListRule,
-    as_values,
-    read_form,
-    usual_rule,
+from fieldassay.extraction.evidence import (
+    Found,
+    as_evidence,
+    field_labels,
+    label_words,
+    leaf_fields,
+    plan_leaves,
+    plan_of_spec,
+)
+from fieldassay.extraction.places import NUMBERS, TEXTS, Search
+from fieldassay.extraction.strategies.rules.labels import (
+    BELOW,
+    WEAK,
+    Row,
+    Rule,
+    Sheet,
+    Words,
+    find_values,
+    is_match,
+    key_of,
+    runs,
 )
 from fieldassay.extraction.strategy import Extracted, Task
 from fieldassay.paths import ITEM, KEY, join_path
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
     from fieldassay.extraction.endpoints.exchange import Answer, Request
     from fieldassay.spec.language.model import Field, Find, Spec
+    from fieldassay.spec.plan.nodes import Leaf
 
+
+# Items of a list: rows under a head with its labels, or rows that look as the spec says.
+
+ENDS = ("total", "subtotal", "subttl", "sub", "grandtotal", "amountdue", "sum", "summe", "gesamt")
+"""What the rows after a list begin with, beside the labels of amounts, where the spec says nothing."""
+_MOST_EMPTY = 3
+"""Rows without any value that end a table."""
+_NAMES = lazy_regex(r"\{([^{}]*)\}")
+
+Run: TypeAlias = tuple[int, int, int]
+"""A row, the first of some words in it, and their end."""
+Item: TypeAlias = Mapping[int, Run]
+"""The words of an item's values by the position of their column."""
+
+
+class Column(Struct, frozen=True):
+    """A field of the items: its steps below an item, its type, its labels as letters and digits."""
+
+    steps: Steps
+    leaf: Leaf
+    labels: tuple[str, ...]
+    find: Find
+
+    @property
+    def is_text(self) -> bool:
+        """Return whether it takes any words."""
+        return self.leaf.type in TEXTS and not self.find.pattern
+
+
+class ListRule(Struct, frozen=True):
+    """How the items of one list are found."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[tuple[int, ...], ...], ...]
+    """Forms of an item: its rows, each the columns from left to right."""
+    until: frozenset[str]
+    """What the first row after the items begins with."""
+    amounts: frozenset[int] = frozenset()
+    """Columns whose values have cents or four digits, where the spec says no form."""
+
+
+def usual_rule(columns: tuple[Column, ...], until: frozenset[str]) -> ListRule:
+    """Return the rule of a list of whose rows the spec says nothing: a text, amounts, counts on either side.
+
+    Of several amounts the first may be missing, and the text may stand alone in the row before.
+    """
+    places = range(len(columns))
+    text = next(([at] for at in places if columns[at].is_text), [])
+    others = [at for at in places if not columns[at].is_text]
+    money = [at for at in others if columns[at].leaf.type == "money"]
+    amounts = money or [at for at in others if columns[at].leaf.type in NUMBERS] or others[-1:]
+    counts = [at for at in others if at not in amounts]
+    forms: list[list[list[int]]] = []
+    for own in dict.fromkeys((tuple(counts), ())):
+        for first in range(len(amounts)):
+            rest = amounts[first:]
+            forms += [[[*own, *text, *rest]], [[*text, *own, *rest]], [text, [*own, *rest]]]
+    made = (tuple(map(tuple, form)) for form in forms)
+    return ListRule(columns, tuple(dict.fromkeys(made)) if text else (), until, frozenset(amounts))
+
+
+def read_form(text: str, columns: Sequence[Column]) -> tuple[tuple[int, ...], ...]:
+    """Return the form of an item, whose rows a stroke divides, as columns: `{count} {item} / {amount}`."""
+    names = {".".join(map(str, column.steps)): at for at, column in enumerate(columns)}
+    lines = [[names[name] for name in _NAMES.findall(line) if name in names] for line in text.split("/")]
+    return tuple(map(tuple, lines))
+
+
+def find_items(words: Words, rule: ListRule) -> tuple[list[Item], float]:
+    """Return the items, and how sure they are: those under a head, or else rows of a form of the spec."""
+    head = _find_head(words, rule.columns)
+    if head is not None:
+        return _under_head(words, rule, *head), BELOW
+    items: list[Item] = []
+    index, end = 0, _end_of(words, rule, 0)
+    while index < end:
+        for form in rule.rows:
+            lines = [(index + at, line) for at, line in enumerate(form) if index + at < end]
+            found = [_fit(words, rule.columns, *line, rule.amounts) for line in lines]
+            if len(found) == len(form) and None not in found:
+                items.append({at: run for line in found if line for at, run in line.items()})
+                index += len(form) - 1
+                break
+        index += 1
+    return items, WEAK
+
+
+def as_values(words: Words, rule: ListRule, at: Steps) -> dict[Steps, Found]:
+    """Return the values of the items that their types can read, by steps in the record."""
+    values: dict[Steps, Found] = {}
+    columns, number = rule.columns, 0
+    items, sure = find_items(words, rule)
+    for item in items:
+        places = {
+            column: words.sheet.rows[row].place(first, end, columns[column].leaf.type)
+            for column, (row, first, end) in item.items()
+        }
+        quotes = {column: words.sheet.search.text_at(place) for column, place in places.items()}
+        texts = {column: " ".join(quote.split()) for column, quote in quotes.items()}
+        read = [
+            column
+            for column, text in texts.items()
+            if text and columns[column].leaf.reader.read(text).problem is None
+        ]
+        anchor = min((places[column] for column in read), key=lambda one: (one.page, one.start), default=None)
+        for column in read:
+            steps = (*at, number, *columns[column].steps)
+            values[steps] = Found(texts[column], sure, places[column], "found", quotes[column], anchor)
+        number += bool(read)
+    return values
+
+
+def _end_of(words: Words, rule: ListRule, start: int) -> int:
+    """Return the first row from one on that begins with a word that ends the list."""
+    rows = words.sheet.rows
+    for index in range(start, len(rows)):
+        if any(run in rule.until for _, run in runs(rows[index].keys, 0)):
+            return index
+    return len(rows)
+
+
+def _find_head(words: Words, columns: Sequence[Column]) -> tuple[int, dict[int, tuple[int, int]]] | None:
+    """Return the row with the labels of most columns, at least two, and where it has them."""
+    heads: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
+    placed = [
+        (first - end, index, at, first, end)
+        for at, column in enumerate(columns)
+        for label in column.labels
+        for index, first, end in words.labels(label)
+        if end <= words.sheet.rows[index].segment_of(first)[1]
+    ]
+    for _, index, at, first, end in sorted(placed):  # the longest labels first
+        head = heads[index]
+        if at not in head and all(end <= other[0] or first >= other[1] for other in head.values()):
+            head[at] = first, end
+    best = max(heads, key=lambda index: (len(heads[index]), -index), default=None)
+    return (best, heads[best]) if best is not None and len(heads[best]) >= 2 else None
+
+
+def _under_head(words: Words, rule: ListRule, head: int, placed: Mapping[int, tuple[int, int]]) -> list[Item]:
+    """Return the items below a head: rows with a value for each column in order, or by their places."""
+    top, rows = words.sheet.rows[head], words.sheet.rows
+    sides = {at: (top.tokens[first].left, top.tokens[end - 1].right) for at, (first, end) in placed.items()}
+    others = [
+        (top.tokens[first].left, top.tokens[end - 1].right)
+        for first, end in top.segments
+        if all(end <= taken[0] or first >= taken[1] for taken in placed.values())
+    ]
+    order = sorted(placed, key=lambda at: placed[at])
+    items: list[Item] = []
+    empty = 0
+    for index in range(head + 1, _end_of(words, rule, head + 1)):
+        found = None if others else _fit(words, rule.columns, index, order)
+        found = found or _in_columns(rule.columns, rows[index], index, sides, others)
+        is_item = len(found) >= 2 or any(rule.columns[at].leaf.type in NUMBERS for at in found)
+        if is_item or (found and len(rule.columns) == 1):
+            items.append(found)
+        empty = 0 if found else empty + 1
+        if empty >= _MOST_EMPTY:
+            break
+    return items
+
+
+def _fit(
+    words: Words,
+    columns: Sequence[Column],
+    index: int,
+    order: Sequence[int],
+    amounts: frozenset[int] = frozenset(),
+) -> dict[int, Run] | None:
+    """Return the words of a row as the values of columns in order, all of them; None where they do not fit.
+
+    Numbers, dates and the like are taken from both ends, and the text is what is left; one of several texts
+    ends at a wide gap.
+    """
+    row = words.sheet.rows[index]
+    first, end, left = 0, len(row.tokens), list(order)
+    found: dict[int, Run] = {}
+    while left and not columns[left[-1]].is_text:
+        spans = {stop: begin for begin, stop in _spans(words, columns[left[-1]], index, left[-1] in amounts)}
+        while end > first and end not in spans and row.is_mark(end - 1):
+            end -= 1
+        if spans.get(end, -1) < first:
+            return None
+        found[left.pop()] = index, spans[end], end
+        end = spans[end]
+    for number, at in enumerate(left):
+        if columns[at].is_text:
+            stop = end if number == len(left) - 1 else row.segment_of(first)[1] if first < end else first
+            if sum(map(str.isalpha, "".join(row.keys[first:stop]))) < 2:
+                return None
+        else:
+            spans = dict(_spans(words, columns[at], index, at in amounts))
+            while first < end and first not in spans and row.is_mark(first):
+                first += 1
+            stop = spans.get(first, end + 1)
+        if not first < stop <= end:
+            return None
+        found[at] = index, first, stop
+        first = stop
+    return found if all(map(row.is_mark, range(first, end))) else None
+
+
+def _spans(words: Words, column: Column, index: int, is_amount: bool) -> list[tuple[int, int]]:
+    """Return the values of a column that stand in a row: the first word and the end of each."""
+    row = words.sheet.rows[index]
+    if column.leaf.type in TEXTS:
+        return [
+            (at, at + 1) for at, token in enumerate(row.tokens) if is_match(column.find.pattern, token.text)
+        ]
+    values = words.values(column.leaf, column.find).rows.get(index, [])
+    spans = [(one.first, one.end) for one in values]
+    if is_amount:
+        return [(first, end) for first, end in spans if row.is_amount(first, end)]
+    return spans
+
+
+def _in_columns(
+    columns: Sequence[Column], row: Row, index: int, sides: Mapping[int, tuple[float, float]],
+    others: Sequence[tuple[float, float]],
+) -> dict[int, Run]:  # fmt: skip
+    """Return the segments of a row by the nearest head; those under heads of no column are left out."""
+    heads = [(*side, at) for at, side in sides.items()] + [(*side, -1) for side in others]
+    found: dict[int, Run] = {}
+    for first, end in row.segments:
+        left, right = row.tokens[first].left, row.tokens[end - 1].right
+        distance, at = min((max(left, one[0]) - min(right, one[1]), one[2]) for one in heads)
+        if at >= 0 and at not in found and distance < 10 * row.height:
+            found[at] = index, first, end
+        elif at in found and columns[at].is_text and found[at][2] == first:
+            found[at] = index, found[at][1], end
+    return found
+
+
+# The strategy `rules`: values beside their labels and rows under their heads, read by the fields' types.
 
 _SHORTEST = 3
 """Letters of a single word of a field's name that may be its label."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fieldassay.io.text.shown import clip, format_count, format_pair, visible
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import NOTHING, format_both, format_cost, format_value
+from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_cost, format_value
 from fieldassay.metrics.result.decision import Answer, Decision
 from fieldassay.reports.content.run.gates import STYLES
 from fieldassay.reports.content.run.summary import Summary

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from fieldassay.metrics.catalogue.definitions import list_groups
 from fieldassay.metrics.catalogue.grammar import parse_metric
-from fieldassay.metrics.catalogue.selection import list_groups
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import NOTHING, format_value
-from fieldassay.metrics.result.headline import tabulate_estimates
-from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.estimate import NOTHING, Estimate, format_value
+from fieldassay.metrics.result.result import Result, tabulate_estimates
 
 MOST_ROWS = 40
 

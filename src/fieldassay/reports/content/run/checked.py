@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fieldassay.io.text.shown import clip
-from fieldassay.metrics.result.violations import CheckCount, Violation
+from fieldassay.metrics.result.result import CheckCount, Violation
 
 
 def describe_first(count: CheckCount, width: int) -> str:

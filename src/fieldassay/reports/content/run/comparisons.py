@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from fieldassay.io.text.shown import clip, escape_markdown
-from fieldassay.metrics.notation import format_in_unit
+from fieldassay.metrics.estimate import format_in_unit
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.reports.wording.sentences import (
     describe_comparison,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fieldassay.attribution.suspicious_gold import FEWEST
+from fieldassay.attribution.share import FEWEST
 from fieldassay.io.text.shown import format_count, format_markdown, format_pair
-from fieldassay.metrics.notation import NOTHING, format_both, format_value
+from fieldassay.metrics.estimate import NOTHING, format_both, format_value
 from fieldassay.regex import lazy_regex
 from fieldassay.reports.content.run.answer import describe_answers, repair_row, systems_table
 from fieldassay.reports.content.run.checked import describe_first

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from fieldassay.io.text.shown import clip, format_count, format_json, format_markdown
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import format_in_unit, format_points
-from fieldassay.metrics.result.repeats import AnswerCount, FlakyValue, Repeats, VarianceParts
+from fieldassay.metrics.estimate import Estimate, format_in_unit, format_points
+from fieldassay.metrics.repeats import AnswerCount, FlakyValue, Repeats, VarianceParts
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.writers.page import Column, Page
 

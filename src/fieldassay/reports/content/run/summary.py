@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.attribution.suspicious_gold import SuspiciousGold, find_suspicious_gold
+from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
 from fieldassay.io.text.shown import clip, join_names
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import FEW, format_share, is_narrow
+from fieldassay.metrics.estimate import FEW, Estimate, format_share, is_narrow
 from fieldassay.metrics.result.decision import Decision
-from fieldassay.metrics.result.headline import find_main, is_same_metric, tabulate_estimates
-from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.result.violations import CheckCount, worst_first
+from fieldassay.metrics.result.result import (
+    CheckCount,
+    Result,
+    find_main,
+    is_same_metric,
+    tabulate_estimates,
+    worst_first,
+)
 from fieldassay.reports.content.run.asked import Grid, list_grids
 from fieldassay.reports.content.run.comparisons import Compared, summarize_comparisons
 from fieldassay.reports.content.run.repeats import RepeatsShown, list_repeats
@@ -27,7 +31,7 @@ from fieldassay.reports.findings.mistakes import Mistake, count_mistakes
 from fieldassay.reports.findings.ranking import FAILURES, Order, list_silent, order_systems
 from fieldassay.reports.findings.recommendation import Recommendation, Standing, list_standings, recommend
 from fieldassay.reports.wording.folders import hide_folders
-from fieldassay.runs.tables import mark_failed_answers
+from fieldassay.runs.run import mark_failed_answers
 
 if TYPE_CHECKING:
     import polars as pl

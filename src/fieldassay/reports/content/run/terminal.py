@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fieldassay.io.text.shown import clip, format_count, format_pair, join_names
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import format_both, format_interval, format_value
-from fieldassay.metrics.result.violations import CheckCount
+from fieldassay.metrics.estimate import Estimate, format_both, format_interval, format_value
+from fieldassay.metrics.result.result import CheckCount
 from fieldassay.regex import lazy_regex
 from fieldassay.reports.content.run.answer import REPAIRS, add_answer, add_repairs, shorten_names
 from fieldassay.reports.content.run.asked import Grid

@@ -1,4 +1,4 @@
-"""Dates, whole or partial, and periods of dates."""
+"""Dates, and dates with a time."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from msgspec.structs import replace
 
 from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
-from fieldassay.values.types.base import Reader, Token
-from fieldassay.values.types.column import Column, Reading, objects
-from fieldassay.values.types.dates.calendars import (
-    FLAG,
-    PLAIN_YEARS,
-    YEARS,
-    Calendar,
-    calendar_of,
-    in_gregorian,
+from fieldassay.values.types.column import (
+    NO_RULE,
+    Column,
+    Reader,
+    Reading,
+    Token,
+    UnreadableError,
+    objects,
+    read_distinct,
+    unreadable,
 )
 from fieldassay.values.types.dates.names import (
     ORDINALS,
+    TIME,
     WORD,
     Order,
     locale_data,
@@ -30,13 +32,79 @@ from fieldassay.values.types.dates.names import (
     text_without_dots,
     unfold_east_asian,
 )
-from fieldassay.values.types.dates.parts import Found, Parts, Style, find, split
-from fieldassay.values.types.dates.period import Date, Period
-from fieldassay.values.types.dates.times import MOST_CHARACTERS, cut_time, plain_text
-from fieldassay.values.types.dates.tokens import read_tokens
-from fieldassay.values.types.distinct import read_distinct
+from fieldassay.values.types.dates.parts import (
+    FLAG,
+    PLAIN_YEARS,
+    YEARS,
+    Calendar,
+    Date,
+    Found,
+    Parts,
+    Period,
+    Style,
+    calendar_of,
+    find,
+    in_gregorian,
+    split,
+)
+from fieldassay.values.types.dates.times import MOST_CHARACTERS, Cut, cut_time, plain_text, shortest
 from fieldassay.values.types.text import json_text
-from fieldassay.values.types.unreadable import UnreadableError, unreadable
+
+# The tokens of a date or a point in time, each with the rule that reads it: what `explain` shows.
+
+_TOKEN = lazy_regex(rf"\d+|{TIME}|{WORD.pattern}")
+_RULES = {"o": "an ending of a day", "s": "a small word in its place", "W": "a weekday, passed over"}
+_PARTS = ("year", "month", "day")
+
+
+def read_tokens(text: str, dates: tuple[Date, ...], style: Style) -> tuple[Token, ...]:
+    """Return the tokens of a text that was read as the dates; none of them: it is unreadable.
+
+    >>> read_tokens("15th of March 2024", (Date(2024, 3, 15),), Style())[:3]
+    (('15', 'the day'), ('th', 'an ending of a day'), ('of', 'a small word in its place'))
+    >>> read_tokens("15/O3/2024", (), Style())
+    (('15', 'a number'), ('o', 'no rule'), ('3', 'a number'), ('2024', 'a number'))
+    """
+    plain, known = text, names(style.locale)
+    times: list[Cut] = []
+    try:
+        plain = plain_text(text[:MOST_CHARACTERS])
+        while (cut := cut_time(plain)) is not None:
+            plain = cut.text
+            times.append(cut)
+        plain = unfold_east_asian(plain)
+        languages, has_month = known.languages_of(WORD.findall(plain))
+        kinds = split(plain, Style(locale=style.locale, languages=languages, has_month=has_month)).tokens
+    except UnreadableError:
+        kinds = tuple(
+            (word, "s" if dates and word.isalpha() else "")
+            for word in _TOKEN.findall(plain[:MOST_CHARACTERS])
+        )
+    tokens: list[Token] = []
+    for word, kind in kinds:
+        if word == TIME and times:
+            tokens += times.pop(0).tokens()
+        elif word in known.months and kind != "W":
+            tokens.append((word, f"the month {known.months[word]}"))
+        else:
+            tokens.append((word, _role(word, dates) if word.isdecimal() else _RULES.get(kind, NO_RULE)))
+    return tuple(tokens)
+
+
+def _role(number: str, dates: tuple[Date, ...]) -> str:
+    """Return which parts of the dates a number is."""
+    found = [
+        part
+        for part in _PARTS
+        if any(
+            (getattr(date, part) or 0) % (100 if len(number) == 2 else 10_000) == int(number)
+            for date in dates
+        )
+    ]
+    return f"the {' or the '.join(found)}" if found else "a number"
+
+
+# Dates, whole or partial, and periods of dates.
 
 _OPENING = lazy_regex(
     r"^(?:from|between|von|vom|du|des|dal|dall|del|desde|de|van|od|fran|fra|period)\b[\s:'’]*"
@@ -305,3 +373,77 @@ def _check_whole(value: Date | Period) -> None:
     for date in ends_of(value):
         if not date.is_full:
             raise UnreadableError("is only a part of a date")
+
+
+# Points in time: a date and a time of day, with or without an offset from UTC.
+
+
+class DateTimeReader(Reader, Struct, frozen=True):
+    """Reads a date with a time of day as a `datetime.datetime`.
+
+    The date follows the rules and options of `DateReader`. Two values with offsets are equal if they denote
+    the same instant; a value without an offset never equals one with an offset.
+
+    >>> DateTimeReader().read("2025-03-15T10:00:00+02:00").canonical
+    '2025-03-15T08:00:00Z'
+    >>> DateTimeReader().read("15/03/2025 2:05 pm").canonical
+    '2025-03-15T14:05:00'
+    """
+
+    order: Order | None = None
+    locale: str | None = None
+    pivot: int = 69
+    calendar: Calendar | None = None
+
+    def __post_init__(self) -> None:
+        check_style(self.order, self.locale, self.pivot)
+        calendar_of(self.calendar, self.locale)
+
+    def read(self, raw: Scalar) -> Reading:
+        text = json_text(raw)
+        if not isinstance(raw, str):
+            return unreadable(text, "a point in time is text, such as 2025-03-15T10:00:00Z")
+        if len(text) > MOST_CHARACTERS:
+            return unreadable(text, "is too long for a point in time")
+        try:
+            moment, doubts = self._moment(plain_text(text))
+            canonical = moment_text(moment)
+        except UnreadableError as why:
+            return unreadable(text, why)
+        return Reading(text, moment, canonical, doubts)
+
+    def read_column(self, raws: Sequence[Scalar]) -> Column:
+        return read_distinct(self.read, raws)
+
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
+        value = self.read(raw).value
+        dates = () if value is None else (Date(value.year, value.month, value.day),)
+        return read_tokens(raw, dates, Style(locale=self.locale)) if isinstance(raw, str) else ()
+
+    def _moment(self, text: str) -> tuple[dt.datetime, tuple[str, ...]]:
+        cut = cut_time(text)
+        if cut is None:
+            raise UnreadableError("has no time of day")
+        cut.check_zone()
+        style = Style(self.order, self.locale, self.pivot, calendar=calendar_of(self.calendar, self.locale))
+        date, doubts = read_date(cut.text, style)
+        day = date.first() if isinstance(date, Date) and date.is_full else None
+        if day is None:
+            raise UnreadableError("needs one whole date beside the time")
+        try:
+            return dt.datetime.combine(day, cut.time) + dt.timedelta(days=int(cut.is_next_day)), doubts
+        except OverflowError:
+            raise UnreadableError("is after the year 9999") from None
+
+
+def moment_text(moment: dt.datetime) -> str:
+    """Return the canonical text of a point in time, in UTC with `Z` if its offset is known.
+
+    Raises `UnreadableError` if the UTC time is outside the calendar.
+    """
+    if moment.tzinfo is None:
+        return shortest(moment)
+    try:
+        return shortest(moment.astimezone(dt.UTC)) + "Z"
+    except OverflowError:
+        raise UnreadableError("is outside the years 1 to 9999 in UTC") from None

@@ -1,14 +1,25 @@
-"""Numbers with a range, a currency or a unit, and their canonical texts."""
+"""Exact amounts, the forms in which a text may be read, and what a column tells of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
+from functools import lru_cache
 from math import gcd
-from typing import TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
+import numpy as np
 from msgspec import Struct
+
+from fieldassay.errors import nearest, problem
+from fieldassay.io.json_value import Scalar
+from fieldassay.regex import lazy_regex
+from fieldassay.values.types.column import Column, Reader, Reading, objects, unreadable
+
+# Numbers with a range, a currency or a unit, and their canonical texts.
 
 Number: TypeAlias = Union[int, float, Decimal]
 """A number value. A finite float has the value of its shortest decimal text: 0.1 is one tenth."""
@@ -159,3 +170,237 @@ def canonical_quantity(value: Quantity) -> str:
     """
     amount = canonical_amount(value.amount)
     return amount if value.unit is None else f"{amount} {value.unit}"
+
+
+# Fast paths for columns of JSON numbers and of texts that read the same in every locale.
+
+_PLAIN = lazy_regex(
+    r"-?(?:[0-9]{1,30}|[0-9]{1,30}\.(?:[0-9]{1,2}|[0-9]{4,30})|(?:[0-9]{4,30}|0)\.[0-9]{3})\Z"
+)
+_NUMBERS = frozenset({int, float})
+_PLAIN_FLOATS = (1e-3, 1e15)
+"""Between these magnitudes the shortest digits of a float are always written without an exponent."""
+_MANY = 1000
+"""Fewer numbers are not worth loading Polars, which writes them faster."""
+
+
+def number_column(raws: Sequence[Scalar]) -> Column | None:
+    """Return the column of finite JSON numbers; None if any value is not one.
+
+    The texts of floats are written when they are needed.
+    """
+    if set(map(type, raws)) == {float} and np.isfinite(np.array(raws, dtype=np.float64)).all():
+        return Column.on_demand(objects(raws), lambda values: json_columns(values) or ([], []))
+    written = json_columns(raws)
+    return None if written is None else Column(objects(written[0]), objects(raws), objects(written[1]))
+
+
+def json_columns(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
+    """Return the JSON texts and the canonical texts of finite numbers; None if any value is not one.
+
+    >>> json_columns([1.5, -2.0, 0.25])
+    (['1.5', '-2.0', '0.25'], ['1.5', '-2', '0.25'])
+    >>> json_columns([10**20, 1e-7])
+    (['100000000000000000000', '1e-07'], ['100000000000000000000', '0.0000001'])
+    """
+    if len(raws) >= _MANY and set(map(type, raws)) == {float}:
+        floats = np.array(raws, dtype=np.float64)
+        size = np.abs(floats)
+        is_plain = ((size >= _PLAIN_FLOATS[0]) & (size < _PLAIN_FLOATS[1])) | (
+            (size == 0) & ~np.signbit(floats)
+        )
+        if bool(is_plain.all()):
+            import polars as pl
+
+            written = pl.Series(floats).cast(pl.String)
+            return written.to_list(), written.str.strip_suffix(".0").to_list()
+    texts = json_texts(raws)
+    return None if texts is None else (texts, canonical_texts(texts))
+
+
+def json_texts(raws: Sequence[Scalar]) -> list[str] | None:
+    """Return the JSON texts of finite numbers; None if any value is not one.
+
+    >>> json_texts([1, 2.50]), json_texts([1, "2"]), json_texts([float("nan")])
+    (['1', '2.5'], None, None)
+    """
+    kinds = set(map(type, raws))
+    if not kinds <= _NUMBERS:
+        return None
+    try:
+        texts = list(map(repr, raws))
+    except ValueError:  # an integer beyond Python's limit of digits
+        return None
+    return None if float in kinds and any("n" in text for text in texts) else texts
+
+
+def canonical_texts(texts: Sequence[str]) -> list[str]:
+    """Return the canonical texts of JSON numbers in Python's notation.
+
+    >>> canonical_texts(["5.0", "1e-07", "-0.0"])
+    ['5', '0.0000001', '0']
+    """
+    return [_canonical(text) for text in texts]
+
+
+def _canonical(text: str) -> str:
+    if text[-2:] == ".0":
+        text = text[:-2]
+        return text if text != "-0" else "0"
+    return canonical_number(Decimal(text)) if "e" in text or len(text) > PLAIN_LIMIT else text
+
+
+def plain_number(text: str) -> str | None:
+    """Return the canonical text of a plain number that reads the same in every locale (`-12.50`), else None.
+
+    >>> plain_number("-12.50"), plain_number("1.234"), plain_number("007")
+    ('-12.5', None, '7')
+    """
+    if not _PLAIN.match(text):
+        return None
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    if text[:2] == "-0" or (text[0] == "0" and text[1:2] != "."):
+        return canonical_number(Decimal(text))
+    return text
+
+
+# Readings shared by all numeric readers.
+
+Signs: TypeAlias = tuple[tuple[str, str], ...]
+"""Words for a minus or a plus beside an amount: `CR` and `-`."""
+DIGIT_LIMIT = 4000
+"""Integers with more digits are unreadable (Python itself does not print them)."""
+
+
+def json_number(raw: Scalar) -> Reading:
+    """Return the reading of a JSON scalar other than text; booleans and NaN are unreadable.
+
+    >>> json_number(2.50).canonical, json_number(True).problem
+    ('2.5', 'a boolean is not a number')
+    """
+    if isinstance(raw, bool):
+        return unreadable(json.dumps(raw), "a boolean is not a number")
+    if isinstance(raw, int) and raw.bit_length() > DIGIT_LIMIT * 3:
+        return unreadable(f"an integer of {raw.bit_length()} bits", "too long for a number")
+    if not isinstance(raw, (int, float)):
+        return unreadable(str(raw), "not a number")
+    if isinstance(raw, float) and not float("-inf") < raw < float("inf"):
+        return unreadable(json.dumps(raw), "not a finite number")
+    value = decimal_of(raw)
+    return Reading(repr(raw), value, canonical_number(value))
+
+
+def stripped(text: str, marks: Sequence[str], signs: Signs = ()) -> str:
+    """Return a folded text without the longest fitting mark before it and the longest behind it.
+
+    Case and a final point of a word do not count, and no part of a longer word is dropped. A word of `signs`
+    at either end gives way to its sign before the text.
+
+    >>> stripped("2 x", ("@", "x")), stripped("@11000", ("@", "x")), stripped("108 Cr.", (), (("CR", "-"),))
+    ('2', '11000', '-108')
+    """
+    for word, sign in signs:
+        rest = _without((word,))(text)
+        if rest != text:
+            text = sign + rest
+            break
+    return _without((marks,) if isinstance(marks, str) else tuple(marks))(text) if marks else text
+
+
+def drops_words(reader: Any) -> bool:
+    """Return whether a reader drops different words, which may make two amounts one.
+
+    >>> from fieldassay.values.types.numbers.numbers import NumberReader
+    >>> drops_words(NumberReader(strip=("CR", "DR"))), drops_words(NumberReader(strip=("x", "X", "@")))
+    (True, False)
+    """
+    return len({mark.casefold() for mark in getattr(reader, "strip", ()) if mark.isalpha()}) > 1
+
+
+def doubts(reader: Any, text: str, is_ambiguous: bool) -> tuple[str, ...]:
+    """Return the flags of a reading: for doubtful separators, or the loss of one of different words."""
+    is_shorter = drops_words(reader) and _without(tuple(filter(str.isalpha, reader.strip)))(text) != text
+    return ("ambiguous",) if is_ambiguous or is_shorter else ()
+
+
+@lru_cache(maxsize=256)
+def _without(marks: tuple[str, ...]) -> Callable[[str], str]:
+    """Return what drops a mark before a text and one behind it."""
+    words = sorted(filter(None, marks), key=len, reverse=True)
+    start, end = (
+        "|".join(
+            (r"(?<![^\W\d_])" if is_end and word[0].isalpha() else "")
+            + re.escape(word)
+            + ((r"\.?" if is_end else r"(?![^\W\d_]|\.\d|[$£¥])\.?") if word[-1].isalpha() else "")
+            for word in words
+        )
+        for is_end in (False, True)
+    )
+    before = re.compile(rf"\A(?:{start})", re.IGNORECASE)
+    behind = re.compile(rf"(?:{end})\Z", re.IGNORECASE)
+    return lambda text: behind.sub("", before.sub("", text).strip(" "), count=1).strip(" ")
+
+
+def remedy(rest: str) -> str:
+    """Return what to do about a word or a mark beside a number, to be put behind a problem.
+
+    >>> remedy("pcs"), remedy("Dr."), remedy("%")
+    ('; `strip` drops it', '; `signs` says what sign it is, `strip` drops it', '')
+    """
+    word = rest.casefold().rstrip(".")
+    if word in _CREDITS:
+        return "; `signs` says what sign it is, `strip` drops it"
+    return "; `strip` drops it" if word.isalpha() or word == "@" else ""
+
+
+_CREDITS = frozenset({"cr", "dr", "db", "s", "h", "soll", "haben", "credit", "debit"})
+
+
+def check_signs(signs: Signs) -> None:
+    """Raise `ProblemsError` if a word stands for neither a minus nor a plus, or for both."""
+    folded = [word.casefold() for word, _ in signs]
+    for word, sign in signs:
+        if sign not in ("-", "+") or not word.strip() or folded.count(word.casefold()) > 1:
+            what = f"{word!r}: {sign!r} is no word with one sign"
+            raise problem("signs", what, "write such as {CR: -, DR: +}", "invalid_option")
+
+
+def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
+    """Raise `ProblemsError` if an option has none of its valid values."""
+    if value not in choices:
+        raise problem(option, f"unknown value {value!r}", nearest(str(value), choices), "invalid_option")
+
+
+def read_plain(reader: Reader, raws: Sequence[Scalar], *, whole_only: bool = False) -> Column:
+    """Return the column of `reader.read`, with a fast path for numbers that read the same in every locale.
+
+    `whole_only` leaves texts with a decimal point to the reader. Repeated texts are read once.
+    """
+    texts, values, canonical = list[str](), list[Any](), list[str]()
+    others = dict[int, Reading]()
+    seen = dict[str, Reading]()
+    for index, raw in enumerate(raws):
+        if not isinstance(raw, str):
+            reading = reader.read(raw)
+        elif raw in seen:
+            reading = seen[raw]
+        else:
+            plain = None if whole_only and "." in raw else plain_number(raw)
+            if plain is not None:
+                texts.append(raw)
+                values.append(Decimal(raw))
+                canonical.append(plain)
+                continue
+            reading = seen[raw] = reader.read(raw)
+        others[index] = reading
+        texts.append(reading.text)
+        values.append(reading.value)
+        canonical.append(reading.canonical)
+    return _column(texts, values, canonical, others)
+
+
+def _column(texts: list[str], values: list[Any], canonical: list[str], others: dict[int, Reading]) -> Column:
+    flags = {index: reading.flags for index, reading in others.items() if reading.flags}
+    problems = {index: reading.problem for index, reading in others.items() if reading.problem is not None}
+    return Column(objects(texts), objects(values), objects(canonical), flags, problems)

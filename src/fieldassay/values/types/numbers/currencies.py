@@ -8,9 +8,8 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 
 from fieldassay.regex import lazy_regex
-from fieldassay.values.types.locales import find_locale
+from fieldassay.values.types.locales import find_locale, territory_currencies
 from fieldassay.values.types.numbers.currency_signs import SIGNS
-from fieldassay.values.types.numbers.locales import territory_currencies
 from fieldassay.values.types.numbers.unit_spellings import spellings
 
 _DOLLARS = frozenset(

@@ -1,33 +1,377 @@
-"""The readers of numbers and of whole numbers."""
+"""Numbers and quantities with a unit, read from text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from decimal import Decimal
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Context, Decimal
+from functools import lru_cache
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from fieldassay.errors import problem
 from fieldassay.io.json_value import Scalar
-from fieldassay.values.types.base import Reader, Token
-from fieldassay.values.types.column import Column, Reading
-from fieldassay.values.types.numbers.amounts import NumberRange, canonical_amount, map_amount
-from fieldassay.values.types.numbers.columns import number_column
-from fieldassay.values.types.numbers.groups import shown
-from fieldassay.values.types.numbers.locales import Convention, convention
-from fieldassay.values.types.numbers.readings import (
+from fieldassay.regex import lazy_regex
+from fieldassay.values.types.column import (
+    NO_RULE,
+    Column,
+    Reader,
+    Reading,
+    Token,
+    UnreadableError,
+    unreadable,
+)
+from fieldassay.values.types.locales import Convention, convention
+from fieldassay.values.types.numbers.amounts import (
+    WIDE,
+    AmountValue,
+    Money,
+    NumberRange,
+    Quantity,
     Signs,
+    canonical_amount,
+    canonical_money,
+    canonical_number,
+    canonical_quantity,
     check_choice,
     check_signs,
     doubts,
     json_number,
+    looks_like_fraction,
+    map_amount,
+    number_column,
     read_plain,
     remedy,
     stripped,
 )
-from fieldassay.values.types.numbers.text import Amount, amount, check_single, fold
-from fieldassay.values.types.numbers.tokens import text_tokens
-from fieldassay.values.types.unreadable import UnreadableError, unreadable
+from fieldassay.values.types.numbers.unit_spellings import POWERS_OF_TEN
+from fieldassay.values.types.numbers.units import canonical_unit, conversion, convert, unit_flags, without_ten
+
+# The meaning of the separators inside one run of digits.
+
+_PLAIN = lazy_regex(r"[0-9]+(?:\.[0-9]{1,2}|\.[0-9]{4,})?\Z")
+_THREES = lazy_regex(r"[1-9][0-9]{0,2}(?P<separator>[.,' ٬])[0-9]{3}(?:(?P=separator)[0-9]{3})*\Z")
+_INDIAN = lazy_regex(r"[1-9][0-9]?,(?:[0-9]{2},)+[0-9]{3}\Z")
+_DIGITS = lazy_regex(r"[0-9]*\Z")
+_SHOWN = 40
+
+
+def shown(text: str) -> str:
+    """Return a text as quoted in messages: in quotes, escaped, cut after 40 characters.
+
+    >>> shown("kg")
+    "'kg'"
+    """
+    cut = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return repr(cut)
+
+
+@lru_cache(maxsize=4096)
+def resolve(run: str, convention: Convention) -> tuple[Decimal, bool]:
+    """Return the number of a run of digits and separators, and whether only the convention decided it.
+
+    Raises `UnreadableError` for a malformed run.
+
+    >>> [resolve(run, Convention()) for run in ("5.000,50", "12,34,567")], resolve("5.000", Convention(","))
+    ([(Decimal('5000.50'), False), (Decimal('1234567'), False)], (Decimal('5000'), True))
+    """
+    if _PLAIN.match(run):
+        return Decimal(run), False
+    grouped = _ungrouped(run)
+    pointed = _split(run)
+    if grouped is not None and pointed is not None:
+        separator = run.strip("0123456789")
+        is_grouping = convention.groups_first or separator != convention.decimal
+        return (grouped if is_grouping else pointed), True
+    found = grouped if grouped is not None else pointed
+    if found is None:
+        raise UnreadableError(f"separators that group no number: {shown(run)}")
+    return found, False
+
+
+def _ungrouped(run: str) -> Decimal | None:
+    """Return the whole number of a well-grouped run, else None."""
+    if _THREES.match(run) or _INDIAN.match(run):
+        return Decimal("".join(filter(str.isdigit, run)))
+    return Decimal(run) if run.isdigit() else None
+
+
+def _split(run: str) -> Decimal | None:
+    """Return the number of a run whose last separator is the decimal one, else None."""
+    position = max(run.rfind(mark) for mark in ".,٫")
+    if position < 0:
+        return None
+    whole, fraction = run[:position], run[position + 1 :]
+    if run[position] in whole or not _DIGITS.match(fraction):
+        return None
+    number = Decimal(0) if not whole else _ungrouped(whole)
+    return None if number is None else Decimal(f"{number}.{fraction or 0}")
+
+
+# Numbers in text: characters folded to one spelling, then numerals with any separators and scripts.
+
+LENGTH_LIMIT = 200
+"""The maximum of characters in a number."""
+EXPONENT_LIMIT = 6144
+"""The largest power of ten, either way (the range of IEEE decimal128)."""
+
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212\ufe58\ufe63\uff0d"
+_APOSTROPHES = "\u2018\u2019\u02bc\u2032`\u00b4\uff07"
+_INVISIBLE = "\u200b\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+_SPELLED = {
+    **dict.fromkeys(map(ord, _DASHES), "-"),
+    **dict.fromkeys(map(ord, _APOSTROPHES), "'"),
+    **dict.fromkeys(map(ord, _INVISIBLE)),
+    **{
+        ord("\uff0c"): ",",
+        ord("\uff0e"): ".",
+        ord("\uff0b"): "+",
+        ord("\uff05"): "%",
+        ord("\u066a"): "%",
+        ord("\u2044"): "/",
+        ord("\u2215"): "/",
+    },
+}
+
+_POWER = r"(?:\^|\*\*)[ ]?(?P<{0}>[+-]?\d{{1,9}})|(?P<{1}>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,9}})"
+_NUMERAL = lazy_regex(
+    rf"10(?:{_POWER.format('bare_caret', 'bare_super')})"
+    r"|(?P<run>(?:[.,٫](?=\d))?\d+(?:[.,'٫٬]\d+|[ ]\d{3}(?!\d))*)"
+    r"(?:(?P<dash>[.,:]-{1,2}(?!\d))|(?P<point>\.(?![.\d]))?)"
+    rf"(?:[eE](?P<e>[+-]?\d{{1,9}})(?!\d)|[ ]?[x×*·⋅✕][ ]?10(?:{_POWER.format('caret', 'super')}))?"
+)
+_FRACTION = lazy_regex(
+    r"(?:(?P<whole>\d{1,9})[ ]+)?(?P<top>\d{1,3})(?P<stroke>⁄|[ ]?/[ ]?)(?P<bottom>\d{1,3})(?![\d/.,⁄])"
+)
+STROKE = lazy_regex(r"(?<=[^ /])[ ]*/[ ]*(?=[+-]?[.,٫]?\d)")
+"""The stroke between two values."""
+_RANGE = lazy_regex(
+    r"[ ]*(?:-|\.{2,3}|…|~|〜|(?:to|bis|à|a|hasta|until)(?= ))[ ]*(?=[+-]?[.,٫]?\d)", re.IGNORECASE
+)
+_TOLERANCE = lazy_regex(r"[ ]*(?:±|\+/-|\+-)[ ]*(?=[.,٫]?\d)")
+_SIGN = lazy_regex(r"[+-][ ]?")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
+
+_THIRDS = Context(prec=28)
+_EXACT = Context(prec=LENGTH_LIMIT, traps=[])
+
+
+class Numeral(Struct, frozen=True):
+    """A number found in a text, and its end.
+
+    `is_ambiguous` means that only a convention decided the meaning of its separator.
+    """
+
+    value: Decimal
+    end: int
+    is_ambiguous: bool = False
+
+
+class Amount(Struct, frozen=True):
+    """A number or a range at the start of a text, or several numbers, and the trimmed rest."""
+
+    value: AmountValue
+    rest: str
+    is_ambiguous: bool = False
+
+
+def fold(text: str) -> str:
+    """Return a short text with one spelling of digits, spaces, dashes and apostrophes.
+
+    Invisible marks are removed, and vulgar fractions written out: no other text has their stroke (U+2044).
+
+    >>> fold("−١٬٢٣٤٫٥"), fold("1½ kg")
+    ('-1٬234٫5', '1 1⁄2 kg')
+    """
+    if len(text) > LENGTH_LIMIT:
+        raise UnreadableError(f"longer than {LENGTH_LIMIT} characters")
+    if text.isascii():
+        return text.strip(" ")
+    return "".join(map(_folded, text.translate(_SPELLED))).strip(" ")
+
+
+def _folded(char: str) -> str:
+    if char.isascii():
+        return char
+    if char.isdecimal():
+        return str(unicodedata.decimal(char))
+    if unicodedata.category(char) == "Zs":
+        return " "
+    if unicodedata.decomposition(char).startswith("<fraction>"):
+        return " " + unicodedata.normalize("NFKC", char)
+    return char
+
+
+def signed_at(text: str, start: int, convention: Convention) -> Numeral:
+    """Return the numeral, signed or not, at a position of a folded text; raises `UnreadableError`."""
+    sign = _SIGN.match(text, start)
+    found = numeral_at(text, sign.end() if sign else start, convention)
+    if sign and sign[0][0] == "-":
+        return Numeral(found.value.copy_negate(), found.end, found.is_ambiguous)
+    return found
+
+
+def numeral_at(text: str, start: int, convention: Convention) -> Numeral:
+    """Return the unsigned numeral at a position of a folded text; raises `UnreadableError`."""
+    fraction = _fraction(text, start)
+    if fraction is not None:
+        return fraction
+    match = _NUMERAL.match(text, start)
+    if match is None:
+        raise UnreadableError(
+            f"does not start with a number: {shown(text[start:])}" if text[start:] else "there is no number"
+        )
+    if not match["run"]:
+        return Numeral(_shift(Decimal(1), _exponent(match["bare_caret"] or match["bare_super"])), match.end())
+    exponent = match["e"] or match["caret"] or match["super"]
+    run = match["run"] + (
+        f"{match['dash'][0]}00".replace(":", ",") if match["dash"] else match["point"] or ""
+    )
+    value, is_ambiguous = resolve(run, Convention(run_decimal(run)) if exponent else convention)
+    is_ambiguous |= match["e"] is not None and not match["e"].strip("0")  # an `e` that changes nothing
+    return Numeral(_shift(value, _exponent(exponent)) if exponent else value, match.end(), is_ambiguous)
+
+
+def run_decimal(run: str) -> str:
+    """Return the decimal separator of a mantissa.
+
+    The only separator before an exponent is decimal in every locale.
+    """
+    return "," if "," in run and "." not in run else "."
+
+
+def check_single(text: str, start: int = 0) -> None:
+    """Raise `UnreadableError` for a folded text of several values with strokes between them."""
+    if "/" in text and STROKE.search(text, start):
+        raise UnreadableError(f"several values where one is expected: {shown(text)}")
+
+
+def amount(text: str, convention: Convention) -> Amount:
+    """Return the number, range or tolerance at the start of a folded text.
+
+    Ranges are `100-500` and `100 to 500`, a tolerance is `20±5`. Raises `UnreadableError`.
+    """
+    first = signed_at(text, 0, convention)
+    if margin := _TOLERANCE.match(text, first.end):
+        second = numeral_at(text, margin.end(), convention)
+        value = around(first.value, second.value)
+    elif to := _RANGE.match(text, first.end):
+        second = signed_at(text, to.end(), convention)
+        value = ordered(first.value, second.value)
+    else:
+        return Amount(first.value, text[first.end :].strip(" "), first.is_ambiguous)
+    return Amount(value, text[second.end :].strip(" "), first.is_ambiguous or second.is_ambiguous)
+
+
+def around(middle: Decimal, margin: Decimal) -> NumberRange:
+    """Return the range of a tolerance; raises `UnreadableError` for a negative margin."""
+    return ordered(_EXACT.subtract(middle, margin), _EXACT.add(middle, margin), is_tolerance=True)
+
+
+def ordered(low: Decimal, high: Decimal, *, is_tolerance: bool = False) -> NumberRange:
+    """Return the range; raises `UnreadableError` if `low` is above `high`."""
+    if low > high:
+        raise UnreadableError(f"a range from {low} down to {high}")
+    return NumberRange(low, high, is_tolerance)
+
+
+def _fraction(text: str, start: int) -> Numeral | None:
+    match = _FRACTION.match(text, start) if "/" in text or "⁄" in text else None
+    if match is None:
+        return None
+    whole, top, bottom = (int(match[name] or 0) for name in ("whole", "top", "bottom"))
+    if match["stroke"] != "⁄" and not looks_like_fraction(top, bottom):
+        return None
+    return Numeral(_THIRDS.divide(Decimal(whole * bottom + top), Decimal(bottom)), match.end())
+
+
+def _exponent(text: str) -> int:
+    exponent = int(text.translate(_SUPERSCRIPTS))
+    if abs(exponent) > EXPONENT_LIMIT:
+        raise UnreadableError(f"a power of ten beyond {EXPONENT_LIMIT}")
+    return exponent
+
+
+def _shift(value: Decimal, exponent: int) -> Decimal:
+    sign, digits, power = value.as_tuple()
+    return Decimal((sign, digits, int(power) + exponent))
+
+
+# The tokens of an amount, each with the rule that reads it.
+
+_JOINT = lazy_regex(
+    r"(?:(?P<mark>-|/|±|\+/?-|\.{2,3}|…|~|〜|(?<![^ ])(?:to|bis|à|a|hasta|until))|(?<! ))"
+    r"[ ]*+(?P<sign>[-+]?)[ ]*+\Z"
+)
+_JOINTS = {"/": "several values", **dict.fromkeys(("±", "+/-", "+-"), "a tolerance")}
+_MARK = lazy_regex(r"/[-=]|[-+()%]|[^-+()% ]+")
+_SIGNS = {"-": "a minus", "(": "a minus", ")": "a minus", "+": "a plus", "%": "percent"}
+
+
+def read_tokens(text: str, convention: Convention, name: Callable[[str], str | None]) -> tuple[Token, ...]:
+    """Return the tokens of a folded text; `name` returns the rule for what stands beside a number.
+
+    >>> read_tokens("5 mg/325 mg", Convention(), unit_rule)[1:4]
+    (('mg', 'a unit'), ('/', 'several values'), ('325', 'a number'))
+    >>> read_tokens("-1,234 O", Convention(), unit_rule)
+    (('-', 'a minus'), ('1,234', 'the number 1234, by its convention'), ('O', 'no rule'))
+    """
+    tokens: list[Token] = []
+    gap = place = 0
+    while place < len(text) and not (tokens and name(text[gap:].strip())):
+        is_inside = bool(tokens) and text[place - 1].isalpha()
+        try:
+            numeral = None if is_inside else numeral_at(text, place, convention)
+        except UnreadableError:
+            numeral = None
+        if numeral is None:
+            place += 1
+            continue
+        beside, joint = text[gap:place], _JOINT.search(text[gap:place]) if tokens else None
+        tokens += _mark_tokens(beside[: joint.start()] if joint else beside, name)
+        if joint:
+            rules = (_JOINTS.get(joint["mark"], "a range"), _SIGNS.get(joint["sign"], ""))
+            tokens += [(mark, rule) for mark, rule in zip(joint.groups(), rules, strict=True) if mark]
+        written, value = text[place : numeral.end].strip(), canonical_number(numeral.value)
+        doubt = ", by its convention" if numeral.is_ambiguous else ""
+        tokens.append((written, f"{'a number' if written == value else f'the number {value}'}{doubt}"))
+        gap = place = numeral.end
+    return tuple(tokens + _mark_tokens(text[gap:], name))
+
+
+def text_tokens(
+    raw: Scalar,
+    marks: tuple[Sequence[str], Signs],
+    convention: Convention,
+    name: Callable[[str], str | None] = _SIGNS.get,
+) -> tuple[Token, ...]:
+    """Return the tokens of a raw value without the marks to drop; none for anything but a readable text."""
+    try:
+        return read_tokens(stripped(fold(raw), *marks), convention, name) if isinstance(raw, str) else ()
+    except UnreadableError:
+        return ()
+
+
+def _mark_tokens(text: str, name: Callable[[str], str | None]) -> list[Token]:
+    marks = [text.strip()] if name(text.strip()) else _MARK.findall(text)
+    return [(mark, _SIGNS.get(mark) or name(mark) or NO_RULE) for mark in marks]
+
+
+def unit_rule(text: str) -> str | None:
+    """Return the rule for a unit; None for anything else.
+
+    >>> unit_rule("G/L"), unit_rule("ML"), unit_rule("boxes")
+    ('the unit 10*9/L', 'the unit mL, in small letters', None)
+    """
+    unit = canonical_unit(text)
+    doubt = ", in small letters" if unit_flags(text) else ""
+    return None if unit is None else "a unit" if unit == text else f"the unit {unit}{doubt}"
+
+
+# The readers of numbers and of whole numbers.
 
 
 def whole_amount(text: str, options: Convention) -> tuple[Amount, bool]:
@@ -175,3 +519,215 @@ class IntegerReader(Reader, Struct, frozen=True):
         if value is None or value == value.to_integral_value():
             return reading
         return unreadable(reading.text, "not a whole number")
+
+
+# The readers of quantities (amount and unit) and of units.
+
+_SECOND = lazy_regex(
+    r"(?P<unit>[^±]{1,64}?)"
+    r"(?:[ ]+(?P<to>-|to|bis|à|a|hasta|until)[ ]+|[ ]*(?P<margin>±|\+/-)[ ]*|(?<=[%CFK])-)"
+    r"(?P<second>[+-]?[.,٫]?\d.*)\Z"
+)
+_ENCLOSED = lazy_regex(r"\((?P<amount>[^()]*)\)(?P<unit>.*)\Z")
+
+
+class QuantityReader(Reader, Struct, frozen=True):
+    """Reads amounts with a unit: `5000m3/h`, `20±5 °C`, `100 to 500 mg/Nm³`, `120/80 mmHg`.
+
+    `unit` is the unit of an amount without one. `canonical` is the unit to convert to; units of another
+    dimension are unreadable. `ranges: false` refuses ranges, tolerances and several values. `locale` and
+    `decimal` are as for numbers.
+
+    >>> reader = QuantityReader(canonical="m3/h")
+    >>> [reader.read(raw).canonical for raw in ("5.000,5 m³/h", "1000 L/min", "20±5 m3 per hour")]
+    ['5000.5 m3/h', '60 m3/h', '15 to 25 m3/h']
+    """
+
+    unit: str | None = None
+    canonical: str | None = None
+    locale: str | None = None
+    decimal: Literal[".", ","] | None = None
+    ranges: bool = True
+
+    def __post_init__(self) -> None:
+        convention(self.locale, self.decimal)
+        for option, unit in (("unit", self.unit), ("canonical", self.canonical)):
+            if unit is not None and canonical_unit(str(unit)) is None:
+                raise problem(
+                    option, f"unknown unit {unit!r}", "give a unit such as 'm3/h' or 'degC'", "invalid_option"
+                )
+
+    def read(self, raw: Scalar) -> Reading:
+        if not isinstance(raw, str):
+            number = json_number(raw)
+            return number if number.value is None else self._reading(number.text, Amount(number.value, ""))
+        text = raw.strip()
+        try:
+            return self._reading(text, self._amount(text))
+        except UnreadableError as error:
+            return unreadable(text, str(error))
+
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
+        return text_tokens(raw, ((), ()), convention(self.locale, self.decimal), unit_rule)
+
+    def _amount(self, text: str) -> Amount:
+        """Return the amount and its unit's text; in a range the unit stands once or at both ends."""
+        options, folded = convention(self.locale, self.decimal), fold(text)
+        enclosed = _ENCLOSED.match(folded)
+        if enclosed:
+            found = amount(enclosed["amount"].strip(" "), options)
+            if found.rest or not isinstance(found.value, NumberRange):
+                raise UnreadableError("parentheses around something other than a range")
+            return Amount(found.value, enclosed["unit"].strip(" "), found.is_ambiguous)
+        found = amount(folded, options)
+        second = _SECOND.match(found.rest)
+        if STROKE.search(folded, len(folded) - len(found.rest) - 1) and canonical_unit(found.rest) is None:
+            return _several(folded, options)
+        if second is None or not isinstance(found.value, Decimal):
+            return found
+        other = amount(second["second"], options)
+        if not isinstance(other.value, Decimal) or canonical_unit(second["unit"]) != canonical_unit(
+            other.rest
+        ):
+            raise UnreadableError(f"two amounts: {shown(folded)}")
+        value = other.value
+        both = around(found.value, value) if second["margin"] else ordered(found.value, value)
+        return Amount(both, other.rest, found.is_ambiguous or other.is_ambiguous)
+
+    def _reading(self, text: str, found: Amount) -> Reading:
+        if not isinstance(found.value, Decimal) and not self.ranges:
+            what = "a range" if isinstance(found.value, NumberRange) else "several values"
+            return unreadable(text, f"{what} where one amount is expected (`ranges: false`)")
+        written = canonical_unit(found.rest or self.unit or "")
+        if written is None and found.rest:
+            return unreadable(text, f"unknown unit {shown(found.rest)}")
+        value = Quantity(found.value, written)
+        if written is not None and (tens := without_ten(written)) != (0, written):
+            value = Quantity(map_amount(lambda number: number.scaleb(tens[0], WIDE), found.value), tens[1])
+        if self.canonical is not None and written is not None:
+            steps = conversion(written, self.canonical)
+            if steps is None:
+                return unreadable(text, f"{written} does not convert to {self.canonical}")
+            value = Quantity(convert(found.value, steps), canonical_unit(self.canonical))
+        flags = ("ambiguous",) if found.is_ambiguous else unit_flags(found.rest)
+        return Reading(text, value, canonical_quantity(value), flags)
+
+
+def _several(text: str, options: Convention) -> Amount:
+    """Return the values between strokes, in their order; they share the unit of the last."""
+    parts = [amount(part, options) for part in STROKE.split(text)]
+    unit = parts[-1].rest
+    if any(part.rest and canonical_unit(part.rest) != canonical_unit(unit) for part in parts):
+        raise UnreadableError(f"several values with different units: {shown(text)}")
+    values = [part.value for part in parts if isinstance(part.value, Decimal)]
+    if len(values) < len(parts):
+        raise UnreadableError(f"several values, one of them a range: {shown(text)}")
+    return Amount(tuple(values), unit, any(part.is_ambiguous for part in parts))
+
+
+class UnitReader(Reader, Struct, frozen=True):
+    """Reads units as their canonical text (`m³ h⁻¹` is `m3/h`).
+
+    With `spelling: canonical` only that text is the unit, whatever its letter case and white space: another
+    spelling is another value.
+
+    >>> UnitReader().read("m³ h⁻¹").canonical, UnitReader().read("boxes").problem
+    ('m3/h', "unknown unit 'boxes'")
+    >>> [UnitReader(spelling="canonical").read(text).canonical for text in ("M3 / h", "m³/h")]
+    ['m3/h', 'm³/h']
+    """
+
+    spelling: Literal["any", "canonical"] = "any"
+
+    def read(self, raw: Scalar) -> Reading:
+        if not isinstance(raw, str):
+            number = json_number(raw)
+            return unreadable(number.text, "not a unit")
+        text = raw.strip()
+        unit = canonical_unit(text)
+        if unit is None:
+            return unreadable(text, f"unknown unit {shown(text)}")
+        written = "".join(text.split())
+        is_other = self.spelling == "canonical" and written.lower() != unit.lower()
+        return Reading(text, unit, written if is_other else unit, unit_flags(text))
+
+
+# Amounts with a word for thousands, millions or billions.
+
+_WORDS = {**POWERS_OF_TEN, "k": 3, "m": 6, "mm": 6, "cr": 7, "b": 9}
+"""The letters are also units, and therefore scale only numbers and money."""
+_LONGEST = 1_000
+
+
+def _pattern(words: Iterable[str]) -> re.Pattern[str]:
+    named = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+    return re.compile(rf"(?<![^\W\d_])(?:in\s+)?({named})\.?(?![^\W_])", re.IGNORECASE)
+
+
+_SCALE, _LONG_SCALE = _pattern(_WORDS), _pattern(POWERS_OF_TEN)
+
+
+_POWER_MARK = "\0"
+_INSIDE = lazy_regex(rf"\d\s*{_POWER_MARK}[{_POWER_MARK}\s]*\d")
+
+
+class ScaledReader(Reader, Struct, frozen=True):
+    """Reads amounts by another reader, times the scale named in the text.
+
+    A text with two different scales is unreadable.
+
+    >>> from fieldassay.values.types.numbers.numbers import NumberReader
+    >>> reader = ScaledReader(NumberReader())
+    >>> [reader.read(text).canonical for text in ("3464.2 millions", "3.46 bn", "12 crore", "7")]
+    ['3464200000', '3460000000', '120000000', '7']
+    """
+
+    inner: Reader
+    takes_letters: bool = True
+    """True: single letters such as k and m are scales."""
+
+    def read(self, raw: Scalar) -> Reading:
+        if not isinstance(raw, str) or len(raw) > _LONGEST:
+            return self.inner.read(raw)
+        pattern = self._pattern()
+        powers = {_WORDS[match[1].casefold()] for match in pattern.finditer(raw)}
+        if not powers:
+            return self.inner.read(raw)
+        text = raw.strip()
+        marked = pattern.sub(_POWER_MARK, raw)
+        if len(powers) > 1 or _INSIDE.search(marked):
+            return Reading(text, None, text, problem="names two scales, or one inside a number")
+        reading = self.inner.read(" ".join(marked.replace(_POWER_MARK, " ").split()))
+        if reading.value is None:
+            return replace(reading, text=text, canonical=text)
+        value, canonical = _scale_value(reading.value, powers.pop())
+        return replace(reading, text=text, value=value, canonical=canonical)
+
+    def _pattern(self) -> re.Pattern[str]:
+        """Return the pattern of scales; without letters where `signs` may name one of them (`CR`)."""
+        return _SCALE if self.takes_letters and not getattr(self.inner, "signs", ()) else _LONG_SCALE
+
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
+        if not isinstance(raw, str):
+            return ()
+        pattern = self._pattern()
+        scales = [
+            (match[0].strip(), f"times 10^{_WORDS[match[1].casefold()]}") for match in pattern.finditer(raw)
+        ]
+        return (*self.inner.tokens(pattern.sub(" ", raw)), *scales)
+
+
+def _scale_value(value: Any, power: int) -> tuple[Any, str]:
+    """Return an amount times a power of ten, with its canonical text."""
+
+    def times(number: Any) -> Decimal:
+        return (number if isinstance(number, Decimal) else Decimal(repr(number))).scaleb(power, WIDE)
+
+    if isinstance(value, Money):
+        money = Money(times(value.amount), value.currency)
+        return money, canonical_money(money)
+    if isinstance(value, Quantity):
+        quantity = Quantity(map_amount(times, value.amount), value.unit)
+        return quantity, canonical_quantity(quantity)
+    amount = map_amount(times, value)
+    return amount, canonical_amount(amount)

@@ -1,0 +1,669 @@
+"""The layout of a page: rows, ruled tables, columns, and pages that are turned."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from operator import itemgetter
+from typing import TypeAlias
+from unicodedata import bidirectional
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fieldassay.documents.geometry import WIDE_GAP, is_wide_gap, turn, union
+from fieldassay.documents.transcript import Box, Cell, Line, Source, Table, Word
+
+# The rows of a page: words side by side, from left to right, and the wide gaps between them.
+
+_SAME_ROW = 0.5
+"""The share of a word's height that lies beside its neighbor's if both are in one row."""
+_LOW = 0.1
+"""The height, in points, that lower words are taken to have."""
+
+Segment: TypeAlias = tuple[float, float, list[Word]]
+"""The left and the right end of words without a wide gap between them, and the words."""
+
+
+class Row(Struct):
+    """Words side by side, in segments; `top` and `bottom` are the medians of those of its words."""
+
+    top: float
+    bottom: float
+    highest: float
+    lowest: float
+    segments: list[Segment]
+
+    @property
+    def words(self) -> list[Word]:
+        """Return its words from left to right."""
+        if len(self.segments) == 1:
+            return self.segments[0][2]
+        return [word for _, _, words in self.segments for word in words]
+
+    @property
+    def box(self) -> Box:
+        """Return the box around its words."""
+        right = max(right for _, right, _ in self.segments)
+        return Box(self.segments[0][0], self.highest, right, self.lowest)
+
+
+def row_with(boxes: Iterable[Box], segments: list[Segment]) -> Row:
+    """Return the row of segments whose words have these boxes, one or more."""
+    tops, bottoms = [box.top for box in boxes], [box.bottom for box in boxes]
+    highest, lowest = min(tops), max(bottoms)
+    return Row(median(tops), median(bottoms), highest, lowest, segments)
+
+
+def median(values: list[float]) -> float:
+    """Return the median of one number or more, and sort them."""
+    values.sort()
+    half = len(values) // 2
+    return values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2
+
+
+def find_rows(words: Sequence[Word]) -> list[Row]:
+    """Return the rows of words from top to bottom; a row may slope, as in a photograph."""
+    placed = [(word, word.box) for word in words if word.box is not None]
+    if not placed:
+        return []
+    boxes = [box for _, box in placed]
+    rows = [_row_of([placed[at][0] for at in row], [boxes[at] for at in row]) for row in _side_by_side(boxes)]
+    return sorted(rows, key=lambda row: (row.top + row.bottom, row.segments[0][0]))
+
+
+class _Last(Struct, gc=False):
+    """The place of the last word of a row; its slot is the strip of the page that holds its middle."""
+
+    top: float
+    bottom: float
+    height: float
+    slot: int
+
+
+def _side_by_side(boxes: Sequence[Box]) -> list[list[int]]:
+    """Return the boxes of each row from left to right; each joins the row whose last is most beside it."""
+    tops, bottoms = [box.top for box in boxes], [box.bottom for box in boxes]
+    heights = [box.bottom - box.top for box in boxes]
+    step = max(median(list(heights)), 1.0)
+    order = sorted(range(len(boxes)), key=tops.__getitem__)
+    order.sort(key=[box.left for box in boxes].__getitem__)
+    rows: list[list[int]] = []
+    last: list[_Last] = []
+    near: dict[int, list[int]] = {}
+    for at in order:
+        top, bottom, height = tops[at], bottoms[at], heights[at]
+        word = _Last(top, bottom, height, int((top + bottom) / 2 / step))
+        row = _most_beside(word, last, near)
+        if row < 0:
+            row = len(rows)
+            rows.append([at])
+            last.append(word)
+            near.setdefault(word.slot, []).append(row)
+            continue
+        rows[row].append(at)
+        if last[row].slot != word.slot:
+            near.setdefault(word.slot, []).append(row)
+        last[row] = word
+    return rows
+
+
+def _most_beside(word: _Last, last: Sequence[_Last], near: dict[int, list[int]]) -> int:
+    """Return the row whose last word is most beside a word; -1 if there is none."""
+    top, bottom, height, slot = word.top, word.bottom, word.height, word.slot
+    best, most = -1, _SAME_ROW
+    for place in (slot - 1, slot, slot + 1):
+        for at in near.get(place, ()):
+            other = last[at]
+            if other.slot != place:
+                continue
+            common = (bottom if bottom < other.bottom else other.bottom) - (
+                top if top > other.top else other.top
+            )
+            if common <= 0:
+                continue
+            least = height if height < other.height else other.height
+            share = common / (least if least > _LOW else _LOW)
+            if share > most or (share == most and best < 0):
+                best, most = at, share
+    return best
+
+
+def _row_of(words: list[Word], boxes: list[Box]) -> Row:
+    segments: list[Segment] = []
+    start, before, right = 0, boxes[0], boxes[0].right
+    for at, box in enumerate(boxes):
+        if is_wide_gap(before, box):
+            segments.append((boxes[start].left, right, words[start:at]))
+            start, right = at, box.right
+        elif box.right > right:
+            right = box.right
+        before = box
+    segments.append((boxes[start].left, right, words[start:]))
+    return row_with(boxes, segments)
+
+
+# Tables drawn with rules: horizontal and vertical strokes to grids of cells, merged cells among them.
+
+NEAR = 3.0
+"""Rules closer than this, in points, are one; ends of rules within this of another rule meet it."""
+
+_MOST_RULES = 3000
+_COVERED = 0.7
+
+
+class GridCell(Struct, frozen=True):
+    """A cell of a grid: its first row and column, from 0, and how many it spans."""
+
+    row: int
+    column: int
+    rows: int
+    columns: int
+
+
+class Grid(Struct, frozen=True):
+    """A grid of rules: places of its columns and rows, and its cells; `owners` has the cell of a square."""
+
+    xs: tuple[float, ...]
+    ys: tuple[float, ...]
+    cells: tuple[GridCell, ...]
+    owners: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    @property
+    def left(self) -> float:
+        return self.xs[0]
+
+    @property
+    def right(self) -> float:
+        return self.xs[-1]
+
+    @property
+    def top(self) -> float:
+        return self.ys[0]
+
+    @property
+    def bottom(self) -> float:
+        return self.ys[-1]
+
+    def find(self, x: float, y: float) -> int | None:
+        """Return the index of the cell that holds a point; None outside of the grid."""
+        column, row = bisect_right(self.xs, x) - 1, bisect_right(self.ys, y) - 1
+        return self.owners.get((row, column))
+
+
+def find_grids(rules: Iterable[Box]) -> list[Grid]:
+    """Return the grids that rules (boxes of no width or no height) make; a plain frame is none."""
+    flat = [rule for rule in rules if rule.right - rule.left > NEAR and rule.bottom - rule.top <= NEAR]
+    upright = [rule for rule in rules if rule.bottom - rule.top > NEAR and rule.right - rule.left <= NEAR]
+    if not upright or len(flat) + len(upright) > _MOST_RULES or len(flat) < 2:
+        return []
+    flat = _join_strokes(flat, lambda rule: (rule.top, rule.bottom, rule.left, rule.right))
+    upright = _join_strokes(upright, lambda rule: (rule.left, rule.right, rule.top, rule.bottom))
+    grids = []
+    for across, down in _groups(flat, upright):
+        grid = _grid(across, down)
+        if grid is not None:
+            grids.append(grid)
+    return sorted(grids, key=lambda grid: (grid.top, grid.left))
+
+
+def _join_strokes(rules: list[Box], places: Callable[[Box], tuple[float, float, float, float]]) -> list[Box]:
+    """Return rules, those on one line that touch or overlap as one: programs draw each cell's border anew.
+
+    `places` returns the two sides of a rule, then its two ends.
+    """
+    joined: list[Box] = []
+    line, reach = (0.0, 0.0), 0.0
+    for rule in sorted(rules, key=places):
+        one, other, begin, end = places(rule)
+        if not joined or (one, other) != line or begin > reach:
+            joined.append(rule)
+            line, reach = (one, other), end
+        elif end > reach:
+            joined[-1], reach = union([joined[-1], rule]) or rule, end
+    return joined
+
+
+def _groups(flat: Sequence[Box], upright: Sequence[Box]) -> Iterable[tuple[list[Box], list[Box]]]:
+    """Yield the sets of rules that touch each other, in whatever roundabout way."""
+    rules = [*flat, *upright]
+    parent = list(range(len(rules)))
+
+    def root(at: int) -> int:
+        while parent[at] != at:
+            parent[at] = parent[parent[at]]
+            at = parent[at]
+        return at
+
+    order = sorted(range(len(rules)), key=lambda at: rules[at].left)
+    open_rules: list[int] = []
+    for at in order:
+        rule = rules[at]
+        open_rules = [other for other in open_rules if rules[other].right >= rule.left - NEAR]
+        for other in open_rules:
+            if rule.top <= rules[other].bottom + NEAR and rule.bottom >= rules[other].top - NEAR:
+                parent[root(at)] = root(other)
+        open_rules.append(at)
+    groups: dict[int, tuple[list[Box], list[Box]]] = {}
+    for at, rule in enumerate(rules):
+        groups.setdefault(root(at), ([], []))[at >= len(flat)].append(rule)
+    return [group for group in groups.values() if len(group[0]) >= 2 and group[1]]
+
+
+def _grid(across: list[Box], down: list[Box]) -> Grid | None:
+    """Return the grid of rules that touch; the outer border may be missing at the sides."""
+    ys = _merge([(rule.top + rule.bottom) / 2 for rule in across])
+    ends = [end for rule in across for end in (rule.left, rule.right)]
+    xs = _merge([*((rule.left + rule.right) / 2 for rule in down), min(ends), max(ends)])
+    rows, columns = len(ys) - 1, len(xs) - 1
+    if rows * columns < 2 or rows < 1 or columns < 1 or rows * columns > 20_000:
+        return None
+    cells, owners = _join(xs, ys, _Borders(across, down, xs, ys))
+    return Grid(tuple(xs), tuple(ys), tuple(cells), owners) if len(cells) > 1 else None
+
+
+def _merge(places: Iterable[float]) -> list[float]:
+    merged: list[float] = []
+    for place in sorted(places):
+        if not merged or place - merged[-1] > NEAR:
+            merged.append(place)
+    return merged
+
+
+class _Borders:
+    """Which sides of the squares of a grid have a rule."""
+
+    def __init__(self, across: list[Box], down: list[Box], xs: list[float], ys: list[float]) -> None:
+        self._across: dict[int, list[tuple[float, float]]] = {}
+        self._down: dict[int, list[tuple[float, float]]] = {}
+        self._xs, self._ys = xs, ys
+        for rule in across:
+            at = _nearest(ys, (rule.top + rule.bottom) / 2)
+            self._across.setdefault(at, []).append((rule.left, rule.right))
+        for rule in down:
+            at = _nearest(xs, (rule.left + rule.right) / 2)
+            self._down.setdefault(at, []).append((rule.top, rule.bottom))
+
+    def is_below(self, row: int, column: int) -> bool:
+        return _covers(self._across.get(row + 1, ()), self._xs[column], self._xs[column + 1])
+
+    def is_right(self, row: int, column: int) -> bool:
+        return _covers(self._down.get(column + 1, ()), self._ys[row], self._ys[row + 1])
+
+
+def _nearest(places: list[float], place: float) -> int:
+    return min(range(len(places)), key=lambda at: abs(places[at] - place))
+
+
+def _covers(intervals: Iterable[tuple[float, float]], begin: float, end: float) -> bool:
+    """Return whether intervals, which may touch, cover most of the way from `begin` to `end`."""
+    covered, reach = 0.0, begin
+    for left, right in sorted(intervals):
+        left, right = max(left, reach), min(right, end)
+        if right > left:
+            covered += right - left
+            reach = right
+    return covered >= _COVERED * (end - begin)
+
+
+def _join(
+    xs: list[float], ys: list[float], borders: _Borders
+) -> tuple[list[GridCell], dict[tuple[int, int], int]]:
+    """Return the cells, squares without a rule between them joined to rectangles, and each square's cell."""
+    cells: list[GridCell] = []
+    owners: dict[tuple[int, int], int] = {}
+    for row in range(len(ys) - 1):
+        for column in range(len(xs) - 1):
+            if (row, column) in owners:
+                continue
+            last = column
+            while last + 2 < len(xs) and not borders.is_right(row, last) and (row, last + 1) not in owners:
+                last += 1
+            bottom = row
+            while bottom + 2 < len(ys) and not any(
+                borders.is_below(bottom, at) for at in range(column, last + 1)
+            ):
+                bottom += 1
+            cell = GridCell(row, column, bottom - row + 1, last - column + 1)
+            for square in ((y, x) for y in range(row, bottom + 1) for x in range(column, last + 1)):
+                owners[square] = len(cells)
+            cells.append(cell)
+    return cells, owners
+
+
+# The layout of a page: words with places to lines and tables in reading order.
+
+_PROSE_WORDS = 4.0
+_PROSE_FILL = 0.6
+_FEWEST_PROSE_ROWS = 3
+_TABLE_COLUMNS = 3
+_ROW_GAP = 2.0
+_INFINITY = float("inf")
+
+
+class Layout(Struct, frozen=True):
+    """The lines of a page in reading order and its tables."""
+
+    lines: tuple[Line, ...]
+    tables: tuple[Table, ...]
+
+
+def lay_out(words: Iterable[Word], grids: Sequence[Grid] = (), source: Source = "text") -> Layout:
+    """Return the lines and tables that words with boxes make, in the order in which a person reads them.
+
+    Words inside a ruled grid are the cells of its table. The other words make rows. Columns of running text
+    are read one after the other; rows whose cells align in three or more columns are a table; every other
+    row is a line, however wide its gaps.
+    """
+    placed = [word for word in words if word.box is not None]
+    ruled: list[tuple[Grid, dict[int, list[Word]]]] = []
+    for grid in grids:
+        inside, placed = _split(placed, grid)
+        ruled.append((grid, inside))
+    lines: list[Line] = []
+    tables: list[Table] = []
+    bands = sorted(grid.bottom for grid in grids if _is_broad(grid, placed))
+    for rows in _bands(find_rows(placed), bands):
+        for block in _reading_order(rows):
+            _emit(block, lines, tables, source)
+    for grid, inside in ruled:
+        cells = _fill(grid, inside)
+        if cells:
+            tables.append(Table(cells, _line_before(lines, grid)))
+    tables.sort(key=lambda table: (table.after, min((_top(cell) for cell in table.cells), default=0.0)))
+    return Layout(tuple(lines), tuple(tables))
+
+
+def _top(cell: Cell) -> float:
+    return cell.box.top if cell.box else 0.0
+
+
+def _split(words: list[Word], grid: Grid) -> tuple[dict[int, list[Word]], list[Word]]:
+    """Return the words inside of a grid by cell, and those outside."""
+    inside: dict[int, list[Word]] = defaultdict(list)
+    outside: list[Word] = []
+    for word in words:
+        at = grid.find(*_center(word.box)) if word.box else None
+        (outside if at is None else inside[at]).append(word)
+    return inside, outside
+
+
+def _center(box: Box) -> tuple[float, float]:
+    return (box.left + box.right) / 2, (box.top + box.bottom) / 2
+
+
+def _fill(grid: Grid, held: dict[int, list[Word]]) -> tuple[Cell, ...]:
+    """Return the cells of a grid that hold words; the lines of a cell are joined by line breaks."""
+    cells = []
+    for at, found in sorted(held.items()):
+        place = grid.cells[at]
+        text = "\n".join(" ".join([word.text for word in words]) for words in _read_lines(found))
+        cells.append(
+            Cell(
+                place.row,
+                place.column,
+                text,
+                place.rows,
+                place.columns,
+                union(word.box for word in found),
+                any(word.visible for word in found),
+            )
+        )
+    return tuple(cells)
+
+
+def _read_lines(words: list[Word]) -> list[list[Word]]:
+    """Return the words of each line of a cell, as they are read."""
+    return [words] if len(words) == 1 else [_as_read(row.words) for row in find_rows(words)]
+
+
+def _is_broad(grid: Grid, words: list[Word]) -> bool:
+    around = union(word.box for word in words)
+    return around is not None and grid.right - grid.left > 0.6 * (around.right - around.left)
+
+
+def _bands(rows: list[Row], bounds: Sequence[float]) -> Iterable[list[Row]]:
+    """Yield the rows between the bottoms of broad grids: columns never reach across them."""
+    rest = rows
+    for bound in bounds:
+        yield [row for row in rest if (row.top + row.bottom) / 2 <= bound]
+        rest = [row for row in rest if (row.top + row.bottom) / 2 > bound]
+    yield rest
+
+
+def _line_before(lines: Sequence[Line], grid: Grid) -> int:
+    above = [
+        (at, line.box.left < grid.right and line.box.right > grid.left)
+        for at, line in enumerate(lines)
+        if line.box is not None and line.box.bottom <= grid.top + (line.box.bottom - line.box.top) / 2
+    ]
+    overlapping = [at for at, overlaps in above if overlaps]
+    return max(overlapping or [at for at, _ in above], default=-1)
+
+
+def _reading_order(rows: list[Row]) -> Iterable[list[Row]]:
+    """Yield blocks of rows in reading order: where text runs in columns, each column is a block."""
+    single: list[Row] = []
+    at = 0
+    last = _last_of_prose(rows)
+    while at < len(rows):
+        may_begin = at <= last and (at == 0 or _may_begin_columns(rows, at))
+        found = _find_columns(rows, at) if may_begin else None
+        if found is None:
+            single.append(rows[at])
+            at += 1
+            continue
+        yield single
+        single = []
+        end, gutter = found
+        for is_left in (True, False):
+            side = [_side(row, gutter, is_left) for row in rows[at:end]]
+            yield from _reading_order([row for row in side if row.segments])
+        at = end
+    yield single
+
+
+def _last_of_prose(rows: list[Row]) -> int:
+    """Return the last row from which on there are words enough for two columns of running text."""
+    long = [at for at, row in enumerate(rows) for _, _, words in row.segments if len(words) >= _PROSE_WORDS]
+    return long[-2] if len(long) > 1 else -1
+
+
+def _may_begin_columns(rows: list[Row], at: int) -> bool:
+    """Return whether a row follows a gap, or a row of another number of segments."""
+    above, row = rows[at - 1], rows[at]
+    is_apart = row.top - above.bottom > 0.6 * (row.bottom - row.top)
+    return is_apart or len(above.segments) != len(row.segments)
+
+
+def _side(row: Row, gutter: float, is_left: bool) -> Row:
+    kept = [segment for segment in row.segments if (segment[0] < gutter) == is_left]
+    boxes = [word.box for _, _, words in kept for word in words if word.box is not None]
+    return row_with(boxes, kept) if boxes else Row(row.top, row.bottom, row.highest, row.lowest, [])
+
+
+def _find_columns(rows: list[Row], start: int) -> tuple[int, float] | None:
+    """Return the end of the rows from `start` that an empty strip divides into two columns of running text.
+
+    The second value is a place inside the strip. None if there is no strip, or no running text beside it.
+    """
+    free = [(-_INFINITY, _INFINITY)]
+    least = WIDE_GAP * 0.7 * max(rows[start].bottom - rows[start].top, 1.0)
+    end = start
+    for row in rows[start:]:
+        kept = _subtract(free, row, least)
+        if len(free) > 2 and len(kept) <= 2:
+            break
+        free, end = kept, end + 1
+    inner = [(right - left, left, right) for left, right in free if left > -_INFINITY and right < _INFINITY]
+    if not inner:
+        return None
+    _, left, right = max(inner)
+    gutter = (left + right) / 2
+    segments = [segment for row in rows[start:end] for segment in row.segments]
+    sides = [[one for one in segments if (one[0] < gutter) == is_left] for is_left in (True, False)]
+    return (end, gutter) if all(map(_is_prose, sides)) else None
+
+
+def _subtract(free: list[tuple[float, float]], row: Row, least: float) -> list[tuple[float, float]]:
+    for left, right, _ in row.segments:
+        if not [1 for begin, end in free if left < end and right > begin]:
+            continue
+        cut: list[tuple[float, float]] = []
+        for begin, end in free:
+            if right <= begin or left >= end:
+                cut.append((begin, end))
+                continue
+            cut += [(a, b) for a, b in ((begin, left), (right, end)) if b - a >= least]
+        free = cut
+    return free
+
+
+def _is_prose(segments: Sequence[tuple[float, float, list[Word]]]) -> bool:
+    if len(segments) < _FEWEST_PROSE_ROWS:
+        return False
+    width = max(right for _, right, _ in segments) - min(left for left, _, _ in segments)
+    words = sum(len(words) for _, _, words in segments) / len(segments)
+    return words >= _PROSE_WORDS and median([r - a for a, r, _ in segments]) >= _PROSE_FILL * width
+
+
+def _emit(rows: list[Row], lines: list[Line], tables: list[Table], source: Source) -> None:
+    """Append the lines and aligned tables of a block."""
+    at = 0
+    while at < len(rows):
+        end, columns = _find_table(rows, at)
+        if end > at:
+            tables.append(Table(_cells(rows[at:end], columns), len(lines) - 1))
+            at = end
+            continue
+        words = tuple(_as_read(rows[at].words))
+        is_recognized = any(word.confidence is not None for word in words)
+        lines.append(Line(words, rows[at].box, "ocr" if is_recognized else source))
+        at += 1
+
+
+def _as_read(words: list[Word]) -> list[Word]:
+    """Return the words of a row, given from left to right, in the direction of their script."""
+    if "".join([word.text for word in words]).isascii():
+        return words
+    leftward = sum(_is_leftward(word.text) for word in words)
+    return words[::-1] if leftward * 2 > len(words) else words
+
+
+def _is_leftward(text: str) -> bool:
+    return text > "\u0590" and bidirectional(text[0]) in ("R", "AL")
+
+
+def _find_table(rows: list[Row], start: int) -> tuple[int, list[tuple[float, float]]]:
+    """Return the end of the table that begins at a row, and its columns; the start itself if none begins."""
+    if len(rows[start].segments) < _TABLE_COLUMNS:
+        return start, []
+    columns: list[tuple[float, float]] = []
+    end, kept = start, columns
+    full = 0
+    for at in range(start, len(rows)):
+        row = rows[at]
+        height = max(row.bottom - row.top, 1.0)
+        gap = row.top - rows[at - 1].bottom if at > start else 0.0
+        if gap > _ROW_GAP * height:
+            break
+        is_rest = len(row.segments) == 1  # the next line of a cell
+        grown = None if is_rest and gap > height else _grow(columns, row, adds=not is_rest)
+        if grown is None:
+            break
+        columns = grown
+        if not is_rest:
+            end, kept = at + 1, columns
+            full += len(row.segments) >= _TABLE_COLUMNS
+    several = sum(len(row.segments) > 1 for row in rows[start:end])
+    is_table = several >= 3 and full >= 2 and len(kept) >= _TABLE_COLUMNS
+    return (end, kept) if is_table else (start, [])
+
+
+def _grow(columns: list[tuple[float, float]], row: Row, adds: bool) -> list[tuple[float, float]] | None:
+    """Return the columns widened by a row's segments; None if a segment crosses columns or shares one."""
+    grown = list(columns)
+    taken: set[int] = set()
+    fresh: list[tuple[float, float]] = []
+    for left, right, _ in row.segments:
+        first = bisect_right(columns, left, key=itemgetter(1))
+        touched = range(first, bisect_left(columns, right, first, key=itemgetter(0)))
+        if len(touched) > 1 or (touched and touched[0] in taken):
+            return None
+        if touched:
+            begin, end = grown[touched[0]]
+            grown[touched[0]] = (min(begin, left), max(end, right))
+            taken.add(touched[0])
+        elif adds:
+            fresh.append((left, right))
+        else:
+            return None
+    grown = sorted(grown + fresh)
+    return None if any(one[1] > other[0] for one, other in pairwise(grown)) else grown
+
+
+def _cells(rows: list[Row], columns: list[tuple[float, float]]) -> tuple[Cell, ...]:
+    cells = []
+    ends = [end for _, end in columns]
+    for at, row in enumerate(rows):
+        for left, _, words in row.segments:
+            column = bisect_right(ends, left)
+            text = " ".join([word.text for word in _as_read(words)])
+            box = union([word.box for word in words])
+            cells.append(Cell(at, column, text, box=box, visible=any(word.visible for word in words)))
+    return tuple(cells)
+
+
+# Words that run in several directions to lines and tables: each direction is laid out by itself.
+
+
+class TurnedWord(Struct, frozen=True, gc=False):
+    """A word and how many clockwise quarter turns its text has made on the displayed page."""
+
+    word: Word
+    quarters: int = 0
+
+
+def lay_out_turned(
+    words: Sequence[TurnedWord], size: tuple[float, float], rules: Sequence[Box] = (), source: Source = "text"
+) -> Layout:
+    """Return the layout of words that run in several directions: most frequent direction first."""
+    width, height = size
+    turns = list({word.quarters for word in words})
+    if len(turns) > 1:
+        sizes = {
+            turned: sum(len(one.word.text) for one in words if one.quarters == turned) for turned in turns
+        }
+        turns.sort(key=lambda turned: (-sizes[turned], turned))
+    lines: list[Line] = []
+    tables: list[Table] = []
+    for position, quarters in enumerate(turns):
+        group = [word.word for word in words if word.quarters == quarters]
+        straight = [_turn_word(word, -quarters, (width, height)) for word in group] if quarters else group
+        grids = find_grids([turn(rule, -quarters, width, height) for rule in rules]) if position == 0 else []
+        layout = lay_out(straight, grids, source)
+        sides = (height, width) if quarters % 2 else (width, height)
+        tables += [_turn_table(table, len(lines), quarters, sides) for table in layout.tables]
+        lines += [_turn_line(line, quarters, sides) for line in layout.lines]
+    return Layout(tuple(lines), tuple(tables))
+
+
+def _turn_word(word: Word, quarters: int, sides: tuple[float, float]) -> Word:
+    return replace(word, box=turn(word.box, quarters, *sides)) if quarters and word.box else word
+
+
+def _turn_line(line: Line, quarters: int, sides: tuple[float, float]) -> Line:
+    if not quarters:
+        return line
+    words = tuple(_turn_word(word, quarters, sides) for word in line.words)
+    return replace(line, words=words, box=turn(line.box, quarters, *sides) if line.box else None)
+
+
+def _turn_table(table: Table, lines_before: int, quarters: int, sides: tuple[float, float]) -> Table:
+    cells = tuple(
+        replace(cell, box=turn(cell.box, quarters, *sides) if cell.box else None) if quarters else cell
+        for cell in table.cells
+    )
+    return replace(table, cells=cells, after=table.after + lines_before)

@@ -1,1 +1,0 @@
-"""Whether and where a document bears a value."""

@@ -1,0 +1,644 @@
+"""Systems: the file that describes them, their examples, and how they are opened."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import math
+import os
+import re
+import sys
+import types
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fieldassay.documents.load import load_bytes
+from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.documents.transcript import DocumentError
+from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
+from fieldassay.extraction.endpoints.client import ChatChannel
+from fieldassay.extraction.endpoints.command import CommandChannel, FunctionChannel
+from fieldassay.extraction.endpoints.endpoint import Endpoint, Prices, read_key
+from fieldassay.extraction.endpoints.exchange import Channel
+from fieldassay.extraction.evidence import plan_of_spec
+from fieldassay.extraction.extract import System
+from fieldassay.extraction.strategies.calls import CALL, Command, Function
+from fieldassay.extraction.strategies.prompts import Detect, Scored, Shown, fit_examples
+from fieldassay.extraction.strategy import Example, Strategy, Task
+from fieldassay.io.json_value import Json
+from fieldassay.records.envelope import gold_options
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.sources.source import open_source
+from fieldassay.regex import lazy_regex
+from fieldassay.registry import Catalogue
+from fieldassay.spec.language.model import Spec
+from fieldassay.spec.language.parse import read_source
+from fieldassay.spec.language.yaml_text import Cursor, Report
+from fieldassay.spec.plan.compile import digest_of
+
+# The file of systems: endpoints, strategies with their options, and matrices of options.
+
+EXTRACTORS = Catalogue(
+    "extractor",
+    {
+        "rules": "fieldassay.extraction.strategies.rules.strategy:Rules",
+        "prompted": "fieldassay.extraction.strategies.prompted:Prompted",
+        "command": "fieldassay.extraction.strategies.calls:Command",
+        "function": "fieldassay.extraction.strategies.calls:Function",
+    },
+)
+"""The strategies by name; packages add theirs under the entry point group `fieldassay.extractors`."""
+
+_WRITTEN = {"form": "as", "source": "from"}
+"""Names of options that are keywords in Python."""
+_SYSTEM_KEYS = ("strategy", "repeats", "ocr")
+MOST_VARIANTS = 1000
+"""The systems that one matrix makes, at most."""
+_NAME = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,79}")
+RESERVED = ("run", "transcripts", "images", "sweep.json")
+"""What else stands in the folder of a sweep."""
+_DEVICES = lazy_regex(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
+"""Names that Windows keeps for devices, whatever their ending."""
+MOST_NAME = 200
+"""Characters of the name of a system of a matrix, at most: the folder has to hold longer names too."""
+
+
+class SystemEntry(Struct, frozen=True):
+    """A system of a file: its strategy with all options, and where it stands in a matrix."""
+
+    name: str
+    strategy: Any
+    options: Mapping[str, Json]
+    """The options as written."""
+    base: str = ""
+    """The system that a matrix was made of."""
+    factors: Mapping[str, str] = field(default_factory=dict)
+    """The level of each factor of the matrix."""
+    repeats: int = 1
+    where: str = ""
+    """The place of the system in its file, where messages begin; empty for one that stands in none."""
+
+
+class SystemsFile(Struct, frozen=True):
+    """The systems of a file, and the endpoints that they ask."""
+
+    systems: Mapping[str, SystemEntry]
+    endpoints: Mapping[str, Endpoint]
+    folder: Path
+    """Where relative paths of the file begin."""
+
+
+def read_systems(source: str | Path | Mapping[str, Any]) -> SystemsFile:
+    """Return the systems of a file, a text or a mapping. Raises `ProblemsError` with all that is wrong.
+
+    >>> found = read_systems({"systems": {"offline": {"strategy": "rules"}}})
+    >>> list(found.systems), found.systems["offline"].strategy
+    (['offline'], Rules())
+    """
+    read = read_source(source)
+    report = Report(read.places)
+    data = read.data if isinstance(read.data, dict) else {}
+    cursor = Cursor(data, (), report)
+    if not isinstance(read.data, dict):
+        report.add(
+            (), f"must be a mapping, not {kind_of(read.data)}", "write `systems:` with names", "wrong_kind"
+        )
+    cursor.refuse_unknown(("fieldassay_extract", "endpoints", "systems", "matrix"))
+    if cursor.number("fieldassay_extract", 1) != 1:
+        cursor.refuse(
+            "fieldassay_extract", "is a version that this release cannot read", "write 1", "invalid"
+        )
+    folder = Path(source).parent if isinstance(source, Path) else Path()
+    reader = _Reader(report, folder)
+    endpoints = reader.endpoints(cursor)
+    systems = reader.systems(cursor)
+    if not systems and not report.problems:
+        report.add(("systems",), "has no system", "write at least `rules: {strategy: rules}`", "empty_input")
+    for entry in systems.values():
+        _check_endpoint(entry, endpoints, report)
+    report.raise_any()
+    return SystemsFile(systems, endpoints, folder)
+
+
+def slug(level: Json) -> str:
+    """Return a level of a factor as a part of a name.
+
+    >>> slug({"from": "train.jsonl", "select": "nearest", "k": 3}), slug(None), slug({"quotes": "require"})
+    ('nearest-3', 'none', 'quotes-require')
+    """
+    if isinstance(level, Mapping):
+        parts = [f"{value}" for key, value in level.items() if key in ("select", "k", "name")]
+        parts = parts or [f"{key}-{value}" for key, value in level.items()]
+        text = "-".join(parts)
+    else:
+        text = "none" if level is None else str(level).lower() if isinstance(level, bool) else str(level)
+    return re.sub(r"[^A-Za-z0-9.+-]+", "-", text).strip("-")[:40] or "empty"
+
+
+def is_folder_name(name: str) -> bool:
+    """Return whether a system can have this name: that of a folder on every operating system.
+
+    >>> is_folder_name("base-2"), is_folder_name("CON"), is_folder_name("nul.v1"), is_folder_name("a.")
+    (True, False, False, False)
+    """
+    is_free = name.casefold() not in RESERVED and not _DEVICES.fullmatch(name)
+    return bool(_NAME.fullmatch(name)) and is_free and not name.endswith(".")
+
+
+class _Reader:
+    """Reads the parts of a file of systems, and notes their problems."""
+
+    def __init__(self, report: Report, folder: Path) -> None:
+        self._report, self._folder = report, folder
+
+    def endpoints(self, cursor: Cursor) -> dict[str, Endpoint]:
+        found: dict[str, Endpoint] = {}
+        for name, value in cursor.mapping("endpoints").items():
+            at = ("endpoints", name)
+            if not isinstance(value, dict):
+                self._report.add(
+                    at, f"must be a mapping, not {kind_of(value)}", "write `url: https://…`", "wrong_kind"
+                )
+                continue
+            for secret in sorted({"key", "api_key", "token"} & value.keys()):
+                remedy = "name a variable of the environment: `key_env: OPENAI_API_KEY`"
+                self._report.add((*at, secret), "a key must not stand in a file", remedy, "secret_in_file")
+            inner = Cursor(
+                {k: v for k, v in value.items() if k not in ("key", "api_key", "token")}, at, self._report
+            )
+            try:
+                made = self._build(Endpoint, inner, {"name": name})
+            except ProblemsError as error:
+                for problem in error.problems:
+                    self._report.add(at, problem.what, problem.remedy, problem.kind)
+                continue
+            if made is not None:
+                found[name] = made
+        return found
+
+    def systems(self, cursor: Cursor) -> dict[str, SystemEntry]:
+        given = cursor.mapping("systems")
+        matrix = cursor.mapping("matrix")
+        found: dict[str, SystemEntry] = {}
+        taken: set[str] = set()
+        for name in matrix.keys() - given.keys():
+            self._report.add(
+                ("matrix", name), f"no system {name!r}", nearest(str(name), map(str, given)), "unknown_name"
+            )
+        for name, value in given.items():
+            for entry in self._variants(str(name), value, matrix.get(name)):
+                if entry.name.casefold() in taken:
+                    what = f"the name {entry.name!r} is taken (names of folders, whose case does not count)"
+                    self._report.add(("systems", name), what, "rename it", "duplicate")
+                taken.add(entry.name.casefold())
+                found[entry.name] = entry
+        return found
+
+    def _variants(self, name: str, value: Any, factors: Any) -> Iterator[SystemEntry]:
+        at = ("systems", name)
+        if not is_folder_name(name):
+            remedy = (
+                "use letters, digits, `.`, `_`, `+`, `-`, no `.` at the end, no device such as CON, and none "
+                f"of: {', '.join(RESERVED)}"
+            )
+            self._report.add(at, f"cannot name a folder {name[:80]!r}", remedy, "invalid")
+            return
+        if not isinstance(value, dict):
+            self._report.add(
+                at, f"must be a mapping, not {kind_of(value)}", "write `strategy: …`", "wrong_kind"
+            )
+            return
+        if factors is None:
+            entry = self._entry(name, value, at)
+            yield from () if entry is None else (entry,)
+            return
+        cursor = Cursor({"matrix": {name: factors}}, (), self._report)
+        levels = Cursor(cursor.mapping("matrix"), ("matrix",), self._report).mapping(name)
+        for key, given in levels.items():
+            if not isinstance(given, list) or not given:
+                self._report.add(
+                    ("matrix", name, key), "must be a list of levels", "write [a, b]", "wrong_kind"
+                )
+                return
+        many = math.prod(len(given) for given in levels.values())
+        if many > MOST_VARIANTS:
+            what = f"has {many:,} combinations; at most {MOST_VARIANTS:,} are extracted"
+            self._report.add(("matrix", name), what, "write fewer levels", "too_large")
+            return
+        for chosen in itertools.product(*levels.values()):
+            options = dict(zip(levels, chosen, strict=True))
+            told = {key: slug(level) for key, level in options.items()}
+            full = "_".join([name, *(f"{key}={text}" for key, text in told.items())])
+            if len(full) > MOST_NAME:
+                what = f"makes names of more than {MOST_NAME} characters, such as {full[:60]}…"
+                self._report.add(("matrix", name), what, "write fewer factors", "too_large")
+                return
+            entry = self._entry(full, {**value, **options}, at)
+            if entry is not None:
+                yield replace(entry, base=name, factors=told)
+
+    def _entry(self, name: str, value: dict[str, Any], at: tuple[str, ...]) -> SystemEntry | None:
+        cursor = Cursor(value, at, self._report)
+        kind = cursor.text("strategy")
+        if kind is None:
+            self._report.add(at, "has no strategy", f"one of: {', '.join(EXTRACTORS.names())}", "invalid")
+            return None
+        if kind not in EXTRACTORS:
+            cursor.refuse(
+                "strategy", f"unknown strategy {kind!r}", nearest(kind, EXTRACTORS.names()), "unknown_name"
+            )
+            return None
+        own = {key: item for key, item in value.items() if key not in _SYSTEM_KEYS}
+        made = self._build(EXTRACTORS.load(kind), Cursor(own, at, self._report), {})
+        repeats = cursor.number("repeats", 1)
+        if repeats < 1 or repeats != int(repeats):
+            cursor.refuse(
+                "repeats", "must be a whole number of at least 1", "write 1 or more", "out_of_range"
+            )
+        if made is None:
+            return None
+        where = self._report.places.where(at)
+        return SystemEntry(name, made, dict(value), repeats=max(int(repeats), 1), where=where)
+
+    def _build(self, kind: type[Any], cursor: Cursor, given: Mapping[str, Any]) -> Any:
+        """Return an instance of a dataclass from a mapping; None if a required option is missing."""
+        hints = get_type_hints(kind)
+        known = {_WRITTEN.get(one.name, one.name): one for one in fields(kind) if one.name not in given}
+        before = len(self._report.problems)
+        cursor.refuse_unknown(tuple(known))
+        values = dict(given)
+        for key, one in known.items():
+            if key in cursor.data:
+                values[one.name] = self._value(hints[one.name], cursor, key, one)
+            elif one.default is MISSING and one.default_factory is MISSING:
+                self._report.add(cursor.steps, f"has no `{key}`", f"write `{key}: …`", "invalid")
+        if len(self._report.problems) > before:
+            return None
+        return kind(**{name: value for name, value in values.items() if value is not MISSING})
+
+    def _value(self, hint: Any, cursor: Cursor, key: str, one: Any) -> Any:
+        """Return the value of an option by its type; MISSING where it does not fit, which is noted."""
+        value = cursor.data[key]
+        if get_origin(hint) in (Union, types.UnionType):
+            hint = next(option for option in get_args(hint) if option is not type(None))
+            is_text = hint is str or "none" in get_args(hint)
+            if isinstance(value, bool) and is_dataclass(hint):
+                value = {} if value else None
+            if value is None or (value == "none" and not is_text):
+                return None
+        if value in ("none", None) and is_dataclass(hint):
+            return MISSING
+        if getattr(hint, "named", None) is not None and isinstance(value, str):
+            return self._named(hint, cursor, key, value)
+        if is_dataclass(hint) and isinstance(hint, type):
+            first = fields(hint)[0].name
+            if isinstance(value, str) and value in get_args(get_type_hints(hint)[first]):
+                value = {_WRITTEN.get(first, first): value}
+            if not isinstance(value, dict):
+                cursor.refuse(
+                    key, f"must be a mapping, not {kind_of(value)}", "write keys and values", "wrong_kind"
+                )
+                return MISSING
+            made = self._build(hint, Cursor(value, (*cursor.steps, key), self._report), {})
+            return MISSING if made is None else made
+        if get_origin(hint) is Mapping and is_dataclass(get_args(hint)[1]):
+            inner = Cursor(cursor.mapping(key), (*cursor.steps, key), self._report)
+            made = {name: self._value(get_args(hint)[1], inner, name, one) for name in inner.data}
+            return {name: value for name, value in made.items() if value is not MISSING}
+        return _plain(hint, cursor, key, one)
+
+    def _named(self, hint: Any, cursor: Cursor, key: str, value: str) -> Any:
+        """Return something that ships by name, or the text of a file (a prompt)."""
+        path = self._folder / value
+        is_file = bool(path.suffix) and path.is_file()
+        try:
+            return hint.read(path, value) if is_file else hint.named(value)
+        except ProblemsError as error:
+            more = "" if is_file else ", or the path of a file"
+            for problem in error.problems:
+                cursor.refuse(key, problem.what, problem.remedy + more, problem.kind)
+            return MISSING
+
+
+def _plain(hint: Any, cursor: Cursor, key: str, one: Any) -> Any:
+    """Return a value without parts: a text, a number, a choice, a list of texts, or a mapping as it is."""
+    origin = get_origin(hint)
+    if origin is Literal:
+        return cursor.choice(key, one.default, get_args(hint))
+    if hint is bool:
+        return cursor.flag(key)
+    if hint in (int, float):
+        number, least = cursor.number(key, 0), one.metadata.get("least", 0)
+        if hint is int and number != int(number):
+            cursor.refuse(key, "must be a whole number", "write a whole number", "wrong_kind")
+        elif number < least and cursor.data[key] == number:
+            cursor.refuse(key, f"must be at least {least}", f"write {least} or more", "out_of_range")
+        return int(number) if hint is int else number
+    if origin is not tuple and hint is not str:
+        return cursor.mapping(key)
+    given = cursor.data[key]
+    if not isinstance(given, str) and not (origin is tuple and isinstance(given, list)):
+        what = f"must be a {'list of texts' if origin is tuple else 'text'}, not {kind_of(given)}"
+        remedy = "write it in quotes" if isinstance(given, int | float) else "write one text"
+        cursor.refuse(key, what, remedy, "wrong_kind")
+        return MISSING
+    if not given and one.default is MISSING:
+        cursor.refuse(key, "is empty", f"write `{key}: …`", "invalid")
+    return cursor.texts(key) if origin is tuple else given
+
+
+def asked_endpoints(strategy: Any) -> dict[tuple[str, ...], str]:
+    """Return the names of the endpoints that a strategy asks, by the keys of its options that name them."""
+    held = {("endpoint",): strategy, ("detect", "endpoint"): getattr(strategy, "detect", None)}
+    named = {keys: getattr(options, "endpoint", None) for keys, options in held.items()}
+    return {keys: name for keys, name in named.items() if isinstance(name, str)}
+
+
+def _check_endpoint(entry: SystemEntry, endpoints: Mapping[str, Endpoint], report: Report) -> None:
+    for keys, asked in asked_endpoints(entry.strategy).items():
+        if asked not in endpoints:
+            remedy = nearest(asked, endpoints) if endpoints else "write it under `endpoints:`"
+            at = ("systems", entry.base or entry.name, *keys)
+            report.add(at, f"no endpoint {asked!r}", remedy, "unknown_name")
+
+
+# Examples from files: records with their documents, read once for all systems that show them.
+
+
+@dataclass(frozen=True)
+class Given:
+    """The input of an extraction that examples must differ from: the folder, and the documents."""
+
+    docs: Path | None = None
+    files: Sequence[DocumentFile] = ()
+    groups_of: Callable[[str], Collection[str]] = lambda key: ()  # noqa: ARG005
+    """The groups of the documents by the name of their key, as far as gold says them."""
+    loaded: dict[tuple[Path, Path, str], tuple[Example, ...]] = dataclasses.field(
+        default_factory=dict, compare=False
+    )
+    """The examples that a system has loaded, for the others: by file, folder of documents, and group."""
+
+    @cached_property
+    def scored(self) -> Scored:
+        """The ids and the digests of the documents; reads them all, once for all systems with examples."""
+        digests = {}
+        for file in self.files:
+            with suppress(DocumentError):
+                digests[hashlib.sha256(file.read()).hexdigest()] = file.id
+        return Scored(frozenset(file.gold or file.id for file in self.files), digests=digests)
+
+
+def load_examples(shown: Shown, spec: Spec, given: Given, folder: Path) -> tuple[Example, ...]:
+    """Return the examples of a file of records, with their documents; read once for all systems.
+
+    Raises `ProblemsError` where an example has no document, and where it is extracted, and so scored, too.
+    """
+    source = folder / shown.source
+    docs = folder / shown.docs if shown.docs else given.docs
+    if docs is None:
+        remedy = "name the folder of their documents: `docs: DIR`"
+        raise problem(source, "examples without documents", remedy, "invalid")
+    key = (source, docs, shown.group)
+    if key not in given.loaded:
+        found, problems = read_examples(source, docs, gold_options(plan_of_spec(spec)), shown.group)
+        if problems:
+            raise ProblemsError(problems)
+        _check_fields(found, spec, source)
+        groups = frozenset(given.groups_of(shown.group)) if shown.group else frozenset()
+        given.loaded[key] = fit_examples(found, replace(given.scored, groups=groups), str(source))[0]
+    return given.loaded[key]
+
+
+def read_examples(
+    source: Path, docs: Path, options: SourceOptions, group: str = "", most: int = sys.maxsize
+) -> tuple[list[Example], list[Problem]]:
+    """Return the first examples of a file, and the problems of its records that have no document."""
+    files = list_documents(docs).files
+    by_id, by_stem = {file.id: [file] for file in files}, defaultdict[str, list[DocumentFile]](list)
+    for file in files:
+        by_stem[Path(file.id).stem].append(file)
+    found: list[Example] = []
+    problems: list[Problem] = []
+    records = open_source(source, options)
+    for record in records.fetch(range(len(records))):
+        if len(found) == most:
+            break
+        try:
+            file = _only(by_id.get(record.id) or by_stem[Path(record.id).stem])
+            transcript = load_bytes(file.read(), file.id)
+        except DocumentError as error:
+            remedy = "add the document, write its path as the id, or leave the example out"
+            problems.append(Problem(f"{source}: {record.id}", str(error), remedy, "no_document"))
+            continue
+        data = dict(record.data or {})
+        found.append(Example(transcript, data, str(data.get(group) or "") if group else ""))
+    return found, problems
+
+
+def _check_fields(examples: Sequence[Example], spec: Spec, source: Path) -> None:
+    """Raise `ProblemsError` where no record of an example has any field of the spec."""
+    names = {name for one in spec.fields for name in (one.name, *one.names)}
+    if examples and names != {""} and not any(names & one.record.keys() for one in examples):
+        keys = sorted({key for one in examples for key in one.record})[:10]
+        what = f"no record has a field of the spec; their keys are {', '.join(keys)}"
+        remedy = "name the key of the record: `data: {gold_key: KEY}`"
+        raise problem(source, what, remedy, "invalid")
+
+
+def _only(files: Sequence[DocumentFile]) -> DocumentFile:
+    """Return the only one of the documents of an example. Raises `DocumentError` for none or several."""
+    if len(files) != 1:
+        named = ", ".join(file.id for file in files[:3])
+        raise DocumentError("unreadable", f"has several documents: {named}" if files else "has no document")
+    return files[0]
+
+
+# Opening a system: its strategy, its examples, and the channels that it asks, closed again at the end.
+
+
+def find_entry(system: str | Path) -> tuple[SystemEntry, SystemsFile]:
+    """Return a system of a file by `FILE#NAME`, or the only one of `FILE`."""
+    path, _, name = str(system).partition("#")
+    found = read_systems(Path(path))
+    if not name and len(found.systems) == 1:
+        return next(iter(found.systems.values())), found
+    if name not in found.systems:
+        what = f"no system {name!r}" if name else "holds several systems"
+        remedy = nearest(name, found.systems) if name else f"name one: {path}#{next(iter(found.systems))}"
+        raise problem(path, what, remedy, "unknown_name")
+    return found.systems[name], found
+
+
+@contextmanager
+def open_system(system: Any, spec: Spec, given: Given | None = None) -> Iterator[System]:
+    """Yield a system that is ready to extract: `rules` for None, `FILE#NAME`, a strategy, or a function."""
+    given = given or Given()
+    if system is None:
+        yield from _opened(
+            SystemEntry("rules", EXTRACTORS.load("rules")(), {"strategy": "rules"}), {}, spec, given, Path()
+        )
+    elif isinstance(system, str | Path):
+        entry, held = find_entry(system)
+        yield from _opened(entry, held.endpoints, spec, given, held.folder)
+    elif isinstance(system, SystemEntry):
+        yield from _opened(system, {}, spec, given, Path())
+    elif hasattr(system, "extract"):
+        name = type(system).__name__.lower()
+        yield from _opened(SystemEntry(name, system, {"strategy": name}), {}, spec, given, Path())
+    elif callable(system):
+        name = getattr(system, "__name__", "function")
+        entry = SystemEntry(name, Function(name), {"strategy": "function", "call": name})
+        yield from _opened(entry, {}, spec, given, Path(), system)
+    else:
+        what = f"{type(system).__name__} is no system"
+        remedy = "give FILE#NAME, a strategy or a function"
+        raise problem("system", what, remedy, "wrong_kind")
+
+
+@contextmanager
+def open_entry(entry: SystemEntry, held: SystemsFile, spec: Spec, given: Given) -> Iterator[System]:
+    """Yield a system of a file that was read."""
+    yield from _opened(entry, held.endpoints, spec, given, held.folder)
+
+
+def _opened(
+    entry: SystemEntry,
+    endpoints: Mapping[str, Endpoint],
+    spec: Spec,
+    given: Given,
+    folder: Path,
+    function: Callable[..., Any] | None = None,
+) -> Iterator[System]:
+    strategy: Strategy = entry.strategy
+    detect = getattr(strategy, "detect", None)
+    if isinstance(detect, Detect):
+        detect.check(spec, f"{entry.where}.detect".lstrip("."))
+    shown: Shown | None = getattr(strategy, "examples", None)
+    examples = () if shown is None else load_examples(shown, spec, given, folder)
+    table = {model: dict(kinds) for model, kinds in spec.prices}
+    with ExitStack() as stack:
+        with _placed(entry):
+            channels, asked = _channels(strategy, endpoints, function, stack)
+        prices = Prices(table, asked)
+        stack.callback(prices.close)
+        yield System(
+            entry.name,
+            strategy,
+            Task(spec, examples),
+            channels,
+            prices,
+            _parts(strategy, spec, examples, asked) | _program(channels),
+            entry.options,
+            entry.repeats,
+            {name: one.as_json() for name, one in asked.items()},
+        )
+
+
+@contextmanager
+def _placed(entry: SystemEntry) -> Iterator[None]:
+    """Give the problems of a program or a function their place in the file of systems."""
+    try:
+        yield
+    except ProblemsError as error:
+        if not entry.where:
+            raise
+        key = "run" if isinstance(entry.strategy, Command) else "call"
+        where = {"where": f"{entry.where}.{key}"}
+        raise ProblemsError([dataclasses.replace(one, **where) for one in error.problems]) from None
+
+
+def _channels(
+    strategy: Strategy,
+    endpoints: Mapping[str, Endpoint],
+    function: Callable[..., Any] | None,
+    stack: ExitStack,
+) -> tuple[dict[str, Channel], dict[str, Endpoint]]:
+    channels: dict[str, Channel] = {}
+    asked: dict[str, Endpoint] = {}
+    for name in dict.fromkeys(asked_endpoints(strategy).values()):
+        if name in endpoints:
+            asked[name] = endpoints[name]
+            channels[name] = ChatChannel(endpoints[name], read_key(endpoints[name], os.environ))
+    if isinstance(strategy, Command):
+        channels[CALL] = CommandChannel(
+            strategy.run,
+            workers=strategy.workers,
+            timeout_s=strategy.timeout_s,
+            max_answer_mb=strategy.max_answer_mb,
+        )
+    if isinstance(strategy, Function):
+        called = function or _imported(strategy.call)
+        channels[CALL] = FunctionChannel(called, _identity(called), workers=strategy.workers)
+    for channel in channels.values():
+        stack.callback(channel.close)
+    return channels, asked
+
+
+def _imported(text: str) -> Callable[..., Any]:
+    import importlib
+    import sys
+
+    module, _, name = text.partition(":")
+    sys.path.insert(0, "")
+    try:
+        found: Any = getattr(importlib.import_module(module), name)
+    except (Exception, SystemExit) as error:  # the module is the user's code
+        remedy = "write MODULE:FUNCTION, importable from here"
+        what = f"{text}: cannot be imported ({error})"
+        raise problem("function", what, remedy, "no_function") from None
+    finally:
+        sys.path.remove("")
+    if not callable(found):
+        what = f"{text} is no function"
+        raise problem("function", what, "write MODULE:FUNCTION", "no_function")
+    return found  # type: ignore[no-any-return]
+
+
+def _identity(function: Callable[..., Any]) -> str:
+    """Return the name of a function with a digest of its code: a changed one is asked anew."""
+    code = getattr(function, "__code__", None)
+    parts = (
+        b""
+        if code is None
+        else code.co_code + repr([c for c in code.co_consts if not hasattr(c, "co_code")]).encode()
+    )
+    name = (
+        f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"
+    )
+    return f"{name} {hashlib.sha256(parts).hexdigest()[:16]}"
+
+
+def _parts(
+    strategy: Strategy, spec: Spec, examples: Sequence[Example], endpoints: Mapping[str, Endpoint]
+) -> dict[str, str]:
+    """Return the digests of what decides the predictions, by name."""
+    options = msgspec.to_builtins(strategy) if dataclasses.is_dataclass(strategy) else repr(strategy)
+    found: dict[str, Json] = {"strategy": [type(strategy).__name__, options]}
+    prompt = getattr(strategy, "prompt", None)
+    if prompt is not None and isinstance(options, dict):
+        found["prompt"] = options.pop("prompt", None)
+    shown = [[one.document.sha256, dict(one.record)] for one in examples]
+    found["examples"] = msgspec.to_builtins(shown)
+    found["endpoints"] = {name: one.url for name, one in endpoints.items()}
+    digests = {
+        name: hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+        for name, value in found.items()
+    }
+    seen = repr(spec.fields).encode() + digest_of(spec).encode()  # labels and descriptions too
+    return digests | {"spec": hashlib.sha256(seen).hexdigest()}
+
+
+def _program(channels: Mapping[str, Channel]) -> dict[str, str]:
+    """Return the digest of the program or function that is called, nothing where none is."""
+    called = channels.get(CALL)
+    return {} if called is None else {"program": hashlib.sha256(called.identity.encode()).hexdigest()}

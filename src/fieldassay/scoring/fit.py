@@ -1,0 +1,760 @@
+"""How records fit a spec: their keys, a profile of the data, and what is said of it."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct, field
+from msgspec import field as default
+from msgspec.structs import replace
+
+from fieldassay.errors import list_names
+from fieldassay.io.json_value import Json
+from fieldassay.io.text.shown import clip
+from fieldassay.metrics.evidence import FLAG, Evidence, Kind, Outcome
+from fieldassay.metrics.result.result import Result, find_headline
+from fieldassay.options import with_options
+from fieldassay.paths import ITEM, KEY, Step, field_of, join_path, leaves_of, split_path
+from fieldassay.records.answers.misplaced import find_misplaced
+from fieldassay.records.answers.tool_calls import find_wrapped
+from fieldassay.records.matching import Matching, batches
+from fieldassay.records.record import Record
+from fieldassay.records.sources.source import PROBED, Source
+from fieldassay.scoring.checking import Findings
+from fieldassay.scoring.engine.coding import json_text
+from fieldassay.scoring.engine.flatten import Undeclared
+from fieldassay.scoring.engine.judge import Judged, judge
+from fieldassay.scoring.engine.scopes import Masks, applicability, is_folded
+from fieldassay.scoring.inputs import document_types
+from fieldassay.spec.language.names import ID_NAMES, apply_aliases, fold_key
+from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, list_leaves
+from fieldassay.spec.presets.catalogue import preset_names
+from fieldassay.values.types.column import Reader, Reading
+from fieldassay.values.types.numbers.amounts import Money, drops_words
+
+# The keys of trees: which of them are fields of their own, and which fold into one field of their object.
+
+MOST_KEYS = 1000
+"""So many different keys of an object of a tree are all fields of their own."""
+
+FEW_DOCUMENTS = 10
+"""Of more keys, those in fewer documents than this fold."""
+
+_CENSUS_BATCH = 2000
+Steps: TypeAlias = tuple[Step, ...]
+
+
+def fold_keys(plan: Plan, read_documents: Callable[[], Iterable[Sequence[Any]]]) -> Plan:
+    """Return the plan with the objects of its trees that have too many keys for a field each.
+
+    `read_documents` yields the contents of each document, of all sides together: keys are counted over all of
+    them, so that neither the order nor the partition of documents shows. It is called once for each pass:
+    objects below folded keys are counted in a further one, all together.
+    """
+    if not _has_trees(plan.root):
+        return plan
+    folds: dict[Steps, frozenset[str]] = {}
+    while True:
+        census = _Census(folds)
+        for contents in read_documents():
+            census.add(plan.root, contents)
+        crowded = census.find_crowded()
+        if not crowded:
+            break
+        folds |= crowded
+    return replace(plan, folds={join_path(steps): kept for steps, kept in folds.items()}) if folds else plan
+
+
+def fold_keys_of_matching(plan: Plan, matching: Matching) -> Plan:
+    """Return the plan with folded keys, counted over gold and all predictions."""
+
+    def read_documents() -> Iterator[list[Any]]:
+        for batch in batches(matching, _CENSUS_BATCH):
+            for records in zip(batch.gold, *batch.predictions.values(), strict=True):
+                yield [record.data for record in records if record is not None]
+
+    return fold_keys(plan, read_documents)
+
+
+def fold_keys_of_sources(plan: Plan, sources: Collection[Source]) -> Plan:
+    """Return the plan with folded keys, counted over the records of all sources."""
+
+    def read_documents() -> Iterator[list[Any]]:
+        for source in sources:
+            yield from ([record.data] for record in source)
+
+    return fold_keys(plan, read_documents)
+
+
+def _has_trees(node: Node) -> bool:
+    below = (
+        node.children if isinstance(node, ObjectNode) else (node.items,) if isinstance(node, ListNode) else ()
+    )
+    return isinstance(node, AnyNode) or any(map(_has_trees, below))
+
+
+class _Census(Struct):
+    """Counts the documents with each key, by the steps to its object."""
+
+    folds: Mapping[Steps, frozenset[str]]
+    counts: defaultdict[Steps, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def add(self, root: Node, records: Sequence[Any]) -> None:
+        """Count one document: its record in gold and in all predictions."""
+        seen: defaultdict[Steps, set[str]] = defaultdict(set)
+        for data in records:
+            self._walk(root, data, seen)
+        for steps, keys in seen.items():
+            self.counts[steps].update(keys)
+
+    def find_crowded(self) -> dict[Steps, frozenset[str]]:
+        """Return the objects with too many keys, and those that remain fields.
+
+        Objects below others of them are not among them: they are not counted whole.
+        """
+        crowded = {steps: counts for steps, counts in self.counts.items() if len(counts) > MOST_KEYS}
+        return {
+            steps: frozenset(key for key, documents in counts.items() if documents >= FEW_DOCUMENTS)
+            for steps, counts in crowded.items()
+            if not any(steps[:end] in crowded for end in range(len(steps)))
+        }
+
+    def _walk(self, node: Node, value: Any, seen: defaultdict[Steps, set[str]]) -> None:
+        if isinstance(node, AnyNode):
+            self._tree(node, split_path(node.path), value, seen)
+        elif isinstance(node, ObjectNode) and isinstance(value, dict):
+            value = apply_aliases(value, node.other_names) if node.other_names else value
+            for child in node.children:
+                self._walk(child, value.get(child.name) if child.path else value, seen)
+        elif isinstance(node, ListNode) and not isinstance(node.items, Leaf):
+            own = dict if node.is_map else list
+            held: Any = value if isinstance(value, own) else own()
+            for item in held.values() if node.is_map else held:
+                self._walk(node.items, item, seen)
+
+    def _tree(self, node: AnyNode, steps: Steps, value: Any, seen: defaultdict[Steps, set[str]]) -> None:
+        if value.__class__ is list:
+            for item in value:
+                self._tree(node, (*steps, ITEM), item, seen)
+        elif value.__class__ is dict:
+            kept = self.folds.get(steps)
+            if kept is None:
+                seen[steps].update(value)
+                if len(seen[steps]) > MOST_KEYS or len(self.counts[steps]) > MOST_KEYS:
+                    return
+            for key, inner in value.items():
+                if inner.__class__ is dict or inner.__class__ is list:
+                    folds = kept is not None and is_folded(node, steps, key, kept)
+                    self._tree(node, (*steps, KEY if folds else key), inner, seen)
+
+
+# The content of gold and predictions as scoring reads them: counts and examples, field by field.
+
+MOST_EXAMPLES = 3
+_PROFILE_BATCH = 1000
+
+
+class Example(Struct, frozen=True):
+    """One value, as JSON text, with its document and a remark."""
+
+    document: str
+    value: str
+    why: str
+
+
+class Finding(Struct):
+    """The content of one side in one field: numbers of values, unreadable ones and ambiguous ones."""
+
+    field: str
+    present: int = 0
+    unreadable: int = 0
+    ambiguous: int = 0
+    examples: list[Example] = default(default_factory=list)
+    """Some of the unreadable values."""
+    unclear: list[Example] = default(default_factory=list)
+    """Some of the ambiguous values."""
+
+
+class DataProfile(Struct):
+    """The content of one side: findings by field, unusable records, and undeclared keys with their counts."""
+
+    findings: dict[str, Finding] = default(default_factory=dict)
+    records: int = 0
+    invalid: int = 0
+    examples: list[Example] = default(default_factory=list)
+    undeclared: Counter[str] = default(default_factory=Counter)
+
+
+def survey(plan: Plan, matching: Matching, findings: Findings) -> dict[str, DataProfile]:
+    """Return the content of gold (under the empty name) and of each system, as scoring reads them.
+
+    All of them go into `findings`.
+    """
+    surveys = {name: DataProfile() for name in ("", *matching.predictions)}
+    for batch in batches(matching, _PROFILE_BATCH):
+        applies = applicability(plan, document_types(plan, batch.gold))
+        _add_records(plan, batch.gold, applies, surveys[""])
+        findings.look_at_gold(batch.gold)
+        for name, records in batch.predictions.items():
+            _add_records(plan, records, applies, surveys[name], batch.ids)
+            findings.look(name, records)
+    return surveys
+
+
+def survey_predictions(
+    plan: Plan, sources: Mapping[str, Source], findings: Findings
+) -> dict[str, DataProfile]:
+    """Return the content of each system without gold; `findings` gets all records.
+
+    Every field counts, whatever the document's type.
+    """
+    surveys = {name: DataProfile() for name in sources}
+    for name, source in sources.items():
+        for records in source.batches():
+            _add_records(plan, records, applicability(plan, [None] * len(records)), surveys[name])
+            findings.look(name, records)
+    return surveys
+
+
+def _add_records(
+    plan: Plan,
+    records: Sequence[Record | None],
+    applies: dict[str, Masks],
+    found: DataProfile,
+    ids: tuple[str, ...] | None = None,
+) -> None:
+    """Add more records of one side; `ids` are those of the documents, of which some may have no record."""
+    for record in records:
+        found.records += record is not None
+        if record is not None and record.data is None:
+            found.invalid += 1
+            _add(found.examples, Example(record.id, "", f"{record.place}: {record.invalid or 'no answer'}"))
+    data = [(record.data or {}) if record is not None else {} for record in records]
+    judged = judge(plan, [{} for _ in records], data, applies)
+    found.undeclared.update(judged.undeclared.pred)
+    _count(
+        judged, ids or tuple(record.id if record is not None else "" for record in records), found.findings
+    )
+
+
+def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, Finding]) -> None:
+    for block in judged.blocks:
+        if block.kind != Kind.VALUE:
+            continue
+        finding = findings.setdefault(
+            judged.fields[block.field].path, Finding(judged.fields[block.field].path)
+        )
+        if block.coded is None or block.pred_code is None:
+            _count_wrong(block.pred_raws, block.pairs.doc, ids, finding)
+            continue
+        at = np.flatnonzero(block.pred_code >= 0)
+        finding.present += len(at)
+        column = block.coded.column
+        if not column.problems and not column.flags:
+            continue
+        for row in at.tolist():
+            code = int(block.pred_code[row])
+            _look(
+                finding,
+                ids[block.pairs.doc[row]],
+                block.coded.raws[code],
+                column.reading(code),
+                block.coded.leaf.reader,
+            )
+
+
+def _look(finding: Finding, document: str, raw: Any, reading: Reading, reader: Reader) -> None:
+    if reading.problem is not None and raw is not None:
+        finding.unreadable += 1
+        _add(finding.examples, Example(document, json_text(raw), reading.problem))
+    is_strange = "calendar" in reading.flags and not getattr(reader, "calendar", None)
+    if is_strange or ("ambiguous" in reading.flags and not is_decided(reader, raw, reading)):
+        finding.ambiguous += 1
+        hint = "; is the year of another `calendar`?" if is_strange else ""
+        hint = "; `signs` would tell the dropped words apart" if drops_words(reader) else hint
+        _add(finding.unclear, Example(document, json_text(raw), f"read as {reading.canonical}{hint}"))
+
+
+DECIDING: Mapping[str, tuple[str | None, ...]] = {
+    "order": ("dmy", "mdy"),
+    "decimal": (".", ","),
+    "currency": (None,),
+}
+"""Options of a field that decide between two readings, and their alternatives."""
+
+
+def is_decided(reader: Any, raw: Any, reading: Reading) -> bool:
+    """Return whether an option given with the field decides the reading of an ambiguous value.
+
+    Without the option, the value would be another.
+
+    >>> from fieldassay.values.types.dates.dates import DateReader
+    >>> reader = DateReader(order="dmy")
+    >>> [is_decided(reader, text, reader.read(text)) for text in ("03/04/2025", "03/15/2025")]
+    [True, False]
+    """
+    given = {option: value for option in DECIDING if (value := getattr(reader, option, None)) is not None}
+    others = (
+        with_options(reader, **{option: other})
+        for option, value in given.items()
+        for other in DECIDING[option]
+        if other != value
+    )
+    found = (other.read(raw).value for other in others)
+    return any(value is not None and _unmarked(value) != _unmarked(reading.value) for value in found)
+
+
+def _unmarked(value: Any) -> Any:
+    """Return the amount of money without its currency, any other value as it is."""
+    return value.amount if isinstance(value, Money) else value
+
+
+def _count_wrong(raws: Mapping[int, Any], documents: Any, ids: tuple[str, ...], finding: Finding) -> None:
+    for row, raw in raws.items():
+        finding.present += 1
+        finding.unreadable += 1
+        _add(
+            finding.examples,
+            Example(ids[documents[row]], json_text(raw), "is another kind of JSON than the spec declares"),
+        )
+
+
+def _add(examples: list[Example], example: Example) -> None:
+    """Keep a few examples; of a value that was seen already only the first."""
+    if len(examples) < MOST_EXAMPLES and all(
+        (known.value, known.why) != (example.value, example.why) for known in examples
+    ):
+        examples.append(example)
+
+
+def survey_data(found: DataProfile) -> dict[str, Any]:
+    """Return a survey as plain data."""
+
+    def plain(examples: list[Example]) -> list[dict[str, str]]:
+        return [
+            {"document": example.document, "value": example.value, "why": example.why} for example in examples
+        ]
+
+    fields = [
+        {
+            "field": finding.field,
+            "present": finding.present,
+            "unreadable": finding.unreadable,
+            "ambiguous": finding.ambiguous,
+            "examples": plain(finding.examples),
+            "ambiguous_examples": plain(finding.unclear),
+        }
+        for finding in found.findings.values()
+    ]
+    return {
+        "fields": fields,
+        "invalid": found.invalid,
+        "invalid_examples": plain(found.examples),
+        "undeclared": dict(found.undeclared.most_common()),
+    }
+
+
+# The fit of a spec to the data: declared fields filled by each side, undeclared keys, and remarks.
+
+GOLD = ""
+"""The name of gold among the names of systems."""
+
+MOST_NAMED = 5
+_MOST_FIELDS = 8
+_MOST_KEPT = 1000
+"""Undeclared keys that the counts of a result have."""
+_MOST_PROBED = 2000
+_LONGEST_NAME = 60
+
+_LACKS = {
+    GOLD: np.isin(np.arange(len(Outcome)), [Outcome.SPURIOUS, Outcome.ABSENT]),
+    "pred": np.isin(np.arange(len(Outcome)), [Outcome.MISSING, Outcome.ABSENT]),
+}
+"""By outcome, whether a side has no value there; a failed row counts as filled, since that is unknown."""
+
+_LONE = [Outcome.MISSING, Outcome.SPURIOUS]
+
+
+class Fill(Struct, frozen=True, eq=False):
+    """One side's rows and values by position in `Plan.fields`, and its keys that the spec lacks, by path."""
+
+    rows: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int64]
+    undeclared: Counter[str]
+    ambiguous: npt.NDArray[np.int64]
+    """Rows by position in `Plan.fields` of which a value could be read in two ways; for gold zero."""
+    outcomes: npt.NDArray[np.int64] | None = None
+    """Leaves by `Outcome`, without lone nulls; places of another kind are mismatches. None for gold."""
+
+    def is_apart(self, plan: Plan) -> bool:
+        """Return whether the side may be of something else: in a tree every leaf is extra or missing."""
+        if self.outcomes is None or "" not in plan.slots:
+            return not self.values.any()
+        both = [Outcome.MATCH, Outcome.PARTIAL, Outcome.MISMATCH, Outcome.FAILED]
+        return bool(self.outcomes[_LONE].all()) and not self.outcomes[both].any()
+
+
+def fills_of(plan: Plan, evidence: Evidence, undeclared: Undeclared) -> tuple[Fill, Fill]:
+    """Return the fill of gold and of the predictions of one batch.
+
+    Values below a tree count for the declared field of the tree.
+    """
+    size = len(plan.fields)
+    top = {info.slot: at for at, info in reversed(list(enumerate(plan.fields)))}
+    declared = np.array(
+        [at if at < size else top.get(info.slot, size) for at, info in enumerate(evidence.fields)],
+        dtype=np.int64,
+    )
+    at = declared[evidence.field]
+    outcomes = len(Outcome)
+    rows = np.bincount(at * outcomes + evidence.outcome, minlength=(size + 1) * outcomes)
+    rows = rows.reshape(size + 1, outcomes)[:size]
+    is_ambiguous = evidence.flags & FLAG["ambiguous"] != 0
+    unclear = np.bincount(at[is_ambiguous], minlength=size + 1)[:size]
+
+    has_kind = evidence.flags & FLAG["wrong_kind"] == 0
+    nulls = np.array([info.type == "null" for info in evidence.fields], dtype=bool)[evidence.field]
+    is_leaf = (evidence.kind == Kind.VALUE) & ~(nulls & np.isin(evidence.outcome, _LONE))
+    leaves = np.where(has_kind, evidence.outcome, Outcome.MISMATCH)[is_leaf | ~has_kind]
+
+    def count(side: str, keys: Mapping[str, int], *more: npt.NDArray[np.int64]) -> Fill:
+        return Fill(rows.sum(axis=1), rows[:, ~_LACKS[side]].sum(axis=1), Counter(keys), *more)
+
+    of_pred = count("pred", undeclared.pred, unclear, np.bincount(leaves, minlength=outcomes))
+    return count(GOLD, undeclared.gold, np.zeros_like(unclear)), of_pred
+
+
+def merge_fills(parts: Iterable[Mapping[str, Fill]]) -> dict[str, Fill]:
+    """Return the sums of the fills of parts of the documents, by system and for gold."""
+    found: dict[str, list[Fill]] = {}
+    for part in parts:
+        for name, fill in part.items():
+            found.setdefault(name, []).append(fill)
+    return {name: _sum(fills) for name, fills in found.items()}
+
+
+def _sum(fills: Sequence[Fill]) -> Fill:
+    undeclared: Counter[str] = Counter()
+    for fill in fills:
+        undeclared.update(fill.undeclared)
+    leaves = [fill.outcomes for fill in fills if fill.outcomes is not None]
+    return Fill(
+        np.sum([fill.rows for fill in fills], axis=0),
+        np.sum([fill.values for fill in fills], axis=0),
+        undeclared,
+        np.sum([fill.ambiguous for fill in fills], axis=0),
+        np.sum(leaves, axis=0) if leaves else None,
+    )
+
+
+def count_fill(fill: Fill) -> dict[str, Any]:
+    """Return a side's entries for the counts of a result; of undeclared keys the thousand most frequent."""
+    return {"is_empty": not fill.values.any(), "undeclared": dict(_ranked(fill.undeclared)[:_MOST_KEPT])}
+
+
+def find_misfits(
+    plan: Plan,
+    sources: Mapping[str, Source],
+    undeclared: Mapping[str, Counter[str]],
+    apart: Collection[str],
+) -> list[str]:
+    """Return a sentence for each system whose predictions have nothing in common with spec or gold.
+
+    Where no side has a field of the spec there is one for all. All are by system, and for gold if there is
+    any; `apart` names the sides without a value in any declared field, or at any place of gold's trees.
+    """
+    if "" in plan.slots and GOLD in sources:
+        told = [_describe_apart(sources[GOLD], sources[name], name) for name in apart if name]
+        return [each for each in told if each is not None]
+    sides = [sources] if len(apart) == len(sources) else [{name: sources[name]} for name in apart if name]
+    return [said for side in sides if (said := describe_misfit(plan, side, undeclared)) is not None]
+
+
+def _describe_apart(gold: Source, source: Source, system: str) -> str | None:
+    """Return the sentence for trees none of whose values stands at a place of gold's trees.
+
+    None if any place is common: nulls have places, too.
+    """
+    ours_at, theirs_at = (
+        {field_of(join_path(steps)) for record in _probe(side) for steps, _ in leaves_of(record)}
+        for side in (gold, source)
+    )
+    if not ours_at.isdisjoint(theirs_at):
+        return None
+    ours, theirs = ({key: None for record in _probe(side) for key in record} for side in (gold, source))
+    near = (
+        f"{clip(key, _LONGEST_NAME)!r} may be {name!r}"
+        for name in ours
+        if name not in theirs and (key := near_key(name, theirs))
+    )
+    return "; ".join(
+        (
+            f"nothing was evaluated: no value by {system} stands at a place of a gold record",
+            f"gold has the keys {_listed([*ours])}",
+            f"{clip(source.label, _LONGEST_NAME)} has {_listed([*theirs])}",
+            _hint(source, frozenset(ours))
+            or next(near, "name the key that holds the record: `data: {pred_key: KEY}`"),
+        )
+    )
+
+
+def describe_misfit(
+    plan: Plan, sources: Mapping[str, Source], undeclared: Mapping[str, Counter[str]]
+) -> str | None:
+    """Return the sentence for data without values in any declared field, if the spec cannot be for it.
+
+    None otherwise: if a record has any key of the spec, or no record has a key of another name. `sources` and
+    `undeclared` are by system, and for gold if there is any.
+    """
+    keys = {
+        source.label: [path for path, _ in _without_ids(plan, undeclared[name])]
+        for name, source in sources.items()
+    }
+    names = [top.name for top in plan.spec.fields if top.name]
+    known = {*names, *(key for _, others in plan.root.other_names for key in others)}
+    if not any(keys.values()) or any(
+        not known.isdisjoint(record) for source in sources.values() for record in _probe(source)
+    ):
+        return None
+    said = [
+        f"nothing was evaluated: no record has a field of {_spec_name(plan)} ({_listed(names)})",
+        *_name_keys(keys),
+    ]
+    seen = [path for paths in keys.values() for path in paths]
+    near = [
+        f"{clip(key, _LONGEST_NAME)!r} may be {name!r}"
+        for name in names
+        if (key := near_key(name, seen)) is not None
+    ]
+    said += [", ".join(near[:MOST_NAMED])] if near else []
+    alike = _name_alike(plan, {path for name in sources for path in undeclared[name]})
+    hints = [*filter(None, (alike, *map(_hint, sources.values())))]
+    return "; ".join((*said, *(hints or [_remedy(plan, names, seen)])))
+
+
+def is_silent(result: Result) -> bool:
+    """Return whether nothing was judged, all declared fields being empty on all sides.
+
+    Only where the main metric does not show it.
+    """
+    sides = (result.counts.get("gold", {}), *result.counts.get("systems", {}).values())
+    headline = find_headline(result)
+    return (
+        all(side.get("is_empty", False) for side in sides)
+        and bool(headline)
+        and all(one.value is None for one in headline)
+    )
+
+
+def _name_keys(sides: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the keys of each side; sides with the same keys in one clause, three clauses at most."""
+    groups: dict[str, list[str]] = {}
+    for label, keys in sides.items():
+        groups.setdefault(f"keys {_listed(keys)}" if keys else "keys none", []).append(
+            clip(label, _LONGEST_NAME)
+        )
+    return [
+        f"{told} in {' and '.join(labels) if len(labels) < 4 else f'{labels[0]} and {len(labels) - 1} more'}"
+        for told, labels in [*groups.items()][:3]
+    ]
+
+
+def describe_fit(plan: Plan, matching: Matching, fills: Mapping[str, Fill]) -> tuple[str, ...]:
+    """Return the remarks on the fit of the spec: fields that a side never fills, and undeclared keys."""
+    gold = fills[GOLD]
+    known = gold.undeclared if plan.spec.name not in preset_names() else {}
+    said = list(_describe_gold(plan, matching, gold))
+    if known and gold.values.any():
+        told = "gold: keys that the spec does not declare are not judged: "
+        told += _counted(_without_ids(plan, gold.undeclared))
+        said.append("; ".join(filter(None, (told, _name_alike(plan, known)))))
+    for system in matching.predictions:
+        fill = fills[system]
+        undeclared = _without_ids(plan, fill.undeclared)
+        if undeclared and not fill.values.any():
+            said.append(describe_empty(plan, matching.predictions[system], system, fill.undeclared))
+        elif more := [(path, count) for path, count in undeclared if path not in known]:
+            told = f"{system}: predicted keys that the spec does not declare are not judged: {_counted(more)}"
+            hints = (_name_alike(plan, fill.undeclared), _hint(matching.predictions[system]))
+            said.append("; ".join(filter(None, (told, *hints))))
+    return tuple(said)
+
+
+def describe_ambiguity(plan: Plan, fills: Mapping[str, Fill]) -> tuple[str, ...]:
+    """Return the remark on values that could be read in two ways and that no option of their field decided.
+
+    A field counts the rows of the system that has most of them: gold is the same for all systems.
+    """
+    counts = np.max([fill.ambiguous for name, fill in fills.items() if name != GOLD], axis=0)
+    leaves = {leaf.path: leaf for leaf in list_leaves(plan.root)}
+    found = Counter({info.path: count for info, count in zip(plan.fields, counts.tolist(), strict=True)})
+    open_options = {
+        path: ["signs"] * drops_words(leaves[path].reader)
+        or [name for name in DECIDING if hasattr(leaves[path].reader, name)]
+        for path, count in found.items()
+        if count and path in leaves and not any(getattr(leaves[path].reader, name, None) for name in DECIDING)
+    }
+    if not open_options:
+        return ()
+    ranked = [(path, count) for path, count in _ranked(found) if path in open_options]
+    options = list(dict.fromkeys(name for path, _ in ranked for name in open_options[path]))
+    named = f"; set {_either(options)}" if options else ""
+    what = f"values with two readings were read by the locale: {_counted(ranked)}{named}"
+    return (f"{what}; see `score --check`",)
+
+
+def _either(names: Sequence[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def describe_empty(plan: Plan, source: Source, side: str, undeclared: Counter[str]) -> str:
+    """Return the sentence for a side without a value in any declared field: a system by its name, or gold."""
+    whose, effect = (
+        ("prediction", "each is judged as empty")
+        if side
+        else ("gold record", "every predicted value is spurious")
+    )
+    told = f"no {whose} has a value in a field of {_spec_name(plan)}, so {effect}"
+    keys = _counted(_without_ids(plan, undeclared)) or "none"
+    parts = (
+        f"{side}: {told}" if side else told,
+        f"keys in {'them' if side else 'gold'}: {keys}",
+        _name_alike(plan, undeclared),
+        _hint(source),
+    )
+    return "; ".join(filter(None, parts))
+
+
+def _describe_gold(plan: Plan, matching: Matching, gold: Fill) -> Iterator[str]:
+    """Yield the fields that gold never fills, with the keys possibly meant."""
+    if not gold.values.any():
+        yield describe_empty(plan, matching.gold, GOLD, gold.undeclared)
+        return
+    unfilled = find_unfilled(plan, gold)
+    if unfilled:
+        near = [
+            f"gold's {clip(key, _LONGEST_NAME)!r} may be {path!r}"
+            for path in unfilled
+            if (key := near_key(path, gold.undeclared))
+        ]
+        told = "; ".join(
+            ["a prediction that is silent there is right where regime=baseline counts", *near[:MOST_NAMED]]
+        )
+        yield f"gold never has a value in {_listed(unfilled)}: {told}"
+
+
+def find_unfilled(plan: Plan, gold: Fill) -> list[str]:
+    """Return the paths of the judged declared fields that gold never fills; of nested ones the outermost."""
+    found: list[str] = []
+    for info, rows, values in zip(plan.fields, gold.rows.tolist(), gold.values.tolist(), strict=True):
+        is_inside = bool(found) and info.path.startswith(
+            (f"{found[-1]}.", f"{found[-1]}[")
+        )  # parents come right before what is in them
+        if rows and not values and not is_inside:
+            found.append(info.path)
+    return found
+
+
+def near_key(name: str, keys: Iterable[str]) -> str | None:
+    """Return the key that is nearly the name; None if none is.
+
+    >>> near_key("invoice_no", ["date", "InvoiceNo"])
+    'InvoiceNo'
+    """
+    folded = {_folded(key): key for key in list(keys)[:_MOST_KEPT] if len(key) <= _LONGEST_NAME}
+    close = difflib.get_close_matches(_folded(name), folded, n=1, cutoff=0.75)
+    return folded[close[0]] if close else None
+
+
+def _folded(name: str) -> str:
+    return "".join(char for char in name.casefold() if char.isalnum())
+
+
+def _name_alike(plan: Plan, undeclared: Iterable[str]) -> str:
+    """Return which undeclared keys differ from declared ones by case or separators, and what takes them."""
+    steps = [split_path(info.path) for info in plan.fields if info.path]
+    names = {(at[:-1], fold_key(at[-1])): at for at in steps if isinstance(at[-1], str)}
+    pairs: dict[str, str] = {}
+    owners = set()
+    for path in sorted(undeclared):
+        *above, key = split_path(path)
+        own = names.get((tuple(above), fold_key(str(key))))
+        if own is not None:
+            line = f"`{own[-1]}: {{names: [{key}]}}`"
+            pairs[path] = f"{clip(path, _LONGEST_NAME)!r} is {join_path(own)!r}: {line}"
+            owners.add(own)
+    told = "differ from fields by case or separators only, and the spec may name them"
+    loose = ", or `data: {names: loose}` takes them"
+    if len(owners) < len(pairs):
+        loose = "; of several for one field `names: loose` takes none"
+    return f"{told} ({list_names([*pairs.values()], MOST_NAMED)}){loose}" if pairs else ""
+
+
+def _hint(source: Source, declared: frozenset[str] = frozenset()) -> str:
+    options = source.options
+    for record in source.fetch(range(min(PROBED, len(source)))) if not options.is_gold else ():
+        wrapped = find_wrapped(record.data, options.expected_keys)
+        if len(wrapped) > 1:
+            return f"declared keys stand under {list_names([*map(repr, wrapped)], MOST_NAMED)}"
+    if options.data_key is not None:
+        return ""
+    key = find_misplaced(
+        (
+            row.value
+            for row in source.rows.read(range(min(PROBED, len(source))))
+            if options.key_of(row.value) is None
+        ),
+        declared or options.declared,
+        ("raw",),
+    )
+    name = "gold_key" if options.is_gold else "pred_key"
+    return "" if key is None else f"did you mean `data: {{{name}: {clip(key, _LONGEST_NAME)}}}`?"
+
+
+def _spec_name(plan: Plan) -> str:
+    return f"the protocol {plan.spec.name!r}" if plan.spec.name in preset_names() else "the spec"
+
+
+def _remedy(plan: Plan, names: Sequence[str], keys: Sequence[str]) -> str:
+    name = plan.spec.name
+    if name in preset_names():
+        return f"`fieldassay protocols show {name}` says what records it is for"
+    line = f"`{clip(names[0], _LONGEST_NAME)}: {{names: [{clip(keys[0], _LONGEST_NAME)}]}}`" if names else ""
+    return (
+        "declare the fields under the names that the data has, or name the key of a field in the spec "
+        f"({line}); `fieldassay init` drafts a spec from gold"
+    )
+
+
+def _without_ids(plan: Plan, undeclared: Counter[str]) -> list[tuple[str, int]]:
+    """Return the undeclared keys with their counts, the most frequent first, without those of the id."""
+    return [
+        (path, count)
+        for path, count in _ranked(undeclared)
+        if path not in (plan.spec.data.id_key or ID_NAMES)
+    ]
+
+
+def _ranked(undeclared: Counter[str]) -> list[tuple[str, int]]:
+    """Return the keys by falling count, then by name: the order must not depend on the partition."""
+    return sorted(undeclared.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _counted(ranked: Sequence[tuple[str, int]]) -> str:
+    return list_names([f"{clip(path, _LONGEST_NAME)} ({count})" for path, count in ranked], MOST_NAMED)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return list_names([clip(name, _LONGEST_NAME) for name in names], _MOST_FIELDS)
+
+
+def _probe(source: Source) -> Iterator[Mapping[str, Json]]:
+    for record in source.fetch(range(min(_MOST_PROBED, len(source)))):
+        if record.data is not None:
+            yield record.data

@@ -1,0 +1,657 @@
+"""What is scored: options, gold and predictions opened, documents chosen, and what is known of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from fieldassay.errors import Problem, ProblemsError, list_names, problem
+from fieldassay.io.text.shown import format_count
+from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable
+from fieldassay.options import OptionRecord, Positive, check_names, option_names
+from fieldassay.paths import value_at
+from fieldassay.records.answers.answer import MOST_KEPT
+from fieldassay.records.decode import read_number
+from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES, gold_options, pred_options
+from fieldassay.records.formats.find_format import split_sheet
+from fieldassay.records.ids import FORMAT, MAX_LISTED, Positions, format_of
+from fieldassay.records.matching import Matching, check_gold, find_duplicates, match
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.record import CASE_KEY, NOTHING_BESIDE, PREDICTION_KEY, Record, Repeat
+from fieldassay.records.sources.memory import hold_records
+from fieldassay.records.sources.repeats import are_runs, name_repeats, split_runs
+from fieldassay.records.sources.source import CHUNK, Source, open_source, open_systems
+from fieldassay.records.sources.variants import split_variants
+from fieldassay.scoring.engine.scopes import canonical_type
+from fieldassay.spec.language.model import DataOptions, Options, StatisticsOptions
+from fieldassay.spec.language.names import TOKEN_KINDS, Table, cost_usd
+from fieldassay.spec.plan.compile import read_plan, with_sections
+from fieldassay.spec.plan.nodes import Plan
+
+# The options of a scoring run.
+
+
+class ScoreOptions(OptionRecord, frozen=True):
+    """The options of scoring that no spec has; none of them changes the meaning of a judgement.
+
+    `metrics` and `slices` replace the spec's, `gates` come on top of the spec's; metrics named in gates are
+    always computed. `evidence` chooses the rows to keep. `limit` takes the first documents only, `batch`
+    documents are judged at a time, `workers` processes share the work.
+    """
+
+    metrics: tuple[str, ...] | None = None
+    slices: tuple[str, ...] | None = None
+    gates: tuple[str, ...] = ()
+    evidence: Literal["all", "errors", "none"] = "all"
+    workers: Positive = 1
+    engine: Annotated[
+        str,
+        Meta(
+            pattern="^(local|ray(=.+)?)$",
+            description="local, ray or ray=ADDRESS",
+            examples=["local", "ray", "ray=ADDRESS"],
+        ),
+    ] = "local"
+    """The place of the work: `local`, `ray` (started on this machine), or `ray=ADDRESS` (a cluster)."""
+    batch: Annotated[int, Meta(ge=1, examples=[2000])] = 2000
+    limit: Positive | None = None
+    only: tuple[str, ...] | None = None
+    """The documents that are scored, by id; None: all."""
+    fields: tuple[str, ...] | None = None
+    """The top-level fields to score; None: all. The spec is restricted to them, so its digest differs."""
+    where: tuple[str, ...] = ()
+    """Chooses documents by the content of their gold, as in `type=invoice`: by keys of slices."""
+    evidence_folder: Path | None = None
+    """Where evidence goes while the run lasts, in parts, instead of being held in memory."""
+    keeps_statistics: bool = False
+    """Whether the result supports later comparisons, field by field too, even with a single system."""
+
+
+def with_keywords(spec: Any, options: ScoreOptions, keywords: Mapping[str, Any]) -> tuple[Plan, ScoreOptions]:
+    """Return the plan of a spec, and the options, with those that are given in place of theirs.
+
+    Raises `ProblemsError` for each name that is no option, and for each value that is none.
+
+    >>> spec, given = "fields: {total: money}", {"seed": 1, "metrics": "f1"}
+    >>> plan, options = with_keywords(spec, ScoreOptions(), given)
+    >>> plan.spec.statistics.seed, options.metrics
+    (1, ('f1',))
+    """
+    plan, own = read_plan(spec), option_names(ScoreOptions)
+    check_names(keywords, (*own, *option_names(DataOptions), *option_names(StatisticsOptions)), "score")
+    asked = {name: value for name, value in keywords.items() if value is not None}
+    sections = {name: value for name, value in asked.items() if name not in own}
+    return with_sections(plan, **sections), replace(
+        options, **{name: asked[name] for name in own if name in asked}
+    )
+
+
+# Metadata of documents beside the judgements: timing, tokens, cost, failures, values for slices.
+
+UNWRAPPED = frozenset(
+    {
+        "code_fence",
+        "prose_around",
+        "tool_call",
+        "list_of_one",
+        "list_item",
+        "wrapped",
+        "several_wrapped",
+        "json_in_text",
+        "one_text",
+        "value_object",
+        "confidence_beside",
+        "confidence_in_words",
+    }
+)
+"""Wrappings removed from an answer without changing it: recorded, but no repairs."""
+
+TOKENS = ("prompt_tokens", "completion_tokens", "embedding_tokens")
+
+
+def document_types(plan: Plan, gold: Sequence[Record]) -> list[str | None]:
+    """Return the canonical type of each gold document, None for types unknown to the spec."""
+    declared = plan.spec.document_type
+    if declared is None:
+        return [None] * len(gold)
+    return [canonical_type(plan, value_at(record.data, declared.field)) for record in gold]
+
+
+def document_table(
+    plan: Plan,
+    gold: Sequence[Record],
+    predictions: Sequence[Record | None],
+    types: Sequence[str | None],
+    slices: Sequence[str],
+) -> DocumentTable:
+    """Return the table of one batch's documents of one system; `slices` are the keys for grouping them."""
+    ids = tuple(record.id for record in gold)
+    groups = {
+        key: tuple(slice_values(key, row) for row in zip(gold, predictions, types, strict=True))
+        for key in slices
+    }
+    groups["repairs"] = tuple(record.meta.repairs if record is not None else () for record in predictions)
+    problems = tuple(_problem(record) for record in predictions)
+    starts = tuple("" if record is None else record.start for record in predictions)
+    texts = dict(zip(ANSWER_COLUMNS, (problems, starts), strict=True))
+    return DocumentTable(ids, _numbers(plan.spec.prices, predictions), _claims(predictions), groups, texts)
+
+
+def _problem(record: Record | None) -> str:
+    """Return the reason for an unreadable answer, shortened; empty for a readable one or none at all."""
+    if record is None or (record.data is not None and not record.meta.error):
+        return ""
+    return (record.meta.error or record.invalid or "no readable answer")[:MOST_KEPT]
+
+
+def _numbers(prices: Options, predictions: Sequence[Record | None]) -> dict[str, npt.NDArray[np.float64]]:
+    numbers = {"duration_ms": _column(predictions, lambda record: record.meta.duration_ms)}
+    if not any(record.meta.usage for record in predictions if record is not None):
+        return numbers | {
+            name: np.full(len(predictions), np.nan) for name in (*TOKENS, "total_tokens", "cost_usd")
+        }
+    for name in TOKENS:
+        numbers[name] = _column(predictions, lambda record, name=name: _amount(record.meta.usage.get(name)))  # type: ignore[misc]
+    numbers["total_tokens"] = _column(predictions, lambda record: total_tokens(record.meta.usage))
+    table = {model: dict(kinds) for model, kinds in prices}
+    numbers["cost_usd"] = _column(predictions, lambda record: _cost(table, record.meta.usage))
+    return numbers
+
+
+def total_tokens(usage: Mapping[str, Any]) -> float | None:
+    """Return the tokens of one document: the sum of the known kinds, else the given total, else None.
+
+    >>> total_tokens({"prompt_tokens": 900, "completion_tokens": 80})
+    980.0
+    >>> total_tokens({"total_tokens": 5}), total_tokens({})
+    (5.0, None)
+    """
+    used = [count for name in TOKENS if (count := _amount(usage.get(name))) is not None]
+    return sum(used) if used else _amount(usage.get("total_tokens"))
+
+
+def _cost(prices: Table, usage: Mapping[str, Any]) -> float | None:
+    """Return the cost of one document: its tokens by the table, else what its row says, else None.
+
+    >>> _cost({"m": {"prompt": 2.0}}, {"model": "m", "prompt_tokens": 500_000, "cost_usd": 7})
+    1.0
+    >>> _cost({}, {"model": "m", "prompt_tokens": 500_000, "cost_usd": 0.25}), _cost({}, {"prompt_tokens": 5})
+    (0.25, None)
+    """
+    tokens = {kind: _amount(usage.get(f"{kind}_tokens")) for kind in TOKEN_KINDS}
+    priced = cost_usd(prices, str(usage.get("model")), tokens)
+    return _amount(usage.get("cost_usd")) if priced is None else priced
+
+
+def _amount(value: Any) -> float | None:
+    number = None if value is None or isinstance(value, str) else read_number(value)
+    return number if number is not None and number >= 0 else None
+
+
+def _column(
+    records: Sequence[Record | None], take: Callable[[Record], float | None]
+) -> npt.NDArray[np.float64]:
+    values = (None if record is None else take(record) for record in records)
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _claims(predictions: Sequence[Record | None]) -> dict[str, npt.NDArray[np.bool_]]:
+    claims: dict[str, Callable[[Record | None], bool]] = {
+        "has_prediction": lambda record: record is not None,
+        "is_invalid": lambda record: record is not None and record.data is None and not record.meta.error,
+        "has_error": lambda record: (
+            record is not None and bool(record.meta.error) and not _is_timeout(record)
+        ),
+        "is_timeout": lambda record: record is not None and _is_timeout(record),
+        "is_unparsed": lambda record: (
+            record is not None
+            and (record.meta.parse_success is False or (record.data is None and not record.meta.error))
+        ),
+        "is_repaired": lambda record: (
+            record is not None and record.data is not None and bool(set(record.meta.repairs) - UNWRAPPED)
+        ),
+    }
+    odd = [
+        at
+        for at, record in enumerate(predictions)
+        if record is None or record.data is None or record.meta is not NOTHING_BESIDE
+    ]
+    found = {name: np.full(len(predictions), name == "has_prediction") for name in claims}
+    for name, claim in claims.items() if odd else ():
+        found[name][odd] = [claim(predictions[at]) for at in odd]
+    return found
+
+
+def _is_timeout(record: Record) -> bool:
+    error = (record.meta.error or "").casefold()
+    return "timeout" in error or "timed out" in error
+
+
+def slice_values(key: str, row: tuple[Record, Record | None, str | None]) -> tuple[str, ...]:
+    """Return a document's values of a slice key: type, fact beside gold or prediction, or gold value."""
+    gold, prediction, kind = row
+    if key == "type":
+        return (kind,) if kind else _attribute(gold, prediction, key)
+    if key in ("tag", "tags"):
+        return tuple(dict.fromkeys(gold.meta.tags + (prediction.meta.tags if prediction else ())))
+    if key == "variant":
+        variant = gold.meta.variant or (prediction.meta.variant if prediction else None)
+        return (variant,) if variant else ()
+    found = _attribute(gold, prediction, key)
+    if found:
+        return found
+    value = value_at(gold.data, key)
+    if value is None and key == FORMAT:
+        value = format_of(gold.id)
+    return (str(value).strip(),) if isinstance(value, (str, int, float)) and str(value).strip() else ()
+
+
+def _attribute(gold: Record, prediction: Record | None, key: str) -> tuple[str, ...]:
+    for record in (gold, prediction):
+        if record is not None and key in record.meta.attributes:
+            return (record.meta.attributes[key],)
+        if record is not None and key in record.meta.labels:
+            return record.meta.labels[key]
+    return ()
+
+
+# The choice of documents to judge: those whose gold has the chosen values under keys of slices.
+
+CHOSEN = "chosen"
+"""The kind of the note on the chosen documents."""
+
+
+class Choice(Struct, frozen=True):
+    """The chosen documents in gold order, and the note on them."""
+
+    positions: Positions
+    note: Problem
+
+
+def parse_conditions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the values wanted by key. Raises `ProblemsError` for each text that is not KEY=VALUE.
+
+    >>> parse_conditions(["type=invoice", "type=receipt", "difficulty=hard"])
+    {'type': ('invoice', 'receipt'), 'difficulty': ('hard',)}
+    """
+    found: dict[str, dict[str, None]] = {}
+    problems = []
+    for text in texts:
+        key, _, value = (part.strip() for part in text.partition("="))
+        if key and value:
+            found.setdefault(key, {})[value] = None
+        else:
+            problems.append(
+                Problem(
+                    "where", f"{text[:200]!r} is no condition", "write KEY=VALUE, as in type=invoice", "where"
+                )
+            )
+    if problems:
+        raise ProblemsError(problems)
+    return {key: tuple(values) for key, values in found.items()}
+
+
+def choose_documents(plan: Plan, gold: Source, texts: Sequence[str]) -> Choice | None:
+    """Return the documents whose gold has, under each key, one of its chosen values; None without a choice.
+
+    A key is one that results can be sliced by; predictions have no say. Raises `ProblemsError` for a key that
+    no gold document has, for a value that none has under its key, and if no document has all of them.
+    """
+    wanted = parse_conditions(texts)
+    if not wanted:
+        return None
+    whole = replace(gold, options=replace(gold.options, left_out=frozenset()))
+    masks = {key: np.zeros(len(gold), dtype=bool) for key in wanted}
+    seen: dict[str, Counter[str]] = {key: Counter() for key in wanted}
+    for start, records in _read(whole):
+        types = document_types(plan, records)
+        for key, values in wanted.items():
+            held = [
+                slice_values(key, (record, None, kind)) for record, kind in zip(records, types, strict=True)
+            ]
+            seen[key].update(value for found in held for value in found)
+            masks[key][start : start + len(records)] = [not set(values).isdisjoint(found) for found in held]
+    problems = [
+        problem
+        for key, values in wanted.items()
+        for problem in _find_unknown(plan, whole, key, values, seen[key])
+    ]
+    said = " and ".join(" or ".join(f"{key}={value}" for value in values) for key, values in wanted.items())
+    chosen = np.flatnonzero(np.logical_and.reduce(list(masks.values())))
+    if not problems and not len(chosen):
+        problems.append(
+            Problem(gold.label, f"no document has {said}", "leave out one of these conditions", "where")
+        )
+    if problems:
+        raise ProblemsError(problems)
+    return Choice(chosen, Problem("gold", f"{len(chosen):,} of {len(gold):,} documents: {said}", kind=CHOSEN))
+
+
+def _read(gold: Source) -> Iterator[tuple[int, list[Record]]]:
+    """Yield the gold records in portions, each with the position of its first record.
+
+    Raises `ProblemsError` for unreadable ones.
+    """
+    start = 0
+    for records in gold.batches():
+        check_gold(records)
+        yield start, records
+        start += len(records)
+
+
+def _find_unknown(
+    plan: Plan, gold: Source, key: str, values: Sequence[str], seen: Counter[str]
+) -> list[Problem]:
+    """Return a problem for a key in no document, or for each value in none, with the alternatives."""
+    if not seen:
+        return [
+            Problem(
+                gold.label,
+                f"no document has the key {key[:100]!r} of where",
+                f"its keys: {_list(_keys(plan, gold))}",
+                "where",
+            )
+        ]
+    known = _list([f"{value} ({count:,})" for value, count in seen.most_common()])
+    return [
+        Problem(gold.label, f"no document has {key}={value[:100]}", f"its values: {known}", "where")
+        for value in values
+        if value not in seen
+    ]
+
+
+def _keys(plan: Plan, gold: Source) -> list[str]:
+    """Return the keys under which the first gold documents have a value, in order of appearance."""
+    found: dict[str, None] = {}
+    for record in gold.fetch(range(min(CHUNK, len(gold)))):
+        meta = record.meta
+        named = {
+            "type": plan.spec.document_type is not None,
+            "variant": meta.variant is not None,
+            "tag": bool(meta.tags),
+        }
+        found |= dict.fromkeys(
+            [*(key for key, is_there in named.items() if is_there), *meta.attributes, *meta.labels]
+        )
+        found |= dict.fromkeys(
+            key for key, value in (record.data or {}).items() if isinstance(value, str | int | float)
+        )
+    return list(found)
+
+
+def _list(names: Sequence[str]) -> str:
+    return list_names([name[:100] for name in names], MAX_LISTED) or "none"
+
+
+# Opening gold and predictions: paths, frames, lists and mappings, as sources that are matched by id.
+
+Records: TypeAlias = Any
+"""A path, `-`, a list of objects, a mapping from id to object, a Polars or pandas frame."""
+
+
+def open_inputs(
+    plan: Plan,
+    gold: Records,
+    predictions: Mapping[str, Records] | Records,
+    where: Sequence[str] = (),
+    wanted: Sequence[str] | None = None,
+) -> Matching:
+    """Return gold and every system's predictions, matched by id.
+
+    `where` chooses documents (see `choose_documents`), `wanted` are the top-level fields whose data is kept
+    (None: all). Raises `ProblemsError` with all problems
+    of all of them.
+    """
+    left_out = _left_out(plan, wanted)
+    options = replace(gold_options(plan), left_out=left_out)
+    of_predictions = replace(pred_options(plan), left_out=left_out)
+    problems: list[Problem] = []
+    sources: dict[str, Source] = {}
+    repeats: dict[str, Repeat] = {}
+    opened: Source | None = None
+    chosen: Choice | None = None
+    try:
+        opened = open_records(gold, options, "gold")
+        if options.is_tree:
+            opened, as_data = survey_tree(opened)
+            of_predictions = replace(of_predictions, declared=of_predictions.declared | as_data)
+        chosen = choose_documents(plan, opened, where)
+    except ProblemsError as error:
+        problems += error.problems
+    for name, records in _named(predictions).items():
+        try:
+            found, own = _open_system(name, records, of_predictions)
+        except ProblemsError as error:
+            problems += error.problems
+            continue
+        problems += _taken(name, found, sources)
+        sources |= found
+        repeats |= own
+    if problems or opened is None:
+        raise ProblemsError(problems)
+    matching = match(opened, sources, plan.spec.data.match_ids, None if chosen is None else chosen.positions)
+    matching = replace(matching, repeats=repeats) if repeats else matching
+    return matching if chosen is None else replace(matching, notes=(chosen.note, *matching.notes))
+
+
+def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
+    """Return the keys of unwanted fields in records."""
+    others = dict(plan.root.other_names)
+    return frozenset(
+        key
+        for name in plan.slots
+        if wanted is not None and name not in wanted
+        for key in (name, *others.get(name, ()))
+    )
+
+
+def open_gold(plan: Plan, gold: Records) -> Source:
+    """Return gold alone. Raises `ProblemsError` where it cannot be read."""
+    return open_records(gold, gold_options(plan), "gold")
+
+
+def gold_ids(plan: Plan, gold: Records) -> tuple[str, ...]:
+    """Return the ids of gold in their order. Raises `ProblemsError` where it cannot be read."""
+    return tuple(open_gold(plan, gold).ids())
+
+
+def gold_values(plan: Plan, gold: Records, name: str) -> dict[str, str]:
+    """Return what gold records have under a name, declared or not, by id; records without it are left out."""
+    records = open_gold(plan, gold)
+    found = ((record.id, (record.data or {}).get(name)) for record in records)
+    return {id_: str(value) for id_, value in found if value}
+
+
+def gold_twins(plan: Plan, gold: Records) -> dict[str, tuple[str, str]]:
+    """Return, for each gold record that names its `twin_of`, the id of the other, and the `degradation`."""
+    return {
+        record.id: (named["twin_of"], named.get("degradation", "degraded"))
+        for record in open_gold(plan, gold)
+        if "twin_of" in (named := record.meta.attributes)
+    }
+
+
+def open_predictions(plan: Plan, predictions: Mapping[str, Records]) -> dict[str, Source]:
+    """Return every system's predictions, all of them, without gold.
+
+    Raises `ProblemsError` with all problems of all of them.
+    """
+    options = pred_options(plan)
+    problems: list[Problem] = []
+    sources: dict[str, Source] = {}
+    for name, records in predictions.items():
+        try:
+            found, _ = _open_system(name, records, options)
+        except ProblemsError as error:
+            problems += error.problems
+            continue
+        problems += [problem for source in found.values() for problem in find_duplicates(source)]
+        problems += _taken(name, found, sources)
+        sources |= found
+    if problems:
+        raise ProblemsError(problems)
+    return sources
+
+
+def _taken(name: str, found: Mapping[str, Source], known: Mapping[str, Source]) -> list[Problem]:
+    return [
+        Problem(str(name), f"system {other!r} is given twice", "name them apart", "duplicate")
+        for other in found
+        if other in known
+    ]
+
+
+def drop_absent_fields(plan: Plan, matching: Matching) -> Plan:
+    """Return the plan without top-level fields absent from all gold, if the spec skips those; else the plan.
+
+    Digest and spec stay those of the whole plan.
+    """
+    if not plan.spec.skips_absent_fields:
+        return plan
+    present: set[str] = set()
+    wanted = set(plan.slots)
+    for batch in matching.gold.batches():
+        for record in batch:
+            present |= wanted & (record.data or {}).keys()
+        if present == wanted:
+            return plan
+    children = tuple(child for child in plan.root.children if child.name in present)
+    slots = tuple(name for name in plan.slots if name in present)
+    kept = {name: number for number, name in enumerate(slots)}
+    fields = tuple(replace(info, slot=kept.get(plan.slots[info.slot], -1)) for info in plan.fields)
+    absent = (child for child in plan.root.children if child.name not in present)
+    skipped = frozenset(name for child in absent for name in (child.name, *getattr(child, "unit_fields", ())))
+    root = replace(plan.root, children=children, skipped=skipped)
+    return replace(plan, root=root, fields=fields, slots=slots)
+
+
+def _named(predictions: Mapping[str, Records] | Records) -> dict[str, Records]:
+    """Return the predictions by system; a single source is named after its file, or `prediction`."""
+    if isinstance(predictions, Mapping):
+        return dict(predictions)
+    if isinstance(predictions, (str, Path)):
+        return {system_name(predictions): predictions}
+    if are_runs(predictions) and isinstance(predictions[0], str | Path):
+        return {system_name(predictions[0]): predictions}
+    return {"prediction": predictions}
+
+
+def system_name(path: str | Path) -> str:
+    """Return the name of the system that a file of predictions without a name is taken to be of.
+
+    >>> system_name("out/llama.jsonl.gz"), system_name("results.xlsx#qwen")
+    ('llama', 'qwen')
+    """
+    sheet = split_sheet(path)[1]
+    if sheet is not None:
+        return sheet
+    return "stdin" if str(path) == "-" else Path(path).name.split(".")[0] or str(path)
+
+
+def open_records(records: Records, options: SourceOptions, label: str) -> Source:
+    """Return records of any kind: a path, or what is held in memory. Raises `ProblemsError`."""
+    if isinstance(records, (str, Path)):
+        return open_source(records, options)
+    return hold_records(records, options, label)
+
+
+def _open_system(
+    name: str, records: Records, options: SourceOptions
+) -> tuple[dict[str, Source], dict[str, Repeat]]:
+    """Return the sources of a system by name, and of which system each is a repeated run."""
+    if not are_runs(records):
+        found = _open_predictions(name, records, options)
+        runs = {system: parts for system, one in found.items() if (parts := split_runs(system, one))}
+    elif len(records) == 1:
+        return _open_system(name, records[0], options)
+    else:
+        runs = {name: _open_runs(name, records, options)}
+        found = {name: runs[name][0]}
+    named: dict[str, Source] = {}
+    repeats: dict[str, Repeat] = {}
+    for system, source in found.items():
+        if system not in runs:
+            named[system] = source
+            continue
+        for repeat, part in zip(name_repeats(system, len(runs[system])), runs[system], strict=True):
+            named[repeat.name], repeats[repeat.name] = part, repeat
+    return named, repeats
+
+
+def _open_runs(name: str, records: Sequence[Records], options: SourceOptions) -> list[Source]:
+    """Return the sources of the repeated runs of a system; raise `ProblemsError` with all problems of all."""
+    problems: list[Problem] = []
+    sources: list[Source] = []
+    for number, one in enumerate(records, 1):
+        label = f"{name}, run {number}"
+        if options.systems_key is not None:
+            remedy = "give the file of one run at a time"
+            problems.append(Problem(label, "a key of systems, and several runs", remedy, "systems_key"))
+            continue
+        try:
+            found = split_variants(name, open_records(one, options, label))
+        except ProblemsError as error:
+            problems += error.problems
+            continue
+        if len(found) > 1:
+            what = f"has several variants ({', '.join(found)}), and cannot be one run of {name}"
+            problems.append(Problem(label, what, "give the runs of one variant", "variants"))
+        sources += found.values()
+    if problems:
+        raise ProblemsError(problems)
+    return sources
+
+
+def _open_predictions(name: str, records: Records, options: SourceOptions) -> dict[str, Source]:
+    if options.systems_key is None:
+        return split_variants(name, open_records(records, options, name))
+    if not isinstance(records, (str, Path)):
+        remedy = "give a mapping from system to records instead"
+        raise problem(name, "a key of systems needs a file", remedy, "systems_key")
+    opened = open_systems(records, options)
+    return {
+        part: source
+        for system, found in opened.items()
+        for part, source in split_variants(system, found).items()
+    }
+
+
+def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
+    """Return gold with notes on keys taken as metadata, and the keys of `data_names` in its trees.
+
+    Those are data in predictions too, and so are those of `GOLD_ONLY` that no gold record has: predictions
+    have no use for them as metadata.
+    """
+    found: set[str] = set()
+    taken: Counter[str] = Counter()
+    for record in gold:
+        found |= {*META_SHAPES, PREDICTION_KEY, CASE_KEY} & (record.data or {}).keys()
+        taken.update(
+            {
+                "critical_fields": bool(record.meta.critical_paths),
+                "illegible_fields": bool(record.meta.illegible_paths),
+                "unreviewed_fields": bool(record.meta.unreviewed_paths),
+                "acceptable_variations": bool(record.meta.accepted_values),
+            }
+        )
+    remedy = "if it is data, put the tree under a key of its own and name it: `data: {gold_key: KEY}`"
+    notes = [
+        Problem(
+            gold.label,
+            f"{key} is taken as metadata in {format_count(count, 'gold record')}",
+            remedy,
+            "metadata",
+        )
+        for key, count in taken.items()
+        if count and gold.options.key_of({}) is None
+    ]
+    if gold.options.key_of({}) is None:
+        found |= {key for key in GOLD_ONLY if not taken[key]}
+    return replace(gold, notes=(*gold.notes, *notes)), frozenset(found)

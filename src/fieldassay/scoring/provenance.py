@@ -1,0 +1,656 @@
+"""Where a result comes from: digests of inputs, specs, plans and labels, and how two differ."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import cache, lru_cache
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from fieldassay.errors import Problem, ProblemsError, list_names
+from fieldassay.io.files.whole_files import digest_file
+from fieldassay.metrics.catalogue.definitions import Definition
+from fieldassay.metrics.fold import FoldPlan
+from fieldassay.options import options_of
+from fieldassay.paths import split_path
+from fieldassay.records.formats.find_format import is_url, split_sheet
+from fieldassay.records.matching import Matching
+from fieldassay.records.record import Record
+from fieldassay.regex import lazy_regex
+from fieldassay.spec.language.model import Spec
+from fieldassay.spec.language.names import apply_aliases
+from fieldassay.spec.language.parse import RecordedSpec, read_spec
+from fieldassay.spec.language.write import write_spec
+from fieldassay.spec.plan.compile import field_paths, scoring_data
+from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, list_leaves
+from fieldassay.values.comparators.base import Comparator
+
+# Plain data as canonical text, and its digest.
+
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+_SORTED = msgspec.json.Encoder(order="sorted")
+_EXPONENT = lazy_regex(rb"e[0-9-]")
+_REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
+_MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits
+
+
+class Part(Struct, frozen=True):
+    """One part of a basis: plain data, and the SHA-256 of its canonical text."""
+
+    digest: str
+    content: Any
+
+
+def part_of(content: Any) -> Part:
+    """Return plain data with its digest.
+
+    >>> part_of([]).digest[:16]
+    '4f53cda18c2baa0c'
+    """
+    return Part(hashlib.sha256(canonical(content)).hexdigest(), content)
+
+
+def canonical(value: Any) -> bytes:
+    """Return JSON data as canonical text: sorted keys, no white space, ASCII; equal on every machine.
+
+    Numbers and text differ (`1`, `"1"`), and so do whole numbers and fractions (`1`, `1.0`), since a text
+    field distinguishes them.
+
+    >>> canonical({"b": [1, 1.0, "1", None], "a": "é"})
+    b'{"a":"\\\\u00e9","b":[1,1.0,"1",null]}'
+    """
+    try:
+        text = _ENCODER.encode(value)
+    except ValueError:
+        text = _ENCODER.encode(_without_long_numbers(value))
+    return text.encode("ascii")
+
+
+def canonical_record(value: Any) -> bytes:
+    """Return `canonical` of plain JSON data whose keys are text, by a faster encoder where both agree.
+
+    They differ in characters beyond ASCII, small fractions, exponents and numbers that are not finite.
+
+    >>> canonical_record({"b": [1, 1.0, 1e-7], "a": "é"}) == canonical({"b": [1, 1.0, 1e-7], "a": "é"})
+    True
+    """
+    try:
+        text = _SORTED.encode(value)
+    except _REFUSED:
+        return canonical(value)
+    return text if _is_same(text) and (b"null" not in text or _is_finite(value)) else canonical(value)
+
+
+def canonical_records(values: Sequence[Any]) -> list[bytes]:
+    """Return `canonical_record` of each value; differences of the encoders are looked for in all at once."""
+    try:
+        text = _SORTED.encode_lines(values)
+    except _REFUSED:
+        return list(map(canonical_record, values))
+    if not _is_same(text):
+        return list(map(canonical_record, values))
+    texts = text.split(b"\n")[:-1]
+    if b"null" not in text:
+        return texts
+    return [
+        one if b"null" not in one or _is_finite(value) else canonical(value)
+        for one, value in zip(texts, values, strict=True)
+    ]
+
+
+def _is_same(text: bytes) -> bool:
+    return text.isascii() and b"0.0000" not in text and b"\x7f" not in text and not _EXPONENT.search(text)
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether all numbers of the data are finite; the others would be written as null."""
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _without_long_numbers(value: Any) -> Any:
+    """Return the data with integers too long to be written as objects that hold their digits as text."""
+    if isinstance(value, dict):
+        return {key: _without_long_numbers(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_long_numbers(item) for item in value]
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return {"\0integer": str(Decimal(value))}
+    return value
+
+
+# SHA-256 of inputs, so that a run names exactly its sources.
+
+AT_ONCE = 5_000
+"""Files of a directory that one worker digests at a time."""
+FEWEST_PARTS = 20
+"""Such parts of a directory from which on it is worth starting workers."""
+
+
+def digest_input(label: str, workers: int = 1) -> str | None:
+    """Return the SHA-256 of a file, or of a directory's file names and digests in order.
+
+    None for inputs that cannot be read twice. The files of a large directory are read by several processes.
+    """
+    named = split_sheet(label)[0]
+    if is_url(named):
+        return _digest_url(named)
+    path = Path(named)
+    if path.is_file():
+        return digest_file(path)
+    if not path.is_dir():
+        return None
+    from fieldassay.io.files.whole_files import list_folder
+
+    listed = list_folder(path).files
+    places = [place for _, place in listed]
+    parts = [places[at : at + AT_ONCE] for at in range(0, len(places), AT_ONCE)]
+    digests = chain.from_iterable(_run(_digest_files, parts, workers))
+    return _digest_all((inner, digest) for (inner, _), digest in zip(listed, digests, strict=True))
+
+
+def _digest_files(places: Sequence[str]) -> list[str]:
+    return [digest_file(place) for place in places]
+
+
+def _run(
+    function: Callable[[Sequence[str]], list[str]], parts: Sequence[Sequence[str]], workers: int
+) -> Iterable[list[str]]:
+    if workers == 1 or len(parts) < FEWEST_PARTS:
+        return map(function, parts)
+    from fieldassay.io.workers.pool import run_pool
+
+    return run_pool(function, parts, workers)
+
+
+def _digest_url(url: str) -> str:
+    """Return the digest of an object, or of all objects below a URL, as of the same files."""
+    from fieldassay.records.formats.storage import list_urls, open_url
+
+    def digest(place: str) -> str:
+        with open_url(place) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+
+    listed = list_urls(url)
+    if listed is None:
+        return digest(url)
+    return _digest_all((inner, digest(place)) for inner, place in listed)
+
+
+def _digest_all(files: Iterable[tuple[str, str]]) -> str:
+    """Return the digest of files by their paths below a folder and their own digests."""
+    whole = hashlib.sha256()
+    for inner, digest in files:
+        whole.update(f"{inner}\0{digest}\n".encode("utf-8", "surrogateescape"))
+    return whole.hexdigest()
+
+
+def digest_inputs(labels: Iterable[str], workers: int = 1) -> dict[str, str | None]:
+    """Return the digests of inputs by the labels under which they were given; standard input has none."""
+    return {label: digest_input(label, workers) for label in dict.fromkeys(labels)}
+
+
+def find_change(label: str, digest: str | None) -> Problem | None:
+    """Return the problem that an input is not there as it was when it was scored, None if it is."""
+    if digest is None:
+        what = "was read from a stream, which cannot be read again"
+        return Problem(
+            label, what, "save it to a file, and score that with --gold and --pred", "changed_file"
+        )
+    try:
+        now = digest_input(label)
+    except OSError as error:
+        return Problem(
+            label, f"cannot be read ({error.strerror or error})", "see who may read it", "changed_file"
+        )
+    if now is None:
+        what = "is not there; the path is as it was given to the run"
+        return Problem(
+            label, what, "put it back, or run this in the folder where the run was scored", "changed_file"
+        )
+    if now != digest:
+        what = f"has changed since the run: its SHA-256 was {digest[:12]}, is now {now[:12]}"
+        return Problem(
+            label, what, "restore it, or score the new file with --gold and --pred", "changed_file"
+        )
+    return None
+
+
+# The differences between the bases of two runs, in words.
+
+MOST_NAMED = 5
+"""Changes that a text names, and documents of each kind."""
+
+_WIDTH = 60
+_ABSENT = object()
+
+
+def describe_documents(
+    added: Sequence[str] = (), removed: Sequence[str] = (), changed: Sequence[str] = ()
+) -> str:
+    """Return how many documents of gold are new, gone, or labeled differently, and the first of each.
+
+    >>> describe_documents(["d4"], ["d3"])
+    '1 document added (d4), 1 removed (d3)'
+    """
+    kinds = [
+        (kind, names)
+        for kind, names in (("added", added), ("changed", changed), ("removed", removed))
+        if names
+    ]
+    found: list[str] = []
+    for kind, names in kinds:
+        noun = "" if found else " document" if len(names) == 1 else " documents"
+        more = ", …" if len(names) > MOST_NAMED else ""
+        found.append(f"{len(names):,}{noun} {kind} ({', '.join(map(_short, names[:MOST_NAMED]))}{more})")
+    return ", ".join(found)
+
+
+def describe_changes(before: Any, after: Any) -> str:
+    """Return the first changes between two specs, formulas or models as plain data, place by place.
+
+    >>> describe_changes({"fields": {"total": "money"}}, {"fields": {"total": "id"}, "locale": "es"})
+    'fields.total.type was "money", is now "id", locale was added ("es")'
+    """
+    return list_names(list(_list_changes(before, after)), MOST_NAMED)
+
+
+def _list_changes(before: Any, after: Any, steps: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield each change; lists are compared as a whole."""
+    place = _short(".".join(steps))
+    if before is _ABSENT:
+        yield f"{place} was added ({_text(after)})"
+        return
+    if after is _ABSENT:
+        yield f"{place} was removed ({_text(before)})"
+        return
+    if steps[-1:] == ("items",) or steps[-2:-1] == ("fields",):  # a field may be its type alone
+        before, after = ({"type": one} if isinstance(one, str) else one for one in (before, after))
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in sorted(before.keys() | after.keys()):
+            yield from _list_changes(before.get(key, _ABSENT), after.get(key, _ABSENT), (*steps, key))
+    elif json.dumps(before, sort_keys=True) != json.dumps(after, sort_keys=True):
+        yield (
+            f"{place} was {_text(before)}, is now {_text(after)}"
+            if steps
+            else f"{_text(before)}, now {_text(after)}"
+        )
+
+
+def _text(value: Any) -> str:
+    return _short(json.dumps(value, sort_keys=True, ensure_ascii=False))
+
+
+def _short(text: str) -> str:
+    """Return a text in one line, its end left out if it is long."""
+    text = text[: _WIDTH + 1].replace("\n", "\\n").replace("\r", "\\r")
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+
+
+# The digest of gold data: ids and declared values, whatever the file and the order of records and keys.
+
+Picker: TypeAlias = Callable[[list[Any]], list[Any]]
+"""From values at one place of many records to their declared parts; the same list if all is declared."""
+
+
+def declared_values(plan: Plan) -> Picker:
+    """Return a function from gold records to their declared values.
+
+    These are the records without undeclared keys, or all of a tree without declared fields. The key with the
+    document's type stays: it decides which fields apply.
+
+    >>> from fieldassay.spec.plan.compile import read_plan
+    >>> pick = declared_values(read_plan("fields: {total: money, lines: {items: {fields: {sku: id}}}}"))
+    >>> pick([{"total": "5", "label_status": "reviewed", "lines": [{"sku": "A", "page": 3}]}])
+    [{'total': '5', 'lines': [{'sku': 'A'}]}]
+    """
+    pick = _picker(plan.root)
+    kind = plan.spec.document_type
+    key = split_path(kind.field)[0] if kind is not None else None
+    if pick is None:
+        return lambda records: records
+    if key is None:
+        return pick
+
+    def pick_with_type(records: list[Any]) -> list[Any]:
+        return [
+            found | {key: data[key]} if isinstance(data, dict) and key in data and key not in found else found
+            for data, found in zip(records, pick(records), strict=True)
+        ]
+
+    return pick_with_type
+
+
+def _picker(node: Node) -> Picker | None:
+    """Return the function from values at a node's place to their declared parts; None: all is declared."""
+    if isinstance(node, ListNode):
+        return _list_picker(node)
+    if not isinstance(node, ObjectNode) or any(
+        isinstance(child, AnyNode) and not child.path for child in node.children
+    ):
+        return None
+    known = _declared_keys(node)
+    deeper = {child.name: pick for child in node.children if (pick := _picker(child)) is not None}
+
+    def pick_objects(values: list[Any]) -> list[Any]:
+        given = [value for value in values if value.__class__ is dict]
+        held = [apply_aliases(value, node.other_names) for value in given] if node.other_names else given
+        if not set().union(*held) <= known:
+            held = [{name: value[name] for name in value if name in known} for value in held]
+        for name, pick in deeper.items():
+            inner = [value[name] for value in held if name in value]
+            picked = pick(inner)
+            if picked is not inner:
+                rest = iter(picked)
+                held = [value | {name: next(rest)} if name in value else value for value in held]
+        if held is given:
+            return values
+        rest = iter(held)
+        return [next(rest) if value.__class__ is dict else value for value in values]
+
+    return pick_objects
+
+
+def _list_picker(node: ListNode) -> Picker | None:
+    pick = _picker(node.items)
+    if pick is None:
+        return None
+
+    def is_members(value: Any) -> bool:
+        return node.is_map and value.__class__ is dict
+
+    def pick_items(values: list[Any]) -> list[Any]:
+        lists = [
+            value if value.__class__ is list else [*value.values()] if is_members(value) else [value]
+            for value in values
+        ]
+        items = [*chain.from_iterable(lists)]
+        picked = pick(items)
+        if picked is items:
+            return values
+        rest = iter(picked)
+        return [
+            dict(zip(value, islice(rest, len(value)), strict=True))
+            if is_members(value)
+            else [*islice(rest, len(value))]
+            if value.__class__ is list
+            else next(rest)
+            for value in values
+        ]
+
+    return pick_items
+
+
+def _declared_keys(node: ObjectNode) -> set[str]:
+    units = {name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields}
+    return {child.name for child in node.children} | units
+
+
+SIZE = 16
+"""Bytes of a document's digest."""
+
+_HEAD = b"fieldassay gold 1\n"
+_PORTION = 256
+"""Records digested at once: few enough that the collector of the process has no cause to look at them."""
+
+
+def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
+    """Return the digests of some gold records, one row of `SIZE` bytes each, for `digest_rows`.
+
+    The digest of a record covers its id, its declared values as read, and the data beside it that belongs to
+    gold: critical, illegible and unreviewed paths, accepted values, variant, tags and difficulty.
+
+    >>> from fieldassay.spec.plan.compile import read_plan
+    >>> from fieldassay.records.sources.memory import hold_records
+    >>> plan = read_plan("fields: {a: integer, b: integer}")
+    >>> one = hold_records([{"id": 1, "a": 1, "b": 2}]).fetch([0])
+    >>> two = hold_records([{"b": 2, "id": 1, "a": 1, "note": "new"}]).fetch([0])
+    >>> digest_part(plan, one).tobytes() == digest_part(plan, two).tobytes()
+    True
+    """
+    picked = declared_values(plan)([record.data for record in records])
+    digests: list[bytes] = []
+    for at in range(0, len(records), _PORTION):
+        pairs = zip(records[at : at + _PORTION], picked[at : at + _PORTION], strict=True)
+        texts = canonical_records([[record.id, data, _beside(record)] for record, data in pairs])
+        digests += [hashlib.sha256(text).digest()[:SIZE] for text in texts]
+    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(records), SIZE)
+
+
+def digest_rows(rows: npt.NDArray[np.uint8]) -> str:
+    """Return the digest of gold data from rows of `SIZE` bytes, one a document.
+
+    It is the SHA-256 of the rows in sorted order.
+    """
+    words = np.ascontiguousarray(rows).view(">u8")
+    order = np.lexsort((words[:, 1], words[:, 0]))
+    return hashlib.sha256(_HEAD + np.ascontiguousarray(rows[order]).tobytes()).hexdigest()
+
+
+def _beside(record: Record) -> dict[str, Any]:
+    """Return the data beside the record that belongs to gold, without missing parts."""
+    meta = record.meta
+    paths = meta.critical_paths or meta.illegible_paths or meta.unreviewed_paths
+    if not (paths or meta.accepted_values or meta.variant or meta.tags or meta.attributes):
+        return {}
+    accepted = {path: sorted(values, key=canonical) for path, values in meta.accepted_values.items()}
+    facts = {
+        "critical": sorted(set(meta.critical_paths)),
+        "illegible": sorted(set(meta.illegible_paths)),
+        "unreviewed": sorted(set(meta.unreviewed_paths)),
+        "accepted": accepted,
+        "variant": meta.variant,
+        "tags": sorted(set(meta.tags)),
+        "difficulty": meta.attributes.get("difficulty"),
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+# The frozen parts of a spec: the part that decides the scores, and the formulas over them.
+
+
+def recorded_spec(run: Mapping[str, Any]) -> Spec | None:
+    """Return the spec in the provenance of a result; None where there is none, or none that can be read."""
+    recorded = run.get("spec")
+    text = recorded.get("text") if isinstance(recorded, Mapping) else None
+    try:
+        return read_spec(RecordedSpec(text)) if isinstance(text, str) and text else None
+    except ProblemsError:
+        return None
+
+
+def recorded_paths(run: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the paths of all fields of a result's spec in their order; () where it cannot be read."""
+    spec = recorded_spec(run)
+    return () if spec is None else field_paths(spec)
+
+
+def freeze_spec(spec: Spec) -> Part:
+    """Return the scoring-relevant part of a spec; its digest is that of `spec.plan.digest.digest_of`.
+
+    >>> from fieldassay.spec.language.parse import read_spec
+    >>> freeze_spec(read_spec("fields: {total: {type: money, description: with tax}}")).content
+    {'fieldassay': 1, 'fields': {'total': 'money'}}
+    """
+    return part_of(scoring_data(spec))
+
+
+def freeze_formulas(spec: Spec) -> Part:
+    """Return the formulas of a spec: metrics, its own ones, the one scoring a document, and the prices.
+
+    The order of metrics, and white space in formulas, have no part in it. Gates and slices are no formulas:
+    they judge and group numbers.
+
+    >>> from fieldassay.spec.language.parse import read_spec
+    >>> spec = read_spec({"fields": {"total": "money"}, "metrics": ["f1", "accuracy"]})
+    >>> freeze_formulas(spec).content["metrics"]
+    ['accuracy', 'f1']
+    """
+    prices = {model: {kind: float(price) for kind, price in kinds} for model, kinds in spec.prices}
+    content: dict[str, Any] = {
+        "metrics": sorted({_squeeze(text) for text in spec.metrics}),
+        "prices": prices,
+        "score": spec.score,
+    }
+    return part_of({**content, "definitions": {one.name: _definition(one) for one in spec.definitions}})
+
+
+def _definition(definition: Definition) -> dict[str, Any]:
+    facts = {key: getattr(definition, key) for key in ("better", "unit", "scope")}
+    return {
+        "formula": _squeeze(definition.formula),
+        **{key: value for key, value in facts.items() if value is not None},
+    }
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+# The foundations of a plan's numbers, as digests: the spec, the formulas and the models.
+
+_MODEL_FACTS = ("name", "backend", "digest")
+
+
+def freeze_plan(plan: Plan) -> dict[str, Part]:
+    """Return the basis of a plan's numbers except the gold data: `spec`, `formulas` and `models`."""
+    return _freeze(plan.spec, models(plan))
+
+
+def freeze_recorded(text: str, models: Iterable[Mapping[str, Any]]) -> dict[str, Part]:
+    """Return the same of the text of a recorded spec and the recorded models.
+
+    Raises `ProblemsError` for a text that is no spec of this version.
+    """
+    return _freeze(read_spec(RecordedSpec(text)), models)
+
+
+def _freeze(spec: Spec, models: Iterable[Mapping[str, Any]]) -> dict[str, Part]:
+    used = [{key: facts[key] for key in _MODEL_FACTS if key in facts} for facts in models]
+    return {
+        "spec": freeze_spec(spec),
+        "formulas": freeze_formulas(spec),
+        "models": part_of(sorted(used, key=str)),
+    }
+
+
+def models(plan: Plan) -> list[dict[str, Any]]:
+    """Return the identity of every model that a comparator of the plan runs, each once."""
+    found: list[dict[str, Any]] = []
+    for leaf in list_leaves(plan.root):
+        for comparator in _nested(leaf.comparator):
+            identity = getattr(comparator, "identity", None)
+            if identity is not None and (told := dict(identity())) not in found:
+                found.append(told)
+    return found
+
+
+def _nested(comparator: Comparator) -> list[Comparator]:
+    """Return a comparator and those it is made of."""
+    found = [comparator]
+    for option in options_of(type(comparator)):
+        value = getattr(comparator, option.name)
+        for inner in value if isinstance(value, tuple) else (value,):
+            if isinstance(inner, Comparator):
+                found += _nested(inner)
+    return found
+
+
+# Where a result comes from: versions, digests, seed and inputs.
+
+PACKAGES = (
+    "fieldassay",
+    "numpy",
+    "polars",
+    "rapidfuzz",
+    "scipy",
+    "babel",
+    "pint",
+    "phonenumbers",
+    "python-stdnum",
+    "json-repair",
+)
+_ENDING = ".dist-info"
+
+
+def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, Any]:
+    """Return the provenance of the numbers.
+
+    That is the resolved spec and its digest, versions, metrics, the bootstrap's seed, inputs, encoders.
+    """
+    return {
+        "spec": {"name": plan.spec.name, "digest": plan.digest, "text": write_spec(plan.spec)},
+        "metrics": [str(call) for call in folding.metrics],
+        "score": plan.spec.score,
+        "definitions": [definition.name for definition in plan.spec.definitions],
+        "kept": {
+            "compared": [str(call) for call in folding.compared],
+            "also": [str(call) for call in folding.also_kept],
+        },
+        "slices": list(folding.slices),
+        "gates": list(plan.spec.gates),
+        "bootstrap": {"replicates": folding.replicates, "seed": folding.seed, "level": folding.level},
+        "inputs": {
+            "gold": matching.gold.label,
+            "predictions": {name: source.label for name, source in matching.predictions.items()},
+            **(
+                {
+                    "repeats": {
+                        system: list(names)
+                        for system, names in matching.systems.items()
+                        if names[0] in matching.repeats
+                    }
+                }
+                if matching.repeats
+                else {}
+            ),
+        },
+        "models": models(plan),
+        "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in PACKAGES}},
+    }
+
+
+@lru_cache(maxsize=64)
+def _version(name: str) -> str:
+    """Return the version of an installed package, by the name of its folder if that says it."""
+    known = _installed().get(name.replace("-", "_"))
+    if known is not None:
+        return known
+    from importlib.metadata import PackageNotFoundError, version  # takes long, so only where it is needed
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """Return the versions in the names of folders such as `numpy-2.1.0.dist-info`; the first of a package."""
+    names = chain.from_iterable(map(_list_names, sys.path))
+    folders = [name.removesuffix(_ENDING).partition("-") for name in names if name.endswith(_ENDING)]
+    return {re.sub(r"[-_.]+", "_", name).lower(): version for name, _, version in reversed(folders)}
+
+
+def _list_names(place: str) -> list[str]:
+    """Return the names in a place of modules; none where there is no folder, or none that can be read."""
+    try:
+        return os.listdir(place or ".")  # noqa: PTH208
+    except (OSError, ValueError):
+        return []

@@ -1,0 +1,235 @@
+"""Gold and predictions against a spec, without a score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec import field as default
+from msgspec.structs import replace
+
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
+from fieldassay.io.text.shown import Brief
+from fieldassay.metrics.catalogue.definitions import DEFAULT_METRICS
+from fieldassay.metrics.result.result import CheckCount
+from fieldassay.public import public
+from fieldassay.records.sources.source import Source
+from fieldassay.scoring.checking import Findings, name_idle
+from fieldassay.scoring.fit import (
+    DataProfile,
+    describe_empty,
+    find_misfits,
+    fold_keys_of_matching,
+    fold_keys_of_sources,
+    survey,
+    survey_data,
+    survey_predictions,
+)
+from fieldassay.scoring.inputs import Records, ScoreOptions, open_inputs, open_predictions, with_keywords
+from fieldassay.spec.language.model import Spec
+from fieldassay.spec.language.parse import parse_spec
+from fieldassay.spec.plan.compile import plan_of
+from fieldassay.spec.plan.nodes import ObjectNode, Plan, describe, describe_checks
+
+
+class Validation(Brief, Struct, frozen=True, eq=False):
+    """The findings. `fields` are rows of `spec.plan.describe`; `documents` is None without data."""
+
+    problems: tuple[Problem, ...]
+    fields: tuple[dict[str, str], ...] = ()
+    metrics: tuple[str, ...] = ()
+    documents: int | None = None
+    surveys: Mapping[str, DataProfile] = default(default_factory=dict)
+    """The content of each side; gold under the empty name, then the systems."""
+    missing: Mapping[str, int] = default(default_factory=dict)
+    unmatched: Mapping[str, tuple[str, ...]] = default(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """The warnings of scoring: sides without values in any declared field."""
+    checks: tuple[dict[str, str], ...] = ()
+    """The rows of `fieldassay.spec.plan.nodes.describe_checks`."""
+    counts: tuple[CheckCount, ...] = ()
+    """How often predictions violate each check."""
+    violations: tuple[dict[str, Any], ...] = ()
+    """All violations, if requested."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the validation as plain data."""
+        problems = [
+            {"where": problem.where, "what": problem.what, "remedy": problem.remedy, "kind": problem.kind}
+            for problem in self.problems
+        ]
+        return {
+            "problems": problems,
+            "fields": list(self.fields),
+            "metrics": list(self.metrics),
+            "documents": self.documents,
+            "gold": survey_data(self.surveys[""]) if "" in self.surveys else None,
+            "predictions": {
+                name: {
+                    "records": survey.records,
+                    "missing": self.missing.get(name, 0),
+                    "unmatched": list(self.unmatched.get(name, ())),
+                    **survey_data(survey),
+                }
+                for name, survey in self.surveys.items()
+                if name
+            },
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+            "checks": list(self.checks),
+            "check_counts": [{"system": count.system, **count.to_dict()} for count in self.counts],
+            "violations": list(self.violations),
+        }
+
+
+@public
+def validate(
+    spec: Any,
+    gold: Records | None = None,
+    predictions: Mapping[str, Records] | None = None,
+    *,
+    lists_violations: bool = False,
+    **keywords: Any,
+) -> Validation:
+    """Return the problems of a spec and of data, and the effect of the spec; no error for user mistakes.
+
+    Predictions need no gold. `lists_violations`: every violation of a check is kept, not only counted.
+    `keywords` are as for `score`.
+
+    >>> found = validate("fields: {total: number}", [{"id": 1, "total": "5"}, {"id": 2, "total": "five"}])
+    >>> [(example.document, example.value) for example in found.surveys[""].findings["total"].examples]
+    [('2', '"five"')]
+    >>> print(validate("fields: {total: mony}").problems[0].what)
+    unknown type 'mony'
+    """
+    problems: list[Problem] = []
+    plan, is_sound = _read(spec, problems)
+    plan, options = with_keywords(plan, ScoreOptions(), keywords)
+    found = _of_spec(plan) if is_sound else Validation(())
+    findings = Findings(plan, violations=[] if lists_violations else None)
+    given = predictions or {}
+    if gold is not None:
+        found = _of_data(found, gold, given, options.where, findings, problems)
+    elif given:
+        found = _of_predictions(found, given, options.where, findings, problems)
+    notes = (*found.notes, *(name_idle(plan, findings.tallies) if findings.tallies else ()))
+    return replace(
+        found,
+        problems=tuple(problems),
+        notes=notes,
+        counts=findings.counts(),
+        violations=tuple(findings.violations or ()),
+    )
+
+
+def _of_spec(plan: Plan) -> Validation:
+    """Return the validation of a sound spec alone."""
+    metrics = tuple(plan.spec.metrics or DEFAULT_METRICS)
+    return Validation((), tuple(describe(plan)), metrics, checks=tuple(describe_checks(plan)))
+
+
+def _of_predictions(
+    found: Validation,
+    given: Mapping[str, Records],
+    where: Sequence[str],
+    findings: Findings,
+    problems: list[Problem],
+) -> Validation:
+    """Return the validation with the content of predictions without gold.
+
+    Where the spec is not sound, their files are only opened.
+    """
+    if where:
+        what = "takes documents by their gold, and none is given"
+        problems.append(Problem("--where", what, "add --gold", "no_gold"))
+    try:
+        sources = open_predictions(findings.plan, given)
+        if problems:
+            return found
+        plan = fold_keys_of_sources(findings.plan, sources.values())
+        surveys = survey_predictions(plan, sources, findings)
+    except ProblemsError as error:
+        problems += error.problems
+        return found
+    notes = tuple(str(note) for source in sources.values() for note in source.notes)
+    return replace(_with_surveys(found, findings.plan, sources, surveys, problems), notes=notes)
+
+
+def _of_data(
+    found: Validation,
+    gold: Records,
+    given: Mapping[str, Records],
+    where: Sequence[str],
+    findings: Findings,
+    problems: list[Problem],
+) -> Validation:
+    """Return the validation with the content of gold and predictions.
+
+    Where the spec is not sound, their files are only opened.
+    """
+    plan = findings.plan
+    try:
+        matching = open_inputs(plan, gold, given, where)
+        found = replace(found, documents=len(matching))
+        if problems:
+            return found
+        surveys = survey(fold_keys_of_matching(plan, matching), matching, findings)
+    except ProblemsError as error:
+        problems += error.problems
+        return found
+    except NothingEvaluatedError as error:
+        problems.append(Problem("predictions", str(error), "", "no_match"))
+        return found
+    return replace(
+        _with_surveys(found, plan, matching.sources, surveys, problems),
+        missing=matching.missing,
+        unmatched=matching.unmatched,
+        notes=tuple(map(str, matching.notes)),
+    )
+
+
+def _with_surveys(
+    found: Validation,
+    plan: Plan,
+    sources: Mapping[str, Source],
+    surveys: Mapping[str, DataProfile],
+    problems: list[Problem],
+) -> Validation:
+    """Return the validation with the content of all sides, and warnings for those without any declared value.
+
+    Where the spec cannot be for any of them, that is a problem, unless its checks look at predictions alone.
+    """
+    undeclared = {name: one.undeclared for name, one in surveys.items()}
+    empty = [
+        name for name, one in surveys.items() if not any(finding.present for finding in one.findings.values())
+    ]
+    is_checked = found.documents is None and bool(plan.checks)
+    misfits = [] if is_checked or "" in plan.slots else find_misfits(plan, sources, undeclared, empty)
+    if misfits:
+        problems += [Problem("spec", misfit, kind="no_match") for misfit in misfits]
+        return replace(found, surveys=surveys)
+    warnings = (
+        describe_empty(plan, sources[name], name, undeclared[name])
+        if undeclared[name]
+        else f"{sources[name].label}: no record can be read"
+        for name in empty
+        if undeclared[name] or surveys[name].invalid == surveys[name].records > 0
+    )
+    return replace(found, surveys=surveys, warnings=tuple(warnings))
+
+
+def _read(spec: Any, problems: list[Problem]) -> tuple[Plan, bool]:
+    """Return the plan; of an unsound spec one with its names only, so that the data can still be read."""
+    try:
+        parsed = parse_spec(spec)
+    except ProblemsError as error:
+        problems += error.problems
+        return Plan(Spec("", ()), ObjectNode("", "", -1, ()), (), ()), False
+    try:
+        return plan_of(parsed), True
+    except ProblemsError as error:
+        problems += error.problems
+        names = tuple(top.name for top in parsed.spec.fields)
+        return Plan(parsed.spec, ObjectNode("", "", -1, ()), (), names), False

@@ -1,0 +1,396 @@
+"""Comparators of texts: edit distances, words, and phone numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from cydifflib import SequenceMatcher
+from msgspec import Struct
+from rapidfuzz.distance import Hamming
+from rapidfuzz.distance import Indel as IndelDistance
+from rapidfuzz.distance import JaroWinkler as JaroWinklerDistance
+from rapidfuzz.distance import Levenshtein as LevenshteinDistance
+from rapidfuzz.process import cpdist
+
+from fieldassay.values.comparators.base import (
+    Comparator,
+    Floats,
+    Scores,
+    digits_of,
+    equal_pairs,
+    graded,
+    unequal_positions,
+)
+from fieldassay.values.types.column import Column, Indices, Objects, objects
+
+# Shares compared without rounding.
+
+
+def share_of(name: str, given: Any) -> Fraction:
+    """Return a threshold from 0 to 1 as the exact fraction of its decimal text (0.8 is 4/5).
+
+    `name` is for the message of an invalid one.
+
+    >>> share_of("words: threshold", 0.8)
+    Fraction(4, 5)
+    """
+    share = Fraction(str(Decimal(str(given)))) if Decimal(str(given)).is_finite() else Fraction(-1)
+    if not 0 <= share <= 1:
+        raise ValueError(f"{name} is {given}; give a number from 0 to 1")
+    return share
+
+
+# Similarities of texts by edit distance (rapidfuzz).
+
+Lengths = npt.NDArray[np.int64]
+
+LONGEST_PRODUCT = 10**11
+"""Pairs whose lengths multiply to more (300,000 characters each) are not judged: too slow, many seconds."""
+
+TEXT_REASONS = ("equal", "different", "similar", "too_long")
+
+
+def text_lengths(texts: Objects) -> Lengths:
+    """Return the number of characters of each text."""
+    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+
+
+def judged_texts(gold: Column, pred: Column, limit: int, similarity: Any) -> Scores:
+    """Return graded scores of the canonical texts.
+
+    `similarity(gold texts, pred texts)` returns those of unequal pairs within the limit. A pair beyond the
+    limit scores NaN with the reason `too_long`.
+    """
+    equal = equal_pairs(gold, pred)
+    too_long = ~equal & (text_lengths(gold.canonical) * text_lengths(pred.canonical) > limit)
+    at = np.flatnonzero(~equal & ~too_long)
+    score = np.ones(len(gold))
+    if len(at) == len(gold):
+        score = similarity(gold.canonical, pred.canonical)
+    elif len(at):
+        score[at] = similarity(gold.canonical[at], pred.canonical[at])
+    scores = graded(score, equal)
+    scores.score[too_long], scores.reason[too_long] = np.nan, TEXT_REASONS.index("too_long")
+    return scores
+
+
+def _share_kept(distance: npt.NDArray[np.integer[Any]], most: Lengths) -> Floats:
+    """Return 1 - distance / most, rounded once, so that 9 of 10 is 0.9."""
+    return np.divide(most - distance, most, out=np.ones(len(most)), where=most > 0)
+
+
+def levenshtein_similarity(gold: Objects, pred: Objects) -> Floats:
+    """Return 1 - Levenshtein distance / length of the longer text, for every pair; 1 for two empty texts.
+
+    >>> levenshtein_similarity(objects(["kitten"]), objects(["sitting"])).round(4).tolist()
+    [0.5714]
+    """
+    distance = cpdist(gold, pred, scorer=LevenshteinDistance.distance, dtype=np.int64)
+    return _share_kept(distance, np.maximum(text_lengths(gold), text_lengths(pred)))
+
+
+def indel_similarity(gold: Objects, pred: Objects) -> Floats:
+    """Return 1 - (insertions and deletions) / sum of the lengths, for every pair; 1 for two empty texts.
+
+    >>> indel_similarity(objects(["tide"]), objects(["diet"])).tolist()
+    [0.5]
+    """
+    distance = cpdist(gold, pred, scorer=IndelDistance.distance, dtype=np.int64)
+    return _share_kept(distance, text_lengths(gold) + text_lengths(pred))
+
+
+class Levenshtein(Comparator, Struct, frozen=True):
+    """1 - Levenshtein distance / length of the longer text. Symmetric.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> Levenshtein().compare_one(*(Reading(text, text, text) for text in ("Dupont", "Dupond")))
+    (0.8333333333333334, 'similar')
+    """
+
+    reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
+    accept: ClassVar[float] = 0.8
+    is_symmetric: ClassVar[bool] = True
+    is_expensive: ClassVar[bool] = True
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        return judged_texts(gold, pred, LONGEST_PRODUCT, levenshtein_similarity)
+
+
+class Indel(Comparator, Struct, frozen=True):
+    """1 - (insertions and deletions) / sum of the lengths. Symmetric.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> Indel().compare_one(*(Reading(text, text, text) for text in ("tide", "diet")))
+    (0.5, 'similar')
+    """
+
+    reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
+    accept: ClassVar[float] = 0.8
+    is_symmetric: ClassVar[bool] = True
+    is_expensive: ClassVar[bool] = True
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        return judged_texts(gold, pred, LONGEST_PRODUCT, indel_similarity)
+
+
+class JaroWinkler(Comparator, Struct, frozen=True):
+    """Jaro-Winkler similarity. Symmetric.
+
+    Jaro's similarity, raised by `prefix_weight` for every equal character at the start (four at most) where
+    Jaro's exceeds 0.7.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> score, _ = JaroWinkler().compare_one(*(Reading(text, text, text) for text in ("MARTHA", "MARHTA")))
+    >>> round(score, 4)
+    0.9611
+    """
+
+    prefix_weight: float = 0.1
+    reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
+    accept: ClassVar[float] = 0.8
+    is_symmetric: ClassVar[bool] = True
+    is_expensive: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.prefix_weight <= 0.25:
+            raise ValueError(
+                f"jaro_winkler: prefix_weight is {self.prefix_weight}; give a number from 0 to 0.25"
+            )
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        return judged_texts(gold, pred, LONGEST_PRODUCT, self._similarity)
+
+    def _similarity(self, gold: Objects, pred: Objects) -> Floats:
+        weight = {"prefix_weight": self.prefix_weight}
+        similarity: Floats = cpdist(
+            gold, pred, scorer=JaroWinklerDistance.similarity, scorer_kwargs=weight, dtype=np.float64
+        )
+        return similarity
+
+
+class Anls(Comparator, Struct, frozen=True):
+    """Levenshtein similarity, and 0 where it is below `threshold`. Symmetric.
+
+    Its mean is the average normalized Levenshtein similarity of document question answering; `ignore_case` is
+    on, as published.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> Anls().compare_one(*(Reading(text, text, text) for text in ("ACME", "acne")))
+    (0.75, 'similar')
+    """
+
+    threshold: Decimal = Decimal("0.5")
+    ignore_case: bool = True
+    reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
+    accept: ClassVar[float] = 0.5
+    is_symmetric: ClassVar[bool] = True
+    is_expensive: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        share_of("anls: threshold", self.threshold)
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        return judged_texts(gold, pred, LONGEST_PRODUCT, self._similarity)
+
+    def _similarity(self, gold: Objects, pred: Objects) -> Floats:
+        if self.ignore_case:
+            gold, pred = (objects([text.lower() for text in texts]) for texts in (gold, pred))
+        similarity = levenshtein_similarity(gold, pred)
+        return np.where(similarity >= float(self.threshold), similarity, 0.0)
+
+
+# Similarity of texts by matching blocks, as in Python's difflib.
+
+LONGEST_MATCHED_PRODUCT = 4 * 10**8
+"""Pairs whose lengths multiply to more (20,000 characters each) are not judged: too slow, several seconds."""
+
+
+class Ratcliff(Comparator, Struct, frozen=True):
+    """Ratcliff/Obershelp similarity, identical to difflib's.
+
+    It is `difflib.SequenceMatcher(None, gold, pred, autojunk=False).ratio()` to the last digit. Two empty
+    texts score 1. It is not symmetric: do not swap the sides.
+    Source: the integrated matching quality of index entries.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> Ratcliff().compare_one(*(Reading(text, text, text) for text in ("tide", "diet")))
+    (0.25, 'similar')
+    """
+
+    reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
+    accept: ClassVar[float] = 0.8
+    is_expensive: ClassVar[bool] = True
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        positions = np.arange(len(gold))
+        return self.compare_at(gold.join(pred), positions, positions + len(gold))
+
+    def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
+        texts, lengths = column.canonical, text_lengths(column.canonical)
+        equal = np.asarray(texts[gold] == texts[pred], dtype=np.bool_)
+        too_long = ~equal & (lengths[gold] * lengths[pred] > LONGEST_MATCHED_PRODUCT)
+        at = np.flatnonzero(~equal & ~too_long)
+        score = np.ones(len(gold))
+        score[at] = ratcliff_similarity(texts, gold[at], pred[at])
+        scores = graded(score, equal)
+        scores.score[too_long], scores.reason[too_long] = np.nan, TEXT_REASONS.index("too_long")
+        return scores
+
+
+def ratcliff_similarity(texts: Objects, gold: Indices, pred: Indices) -> Floats:
+    """Return difflib's ratio of `texts[gold[i]]` and `texts[pred[i]]`, without its junk heuristic.
+
+    >>> from fieldassay.values.types.column import objects
+    >>> ratcliff_similarity(objects(["tide", "diet", ""]), np.array([0, 1, 2]), np.array([1, 0, 2])).tolist()
+    [0.25, 0.5, 1.0]
+    """
+    ratio = np.ones(len(gold))
+    matcher, current = SequenceMatcher(None, "", "", autojunk=False), -1
+    for at in np.argsort(pred, kind="stable").tolist():  # the matcher keeps an index of its second text
+        if pred[at] != current:
+            current = int(pred[at])
+            matcher.set_seq2(texts[current])
+        matcher.set_seq1(texts[gold[at]])
+        ratio[at] = matcher.ratio()
+    return ratio
+
+
+# Texts by their words.
+
+
+class Words(Comparator, Struct, frozen=True):
+    """`contained` if one text contains the other, else the share of gold's words in the prediction.
+
+    A share below `threshold` is 0. Words are separated by white space and counted once. Source: the text rule
+    of the business documents guide.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> texts = "acme corp pty ltd perth", "perth acme corp ltd"
+    >>> Words().compare_one(*(Reading(text, text, text) for text in texts))
+    (0.8, 'words_in_common')
+    """
+
+    contained: float = 0.9
+    threshold: Decimal = Decimal("0.8")
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "contained", "words_in_common")
+    accept: ClassVar[float] = 0.8
+
+    def __post_init__(self) -> None:
+        share_of("words: contained", self.contained)
+        share_of("words: threshold", self.threshold)
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        threshold = share_of("words: threshold", self.threshold)
+        scores = Scores(np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16))
+        for index in unequal_positions(gold, pred).tolist():
+            scores.score[index], scores.reason[index] = self._judge(
+                gold.canonical[index], pred.canonical[index], threshold
+            )
+        return scores
+
+    def _judge(self, gold: str, pred: str, threshold: Fraction) -> tuple[float, int]:
+        if gold and pred and (gold in pred or pred in gold):
+            return self.contained, 2
+        words = set(gold.split())
+        common = len(words.intersection(pred.split()))
+        if not common or common * threshold.denominator < threshold.numerator * len(words):
+            return 0.0, 1
+        return common / len(words), 3
+
+
+class TokenSet(Comparator, Struct, frozen=True):
+    """The overlap of the words of two texts, in any order.
+
+    `jaccard` is common / all, `dice` (token F1) is 2 common / sum of both. With `repeats: true` a word counts
+    as often as it occurs. Words are separated by white space. Symmetric.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> texts = "red green", "green blue"
+    >>> TokenSet(measure="dice").compare_one(*(Reading(text, text, text) for text in texts))
+    (0.5, 'similar')
+    """
+
+    measure: Literal["jaccard", "dice"] = "jaccard"
+    repeats: bool = False
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "similar")
+    accept: ClassVar[float] = 0.8
+    is_symmetric: ClassVar[bool] = True
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        score = np.ones(len(gold))
+        for index in unequal_positions(gold, pred).tolist():
+            score[index] = self._similarity(gold.canonical[index].split(), pred.canonical[index].split())
+        return graded(score, equal_pairs(gold, pred))
+
+    def _similarity(self, gold: list[str], pred: list[str]) -> float:
+        if self.repeats:
+            common, both = (Counter(gold) & Counter(pred)).total(), len(gold) + len(pred)
+        else:
+            one, other = set(gold), set(pred)
+            common, both = len(one & other), len(one) + len(other)
+        if not common:
+            return 0.0
+        return common / (both - common) if self.measure == "jaccard" else 2 * common / both
+
+
+# Telephone numbers compared by their digits.
+
+
+class PhoneDigits(Comparator, Struct, frozen=True):
+    """1 if the digits of the texts are equal, else the score of the first step reached, else 0.
+
+    `steps` are pairs of a share of equal positions and its score; they apply to texts with equally many
+    digits. A text without a digit scores 0. Source: the phone rule of the business documents guide.
+
+    >>> from fieldassay.values.types.column import Reading
+    >>> PhoneDigits().compare_one(*(Reading(text, text, text) for text in ("02 9374 4000", "(02) 9374-4001")))
+    (0.8, 'digits_in_place')
+    """
+
+    steps: tuple[tuple[Decimal, float], ...] = ((Decimal("0.8"), 0.8), (Decimal("0.6"), 0.5))
+    reasons: ClassVar[tuple[str, ...]] = (
+        "equal",
+        "different",
+        "same_digits",
+        "digits_in_place",
+        "no_digits",
+        "other_length",
+    )
+    accept: ClassVar[float] = 0.8
+
+    def __post_init__(self) -> None:
+        for share, score in self.steps:
+            share_of("phone_digits: the share of a step", share)
+            share_of("phone_digits: the score of a step", score)
+        shares = [share for share, _ in self.steps]
+        if shares != sorted(shares, reverse=True):
+            raise ValueError("phone_digits: the steps must begin with the largest share; sort them")
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        scores = Scores(np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16))
+        at = unequal_positions(gold, pred)
+        if len(at):
+            scores.score[at], scores.reason[at] = self._judge(
+                digits_of(gold.texts[at]), digits_of(pred.texts[at])
+            )
+        return scores
+
+    def _judge(self, gold: Objects, pred: Objects) -> tuple[Floats, npt.NDArray[np.int64]]:
+        lengths = np.fromiter(map(len, gold), dtype=np.int64, count=len(gold))
+        others = np.fromiter(map(len, pred), dtype=np.int64, count=len(pred))
+        wrong = cpdist(gold, pred, scorer=Hamming.distance, dtype=np.int64)
+        right = np.where(lengths == others, lengths - wrong, 0)
+        score = np.zeros(len(gold))
+        for share, worth in reversed(self.steps):
+            least = share_of("phone_digits: the share of a step", share)
+            score[(lengths == others) & (right * least.denominator >= least.numerator * lengths)] = worth
+        reason = np.where(score > 0, 3, np.where(lengths == others, 1, 5))
+        reason[gold == pred], score[gold == pred] = 2, 1.0
+        empty = (lengths == 0) | (others == 0)
+        reason[empty], score[empty] = 4, 0.0
+        return score, reason
