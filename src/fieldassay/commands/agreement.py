@@ -8,21 +8,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
+from msgspec.structs import replace
+
+from fieldassay.errors import Problem, ProblemsError
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.result.agreement import Agreement
-from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 from fieldassay.paths import field_of, split_path
 from fieldassay.public import public
 from fieldassay.records.ids import cap_problems
 from fieldassay.records.labels_file import check_texts, is_labels_file, is_labels_line, read_labels
 from fieldassay.records.matching import batches
-from fieldassay.records.record import Meta, Record
-from fieldassay.review.agreement.answers import Answers, Labeled
-from fieldassay.review.agreement.measure import measure_agreement
-from fieldassay.scoring.engine.applicability import applicability
+from fieldassay.review.agreement import Answers, measure_agreement
 from fieldassay.scoring.engine.schema_inference import member_path
-from fieldassay.scoring.inputs.document_metadata import document_types
 from fieldassay.scoring.inputs.open_inputs import Records, open_inputs, system_name
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
 from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
@@ -50,38 +47,8 @@ def agreement(
     (0.667, 0.615)
     """
     plan, _ = with_keywords(spec, ScoreOptions(), keywords)
-    given = list(_read_all(plan, _named(labels)))
-    labeled = Labeled.of(given)
-    if not labeled.twice:
-        documents = format_count(len({one.document for one in given}), "document")
-        raise NothingEvaluatedError(f"nothing to compare: none of {documents} is labeled twice")
-    types = document_types(
-        plan,
-        [
-            Record(one.document, dict(one.data), Meta(), one.document)
-            for answers in labeled.answers
-            for one in answers
-        ],
-    )
-    compared = [one for both in labeled.twice for one in both]
-    drawn = plan.spec.statistics
-    resampling = BootstrapSettings(drawn.bootstrap, drawn.seed, drawn.level)
-    measured = measure_agreement(plan, labeled, applicability(plan, types), resampling)
-    counts = Counter(one.reviewer for one in compared)
-    return Agreement(
-        plan.spec.name,
-        dict(sorted(counts.items())),
-        len(labeled.twice),
-        int(measured.is_independent.sum()),
-        len(labeled.documents) - len(labeled.twice),
-        measured.overall,
-        measured.fields,
-        drawn.level,
-        drawn.bootstrap,
-        drawn.seed,
-        all(len({one.reviewer for one in both}) == 1 for both in labeled.twice),
-        tuple(_notes(plan, compared)),
-    )
+    answers = list(_read_all(plan, _named(labels)))
+    return replace(measure_agreement(plan, answers), notes=tuple(_notes(plan, answers)))
 
 
 def _named(labels: Mapping[str, Records] | Sequence[Records]) -> list[tuple[str, Records]]:
@@ -116,7 +83,7 @@ def _read_all(plan: Plan, given: Iterable[tuple[str, Records]]) -> Iterator[Answ
             problems += error.problems
             continue
         for one in found:
-            key = (one.document, one.reviewer, 0 if one.sheet is None else one.sheet.slot)
+            key = (one.document, one.reviewer, one.slot)
             if known.setdefault(key, where) != where:
                 what = f"{one.reviewer!r} has labeled {one.document!r} in {known[key]} already"
                 problems.append(Problem(where, what, "give each file once", "labels_file"))
@@ -150,10 +117,10 @@ def _notes(plan: Plan, answers: Sequence[Answers]) -> Iterator[str]:
     if "" in plan.slots:
         return
     known = {info.path for info in plan.fields}
-    paths = {path for one in answers if one.sheet is not None for path in one.sheet.labels}
+    paths = {path for sheet in answers if sheet.is_sheet for path in sheet.states}
     unknown = sorted(
         {field_of(path) for path in paths} - known
-        | {path for one in answers if one.sheet is None for path in _undeclared(plan.root, one.data)}
+        | {path for sheet in answers if not sheet.is_sheet for path in _undeclared(plan.root, sheet.data)}
         - _kind_keys(plan)
     )
     if unknown:
