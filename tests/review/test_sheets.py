@@ -17,16 +17,21 @@ from fieldassay.decisions.calibration.certificate import Certificate, Promise
 from fieldassay.decisions.calibration.policy import ReviewPolicy
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
-from fieldassay.review.controls import Status, bound_residual, close_review, read_status
 from fieldassay.review.export import list_sheets
-from fieldassay.review.figures import ReviewedValue
 from fieldassay.review.log.journal import Journal
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.draw import Shares
 from fieldassay.review.sheets.make import Request, make_review
 from fieldassay.review.sheets.sheets import LEASE, Person, RefusedError
-from fieldassay.review.status_text import render_status
+from fieldassay.review.status import (
+    ReviewedValue,
+    Status,
+    bound_residual,
+    close_review,
+    read_status,
+    render_status,
+)
 from fieldassay.spec.plan.compile import read_plan
 
 # Sheets in the hands of people: nobody gets what is not theirs, nothing shown is more than it says

@@ -339,10 +339,9 @@ def status(folder: Path, *, closes: bool, is_json: bool) -> int:
     """
     from fieldassay.commands.cli.output import write
     from fieldassay.io.json_value import json_text
-    from fieldassay.review.controls import close_review, read_status
     from fieldassay.review.log.store import Store
     from fieldassay.review.sheets.form_of import read_form
-    from fieldassay.review.status_text import render_status
+    from fieldassay.review.status import close_review, read_status, render_status
 
     store = Store(folder)
     if closes:

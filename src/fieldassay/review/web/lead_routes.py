@@ -6,10 +6,9 @@ from typing import Any
 
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 from fieldassay.review import adjudicate
-from fieldassay.review.controls import read_status
 from fieldassay.review.log.journal import COLUMNS, list_events
 from fieldassay.review.sheets.sheets import RefusedError
-from fieldassay.review.status_text import render_status
+from fieldassay.review.status import read_status, render_status
 from fieldassay.review.web.people import list_people
 from fieldassay.review.web.room import Call
 
