@@ -102,9 +102,13 @@ def _write_log(store: Store, target: Path) -> None:
 def _why_empty(store: Store, *, is_settled: bool) -> str:
     """Return why an export of a review is empty, and what to do."""
     from fieldassay.io.text.shown import format_count
-    from fieldassay.review.export import count_waiting
+    from fieldassay.review.export import finished_documents
+    from fieldassay.review.sheets.form_of import read_form
 
-    finished, waiting = count_waiting(store)
+    form, _ = read_form(store)
+    with store.reading() as db:
+        finished = finished_documents(db, form)
+    waiting = sum(document.is_waiting for document in finished)
     if is_settled and finished:
         wait = f"{format_count(waiting, 'document')} {'waits' if waiting == 1 else 'wait'} for a second sheet"
         return f"no document is settled: {wait}; finish it, or export without --settled"

@@ -14,7 +14,7 @@ from fieldassay.io.files.sealed_json import checksum
 from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.records.record import Record
 from fieldassay.review.adjudicate import find_differences
-from fieldassay.review.export import list_sheets
+from fieldassay.review.export import FinishedDocument, finished_documents
 from fieldassay.review.log.journal import Entry
 from fieldassay.review.log.nodes import is_below, is_in_list
 from fieldassay.review.log.store import Store, read_facts
@@ -43,29 +43,24 @@ def read_review(store: Store) -> Reviewed:
     """Return what a review says."""
     form, _ = read_form(store)
     with store.reading() as db:
-        of_each = "SELECT name, document.id, count(*), count(done_by) FROM sheet JOIN document "
-        rows = db.execute(f"{of_each} ON document=document.id GROUP BY document.id")
-        counts = {name: numbers for name, *numbers in rows}
-        found: dict[str, list[Sheet]] = {}
-        for sheet in list_sheets(db, form):
-            found.setdefault(sheet.document, []).append(sheet)
-        waiting = tuple(name for name in found if counts[name][1] > counts[name][2])
+        documents = finished_documents(db, form)
         sheets = [
             sheet
-            for name, held in found.items()
-            if name not in waiting
-            for sheet in (held if len(held) < 2 else _compared(db, form, counts[name][0], held))
+            for found in documents
+            if not found.is_waiting
+            for sheet in (found.sheets if len(found.sheets) < 2 else _compared(db, form, found))
         ]
+        waiting = tuple(found.name for found in documents if found.is_waiting)
         return Reviewed(form.plan, (*sheets, *_rulings(db)), waiting)
 
 
-def _compared(db: sqlite3.Connection, form: Form, document: int, sheets: list[Sheet]) -> Iterator[Sheet]:
+def _compared(db: sqlite3.Connection, form: Form, found: FinishedDocument) -> Iterator[Sheet]:
     """Yield two sheets of a document: of a list that was ruled upon, the side that stands alone.
 
     A key of a map that only one of them has is absent on the other.
     """
-    labels = [dict(sheet.labels) for sheet in sheets]
-    for one in find_differences(db, form, document):
+    labels = [dict(sheet.labels) for sheet in found.sheets]
+    for one in find_differences(db, form, found.number):
         is_list = any(side.rows for side in one.sides)
         for side, (said, held) in enumerate(zip(one.sides, labels, strict=True)):
             if is_list and one.ruling not in (None, ("first", "second")[side]):
@@ -73,7 +68,7 @@ def _compared(db: sqlite3.Connection, form: Form, document: int, sheets: list[Sh
                     del held[path]
             elif said.state == "absent":
                 held.setdefault(one.node, Label("absent", shown="nothing"))
-    yield from (replace(sheet, labels=held) for sheet, held in zip(sheets, labels, strict=True))
+    yield from (replace(sheet, labels=held) for sheet, held in zip(found.sheets, labels, strict=True))
 
 
 def _rulings(db: sqlite3.Connection) -> Iterator[Sheet]:
