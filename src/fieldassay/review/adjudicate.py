@@ -235,12 +235,9 @@ def settled(db: sqlite3.Connection, form: Form, document: int) -> Iterator[tuple
             if ruling is not None and ruling != "guideline":
                 yield node, ruling, "adjudicated"
         elif node not in second or (node in first and first[node].state != "skipped"):
-            shorter = node in first and node in second and _is_second_shorter(first[node], second[node])
-            yield node, "second" if shorter else "first", "blind"
+            both = [places[node] for places in (first, second) if node in places]
+            texts = [said.text for said in both if said.state == "value" and said.text is not None]
+            is_shorter = len(texts) == 2 and chosen_writing(texts) == texts[1] != texts[0]
+            yield node, "second" if is_shorter else "first", "blind"
         else:
             yield node, "second", "blind"
-
-
-def _is_second_shorter(first: Said, second: Said) -> bool:
-    texts = [side.text for side in (first, second) if side.text is not None]
-    return len(texts) == 2 and second.state == "value" and chosen_writing(texts) == texts[1] != texts[0]

@@ -382,7 +382,18 @@ class Status(Struct, frozen=True, eq=False):
 def read_status(db: sqlite3.Connection, form: Form, chance: BootstrapSettings | None = None) -> Status:
     """Return how far a review is, and what its finished sheets say."""
     facts = read_facts(db)
-    rows = list(_labeled(db))
+    rows = [
+        LabelRow._make(row)
+        for row in db.execute(
+            "SELECT document.name, label.node, field, shown, predicted, truth, reason, probability, "
+            "label.state, label.text, active_ms, keys, alias, slot, ruling.choice, ruling.text FROM label "
+            "JOIN sheet ON sheet.id=label.sheet JOIN document ON document.id=sheet.document "
+            "JOIN asked ON asked.document=sheet.document AND asked.node=label.node "
+            "JOIN person ON person.id=label.person "
+            "LEFT JOIN ruling ON ruling.document=sheet.document AND ruling.node=label.node "
+            "WHERE sheet.state IN ('done', 'adjudicated') ORDER BY sheet.id, place"
+        )
+    ]
     judge = ValueJudge(form)
     chance = chance or BootstrapSettings()
     doubled = Doubled.of(rows, judge)
@@ -429,19 +440,6 @@ def count_open_audits(db: sqlite3.Connection) -> int:
         (Reason.AUDIT.value,),
     ).fetchone()
     return int(row[0])
-
-
-def _labeled(db: sqlite3.Connection) -> Iterator[LabelRow]:
-    rows = db.execute(
-        "SELECT document.name, label.node, field, shown, predicted, truth, reason, probability, label.state, "
-        "label.text, active_ms, keys, alias, slot, ruling.choice, ruling.text FROM label "
-        "JOIN sheet ON sheet.id=label.sheet JOIN document ON document.id=sheet.document "
-        "JOIN asked ON asked.document=sheet.document AND asked.node=label.node "
-        "JOIN person ON person.id=label.person "
-        "LEFT JOIN ruling ON ruling.document=sheet.document AND ruling.node=label.node "
-        "WHERE sheet.state IN ('done', 'adjudicated') ORDER BY sheet.id, place"
-    )
-    return map(LabelRow._make, rows)
 
 
 def _anchoring(rows: Sequence[LabelRow], judge: ValueJudge, chance: BootstrapSettings) -> Anchoring:

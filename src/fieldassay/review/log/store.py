@@ -50,9 +50,16 @@ class Store(Struct, frozen=True):
         """
         with nullcontext(writer) if writer is not None else closing(connect(self.file)) as db:
             try:
-                return _transact(db, lambda: work(Journal(db, self.clock)))
+                db.execute("BEGIN IMMEDIATE")
+                try:
+                    outcome = work(Journal(db, self.clock))
+                    db.execute("COMMIT")
+                finally:
+                    if db.in_transaction:
+                        db.execute("ROLLBACK")
             except sqlite3.OperationalError as error:
                 raise unwritable(self.file, error) from None
+            return outcome
 
     def append(self, entry: Entry) -> int:
         """Return the number of a new event."""
@@ -70,18 +77,6 @@ class Store(Struct, frozen=True):
                     self.folder, "another server has this review", remedy, "review_served"
                 ) from None
             yield
-
-
-def _transact(db: sqlite3.Connection, work: Callable[[], Outcome]) -> Outcome:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        outcome = work()
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-    return outcome
 
 
 def create_store(

@@ -327,12 +327,6 @@ def _is_as_gold(path: str, labels: Labels, record: Mapping[str, Any], meaning: M
         return False
 
 
-def _is_whole_above(path: str, labels: Labels) -> bool:
-    """Return whether a list that a path is in was labeled as a whole: what is not below it is not there."""
-    lists = (labels.get(listed) for listed, _ in items_above(path))
-    return any(label is not None and (label.state, label.text) == ("value", None) for label in lists)
-
-
 def _is_single(path: str, labels: Labels) -> bool:
     """Return whether a path is in an item of a list that has no label as a whole."""
     steps = split_path(path)
@@ -351,8 +345,11 @@ def _agree(
         rows[sheet.document] |= {path for path, label in sheet.labels.items() if "[" in path and label.text}
     for sheet in ordered:
         places = answers_by.setdefault(sheet.document, {})
+        whole = {path for path, label in sheet.labels.items() if (label.state, label.text) == ("value", None)}
         left_out = [
-            path for path in rows[sheet.document] - sheet.labels.keys() if _is_whole_above(path, sheet.labels)
+            path
+            for path in rows[sheet.document] - sheet.labels.keys()
+            if any(listed in whole for listed, _ in items_above(path))
         ]
         for path, label in (*sheet.labels.items(), *((path, Label("absent")) for path in sorted(left_out))):
             is_blind = sheet.is_blind or label.shown == "nothing"
@@ -365,7 +362,11 @@ def _agree(
             said = [answer for answer in answers if answer.state != "skipped"]
             said = [answer for answer in said if answer.origin == "adjudicated"] or said
             for answer in said:
-                if not _says_same(path, said[0], answer, meaning):
+                if answer.state == said[0].state and None not in (answer.text, said[0].text):
+                    is_same = meaning.is_same(field_of(path), said[0].text, answer.text)
+                else:
+                    is_same = (answer.state, answer.text) == (said[0].state, said[0].text)
+                if not is_same:
                     what = f"two sheets differ: {_told(said[0])} and {_told(answer)}"
                     where = f"{gold}: {document}: {path}"
                     problems.append(Problem(where, what, "have a third person decide", "gold_conflict"))
@@ -380,12 +381,6 @@ def _agree(
 
 def _told(label: Label) -> str:
     return label.state if label.text is None else repr(label.text[:60])
-
-
-def _says_same(path: str, first: Label, second: Label, meaning: Meaning) -> bool:
-    if first.state != second.state or first.text is None or second.text is None:
-        return (first.state, first.text) == (second.state, second.text)
-    return meaning.is_same(field_of(path), first.text, second.text)
 
 
 def _writing(label: Label) -> tuple[bool, bool, int, str]:

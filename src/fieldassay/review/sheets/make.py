@@ -88,13 +88,11 @@ def make_review(folder: Path, request: Request) -> Made:
     plan = read_plan(request.spec) if policy is None else find_plan(policy, request.spec)
     request = replace(request, shares=replace(request.shares, seed=plan.spec.statistics.seed))
     known = _read(plan, request)
-    form = Form(known.plan)
-    interview = Interview(form, request.shares, known.system is not None)
-    kind_of = _kinds(known)
+    interview = Interview(Form(known.plan), request.shares, known.system is not None)
     asked = {
         name: questions
         for name in known.names
-        if (questions := interview.ask(_document(known, name, kind_of(name)))) is not None
+        if (questions := interview.ask(_document(known, name))) is not None
     }
     return _create(folder, request, known, asked)
 
@@ -199,23 +197,13 @@ def _with_gold(known: _Known, request: Request) -> _Known:
     return replace(known, truth=truth, gold_digests=digests)
 
 
-def _document(known: _Known, name: str, kind: str | None) -> Document:
+def _document(known: _Known, name: str) -> Document:
+    """Return what is known of a document; its type is the predicted one."""
     nothing: dict[str, Any] = {}
-    return Document(
-        name, known.values.get(name, ()), known.tasks.get(name, nothing), known.truth.get(name, nothing), kind
-    )
-
-
-def _kinds(known: _Known) -> Any:
-    """Return a function from a document to its predicted type."""
-    declared = known.plan.spec.document_type
-    place = None if declared is None else declared.field
-
-    def kind_of(name: str) -> str | None:
-        found = next((one for one in known.values.get(name, ()) if one.path == place), None)
-        return None if found is None else canonical_type(known.plan, read_given(found.value))
-
-    return kind_of
+    values, declared = known.values.get(name, ()), known.plan.spec.document_type
+    kinds = [value.value for value in values if declared is not None and value.path == declared.field]
+    kind = canonical_type(known.plan, read_given(kinds[0])) if kinds else None
+    return Document(name, values, known.tasks.get(name, nothing), known.truth.get(name, nothing), kind)
 
 
 def _create(folder: Path, request: Request, known: _Known, asked: Mapping[str, Questions]) -> Made:

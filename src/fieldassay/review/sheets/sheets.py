@@ -281,7 +281,12 @@ def save_items(
     check_open(db)
     check_holder(db, person, sheet)
     known = [row[0] for row in db.execute("SELECT node FROM item WHERE sheet=? AND list=?", (sheet, listed))]
-    ever = {*known, *_labeled_items(db, sheet, listed)}
+    nodes_ever = db.execute(
+        "SELECT node FROM label WHERE sheet=:sheet UNION SELECT node FROM asked WHERE document="
+        "(SELECT document FROM sheet WHERE id=:sheet)",
+        {"sheet": sheet},
+    )
+    ever = {*known, *(item for (node,) in nodes_ever for name, item in _items_of(node) if name == listed)}
     is_list = _is_asked_list(db, form, sheet, listed)
     wanted = [node for node in nodes if node is not None]
     if len(nodes) > _MOST_ITEMS:
@@ -331,16 +336,6 @@ def _is_asked_list(db: sqlite3.Connection, form: Form, sheet: int, listed: str) 
     return bool(is_inside) or any(node == listed or node.startswith(f"{listed}[") for (node,) in asked)
 
 
-def _labeled_items(db: sqlite3.Connection, sheet: int, listed: str) -> set[str]:
-    """Return the items of a list that were asked or labeled, those that were removed too."""
-    nodes = db.execute(
-        "SELECT node FROM label WHERE sheet=:sheet UNION SELECT node FROM asked WHERE document="
-        "(SELECT document FROM sheet WHERE id=:sheet)",
-        {"sheet": sheet},
-    )
-    return {item for (node,) in nodes for name, item in _items_of(node) if name == listed}
-
-
 def open_nodes(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
     """Return the asked nodes of a sheet that have no label yet, in order.
 
@@ -351,7 +346,8 @@ def open_nodes(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
     labels = dict(db.execute("SELECT node, text FROM label WHERE sheet=?", (sheet,)))
     lists = {row[0] for row in db.execute("SELECT list FROM item WHERE sheet=?", (sheet,))}
     live = {row[0] for row in db.execute("SELECT node FROM item WHERE sheet=?", (sheet,))}
-    kind = _labeled_kind(form, labels)
+    declared = form.plan.spec.document_type
+    kind = None if declared is None else canonical_type(form.plan, labels.get(declared.field))
     asked = db.execute(
         "SELECT node, given FROM asked WHERE document=? AND shown<>'context' ORDER BY place", (document,)
     )
@@ -364,11 +360,6 @@ def open_nodes(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
         and all(item in live for _, item in items_above(node))
         and not (given is None and kind is not None and kind not in form.types_of.get(field_of(node), {kind}))
     ]
-
-
-def _labeled_kind(form: Form, labels: Mapping[str, str | None]) -> str | None:
-    declared = form.plan.spec.document_type
-    return None if declared is None else canonical_type(form.plan, labels.get(declared.field))
 
 
 def unreadable_nodes(db: sqlite3.Connection, sheet: int) -> list[str]:
@@ -452,7 +443,9 @@ def view(db: sqlite3.Connection, form: Form, person: Person, sheet: int) -> dict
         "SELECT node, field, given, shown='context', reason<>? FROM asked WHERE document=? ORDER BY place",
         (Reason.NO_PREDICTIONS, row[0]),
     )
-    hides = _hides(read_facts(db))
+    facts = read_facts(db)  # an audit, or a review of doubtful gold, leaves fields blank on purpose
+    hides = any(facts["shares"][name] for name in ("withheld", "double")) or facts["policy"] is not None
+    hides = hides or facts["system"] is None
     items: dict[str, list[str]] = {}
     for listed, node in db.execute("SELECT list, node FROM item WHERE sheet=? ORDER BY list, rank", (sheet,)):
         items.setdefault(listed, []).append(node)
@@ -493,13 +486,6 @@ def _previous(db: sqlite3.Connection, person: Person, sheet: int) -> dict[str, d
         for node, state, text, page, *box in rows
         if not is_in_list(node) and state != "skipped"
     }
-
-
-def _hides(facts: Mapping[str, Any]) -> bool:
-    """Return whether a review leaves fields blank on purpose: an audit, or one of doubtful gold."""
-    shares = facts["shares"]
-    hidden = shares["withheld"] or shares["double"] or facts["policy"] is not None
-    return bool(hidden) or facts["system"] is None
 
 
 def _labels(db: sqlite3.Connection, form: Form, sheet: int) -> dict[str, dict[str, Any]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +15,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from fieldassay.errors import FieldassayError
+from fieldassay.io.files.typed_json import parse_json
 from fieldassay.review.sheets.sheets import Person, RefusedError
 from fieldassay.review.web import lead_routes, pages, people, sheet_routes, sign_in
 from fieldassay.review.web.guard import App, Guard, Message, Site
@@ -125,7 +124,7 @@ def _answer(room: Room, path: Path, request: Request, body: bytes) -> Response:
     if any(isinstance(one, int) and one > _LARGEST for one in request.path_params.values()):
         return _problem(404, "there is no such thing")
     try:
-        data: Any = json.loads(body, parse_constant=_refuse, parse_float=_finite) if body else {}
+        data = parse_json(body) if body else {}
         if not isinstance(data, dict):
             return _problem(422, "an object is expected")
         call = Call(
@@ -146,15 +145,6 @@ def _answer(room: Room, path: Path, request: Request, body: bytes) -> Response:
     except (ValueError, OverflowError, RecursionError):
         return _problem(422, "this is not JSON")
     return answer if isinstance(answer, Response) else JSONResponse(answer)
-
-
-def _refuse(name: str) -> float:
-    raise ValueError(name)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _refuse(text)
 
 
 def _problem(status: int, text: str) -> Response:

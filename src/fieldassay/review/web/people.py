@@ -22,21 +22,17 @@ def add_person(
     journal: Journal, name: str, role: str, password: str | None, actor: str = "command"
 ) -> Person:
     """Return a new person, under the next alias. Names and passwords are in no event."""
-    _check_name(journal.db, name)
+    if not name.strip() or len(name) > 100 or not name.isprintable():
+        raise problem("name", "is no name", "give 1 to 100 characters", "invalid_option")
+    if journal.db.execute("SELECT 1 FROM person WHERE name=?", (name,)).fetchone():
+        what = f"there is a person {name!r} already"
+        raise problem("name", what, "name them apart", "duplicate")
     number = 1 + journal.db.execute("SELECT coalesce(max(id), 0) FROM person").fetchone()[0]
     alias = f"r{number}"
     journal.append(Entry("person", {"id": number, "alias": alias, "role": role, "disabled": 0}, actor))
     hashed = None if password is None else hash_password(password)
     journal.db.execute("UPDATE person SET name=?, password=? WHERE id=?", (name, hashed, number))
     return Person(number, alias, role)
-
-
-def _check_name(db: sqlite3.Connection, name: str) -> None:
-    if not name.strip() or len(name) > 100 or not name.isprintable():
-        raise problem("name", "is no name", "give 1 to 100 characters", "invalid_option")
-    if db.execute("SELECT 1 FROM person WHERE name=?", (name,)).fetchone():
-        what = f"there is a person {name!r} already"
-        raise problem("name", what, "name them apart", "duplicate")
 
 
 def change_person(journal: Journal, name: str, *, role: str | None = None, is_disabled: bool = False) -> None:

@@ -94,7 +94,9 @@ def open_room(
         stack.enter_context(store.serving())
         writer = stack.enter_context(closing(connect(store.file)))
         pool = stack.enter_context(DocumentPool(_WORKERS, LIMITS))
-        pages = Pages(_find_documents(facts, documents), pool, _digests(store))
+        with store.reading() as db:
+            digests = dict(db.execute("SELECT path, sha256 FROM document WHERE path IS NOT NULL"))
+        pages = Pages(_find_documents(facts, documents), pool, digests)
         room = Room(store, form, facts, pages, writer, cookie, is_secure)
         room.write(lambda journal: people.end_sessions(journal.db))
         yield room
@@ -112,11 +114,6 @@ def _find_documents(facts: Mapping[str, Any], moved: Path | None) -> Path | None
         what, remedy = "the documents are not there", "say with --documents where they are now"
         raise problem(folder, what, remedy, "unreadable_file")
     return folder
-
-
-def _digests(store: Store) -> dict[str, str | None]:
-    with store.reading() as db:
-        return dict(db.execute("SELECT path, sha256 FROM document WHERE path IS NOT NULL"))
 
 
 def serve_team(

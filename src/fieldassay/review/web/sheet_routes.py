@@ -14,7 +14,7 @@ from fieldassay.review.log.journal import Journal
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.web.people import EVERYTHING
-from fieldassay.review.web.room import Call, Room
+from fieldassay.review.web.room import Call
 
 _MOST_FOUND = 200
 _CAMEL, _WORDS = lazy_regex(r"(?<=[a-z])(?=[A-Z])|[_-]"), lazy_regex(r"[^\W_]+")
@@ -33,6 +33,7 @@ def describe_form(call: Call) -> dict[str, Any]:
         "SELECT sheet.id, document.name FROM sheet JOIN document ON document.id=document WHERE holder=?",
         (call.person.id,),
     ).fetchall()
+    promotion = f"fieldassay review promote {shlex.quote(str(room.store.folder))} --gold gold.jsonl"
     return {
         "name": room.store.folder.name if room.form.plan.spec.name == _UNNAMED else room.form.plan.spec.name,
         "fields": room.form.describe(),
@@ -41,7 +42,7 @@ def describe_form(call: Call) -> dict[str, Any]:
         "values": db.execute(_MOST_ASKED).fetchone()[0],
         "skipped": db.execute("SELECT count(*) FROM label WHERE state='skipped'").fetchone()[0],
         "seconds": spent / 1000 / mine if spent else None,
-        "promote": _promotion(room) if call.person.role in ("lead", EVERYTHING) else None,
+        "promote": promotion if call.person.role in ("lead", EVERYTHING) else None,
         "held": [{"id": number, "name": name} for number, name in held],
         "closed": json.loads(db.execute("SELECT value FROM fact WHERE name='closed'").fetchone()[0]),
     }
@@ -53,11 +54,6 @@ _MOST_ASKED = (
     "SELECT coalesce(max(n), 0) FROM "
     "(SELECT count(*) AS n FROM asked WHERE shown<>'context' GROUP BY document)"
 )
-
-
-def _promotion(room: Room) -> str:
-    folder = shlex.quote(str(room.store.folder))
-    return f"fieldassay review promote {folder} --gold gold.jsonl"
 
 
 def claim(call: Call) -> dict[str, Any]:
