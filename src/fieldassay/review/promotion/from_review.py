@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from fieldassay.review.export import FinishedDocument, finished_documents
 from fieldassay.review.log.journal import Entry
 from fieldassay.review.log.nodes import is_below, is_in_list
 from fieldassay.review.log.store import Store, read_facts
+from fieldassay.review.promotion.promote import PromoteOptions, Promotion, promote
 from fieldassay.review.sheets.form_of import read_form
 from fieldassay.review.sheets.forms import Form
 from fieldassay.scoring.inputs.open_inputs import open_gold
@@ -119,17 +120,29 @@ def compare_gold(store: Store, gold: Path, plan: Plan) -> Standing:
     return Standing(frozenset(changed), own)
 
 
-def remember_gold(
-    store: Store, gold: Path, plan: Plan, written: Mapping[str, Iterable[str]], own: Standing
-) -> None:
-    """Keep how a promotion left the documents that it wrote, and the paths in each."""
-    with store.reading() as db:
-        promoted: dict[str, Any] = dict(read_facts(db).get(_PROMOTED, {}))
-    for record in _records(gold, plan):
-        if record.id in written:
-            paths = {*written[record.id], *own.own.get(record.id, ())}
-            promoted[record.id] = {"digest": _digest(record), "paths": sorted(paths)}
-    store.append(Entry("promotion", {_PROMOTED: promoted}, "command"))
+def promote_review(store: Store, gold: Path, options: PromoteOptions) -> tuple[Promotion, tuple[str, ...]]:
+    """Return what the labels of a review change in gold, and the documents that wait; written unless dry.
+
+    Gold that changed since the review began, or since it was promoted, is only confirmed. How gold was left
+    is kept in the review. Raises `ProblemsError` as `promote` does.
+    """
+    reviewed = read_review(store)
+    plan = options.plan or reviewed.plan
+    standing = compare_gold(store, gold, plan)
+    found = promote(
+        gold, reviewed.sheets, replace(options, plan=plan, changed=standing.changed, own=standing.own)
+    )
+    if not options.is_dry and found.files:
+        store.write(lambda _: None)  # gold is not written where the review cannot keep how it was left
+        found.write()
+        with store.reading() as db:
+            promoted: dict[str, Any] = dict(read_facts(db).get(_PROMOTED, {}))
+        for record in _records(gold, plan):
+            if record.id in found.written:
+                paths = {*found.written[record.id], *standing.own.get(record.id, ())}
+                promoted[record.id] = {"digest": _digest(record), "paths": sorted(paths)}
+        store.append(Entry("promotion", {_PROMOTED: promoted}, "command"))
+    return found, reviewed.waiting
 
 
 def _digest(record: Record) -> str:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 from unicodedata import category
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, list_names
 from fieldassay.io.text.settled import is_empty_text
+from fieldassay.io.text.shown import clip, format_count, visible
 from fieldassay.paths import field_of, join_path, split_path, value_at
 from fieldassay.records.ids import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.review.log.nodes import items_above
 from fieldassay.review.promotion.gold import (
     BESIDE,
+    NOTHING,
     UNREVIEWED_FIELDS,
     GoldFile,
     Meaning,
@@ -29,6 +32,7 @@ from fieldassay.review.promotion.gold import (
     is_at,
     list_units,
     named_places,
+    old_place,
     open_gold,
     shown,
     wanted_at,
@@ -59,6 +63,8 @@ class PromoteOptions(Struct, frozen=True):
     """Paths by document that an earlier promotion wrote: shown lists there may replace what gold has."""
     adds_documents: bool = False
     """True: documents that gold does not have are added; False: they are left out, unless gold is empty."""
+    is_dry: bool = False
+    """True: nothing is written, and only said what would change."""
 
 
 class Change(Struct, frozen=True):
@@ -104,6 +110,22 @@ class Promotion(Struct, frozen=True, eq=False):
             if change.is_changed:
                 paths.setdefault(change.document, []).append(change.path)
         return paths
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the changes and what is left out as plain data; numbers of gold are texts."""
+        data = {
+            "gold": str(self.gold.path),
+            "changes": [asdict(change) for change in self.changes],
+            "added": self.added,
+            "unknown": self.unknown,
+            "unread": [{"document": name, "path": path, "text": text} for name, path, text in self.unread],
+            "unreviewed": [{"document": name, "path": path} for name, path in self.unreviewed],
+            "items": self.items,
+            "standing": self.standing,
+        }
+        text = json.dumps(data, default=lambda value: None if value is NOTHING else str(value))
+        plain: dict[str, Any] = json.loads(text)
+        return plain
 
     def write(self) -> None:
         """Write all files, the old ones beside them. Raises ProblemsError if one changed meanwhile."""
@@ -442,3 +464,77 @@ def _close(row: Mapping[str, Any], record: dict[str, Any], key: str | None) -> d
     else:
         closed[key] = record
     return closed | beside
+
+
+# A promotion in words
+
+_MOST_NAMED = 20
+
+
+def render_promotion(
+    found: Promotion, options: PromoteOptions, waiting: Sequence[str] = (), baseline: Path | None = None
+) -> str:
+    """Return what changes in gold, and what is left out.
+
+    `waiting` are documents without their second sheets, `baseline` is the file that stands on this gold.
+    """
+    changed, new = [change for change in found.changes if change.is_changed], set(found.added)
+    lines = []
+    for change in changed[:_MOST_NAMED]:
+        before = "new document" if change.document in new else visible(shown(change.before))
+        lines.append(
+            f"{clip(change.document)}  {clip(change.path)}: {before} -> {visible(shown(change.after))}"
+        )
+    if len(changed) > _MOST_NAMED:
+        lines.append(f"and {len(changed) - _MOST_NAMED:,} more")
+    would = "would change" if options.is_dry else "changed"
+    confirmed = format_count(len(found.changes) - len(changed), "value")
+    place = visible(str(found.gold.path))
+    lines.append(f"{place}: {format_count(len(changed), 'value')} {would}, {confirmed} confirmed")
+    if found.added:
+        lines.append(f"{format_count(len(found.added), 'document')} new in gold")
+    lines += _doubts(found, takes_unreadable=options.takes_unreadable)
+    if found.items:
+        labels = format_count(found.items, "label")
+        lines.append(
+            f"{labels} of single items left out: only a list that was labeled as a whole becomes gold"
+        )
+    if found.standing:
+        labels = format_count(found.standing, "label")
+        lines.append(
+            f"{labels} in lists left out: gold has these lists, and shown rows do not replace rows of gold; "
+            "a list that was labeled without a prediction does (`review new` without --pred)"
+        )
+    if any(found.gold.before.get(path) for path in found.files):
+        keeps = "would keep" if options.is_dry else "keeps"
+        lines.append(f"{visible(str(old_place(found.gold.path)))} {keeps} it as it was, until the next time")
+    if baseline is not None and changed:
+        lines.append(
+            f"{baseline} stands on gold as it was: score again, then `fieldassay baseline set RUN --reason …`"
+        )
+    if waiting:
+        some = "1 document waits for its second sheet, and is left out"
+        many = f"{len(waiting):,} documents wait for their second sheets, and are left out"
+        lines.append(f"{some if len(waiting) == 1 else many}: {_list(waiting)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _doubts(found: Promotion, *, takes_unreadable: bool) -> Iterator[str]:
+    """Yield the documents that gold does not have, and the texts that the spec cannot read."""
+    left_out = "" if takes_unreadable else ", and is left out; --unreadable takes it"
+    if found.unknown:
+        documents = format_count(len(found.unknown), "document")
+        yield f"{documents} not in gold, left out: {_list(found.unknown)}; --add adds them"
+    for document, path, text in found.unread[:_MOST_NAMED]:
+        yield f"{clip(document)}  {clip(path)}: {visible(shown(text))} cannot be read by the spec{left_out}"
+    if len(found.unread) > _MOST_NAMED:
+        yield f"and {len(found.unread) - _MOST_NAMED:,} more that cannot be read"
+    if found.unreviewed:
+        fields = format_count(len(found.unreviewed), "field")
+        documents = format_count(len({document for document, _ in found.unreviewed}), "document")
+        was = "was" if len(found.unreviewed) == 1 else "were"
+        yield f"{fields} in {documents} {was} never reviewed: gold says so, and `score` leaves them out"
+
+
+def _list(names: Sequence[str]) -> str:
+    return list_names([clip(name) for name in names], _MOST_NAMED)
