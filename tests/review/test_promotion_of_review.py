@@ -145,7 +145,7 @@ def test_a_ruling_counts_before_both_labels(tmp_path: Path, capsys: pytest.Captu
     body = {
         "document": 1,
         "node": "shop",
-        "choice": "b",
+        "choice": "second",
         "text": "B",
         "person": cleo.id,
         "note": "",

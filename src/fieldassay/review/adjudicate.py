@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.paths import field_of
+from fieldassay.records.labels_file import Origin
 from fieldassay.review.log.journal import Entry, Journal
 from fieldassay.review.log.nodes import items_above
 from fieldassay.review.log.store import read_facts
@@ -219,7 +220,7 @@ def chosen_writing(texts: Sequence[str]) -> str | None:
     return min(texts, key=lambda text: (len(text), text), default=None)
 
 
-def settled(db: sqlite3.Connection, form: Form, document: int) -> Iterator[tuple[str, str, str]]:
+def settled(db: sqlite3.Connection, form: Form, document: int) -> Iterator[tuple[str, str, Origin]]:
     """Yield, for each place that both sheets answer, whose answer stands, and how that came about.
 
     Places that wait for a ruling, and those on which the guideline is silent, are left out.

@@ -58,24 +58,23 @@ def settled_sheets(store: Store) -> list[Sheet]:
     """
     form, _ = read_form(store)
     with store.reading() as db:
-        return [
-            found.sheets[0] if len(found.sheets) == 1 else _settle(db, form, found.number, found.sheets)
-            for found in finished_documents(db, form)
-            if not found.is_waiting
-        ]
+        return [settle(db, form, found) for found in finished_documents(db, form) if not found.is_waiting]
 
 
-def _settle(db: sqlite3.Connection, form: Form, document: int, sheets: list[Sheet]) -> Sheet:
-    texts = dict(db.execute("SELECT node, text FROM ruling WHERE document=?", (document,)))
+def settle(db: sqlite3.Connection, form: Form, found: FinishedDocument) -> Sheet:
+    """Return the only sheet of a document, or one of what both say, or what was ruled where they differ."""
+    if len(found.sheets) == 1:
+        return found.sheets[0]
+    texts = dict(db.execute("SELECT node, text FROM ruling WHERE document=?", (found.number,)))
     labels: dict[str, Label] = {}
-    for node, choice, origin in settled(db, form, document):
+    for node, choice, origin in settled(db, form, found.number):
         if choice in ("first", "second", "both"):
-            source = sheets[choice == "second"].labels
-            labels |= {
-                path: replace(label, origin="adjudicated" if origin == "adjudicated" else "blind")
-                for path, label in source.items()
+            under = {
+                path: replace(label, origin=origin)
+                for path, label in found.sheets[choice == "second"].labels.items()
                 if path == node or path.startswith(f"{node}[")
             }
+            labels |= under or {node: Label("absent", origin=origin, shown="nothing")}
             if choice == "both" and node in labels:
                 labels[node] = replace(labels[node], text=texts[node])
         elif choice == "other":
@@ -83,7 +82,7 @@ def _settle(db: sqlite3.Connection, form: Form, document: int, sheets: list[Shee
         else:
             state: State = "absent" if choice == "absent" else "illegible"
             labels[node] = Label(state, origin="adjudicated", shown="nothing")
-    return Sheet(sheets[0].document, "settled", 0, True, labels)
+    return Sheet(found.name, "settled", 0, True, labels)
 
 
 def list_sheets(db: sqlite3.Connection, form: Form) -> Iterator[Sheet]:

@@ -63,6 +63,8 @@ class PromoteOptions(Struct, frozen=True):
     """Paths by document that an earlier promotion wrote: shown lists there may replace what gold has."""
     adds_documents: bool = False
     """True: documents that gold does not have are added; False: they are left out, unless gold is empty."""
+    problems: tuple[Problem, ...] = ()
+    """What is known to be wrong with the labels already: it is told with all else."""
     is_dry: bool = False
     """True: nothing is written, and only said what would change."""
 
@@ -150,7 +152,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     records = {name: _open(row, key) for name, row in file.rows.items()}
     form = None if plan is None else Form(plan)
     meaning = Meaning(form)
-    problems: list[Problem] = []
+    problems = list(options.problems)
     sheets, items, standing = _promotable(sheets, records, meaning, options.own)
     asked: dict[str, set[str]] = defaultdict(set)
     for sheet in sheets:
