@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.paths import field_of
-from fieldassay.records.labels_file import Origin
+from fieldassay.records.labels_file import Label
 from fieldassay.review.log.journal import Entry, Journal
 from fieldassay.review.log.nodes import items_above
 from fieldassay.review.log.store import read_facts
@@ -220,8 +220,15 @@ def chosen_writing(texts: Sequence[str]) -> str | None:
     return min(texts, key=lambda text: (len(text), text), default=None)
 
 
-def settled(db: sqlite3.Connection, form: Form, document: int) -> Iterator[tuple[str, str, Origin]]:
-    """Yield, for each place that both sheets answer, whose answer stands, and how that came about.
+def writing_rank(label: Label) -> tuple[bool, bool, int, str]:
+    """Return the rank of a writing: with its kind, what stands on the page, the shorter, by code point."""
+    text = label.text or ""
+    is_elsewhere = not any((text or "\0") in (region.text or "") for region in label.regions)
+    return label.value is None, is_elsewhere, len(text), text
+
+
+def settled(db: sqlite3.Connection, form: Form, document: int) -> Iterator[tuple[str, str | None]]:
+    """Yield each place that a sheet answers, and what was ruled; None: both say the same, or only one.
 
     Places that wait for a ruling, and those on which the guideline is silent, are left out.
     """
@@ -229,16 +236,7 @@ def settled(db: sqlite3.Connection, form: Form, document: int) -> Iterator[tuple
         row[0] for row in db.execute("SELECT id FROM sheet WHERE document=? ORDER BY slot", (document,))
     ]
     first, second = _read_both(db, form, sheets)
-    differing = {one.node: one for one in find_differences(db, form, document)}
+    differing = {one.node: one.ruling for one in find_differences(db, form, document)}
     for node in sorted(first.keys() | second.keys(), key=form.place):
-        if node in differing:
-            ruling = differing[node].ruling
-            if ruling is not None and ruling != "guideline":
-                yield node, ruling, "adjudicated"
-        elif node not in second or (node in first and first[node].state != "skipped"):
-            both = [places[node] for places in (first, second) if node in places]
-            texts = [said.text for said in both if said.state == "value" and said.text is not None]
-            is_shorter = len(texts) == 2 and chosen_writing(texts) == texts[1] != texts[0]
-            yield node, "second" if is_shorter else "first", "blind"
-        else:
-            yield node, "second", "blind"
+        if node not in differing or differing[node] not in (None, "guideline"):
+            yield node, differing.get(node)

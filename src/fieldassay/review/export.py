@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fieldassay.io.json_value import Json, as_kind, read_given
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Origin, Region, Sheet, State
-from fieldassay.review.adjudicate import settled
+from fieldassay.review.adjudicate import settled, writing_rank
 from fieldassay.review.log.nodes import emptied_lists, items_above
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets.form_of import read_form
@@ -67,22 +67,32 @@ def settle(db: sqlite3.Connection, form: Form, found: FinishedDocument) -> Sheet
         return found.sheets[0]
     texts = dict(db.execute("SELECT node, text FROM ruling WHERE document=?", (found.number,)))
     labels: dict[str, Label] = {}
-    for node, choice, origin in settled(db, form, found.number):
-        if choice in ("first", "second", "both"):
-            under = {
-                path: replace(label, origin=origin)
-                for path, label in found.sheets[choice == "second"].labels.items()
-                if path == node or path.startswith(f"{node}[")
-            }
-            labels |= under or {node: Label("absent", origin=origin, shown="nothing")}
-            if choice == "both" and node in labels:
-                labels[node] = replace(labels[node], text=texts[node])
-        elif choice == "other":
-            labels[node] = Label("value", texts[node], origin="adjudicated", shown="nothing")
-        else:
-            state: State = "absent" if choice == "absent" else "illegible"
-            labels[node] = Label(state, origin="adjudicated", shown="nothing")
+    for node, ruling in settled(db, form, found.number):
+        origin: Origin = "blind" if ruling is None else "adjudicated"
+        state: State = "illegible" if ruling == "illegible" else "absent"
+        under = {node: Label(state, shown="nothing")}
+        if ruling == "other":
+            under = {node: Label("value", texts[node], shown="nothing")}
+        elif ruling in (None, "first", "second", "both"):
+            chosen = found.sheets if ruling in (None, "both") else [found.sheets[ruling == "second"]]
+            sides = [
+                {
+                    path: label
+                    for path, label in sheet.labels.items()
+                    if path == node or path.startswith(f"{node}[")
+                }
+                for sheet in chosen
+            ]
+            sides = sorted(filter(None, sides), key=lambda side: _rank(side.get(node)))
+            under = sides[0] if sides else under
+        if ruling == "both":
+            under[node] = replace(under[node], text=texts[node])
+        labels |= {path: replace(label, origin=origin) for path, label in under.items()}
     return Sheet(found.name, "settled", 0, True, labels)
+
+
+def _rank(label: Label | None) -> tuple[Any, ...]:
+    return label is None or label.state == "skipped", *writing_rank(label or Label("absent"))
 
 
 def list_sheets(db: sqlite3.Connection, form: Form) -> Iterator[Sheet]:

@@ -19,6 +19,7 @@ from fieldassay.io.text.shown import clip, format_count, visible
 from fieldassay.paths import field_of, join_path, split_path, value_at
 from fieldassay.records.ids import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
+from fieldassay.review.adjudicate import writing_rank
 from fieldassay.review.log.nodes import items_above
 from fieldassay.review.promotion.gold import (
     BESIDE,
@@ -396,7 +397,7 @@ def _agree(
                     problems.append(Problem(where, what, "have a third person decide", "gold_conflict"))
                     break
             if said:
-                labels[path] = min(said, key=_writing)
+                labels[path] = min(said, key=writing_rank)
         for path in sorted(places.keys() - labels.keys()):
             if "[" in path and not _is_single(path, labels):
                 labels[path] = Label("skipped")
@@ -405,13 +406,6 @@ def _agree(
 
 def _told(label: Label) -> str:
     return label.state if label.text is None else repr(label.text[:60])
-
-
-def _writing(label: Label) -> tuple[bool, bool, int, str]:
-    """Return the rank of a writing: with its kind, what stands on the page, the shorter, by code point."""
-    text = label.text or ""
-    is_elsewhere = not any((text or "\0") in (region.text or "") for region in label.regions)
-    return label.value is None, is_elsewhere, len(text), text
 
 
 def _separators(node: ObjectNode, above: str = "") -> Iterator[tuple[str, str]]:
