@@ -8,22 +8,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.result.agreement import Agreement
-from fieldassay.paths import field_of, split_path
 from fieldassay.public import public
 from fieldassay.records.ids import cap_problems
 from fieldassay.records.labels_file import check_texts, is_labels_file, is_labels_line, read_labels
 from fieldassay.records.matching import batches
 from fieldassay.review.agreement import Answers, measure_agreement
-from fieldassay.scoring.engine.schema_inference import member_path
 from fieldassay.scoring.inputs.open_inputs import Records, open_inputs, system_name
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
-from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
-from fieldassay.spec.plan.renaming import apply_aliases
+from fieldassay.spec.plan.nodes import Plan, single_values
 
 
 @public
@@ -47,8 +41,7 @@ def agreement(
     (0.667, 0.615)
     """
     plan, _ = with_keywords(spec, ScoreOptions(), keywords)
-    answers = list(_read_all(plan, _named(labels)))
-    return replace(measure_agreement(plan, answers), notes=tuple(_notes(plan, answers)))
+    return measure_agreement(plan, list(_read_all(plan, _named(labels))))
 
 
 def _named(labels: Mapping[str, Records] | Sequence[Records]) -> list[tuple[str, Records]]:
@@ -107,44 +100,3 @@ def _read(plan: Plan, name: str, records: Records) -> Iterator[Answers]:
             read_labels(path)  # says which of its lines are none
         meta = record.meta
         yield Answers.of_record(record.id, name, data, meta.illegible_paths, meta.unreviewed_paths)
-
-
-def _notes(plan: Plan, answers: Sequence[Answers]) -> Iterator[str]:
-    partial = Counter(path for one in answers for path in one.partial_lists())
-    for path, count in sorted(partial.items()):
-        lists = format_count(count, "sheet")
-        yield f"{clip(path)}: {lists} with single items only, left out: a list is compared as a whole"
-    if "" in plan.slots:
-        return
-    known = {info.path for info in plan.fields}
-    paths = {path for sheet in answers if sheet.is_sheet for path in sheet.states}
-    unknown = sorted(
-        {field_of(path) for path in paths} - known
-        | {path for sheet in answers if not sheet.is_sheet for path in _undeclared(plan.root, sheet.data)}
-        - _kind_keys(plan)
-    )
-    if unknown:
-        yield f"not in the spec, left out: {join_names(list(map(clip, unknown)))}"
-
-
-def _undeclared(node: Node, value: Any) -> Iterator[str]:
-    """Yield the paths of the keys of a record that no field of the spec reads."""
-    if isinstance(node, ListNode) and isinstance(value, list):
-        for item in value:
-            yield from _undeclared(node.items, item)
-    if not isinstance(node, ObjectNode) or not isinstance(value, Mapping):
-        return
-    held = apply_aliases(dict(value), node.other_names)
-    children = {child.name: child for child in node.children}
-    units = {key for child in node.children if isinstance(child, Leaf) for key in child.unit_fields}
-    for key, inner in held.items():
-        if key in children:
-            yield from _undeclared(children[key], inner)
-        elif key not in units:
-            yield member_path(node.path, key)
-
-
-def _kind_keys(plan: Plan) -> set[str]:
-    """Return the key with the type of the document, which decides which fields apply."""
-    kind = plan.spec.document_type
-    return set() if kind is None else {str(split_path(kind.field)[0])}

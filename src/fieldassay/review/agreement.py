@@ -18,7 +18,7 @@ import numpy.typing as npt
 from msgspec import Struct, field
 
 from fieldassay.errors import NothingEvaluatedError
-from fieldassay.io.text.shown import format_count
+from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.evidence import Kind
 from fieldassay.metrics.result.agreement import Agreement, Confusion, FieldAgreement, Measure
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings, are_too_few, percentile_intervals
@@ -37,7 +37,7 @@ from fieldassay.scoring.engine.applicability import applicability
 from fieldassay.scoring.engine.blocks import Block
 from fieldassay.scoring.engine.coding import Coded, json_text
 from fieldassay.scoring.engine.compare import compare_codes
-from fieldassay.scoring.engine.judge import judge
+from fieldassay.scoring.engine.judge import Judged, judge
 from fieldassay.scoring.engine.scopes import Masks
 from fieldassay.scoring.inputs.document_metadata import document_types
 from fieldassay.scoring.inputs.key_census import fold_keys
@@ -425,13 +425,12 @@ class FieldAnswers(Struct, eq=False):
 
 
 def _rate_values(
-    plan: Plan, documents: Sequence[Sequence[Answers]], applies: Mapping[str, Masks]
+    judged: Judged, documents: Sequence[Sequence[Answers]], applies: Mapping[str, Masks]
 ) -> Iterator[tuple[str, str, Ratings]]:
     """Yield path, type and ratings of each field that is in no list: its independent answers."""
     sheets = [sheet for answers in documents for sheet in answers]
     sizes = [len(answers) for answers in documents]
     doc, column = np.repeat(np.arange(len(sizes)), sizes), np.concatenate([np.arange(size) for size in sizes])
-    judged = judge(plan, [sheet.data for sheet in sheets], [{} for _ in sheets], dict(applies))
     fields: dict[str, list[Block]] = {}
     for block in judged.blocks:
         if block.kind == Kind.VALUE and block.coded is not None and "[" not in block.coded.leaf.path:
@@ -598,7 +597,9 @@ def measure_agreement(plan: Plan, sheets: Sequence[Answers]) -> Agreement:
     drawn = plan.spec.statistics
     settings = BootstrapSettings(drawn.bootstrap, drawn.seed, drawn.level)
     blocks = draw_weights(names, settings)
-    fields = [_of_ratings(*rated, blocks) for rated in _rate_values(plan, documents, applies)]
+    data = [sheet.data for answers in documents for sheet in answers]
+    judged = judge(plan, data, [{} for _ in data], dict(applies))
+    fields = [_of_ratings(*rated, blocks) for rated in _rate_values(judged, documents, applies)]
     if _has_lists(plan.root):
         fields += _compare_lists(plan, documents, applies)
     order = {info.path: at for at, info in reversed(list(enumerate(plan.fields)))}
@@ -619,7 +620,18 @@ def measure_agreement(plan: Plan, sheets: Sequence[Answers]) -> Agreement:
         settings.replicates,
         settings.seed,
         all(len({sheet.reviewer for sheet in answers}) == 1 for answers in twice),
+        tuple(_notes(sheets, judged.undeclared.gold)),
     )
+
+
+def _notes(sheets: Iterable[Answers], undeclared: Iterable[str]) -> Iterator[str]:
+    """Yield what is left out: lists of which single items were labeled, and keys that no field reads."""
+    partial_lists = Counter(path for sheet in sheets for path in sheet.partial_lists())
+    for path, count in sorted(partial_lists.items()):
+        lists = format_count(count, "sheet")
+        yield f"{clip(path)}: {lists} with single items only, left out: a list is compared as a whole"
+    if names := sorted(map(clip, undeclared)):
+        yield f"not in the spec, left out: {join_names(names)}"
 
 
 def _of_field(
