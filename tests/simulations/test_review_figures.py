@@ -11,7 +11,7 @@ import pytest
 from tests.effort import trials
 
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
-from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.forms import ReviewForm
 from fieldassay.review.status import (
     Doubled,
     LabelRow,
@@ -26,7 +26,7 @@ from fieldassay.review.status import (
 from fieldassay.spec.plan.compile import read_plan
 
 FIELDS = "abcdef"
-JUDGE = ValueJudge(Form(read_plan("fields: {" + ", ".join(f"{name}: text" for name in FIELDS) + "}")))
+JUDGE = ValueJudge(ReviewForm(read_plan("fields: {" + ", ".join(f"{name}: text" for name in FIELDS) + "}")))
 VALUES = "vwxyz"
 
 

@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from fieldassay.paths import field_of
 from fieldassay.records.labels_file import Label
-from fieldassay.review.log.journal import Entry, Journal
+from fieldassay.review.log.journal import ReviewEvent, ReviewJournal
 from fieldassay.review.log.nodes import items_above
 from fieldassay.review.log.store import read_facts
 from fieldassay.review.sheets.draw import uniform
-from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.forms import ReviewForm
 from fieldassay.review.sheets.sheets import Person, RefusedError, check_open, is_alone
 
 CHOICES = ("first", "second", "both", "other", "absent", "illegible", "guideline")
@@ -38,7 +38,7 @@ class Difference(Struct, frozen=True):
     ruling: str | None = None
 
 
-def find_differences(db: sqlite3.Connection, form: Form, document: int) -> list[Difference]:
+def find_differences(db: sqlite3.Connection, form: ReviewForm, document: int) -> list[Difference]:
     """Return where the two sheets of a document differ, in the order of the spec; [] unless both are done.
 
     Values that the spec takes for the same in both directions are none, whatever their writing. A list is one
@@ -81,7 +81,9 @@ def read_places(db: sqlite3.Connection, sheet: int) -> dict[str, Said]:
     return found | {listed: Said("value", None, tuple(held)) for listed, held in rows.items() if held}
 
 
-def _read_both(db: sqlite3.Connection, form: Form, sheets: Sequence[int]) -> tuple[dict[str, Said], ...]:
+def _read_both(
+    db: sqlite3.Connection, form: ReviewForm, sheets: Sequence[int]
+) -> tuple[dict[str, Said], ...]:
     """Return what two sheets say; a key that one of them lacks in a map that it answers is absent there."""
     both = tuple(read_places(db, sheet) for sheet in sheets)
     answered = [
@@ -95,7 +97,7 @@ def _read_both(db: sqlite3.Connection, form: Form, sheets: Sequence[int]) -> tup
     return both
 
 
-def is_same(form: Form, node: str, first: Said, second: Said) -> bool:
+def is_same(form: ReviewForm, node: str, first: Said, second: Said) -> bool:
     """Return whether two answers say the same, or one of them is none."""
     if "skipped" in (first.state, second.state):
         return True
@@ -110,7 +112,7 @@ def is_same(form: Form, node: str, first: Said, second: Said) -> bool:
     return first.state != "value" or _reads_same(form, field_of(node), first.text or "", second.text or "")
 
 
-def _reads_same(form: Form, field: str, first: str, second: str) -> bool:
+def _reads_same(form: ReviewForm, field: str, first: str, second: str) -> bool:
     leaf = form.leaf(field)
     one, other = form.read(field, first), form.read(field, second)
     if leaf is None or one is None or other is None:
@@ -118,7 +120,7 @@ def _reads_same(form: Form, field: str, first: str, second: str) -> bool:
     return leaf.is_match(one, other) and leaf.is_match(other, one)
 
 
-def list_open(db: sqlite3.Connection, form: Form, person: Person) -> list[dict[str, Any]]:
+def list_open(db: sqlite3.Connection, form: ReviewForm, person: Person) -> list[dict[str, Any]]:
     """Return the documents that wait for this person: with differences, and labeled by others."""
     rows = db.execute(
         "SELECT document.id, document.name FROM document JOIN sheet ON document=document.id "
@@ -140,7 +142,7 @@ def may_rule(db: sqlite3.Connection, person: Person, document: int) -> bool:
     return own is None or is_alone(db)
 
 
-def view(db: sqlite3.Connection, form: Form, person: Person, document: int) -> dict[str, Any]:
+def view(db: sqlite3.Connection, form: ReviewForm, person: Person, document: int) -> dict[str, Any]:
     """Return the differences of a document, both answers in random order and without names.
 
     Raises `RefusedError` for somebody who labeled it.
@@ -170,7 +172,9 @@ def _is_turned(db: sqlite3.Connection, document: int, node: str) -> bool:
     return uniform(read_facts(db)["shares"]["seed"], "order", str(document), node) < 0.5
 
 
-def rule(journal: Journal, form: Form, person: Person, document: int, given: Mapping[str, str]) -> list[str]:
+def rule(
+    journal: ReviewJournal, form: ReviewForm, person: Person, document: int, given: Mapping[str, str]
+) -> list[str]:
     """Return the nodes of a document that still wait, after a ruling (`node`, `choice`, `text`, `note`).
 
     Raises `RefusedError` for somebody who labeled it, and for what cannot be meant.
@@ -192,11 +196,11 @@ def rule(journal: Journal, form: Form, person: Person, document: int, given: Map
         "document": document, "node": node, "choice": choice, "text": text, "person": person.id,
         "note": given["note"], "is_last": not waiting,
     }  # fmt: skip
-    journal.append(Entry("ruling", body, person.alias, sheet))
+    journal.append(ReviewEvent("ruling", body, person.alias, sheet))
     return waiting
 
 
-def _ruled_text(form: Form, node: str, choice: str, sides: tuple[Said, Said], typed: str) -> str | None:
+def _ruled_text(form: ReviewForm, node: str, choice: str, sides: tuple[Said, Said], typed: str) -> str | None:
     """Return the value that a ruling says; None for a list, and where it says that there is none."""
     is_list = any(side.rows for side in sides)
     if is_list and choice in ("both", "other"):
@@ -227,7 +231,7 @@ def writing_rank(label: Label) -> tuple[bool, bool, int, str]:
     return label.value is None, is_elsewhere, len(text), text
 
 
-def settled(db: sqlite3.Connection, form: Form, document: int) -> Iterator[tuple[str, str | None]]:
+def settled(db: sqlite3.Connection, form: ReviewForm, document: int) -> Iterator[tuple[str, str | None]]:
     """Yield each place that a sheet answers, and what was ruled; None: both say the same, or only one.
 
     Places that wait for a ruling, and those on which the guideline is silent, are left out.

@@ -16,7 +16,7 @@ from fieldassay.review.adjudicate import settled, writing_rank
 from fieldassay.review.log.nodes import emptied_lists, items_above
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets.form_of import read_form
-from fieldassay.review.sheets.forms import Form, show, split_items
+from fieldassay.review.sheets.forms import ReviewForm, show, split_items
 
 
 class FinishedDocument(NamedTuple):
@@ -28,7 +28,7 @@ class FinishedDocument(NamedTuple):
     is_waiting: bool
 
 
-def finished_documents(db: sqlite3.Connection, form: Form) -> list[FinishedDocument]:
+def finished_documents(db: sqlite3.Connection, form: ReviewForm) -> list[FinishedDocument]:
     """Return the documents with finished sheets, in order."""
     by_name: dict[str, list[Sheet]] = {}
     for sheet in list_sheets(db, form):
@@ -61,7 +61,7 @@ def settled_sheets(store: Store) -> list[Sheet]:
         return [settle(db, form, found) for found in finished_documents(db, form) if not found.is_waiting]
 
 
-def settle(db: sqlite3.Connection, form: Form, found: FinishedDocument) -> Sheet:
+def settle(db: sqlite3.Connection, form: ReviewForm, found: FinishedDocument) -> Sheet:
     """Return the only sheet of a document, or one of what both say, or what was ruled where they differ."""
     if len(found.sheets) == 1:
         return found.sheets[0]
@@ -95,7 +95,7 @@ def _rank(label: Label | None) -> tuple[Any, ...]:
     return label is None or label.state == "skipped", *writing_rank(label or Label("absent"))
 
 
-def list_sheets(db: sqlite3.Connection, form: Form) -> Iterator[Sheet]:
+def list_sheets(db: sqlite3.Connection, form: ReviewForm) -> Iterator[Sheet]:
     """Yield the finished sheets, in order, each as one line of a labels file.
 
     Reviewers are aliases. Items of a list that was labeled as a whole are numbered in their order on the
@@ -110,7 +110,9 @@ def list_sheets(db: sqlite3.Connection, form: Form) -> Iterator[Sheet]:
         yield Sheet(name, alias, slot, bool(is_blind), labels)
 
 
-def _labels(db: sqlite3.Connection, form: Form, sheet: int, document: int) -> Iterator[tuple[str, Label]]:
+def _labels(
+    db: sqlite3.Connection, form: ReviewForm, sheet: int, document: int
+) -> Iterator[tuple[str, Label]]:
     asked_of = "SELECT node, shown, predicted FROM asked WHERE document=?"
     asked_rows = db.execute(asked_of, (document,)).fetchall()
     shown = {node: how for node, how, _ in asked_rows}
@@ -173,7 +175,7 @@ def _above(node: str) -> Iterator[str]:
     yield from (join_path(steps[:end]) for end in range(1, len(steps) + 1))
 
 
-def _value(form: Form, node: str, label: Label, predicted: Json) -> Json:
+def _value(form: ReviewForm, node: str, label: Label, predicted: Json) -> Json:
     """Return a labeled value as JSON where that is no text: as it was shown, or a correction of its kind.
 
     The text in a typed field is read by its type, as `1.234` is by its locale; in others its kind counts.
@@ -191,7 +193,7 @@ def _value(form: Form, node: str, label: Label, predicted: Json) -> Json:
 
 
 def _finished_lists(
-    form: Form, rows: list[tuple[Any, ...]], shown: Mapping[str, str], live: set[str]
+    form: ReviewForm, rows: list[tuple[Any, ...]], shown: Mapping[str, str], live: set[str]
 ) -> Iterator[tuple[str, Origin]]:
     """Yield the lists that were shown and of whose rows every predicted value was labeled, with their origin.
 

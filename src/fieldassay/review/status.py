@@ -28,10 +28,10 @@ from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.notation import format_bounds, format_in_unit, format_signed_points
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings, percentile_intervals
-from fieldassay.review.log.journal import Entry, Journal
+from fieldassay.review.log.journal import ReviewEvent, ReviewJournal
 from fieldassay.review.log.store import Store, read_facts
-from fieldassay.review.sheets.draw import Reason, Shown
-from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.draw import Reason, Showing
+from fieldassay.review.sheets.forms import ReviewForm
 
 LEVEL = 0.95
 FEWEST = 20
@@ -91,7 +91,7 @@ class LabelRow(NamedTuple):
 class ValueJudge:
     """Whether values are right, each pair of texts judged once."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: ReviewForm) -> None:
         self._form = form
         self._known: dict[tuple[str, str | None, str | None], bool] = {}
 
@@ -227,7 +227,7 @@ def judge_predictions(
     contradicts it may be a slip: it counts only if a second label or a ruling says the same, else it is open.
     """
     for row in rows:
-        is_blind = row.shown == Shown.NOTHING and row.predicted is not None and row.slot == 0
+        is_blind = row.shown == Showing.NOTHING and row.predicted is not None and row.slot == 0
         if (
             is_blind
             and row.state in _ANSWERS
@@ -293,7 +293,9 @@ def reviewers_of(
     found: dict[str, list[ReviewedValue]] = {row.alias: [] for row in rows}
     has_gold = any(row.truth is not None for row in rows)
     for row in rows:
-        is_unseen = row.shown == Shown.NOTHING and row.reason != Reason.SUSPICIOUS and row.state != "skipped"
+        is_unseen = (
+            row.shown == Showing.NOTHING and row.reason != Reason.SUSPICIOUS and row.state != "skipped"
+        )
         truth = _truth(row, doubled, has_gold=has_gold)
         if is_unseen and truth is not None:
             is_right = row.state in _ANSWERS and judge.is_right(row.field, truth[0], row.said)
@@ -318,7 +320,7 @@ def missed_of(rows: Iterable[LabelRow], judge: ValueJudge) -> dict[str, list[Rev
     """
     found: dict[str, list[ReviewedValue]] = {"": []}
     for row in rows:
-        if row.shown == Shown.PREDICTION and row.truth is not None and row.state in _ANSWERS:
+        if row.shown == Showing.PREDICTION and row.truth is not None and row.state in _ANSWERS:
             if judge.is_right(row.field, row.truth, row.predicted):
                 continue
             is_missed = row.state == "value" and judge.is_right(row.field, row.predicted, row.said)
@@ -379,7 +381,7 @@ class Status(Struct, frozen=True, eq=False):
         }
 
 
-def read_status(db: sqlite3.Connection, form: Form, chance: BootstrapSettings | None = None) -> Status:
+def read_status(db: sqlite3.Connection, form: ReviewForm, chance: BootstrapSettings | None = None) -> Status:
     """Return how far a review is, and what its finished sheets say."""
     facts = read_facts(db)
     rows = [
@@ -427,7 +429,7 @@ def read_status(db: sqlite3.Connection, form: Form, chance: BootstrapSettings | 
         _anchoring(rows, judge, chance),
         residual,
         residual_upper,
-        {name: _effort(rows, name) for name in (Shown.PREDICTION, Shown.NOTHING)},
+        {name: _effort(rows, name) for name in (Showing.PREDICTION, Showing.NOTHING)},
         bool(facts["closed"]),
     )
 
@@ -451,7 +453,7 @@ def _anchoring(rows: Sequence[LabelRow], judge: ValueJudge, chance: BootstrapSet
         Reason.DOUBLE_FLAGGED,
         Reason.NO_PREDICTIONS,
     )
-    arms: dict[str, list[ReviewedValue]] = {Shown.PREDICTION: [], Shown.NOTHING: []}
+    arms: dict[str, list[ReviewedValue]] = {Showing.PREDICTION: [], Showing.NOTHING: []}
     for row in rows:
         if row.shown in arms and row.reason not in skipped and row.state != "skipped" and row.predicted:
             is_equal = row.state != "illegible" and judge.is_right(row.field, row.predicted, row.said)
@@ -513,13 +515,13 @@ def close_review(store: Store) -> None:
     Raises `ProblemsError` while audits are open: an estimate from those that happened to be done is biased.
     """
 
-    def close(journal: Journal) -> None:
+    def close(journal: ReviewJournal) -> None:
         waiting = count_open_audits(journal.db)
         if waiting:
             what = f"{waiting:,} audit{' is' if waiting == 1 else 's are'} open"
             remedy = "finish their sheets: the estimate of accuracy needs all audits"
             raise problem(store.folder, what, remedy, "open_audits")
-        journal.append(Entry("close", {"closed": True}, "command"))
+        journal.append(ReviewEvent("close", {"closed": True}, "command"))
 
     store.write(close)
 

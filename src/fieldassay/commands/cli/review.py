@@ -147,7 +147,7 @@ def new(folder: Path, **given: Any) -> int:
 def _make(folder: Path, given: dict[str, Any]) -> Made:
     """Return the review that the options describe; raise UsageError for invalid combinations."""
     from fieldassay.decisions.calibration.policy import read_policy
-    from fieldassay.review.sheets.make import Request, make_review, make_suspicious_review
+    from fieldassay.review.sheets.make import ReviewRequest, make_review, make_suspicious_review
     from fieldassay.runs.run import Run
     from fieldassay.runs.store.locate import find_run
 
@@ -158,7 +158,7 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
         if given["preds"] or given["policy"] or given["gold"] or given["spec"] or given["protocol"]:
             raise click.UsageError("--from-run takes spec, gold and predictions from the run.")
         run = Run.open(find_run(given["from_run"], given["store"]))
-        return make_suspicious_review(folder, run, Request(documents=given["documents"], shares=shares))
+        return make_suspicious_review(folder, run, ReviewRequest(documents=given["documents"], shares=shares))
     policy = None if given["policy"] is None else read_policy(given["policy"])
     needs_spec = policy is None or given["spec"] or given["protocol"]
     keep_interruptible()
@@ -166,7 +166,7 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     if policy is not None and len(names) == 1 and "=" not in given["preds"][0]:
         names = {policy.system: next(iter(names.values()))}
     spec = read_spec_option(given) if needs_spec else None
-    return make_review(folder, Request(spec, names, policy, given["gold"], given["documents"], shares))
+    return make_review(folder, ReviewRequest(spec, names, policy, given["gold"], given["documents"], shares))
 
 
 def _shares(given: dict[str, Any]) -> Shares:

@@ -18,7 +18,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-class Entry(Struct, frozen=True):
+class ReviewEvent(Struct, frozen=True):
     """Something that happened: its kind and body, who did it (an alias), and the sheet it is about."""
 
     kind: str
@@ -27,13 +27,13 @@ class Entry(Struct, frozen=True):
     sheet: int | None = None
 
 
-class Journal(Struct, frozen=True, eq=False):
+class ReviewJournal(Struct, frozen=True, eq=False):
     """The log of one open transaction: appends events, and brings the tables up to each."""
 
     db: sqlite3.Connection
     clock: Callable[[], str] = now
 
-    def append(self, entry: Entry) -> int:
+    def append(self, entry: ReviewEvent) -> int:
         """Return the number of the new event."""
         body = json.dumps(entry.body, allow_nan=False)
         [[seq]] = self.db.execute(

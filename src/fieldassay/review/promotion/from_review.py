@@ -14,7 +14,7 @@ from fieldassay.io.text.shown import format_count
 from fieldassay.records.record import Record
 from fieldassay.review.adjudicate import Said, find_differences
 from fieldassay.review.export import finished_documents, settle
-from fieldassay.review.log.journal import Entry
+from fieldassay.review.log.journal import ReviewEvent
 from fieldassay.review.log.store import Store
 from fieldassay.review.promotion.promote import PromoteOptions, Promotion, promote
 from fieldassay.review.sheets.form_of import read_form
@@ -66,7 +66,7 @@ def promote_review(store: Store, gold: Path, options: PromoteOptions) -> tuple[P
             if record.id in promotion.written:
                 paths = {*promotion.written[record.id], *own.get(record.id, ())}
                 promoted[record.id] = {"digest": _digest(record), "paths": sorted(paths)}
-        store.append(Entry("promotion", {_PROMOTED: promoted}, "command"))
+        store.append(ReviewEvent("promotion", {_PROMOTED: promoted}, "command"))
     return promotion, tuple(found.name for found in documents if found.is_waiting)
 
 

@@ -26,8 +26,8 @@ from fieldassay.review.promotion.gold import (
     NOTHING,
     UNREVIEWED_FIELDS,
     GoldFile,
+    GoldPlace,
     Meaning,
-    Place,
     UnfitError,
     filled_at,
     is_at,
@@ -39,7 +39,7 @@ from fieldassay.review.promotion.gold import (
     wanted_at,
     write_gold,
 )
-from fieldassay.review.sheets.forms import Form, find_problem, show
+from fieldassay.review.sheets.forms import ReviewForm, find_problem, show
 from fieldassay.scoring.engine.applicability import canonical_type
 from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.language.sections import DataOptions
@@ -70,7 +70,7 @@ class PromoteOptions(Struct, frozen=True):
     """True: nothing is written, and only said what would change."""
 
 
-class Change(Struct, frozen=True):
+class GoldChange(Struct, frozen=True):
     """One value of gold that a label confirms or changes; NOTHING is no value."""
 
     document: str
@@ -85,7 +85,7 @@ class Promotion(Struct, frozen=True, eq=False):
     """Labels applied to gold, not yet written: `files` are the new bytes of every file that changes."""
 
     gold: GoldFile
-    changes: tuple[Change, ...]
+    changes: tuple[GoldChange, ...]
     added: tuple[str, ...]
     """Documents that gold did not have."""
     unknown: tuple[str, ...]
@@ -151,7 +151,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     )
     key = _settle_key(data.gold_key, file.rows.values())
     records = {name: _open(row, key) for name, row in file.rows.items()}
-    form = None if plan is None else Form(plan)
+    form = None if plan is None else ReviewForm(plan)
     meaning = Meaning(form)
     problems = list(options.problems)
     sheets, items, standing = _promotable(sheets, records, meaning, options.own)
@@ -165,7 +165,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     if not options.takes_unreadable:
         agreed = _readable(agreed, unread)
     problems += _find_unfit(gold, agreed, plan)
-    fields, changes, rows = _fields(form, agreed), list[Change](), dict[str, dict[str, Any]]()
+    fields, changes, rows = _fields(form, agreed), list[GoldChange](), dict[str, dict[str, Any]]()
     unreviewed: list[tuple[str, str]] = []
     for document, labels in agreed.items():
         record = deepcopy(records.get(document, {}))
@@ -203,12 +203,12 @@ def _apply(
     meaning: Meaning,
     gold: Path,
     problems: list[Problem],
-) -> Iterator[Change]:
+) -> Iterator[GoldChange]:
     """Write labels into a record; yield what each changes or confirms."""
     before = deepcopy(record)
     for path in list_units(labels, before):
         try:
-            ours, now = wanted_at(path, labels, before, meaning), Place.of(before, path)
+            ours, now = wanted_at(path, labels, before, meaning), GoldPlace.of(before, path)
             is_changed = now != ours
             if is_changed:
                 ours.put(record, path)
@@ -217,10 +217,12 @@ def _apply(
             problems.append(Problem(where, str(error), "settle it by hand", "gold_conflict"))
             continue
         after = ours.content if is_changed else now.content
-        yield Change(document, path, now.content, after, labels[path].origin or "imported", is_changed)
+        yield GoldChange(document, path, now.content, after, labels[path].origin or "imported", is_changed)
 
 
-def _fields(form: Form | None, agreed: Mapping[str, Labels]) -> Callable[[Mapping[str, Any]], list[str]]:
+def _fields(
+    form: ReviewForm | None, agreed: Mapping[str, Labels]
+) -> Callable[[Mapping[str, Any]], list[str]]:
     """Return a function from a record to the fields outside lists that it can have, by its document type.
 
     Without a spec they are those of any label.
@@ -272,7 +274,7 @@ def _find_unfit(gold: Path, agreed: Mapping[str, Labels], plan: Plan | None) -> 
                     break
 
 
-def _unread(form: Form, agreed: Mapping[str, Labels]) -> Iterator[tuple[str, str, str]]:
+def _unread(form: ReviewForm, agreed: Mapping[str, Labels]) -> Iterator[tuple[str, str, str]]:
     """Yield document, path and text of each label that the reader of its field cannot read."""
     for document, labels in agreed.items():
         for path, label in labels.items():
@@ -347,7 +349,7 @@ def _promotable(
 
 def _is_as_gold(path: str, labels: Labels, record: Mapping[str, Any], meaning: Meaning) -> bool:
     try:
-        return wanted_at(path, labels, record, meaning) == Place.of(record, path)
+        return wanted_at(path, labels, record, meaning) == GoldPlace.of(record, path)
     except UnfitError:
         return False
 

@@ -16,7 +16,7 @@ from msgspec import Meta
 from fieldassay.options import OptionRecord
 
 
-class Shown(StrEnum):
+class Showing(StrEnum):
     """What stands in the field of a value before the reviewer answers."""
 
     PREDICTION = "prediction"

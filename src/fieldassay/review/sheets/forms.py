@@ -28,7 +28,7 @@ _BETWEEN = " | "
 _MOST_CHOICES = 200
 
 
-class Form(Struct, frozen=True, dict=True):
+class ReviewForm(Struct, frozen=True, dict=True):
     """The fields of a plan, for asking and reading."""
 
     plan: Plan
@@ -91,7 +91,7 @@ class Form(Struct, frozen=True, dict=True):
         """Return the tree without a schema or the map that a concrete path is at or below; None outside.
 
         >>> from fieldassay.spec.plan.compile import read_plan
-        >>> form = Form(read_plan("fields: {lines: {items: {fields: {vat: {type: map}}}}}"))
+        >>> form = ReviewForm(read_plan("fields: {lines: {items: {fields: {vat: {type: map}}}}}"))
         >>> form.tree_at("lines[2].vat.DE")
         'lines[2].vat'
         """

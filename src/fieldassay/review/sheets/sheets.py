@@ -13,11 +13,11 @@ from msgspec import Struct
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.settled import is_empty_text
 from fieldassay.paths import ITEM, KEY, field_of, join_path, split_path
-from fieldassay.review.log.journal import Entry, Journal
+from fieldassay.review.log.journal import ReviewEvent, ReviewJournal
 from fieldassay.review.log.nodes import is_below, is_in_list, items_above, number_of
 from fieldassay.review.log.store import read_facts
-from fieldassay.review.sheets.draw import Reason, Shown
-from fieldassay.review.sheets.forms import Form, is_closed
+from fieldassay.review.sheets.draw import Reason, Showing
+from fieldassay.review.sheets.forms import ReviewForm, is_closed
 from fieldassay.scoring.engine.applicability import canonical_type
 
 LEASE = timedelta(minutes=30)
@@ -46,7 +46,7 @@ class Person(Struct, frozen=True):
     role: str
 
 
-class Answer(Struct, frozen=True):
+class LabelAnswer(Struct, frozen=True):
     """A label as it arrives: `expects` is the event of the label that it replaces, 0 for none."""
 
     node: str
@@ -62,7 +62,7 @@ class Answer(Struct, frozen=True):
 _ITEMS = "SELECT node FROM item WHERE sheet=? AND list=? ORDER BY rank"
 
 
-def claim(journal: Journal, person: Person, now: datetime) -> int | None:
+def claim(journal: ReviewJournal, person: Person, now: datetime) -> int | None:
     """Return the sheet that a person works on: the one held, or else the next one; None without any.
 
     Nobody gets both sheets of a document, but for somebody who works alone. Sheets whose lease has ended come
@@ -80,12 +80,12 @@ def claim(journal: Journal, person: Person, now: datetime) -> int | None:
         "SELECT id FROM sheet WHERE state='held' AND until IS NOT NULL AND (until < ? OR until > ?)",
         (now.isoformat(), (now + 2 * LEASE).isoformat()),
     ).fetchall():
-        journal.append(Entry("release", {"why": "the lease ended"}, "system", ended))
+        journal.append(ReviewEvent("release", {"why": "the lease ended"}, "system", ended))
     found = _next(db, person, may_repeat=False) or (
         _next(db, person, may_repeat=True) if is_alone(db) else None
     )
     if found is not None:
-        journal.append(Entry("claim", {"person": person.id}, person.alias, found))
+        journal.append(ReviewEvent("claim", {"person": person.id}, person.alias, found))
         renew(db, found, now)
     return found
 
@@ -130,7 +130,9 @@ def check_holder(db: sqlite3.Connection, person: Person, sheet: int) -> None:
         raise RefusedError("conflict", "this sheet is finished; undo that first")
 
 
-def save_label(journal: Journal, form: Form, person: Person, sheet: int, answer: Answer) -> int:
+def save_label(
+    journal: ReviewJournal, form: ReviewForm, person: Person, sheet: int, answer: LabelAnswer
+) -> int:
     """Return the event of a new label. Raises `RefusedError` for anything that is not asked for."""
     db = journal.db
     check_open(db)
@@ -148,11 +150,13 @@ def save_label(journal: Journal, form: Form, person: Person, sheet: int, answer:
     for listed, item in _items_of(answer.node) if is_added else ():
         items = [row[0] for row in db.execute(_ITEMS, (sheet, listed))]
         if is_below(item, str(tree)) and item not in items:
-            journal.append(Entry("items", {"list": listed, "nodes": [*items, item]}, person.alias, sheet))
-    return journal.append(Entry("label", body, person.alias, sheet))
+            journal.append(
+                ReviewEvent("items", {"list": listed, "nodes": [*items, item]}, person.alias, sheet)
+            )
+    return journal.append(ReviewEvent("label", body, person.alias, sheet))
 
 
-def _given(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> tuple[str, Any] | None:
+def _given(db: sqlite3.Connection, form: ReviewForm, sheet: int, node: str) -> tuple[str, Any] | None:
     """Return the text that is shown at a node and its value, None for nothing.
 
     Raises `RefusedError` where nothing is asked.
@@ -162,7 +166,7 @@ def _given(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> tuple[s
         "WHERE node=? AND document=(SELECT document FROM sheet WHERE id=?)",
         (node, sheet),
     ).fetchone()
-    if row is not None and row[0] != Shown.CONTEXT:
+    if row is not None and row[0] != Showing.CONTEXT:
         return None if row[1] is None else (str(row[1]), read_given(row[2]))
     above = _items_of(node)
     is_cell = bool(above) and form.leaf(field_of(node)) is not None
@@ -177,7 +181,7 @@ def _given(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> tuple[s
     raise RefusedError("invalid", "this value is not asked")
 
 
-def trees_of(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
+def trees_of(db: sqlite3.Connection, form: ReviewForm, sheet: int) -> list[str]:
     """Return the trees and maps of a sheet to which a person may add what nothing shows, in order."""
     asked = (
         "SELECT node FROM asked WHERE shown<>'context' AND document=(SELECT document FROM sheet WHERE id=?)"
@@ -189,7 +193,7 @@ def trees_of(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
     return [tree for tree in trees if all(item in live or item == tree for _, item in items_above(tree))]
 
 
-def _may_have(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> bool:
+def _may_have(db: sqlite3.Connection, form: ReviewForm, sheet: int, node: str) -> bool:
     """Return whether a value may be added at a node of a tree or a map: none is above it, or below it."""
     try:
         steps, tree = split_path(node), form.tree_at(node)
@@ -214,7 +218,9 @@ def _items_of(node: str) -> list[tuple[str, str]]:
         return []
 
 
-def label_body(form: Form, person: Person, given: tuple[str, Any] | None, answer: Answer) -> dict[str, Any]:
+def label_body(
+    form: ReviewForm, person: Person, given: tuple[str, Any] | None, answer: LabelAnswer
+) -> dict[str, Any]:
     """Return the content of the event of a label: its text as the spec reads it, and its origin.
 
     Raises `RefusedError` for a text that is no value.
@@ -271,7 +277,12 @@ def _region(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def save_items(
-    journal: Journal, form: Form, person: Person, sheet: int, listed: str, nodes: Sequence[str | None]
+    journal: ReviewJournal,
+    form: ReviewForm,
+    person: Person,
+    sheet: int,
+    listed: str,
+    nodes: Sequence[str | None],
 ) -> list[str]:
     """Return the items of a list in their new order; None among them is a new item.
 
@@ -298,7 +309,7 @@ def save_items(
     for node in nodes:
         named.append(join_path((*split_path(listed), free)) if node is None else node)
         free += node is None
-    journal.append(Entry("items", {"list": listed, "nodes": named}, person.alias, sheet))
+    journal.append(ReviewEvent("items", {"list": listed, "nodes": named}, person.alias, sheet))
     return named
 
 
@@ -319,7 +330,7 @@ def _orders(db: sqlite3.Connection, sheet: int) -> dict[str, int]:
     return dict(db.execute(events, (sheet,)))
 
 
-def _is_asked_list(db: sqlite3.Connection, form: Form, sheet: int, listed: str) -> bool:
+def _is_asked_list(db: sqlite3.Connection, form: ReviewForm, sheet: int, listed: str) -> bool:
     """Return whether rows may be added to a list: it is asked, values in it are, or its item is there."""
     try:
         if field_of(listed) not in form.lists:
@@ -336,7 +347,7 @@ def _is_asked_list(db: sqlite3.Connection, form: Form, sheet: int, listed: str) 
     return bool(is_inside) or any(node == listed or node.startswith(f"{listed}[") for (node,) in asked)
 
 
-def open_nodes(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
+def open_nodes(db: sqlite3.Connection, form: ReviewForm, sheet: int) -> list[str]:
     """Return the asked nodes of a sheet that have no label yet, in order.
 
     A value of a removed item needs none, nor does a field that documents of the labeled type do not have and
@@ -374,7 +385,7 @@ def unreadable_nodes(db: sqlite3.Connection, sheet: int) -> list[str]:
 
 
 def finish(
-    journal: Journal, form: Form, person: Person, sheet: int, *, takes_unreadable: bool = False
+    journal: ReviewJournal, form: ReviewForm, person: Person, sheet: int, *, takes_unreadable: bool = False
 ) -> None:
     """Finish a sheet.
 
@@ -390,10 +401,10 @@ def finish(
     unreadable = [] if takes_unreadable else unreadable_nodes(db, sheet)
     if unreadable:
         raise RefusedError("conflict", f"{len(unreadable)} not readable: {', '.join(unreadable[:5])}")
-    journal.append(Entry("finish", {"person": person.id}, person.alias, sheet))
+    journal.append(ReviewEvent("finish", {"person": person.id}, person.alias, sheet))
 
 
-def undo_finish(journal: Journal, person: Person, sheet: int) -> None:
+def undo_finish(journal: ReviewJournal, person: Person, sheet: int) -> None:
     """Give a finished sheet back to its person. Raises `RefusedError` once it was ruled upon."""
     db = journal.db
     check_open(db)
@@ -404,30 +415,32 @@ def undo_finish(journal: Journal, person: Person, sheet: int) -> None:
         raise RefusedError("conflict", "this sheet is ruled upon already")
     if db.execute("SELECT 1 FROM sheet WHERE holder=? AND state='held'", (person.id,)).fetchone():
         release_all(journal, person)
-    journal.append(Entry("undo", {"person": person.id}, person.alias, sheet))
+    journal.append(ReviewEvent("undo", {"person": person.id}, person.alias, sheet))
 
 
-def release_all(journal: Journal, person: Person) -> None:
+def release_all(journal: ReviewJournal, person: Person) -> None:
     """Put the sheets that a person holds back into the queue, with the labels that they have."""
     for (sheet,) in journal.db.execute(
         "SELECT id FROM sheet WHERE holder=? AND state='held'", (person.id,)
     ).fetchall():
-        journal.append(Entry("release", {"why": "put back"}, person.alias, sheet))
+        journal.append(ReviewEvent("release", {"why": "put back"}, person.alias, sheet))
 
 
-def release(journal: Journal, person: Person, sheet: int) -> None:
+def release(journal: ReviewJournal, person: Person, sheet: int) -> None:
     """Put a held sheet back into the queue."""
     check_holder(journal.db, person, sheet)
-    journal.append(Entry("release", {"why": "put back"}, person.alias, sheet))
+    journal.append(ReviewEvent("release", {"why": "put back"}, person.alias, sheet))
 
 
-def decline(journal: Journal, person: Person, sheet: int, note: str) -> None:
+def decline(journal: ReviewJournal, person: Person, sheet: int, note: str) -> None:
     """Put a held sheet back for others; this person does not get it again."""
     check_holder(journal.db, person, sheet)
-    journal.append(Entry("decline", {"person": person.id, "note": note[:_LONGEST]}, person.alias, sheet))
+    journal.append(
+        ReviewEvent("decline", {"person": person.id, "note": note[:_LONGEST]}, person.alias, sheet)
+    )
 
 
-def view(db: sqlite3.Connection, form: Form, person: Person, sheet: int) -> dict[str, Any]:
+def view(db: sqlite3.Connection, form: ReviewForm, person: Person, sheet: int) -> dict[str, Any]:
     """Return a sheet for its person. Raises `RefusedError` for others.
 
     It holds neither predictions that are not shown, nor why a value is asked, nor labels of other people.
@@ -488,7 +501,7 @@ def _previous(db: sqlite3.Connection, person: Person, sheet: int) -> dict[str, d
     }
 
 
-def _labels(db: sqlite3.Connection, form: Form, sheet: int) -> dict[str, dict[str, Any]]:
+def _labels(db: sqlite3.Connection, form: ReviewForm, sheet: int) -> dict[str, dict[str, Any]]:
     found = {
         node: {
             "state": state,

@@ -21,7 +21,7 @@ from fieldassay.review.sheets.form_of import read_form
 from fieldassay.review.web import people
 from fieldassay.review.web.app import make_app
 from fieldassay.review.web.guard import App, Site
-from fieldassay.review.web.room import LIMITS, Pages, Room
+from fieldassay.review.web.room import LIMITS, Pages, ReviewRoom
 from fieldassay.review.web.sign_in import make_ticket
 
 LOOPBACK = "127.0.0.1"
@@ -83,7 +83,7 @@ class Address(Struct, frozen=True):
 @contextmanager
 def open_room(
     store: Store, cookie: str, *, is_secure: bool = False, documents: Path | None = None
-) -> Iterator[Room]:
+) -> Iterator[ReviewRoom]:
     """Yield what the handlers share; old sessions are over when it begins, and its own when it ends.
 
     `documents` are those of the review, where they have another place now.
@@ -97,7 +97,7 @@ def open_room(
         with store.reading() as db:
             digests = dict(db.execute("SELECT path, sha256 FROM document WHERE path IS NOT NULL"))
         pages = Pages(_find_documents(facts, documents), pool, digests)
-        room = Room(store, form, facts, pages, writer, cookie, is_secure)
+        room = ReviewRoom(store, form, facts, pages, writer, cookie, is_secure)
         room.write(lambda journal: people.end_sessions(journal.db))
         yield room
         room.write(lambda journal: people.end_sessions(journal.db))
