@@ -210,18 +210,10 @@ def _ruled_text(form: ReviewForm, node: str, choice: str, sides: tuple[Said, Sai
             raise RefusedError("invalid", "an empty text is no value")
         return typed.strip()
     if choice == "both":
-        return chosen_writing([side.text for side in sides if side.text is not None])
+        texts = [side.text for side in sides if side.text is not None]
+        return min(texts, key=lambda text: (len(text), text), default=None)
     side = {"first": sides[0], "second": sides[1]}.get(choice)
     return side.text if side is not None and side.state == "value" else None
-
-
-def chosen_writing(texts: Sequence[str]) -> str | None:
-    """Return one of several writings of a value: the shorter, else the first by code point.
-
-    >>> chosen_writing(["1,250.00", "1250.00"])
-    '1250.00'
-    """
-    return min(texts, key=lambda text: (len(text), text), default=None)
 
 
 def writing_rank(label: Label) -> tuple[bool, bool, int, str]:

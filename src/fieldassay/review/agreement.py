@@ -41,7 +41,7 @@ from fieldassay.scoring.engine.judge import Judged, judge
 from fieldassay.scoring.engine.scopes import Masks
 from fieldassay.scoring.inputs.document_metadata import document_types
 from fieldassay.scoring.inputs.key_census import fold_keys
-from fieldassay.spec.plan.nodes import AnyNode, ListNode, Node, ObjectNode, Plan
+from fieldassay.spec.plan.nodes import Plan
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.intp]
@@ -492,12 +492,6 @@ def _of_ratings(path: str, kind: str, ratings: Ratings, blocks: Sequence[WeightB
     return FieldAnswers(path, kind, agreed, values, confusions, agree(ratings, pairs, blocks))
 
 
-def _has_lists(node: Node) -> bool:
-    if isinstance(node, ObjectNode):
-        return any(map(_has_lists, node.children))
-    return isinstance(node, ListNode | AnyNode)
-
-
 def _compare_lists(
     plan: Plan, documents: Sequence[Sequence[Answers]], applies: Mapping[str, Masks]
 ) -> Iterable[FieldAnswers]:
@@ -600,7 +594,7 @@ def measure_agreement(plan: Plan, sheets: Sequence[Answers]) -> Agreement:
     data = [sheet.data for answers in documents for sheet in answers]
     judged = judge(plan, data, [{} for _ in data], dict(applies))
     fields = [_of_ratings(*rated, blocks) for rated in _rate_values(judged, documents, applies)]
-    if _has_lists(plan.root):
+    if any(block.pairs.prefix is not None for block in judged.blocks):
         fields += _compare_lists(plan, documents, applies)
     order = {info.path: at for at, info in reversed(list(enumerate(plan.fields)))}
     fields.sort(key=lambda sums: (order.get(sums.path, len(order)), sums.path))

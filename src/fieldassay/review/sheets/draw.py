@@ -62,18 +62,6 @@ class Shares(OptionRecord, frozen=True):
         """
         return uniform(self.seed, "double", document) < self.double
 
-    def is_withheld(self, document: str, path: str) -> bool:
-        """Return whether the prediction of a value for review is not shown."""
-        return uniform(self.seed, "withheld", document, path) < self.withheld
-
-    def is_asked_empty(self, document: str, path: str) -> bool:
-        """Return whether a field without a prediction is asked."""
-        return uniform(self.seed, "empty", document, path) < self.empty
-
-    def is_audited(self, document: str, path: str) -> bool:
-        """Return whether a value that the policy accepts is asked."""
-        return uniform(self.seed, "audit", document, path) < self.audited
-
 
 GOLD = Shares(double=0.0, withheld=0.0, empty=1.0, audited=0.0)
 """Makes gold: everything is asked once, and every prediction shown."""

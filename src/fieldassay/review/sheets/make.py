@@ -140,7 +140,8 @@ def _read_predictions(plan: Plan, request: ReviewRequest) -> _Known:
     for item in list_items(rows, policy):
         reason: StrEnum | None = policy.needs_review(item.field, item.confidence)
         accepted += reason is None
-        if reason is None and request.shares.is_audited(item.document, item.path):
+        drawn = uniform(request.shares.seed, "audit", item.document, item.path)
+        if reason is None and drawn < request.shares.audited:
             reason = Reason.AUDIT
         if reason is not None:
             tasks.setdefault(item.document, {})[item.path] = Task(item, reason)

@@ -12,7 +12,7 @@ from fieldassay.decisions.calibration.policy import Task
 from fieldassay.io.json_value import read_given
 from fieldassay.paths import field_of
 from fieldassay.review.log.nodes import is_in_list, items_above
-from fieldassay.review.sheets.draw import Reason, Shares, Showing, looked_at
+from fieldassay.review.sheets.draw import Reason, Shares, Showing, looked_at, uniform
 from fieldassay.review.sheets.forms import ReviewForm, show
 
 
@@ -81,6 +81,9 @@ class Interview(Struct, frozen=True):
         in_order = tuple(sorted(shown, key=lambda one: self.form.place(one.node)))
         return Questions(in_order, 1, False, margin, bool(tasks))
 
+    def _is_drawn(self, share: str, document: AskedDocument, path: str) -> bool:
+        return bool(uniform(self.shares.seed, share, document.name, path) < getattr(self.shares, share))
+
     def _blind(self, document: AskedDocument, is_double: bool) -> Iterator[Asked]:
         """Yield every field, with nothing shown."""
         values = {value.path: value for value in document.values}
@@ -104,7 +107,7 @@ class Interview(Struct, frozen=True):
             if task is None:
                 continue
             is_audit = task.reason is Reason.AUDIT
-            is_hidden = is_audit or self.shares.is_withheld(document.name, path)
+            is_hidden = is_audit or self._is_drawn("withheld", document, path)
             chance = looked_at(self.shares, is_flagged=not is_audit, is_in_list=is_in_list(path))
             given = None if is_hidden else show(self.form.leaf(name), read_given(value))
             shown = Showing.NOTHING if is_hidden else Showing.PREDICTION
@@ -123,7 +126,7 @@ class Interview(Struct, frozen=True):
         for path, name in places:
             types = self.form.types_of.get(name)
             is_possible = self.shares.empty == 1.0 or document.kind in (None, *(types or [document.kind]))
-            if path not in filled and is_possible and self.shares.is_asked_empty(document.name, path):
+            if path not in filled and is_possible and self._is_drawn("empty", document, path):
                 truth = None if is_in_list(path) else document.truth.get(path)
                 reason = Reason.NOT_PREDICTED
                 yield Asked(path, name, Showing.NOTHING, None, None, truth, reason, 0.0, self.shares.empty)

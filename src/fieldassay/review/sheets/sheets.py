@@ -115,6 +115,12 @@ def renew(db: sqlite3.Connection, sheet: int, now: datetime) -> None:
     db.execute("UPDATE sheet SET until=? WHERE id=? AND state='held'", ((now + LEASE).isoformat(), sheet))
 
 
+def keep(journal: ReviewJournal, person: Person, sheet: int, now: datetime) -> None:
+    """Begin the lease of a person's sheet anew. Raises `RefusedError` for another sheet."""
+    check_holder(journal.db, person, sheet)
+    renew(journal.db, sheet, now)
+
+
 def check_open(db: sqlite3.Connection) -> None:
     """Raise `RefusedError` for a closed review."""
     if db.execute("SELECT value FROM fact WHERE name='closed'").fetchone() == ("true",):

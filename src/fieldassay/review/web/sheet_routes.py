@@ -146,12 +146,7 @@ def undo(call: WebCall) -> dict[str, Any]:
 def renew(call: WebCall) -> dict[str, Any]:
     """Keep a sheet for longer."""
     sheet, room = call.params["sheet"], call.room
-
-    def work(journal: ReviewJournal) -> None:
-        sheets.check_holder(journal.db, call.person, sheet)
-        sheets.renew(journal.db, sheet, room.now())
-
-    room.write(work)
+    room.write(lambda journal: sheets.keep(journal, call.person, sheet, room.now()))
     return {}
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from fieldassay.review.log.journal import ReviewJournal
 from fieldassay.review.sheets.sheets import Person, RefusedError
 from fieldassay.review.web import people
 from fieldassay.review.web.room import ReviewRoom, WebCall
@@ -85,9 +84,6 @@ def enter(call: WebCall) -> Any:
 
 
 def _begin(room: ReviewRoom, person: Person, answer: Response) -> Response:
-    def begin(journal: ReviewJournal) -> str:
-        return people.begin_session(journal.db, person.id, room.clock())
-
-    token = room.write(begin)
+    token = room.write(lambda journal: people.begin_session(journal.db, person.id, room.clock()))
     answer.set_cookie(room.cookie, token, path="/", httponly=True, samesite="strict", secure=room.is_secure)
     return answer
