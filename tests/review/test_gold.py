@@ -181,7 +181,7 @@ def test_gold_that_changed_since_the_review_began_is_only_confirmed(tmp_path: Pa
     gold = tmp_path / "gold.jsonl"
     gold.write_text('{"id": "b", "x": "1", "y": "2"}\n')
     found = apply_to(gold, sheet(x=Label("value", "1")), changed=frozenset("b"))
-    assert (found.changed, len(found.changes)) == (0, 1)
+    assert [one.is_changed for one in found.changes] == [False]
     with pytest.raises(
         ProblemsError, match=r"gold has changed .* is '2'; the label is '6'; write it into gold by hand"
     ):
@@ -220,7 +220,7 @@ def test_promoted_twice_is_promoted_once_and_what_is_skipped_stays(
     once = {path: path.read_bytes() for path in gold.parent.iterdir()}
     again = apply_to(gold, *sheets)
     assert {path: path.read_bytes() for path in gold.parent.iterdir()} == once
-    assert (again.files, again.changed) == ({}, 0)
+    assert (again.files, any(one.is_changed for one in again.changes)) == ({}, False)
     found = {row["id"]: row for row in map(json.loads, gold.read_text().splitlines())}
     before = {str(at): row for at, row in enumerate(rows)}
     for one in sheets:

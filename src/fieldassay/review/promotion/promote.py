@@ -101,11 +101,6 @@ class Promotion(Struct, frozen=True, eq=False):
     files: Mapping[Path, bytes]
 
     @property
-    def changed(self) -> int:
-        """Return how many values change."""
-        return sum(change.is_changed for change in self.changes)
-
-    @property
     def written(self) -> dict[str, list[str]]:
         """Return the changed paths of each document that is written."""
         paths: dict[str, list[str]] = {name: [] for name in self.added}

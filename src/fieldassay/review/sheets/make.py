@@ -54,7 +54,6 @@ class ReviewRequest(Struct, frozen=True):
     gold: Any = None
     documents: Path | None = None
     shares: Shares = GOLD
-    actor: str = "command"
 
 
 class Made(Struct, frozen=True):
@@ -237,7 +236,7 @@ def _facts(request: ReviewRequest, known: _Known) -> ReviewEvent:
         "fieldassay": __version__,
         "closed": False,
     }
-    return ReviewEvent("review", facts, request.actor)
+    return ReviewEvent("review", facts, "command")
 
 
 def _place(asked: Mapping[str, Questions], seed: int) -> list[tuple[str, Questions]]:

@@ -10,8 +10,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fieldassay.documents.kinds import find_kind
 from fieldassay.documents.layout.text import page_text
 from fieldassay.documents.load import load_bytes
+from fieldassay.documents.loaders.image import open_pictures
+from fieldassay.documents.loaders.pdf import open_page, open_pdf
 from fieldassay.documents.options import DEFAULTS
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript
@@ -115,12 +118,8 @@ def _share(side: float, whole: float) -> float:
 
 def _empty_pages(file: DocumentFile, data: bytes) -> tuple[Page, ...]:
     """Return the pages of a PDF or image without a text layer."""
-    from fieldassay.documents.kinds import find_kind
-
     kind = find_kind(file.path.name, data)
     if kind == "pdf":
-        from fieldassay.documents.loaders.pdf import open_page, open_pdf
-
         pages = []
         with open_pdf(data) as document:
             for number in range(1, min(len(document), MOST_PAGES) + 1):
@@ -129,8 +128,6 @@ def _empty_pages(file: DocumentFile, data: bytes) -> tuple[Page, ...]:
                 pages.append(Page(number, width=width, height=height))
         return tuple(pages)
     if kind == "image":
-        from fieldassay.documents.loaders.image import open_pictures
-
         found = enumerate(open_pictures(data, _OPTIONS), 1)
         return tuple(Page(number, width=size[0], height=size[1]) for number, (_, size) in found)
     raise DocumentError("no_text", "holds no text")

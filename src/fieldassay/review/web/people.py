@@ -18,9 +18,7 @@ SESSION_SECONDS, IDLE_SECONDS = 12 * 3600.0, 2 * 3600.0
 _SHORTEST = 10
 
 
-def add_person(
-    journal: ReviewJournal, name: str, role: str, password: str | None, actor: str = "command"
-) -> Person:
+def add_person(journal: ReviewJournal, name: str, role: str, password: str | None) -> Person:
     """Return a new person, under the next alias. Names and passwords are in no event."""
     if not name.strip() or len(name) > 100 or not name.isprintable():
         raise problem("name", "is no name", "give 1 to 100 characters", "invalid_option")
@@ -29,7 +27,9 @@ def add_person(
         raise problem("name", what, "name them apart", "duplicate")
     number = 1 + journal.db.execute("SELECT coalesce(max(id), 0) FROM person").fetchone()[0]
     alias = f"r{number}"
-    journal.append(ReviewEvent("person", {"id": number, "alias": alias, "role": role, "disabled": 0}, actor))
+    journal.append(
+        ReviewEvent("person", {"id": number, "alias": alias, "role": role, "disabled": 0}, "command")
+    )
     hashed = None if password is None else hash_password(password)
     journal.db.execute("UPDATE person SET name=?, password=? WHERE id=?", (name, hashed, number))
     return Person(number, alias, role)

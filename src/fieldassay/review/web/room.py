@@ -120,7 +120,6 @@ class ReviewRoom(Struct, dict=True):
 
     store: Store
     form: ReviewForm
-    facts: Mapping[str, Any]
     pages: Pages
     writer: sqlite3.Connection
     cookie: str

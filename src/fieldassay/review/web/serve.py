@@ -97,7 +97,7 @@ def open_room(
         with store.reading() as db:
             digests = dict(db.execute("SELECT path, sha256 FROM document WHERE path IS NOT NULL"))
         pages = Pages(_find_documents(facts, documents), pool, digests)
-        room = ReviewRoom(store, form, facts, pages, writer, cookie, is_secure)
+        room = ReviewRoom(store, form, pages, writer, cookie, is_secure)
         room.write(lambda journal: people.end_sessions(journal.db))
         yield room
         room.write(lambda journal: people.end_sessions(journal.db))
