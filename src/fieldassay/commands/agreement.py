@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +49,9 @@ def _named(labels: Mapping[str, Records] | Sequence[Records]) -> list[tuple[str,
     if isinstance(labels, Mapping):
         return list(labels.items())
     names = [system_name(one) if isinstance(one, str | Path) else "reviewer" for one in labels]
-    often, used = Counter(names), Counter[str]()
-    named = []
-    for name, one in zip(names, labels, strict=True):
-        used[name] += 1
-        named.append((f"{name} {used[name]}" if often[name] > 1 else name, one))
-    return named
+    often, numbers = Counter(names), defaultdict[str, Iterator[int]](lambda: count(1))
+    names = [f"{name} {next(numbers[name])}" if often[name] > 1 else name for name in names]
+    return list(zip(names, labels, strict=True))
 
 
 def _read_all(plan: Plan, given: Iterable[tuple[str, Records]]) -> Iterator[Answers]:

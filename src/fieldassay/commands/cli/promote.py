@@ -57,8 +57,7 @@ def promote(**given: Any) -> int:
     """  # fmt: skip
     from fieldassay.io.json_value import json_text
     from fieldassay.review.log.store import Store
-    from fieldassay.review.promotion.from_review import promote_review
-    from fieldassay.review.promotion.promote import PromoteOptions, render_promotion
+    from fieldassay.review.promotion.promote import PromoteOptions, promote_review, render_promotion
     from fieldassay.review.promotion.promote import promote as apply
 
     if (given["folder"] is None) == (not given["labels"]):

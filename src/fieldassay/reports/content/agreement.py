@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.notation import NOTHING
 from fieldassay.metrics.result.agreement import Agreement, Confusion, FieldAgreement, Measure
@@ -19,8 +17,15 @@ def render_agreement(found: Agreement, screen: Screen) -> str:
     page.title(f"Agreement by {clip(found.spec, _WIDE)}")
     reviewers = join_names([f"{clip(name)} ({count:,})" for name, count in found.reviewers.items()])
     page.line(f"{format_count(found.documents, 'document')} labeled twice or more, by {reviewers}")
-    for line in _qualify(found):
-        page.line(line)
+    if found.is_intra:
+        page.line("Each document was labeled twice by one reviewer: this is intra-rater agreement.")
+    if found.independent < found.documents:
+        page.line(
+            f"In {found.independent:,} of them two labels of a value are independent (no value was shown)."
+        )
+    if found.single:
+        once = format_count(found.single, "document")
+        page.line(f"{once} labeled once, in the chance agreement of AC1 only.")
     page.line()
     page.line(f"observed agreement over all values: {format_measure(found.overall['observed'])}")
     page.line()
@@ -35,16 +40,6 @@ def render_agreement(found: Agreement, screen: Screen) -> str:
     for line in (*reasons, *found.notes):
         page.line(line)
     return page.text()
-
-
-def _qualify(found: Agreement) -> Iterator[str]:
-    """Yield the limits of the numbers."""
-    if found.is_intra:
-        yield "Each document was labeled twice by one reviewer: this is intra-rater agreement."
-    if found.independent < found.documents:
-        yield f"In {found.independent:,} of them two labels of a value are independent (no value was shown)."
-    if found.single:
-        yield f"{format_count(found.single, 'document')} labeled once, in the chance agreement of AC1 only."
 
 
 def format_measure(measure: Measure) -> str:

@@ -14,13 +14,18 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from fieldassay.errors import Problem, ProblemsError, list_names
+from fieldassay.io.files.sealed_json import checksum
 from fieldassay.io.text.settled import is_empty_text
 from fieldassay.io.text.shown import clip, format_count, visible
 from fieldassay.paths import field_of, join_path, split_path, value_at
 from fieldassay.records.ids import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
-from fieldassay.review.adjudicate import writing_rank
+from fieldassay.records.record import Record
+from fieldassay.review.adjudicate import Said, find_differences, writing_rank
+from fieldassay.review.export import finished_documents, settle
+from fieldassay.review.log.journal import ReviewEvent
 from fieldassay.review.log.nodes import items_above
+from fieldassay.review.log.store import Store
 from fieldassay.review.promotion.gold import (
     BESIDE,
     NOTHING,
@@ -39,8 +44,10 @@ from fieldassay.review.promotion.gold import (
     wanted_at,
     write_gold,
 )
+from fieldassay.review.sheets.form_of import read_form
 from fieldassay.review.sheets.forms import ReviewForm, find_problem, show
 from fieldassay.scoring.engine.applicability import canonical_type
+from fieldassay.scoring.inputs.open_inputs import open_gold as read_records
 from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.language.sections import DataOptions
 from fieldassay.spec.plan.nodes import Leaf, ListNode, ObjectNode, Plan, single_values
@@ -457,6 +464,73 @@ def _close(row: Mapping[str, Any], record: dict[str, Any], key: str | None) -> d
     else:
         closed[key] = record
     return closed | beside
+
+
+# The promotion of a review: its settled sheets, and the gold that they were made beside
+
+_PROMOTED = "promoted"
+
+
+def promote_review(store: Store, gold: Path, options: PromoteOptions) -> tuple[Promotion, tuple[str, ...]]:
+    """Return what the labels of a review change in gold, and the documents that wait; written unless dry.
+
+    A document waits while one of its two sheets is not finished. Where two sheets differ and nobody ruled,
+    and where gold changed since the review began or was promoted and a label changes it, `ProblemsError` is
+    raised as by `promote`. How gold was left is kept in the review.
+    """
+    form, facts = read_form(store)
+    plan = options.plan or form.plan
+    with store.reading() as db:
+        documents = finished_documents(db, form)
+        sheets = [settle(db, form, found) for found in documents if not found.is_waiting]
+        problems = [
+            Problem(
+                f"{gold}: {found.name}: {one.node}",
+                f"two sheets differ: {_said(one.sides[0])} and {_said(one.sides[1])}",
+                "have a third person decide",
+                "gold_conflict",
+            )
+            for found in documents
+            for one in find_differences(db, form, found.number)
+            if one.ruling is None
+        ]
+        begun = dict(db.execute("SELECT name, gold_digest FROM document"))
+    promoted: dict[str, Any] = dict(facts.get(_PROMOTED, {}))
+    changed, own, is_beside = set[str](), dict[str, frozenset[str]](), any(begun.values())
+    # A review that was made without gold knows nothing of a document before it promotes it.
+    for record in _records(gold, plan) if is_beside or promoted else ():
+        before = promoted.get(record.id)
+        if before is not None and before["digest"] == _digest(record):
+            own[record.id] = frozenset(before["paths"])
+        elif record.id in begun and (is_beside or before) and begun[record.id] != checksum(record.data):
+            changed.add(record.id)
+    options = replace(options, plan=plan, changed=frozenset(changed), own=own, problems=tuple(problems))
+    promotion = promote(gold, sheets, options)
+    if not options.is_dry and promotion.files:
+        store.write(lambda _: None)  # gold is not written where the review cannot keep how it was left
+        promotion.write()
+        for record in _records(gold, plan):
+            if record.id in promotion.written:
+                paths = {*promotion.written[record.id], *own.get(record.id, ())}
+                promoted[record.id] = {"digest": _digest(record), "paths": sorted(paths)}
+        store.append(ReviewEvent("promotion", {_PROMOTED: promoted}, "command"))
+    return promotion, tuple(found.name for found in documents if found.is_waiting)
+
+
+def _said(said: Said) -> str:
+    if said.rows:
+        return format_count(len(said.rows), "row")
+    return said.state if said.text is None else repr(said.text[:60])
+
+
+def _digest(record: Record) -> str:
+    beside = [sorted(record.meta.illegible_paths), sorted(record.meta.unreviewed_paths)]
+    return checksum([record.data, *beside])
+
+
+def _records(gold: Path, plan: Plan) -> Iterator[Record]:
+    if gold.exists():
+        yield from read_records(plan, str(gold))
 
 
 # A promotion in words
