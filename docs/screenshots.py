@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 import fieldassay as fa
 from fieldassay.commands.cli.main import main
-from fieldassay.review.sheets.make import Request, make_review
+from fieldassay.review.sheets.make import ReviewRequest, make_review
 from fieldassay.scoring.score import printed_receipts, sample
 
 IMAGES = Path(__file__).parent / "images"
@@ -52,7 +52,7 @@ def take_review(browser: Browser, folder: Path) -> None:
     receipts, files = printed_receipts(), sample()
     lines = files.predictions["atlas"].read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["id"] == SHOWN]
-    request = Request(receipts.spec, {"atlas": rows}, documents=receipts.documents)
+    request = ReviewRequest(receipts.spec, {"atlas": rows}, documents=receipts.documents)
     make_review(folder, request)
     command = [
         sys.executable,

@@ -9,9 +9,9 @@ from typing import Any
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets.draw import Shares
 from fieldassay.review.sheets.form_of import read_form
-from fieldassay.review.sheets.forms import Form
-from fieldassay.review.sheets.make import Request, make_review
-from fieldassay.review.sheets.sheets import Answer, Person, claim, save_label
+from fieldassay.review.sheets.forms import ReviewForm
+from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.sheets import LabelAnswer, Person, claim, save_label
 from fieldassay.review.web import people
 
 SPEC = """
@@ -49,14 +49,14 @@ def prediction(number: int, **more: Any) -> dict[str, Any]:
 def make_receipts(folder: Path, count: int = 3, shares: Shares = NONE, **more: Any) -> Store:
     """Return a new review of so many receipts."""
     rows = [prediction(number) for number in range(1, count + 1)]
-    return make_review(folder, Request(SPEC, {"llama": rows}, shares=shares, **more)).store
+    return make_review(folder, ReviewRequest(SPEC, {"llama": rows}, shares=shares, **more)).store
 
 
 def add(store: Store, name: str = "me", role: str = people.EVERYTHING, password: str | None = None) -> Person:
     return store.write(lambda journal: people.add_person(journal, name, role, password))
 
 
-def form_of(store: Store) -> Form:
+def form_of(store: Store) -> ReviewForm:
     return read_form(store)[0]
 
 
@@ -66,5 +66,5 @@ def take(store: Store, person: Person, now: datetime = NOW) -> int | None:
 
 def say(store: Store, person: Person, sheet: int, node: str, text: str | None = None, **more: Any) -> int:
     state = more.pop("state", "value")
-    answer = Answer(node, state, text, **more)
+    answer = LabelAnswer(node, state, text, **more)
     return store.write(lambda journal: save_label(journal, form_of(store), person, sheet, answer))

@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from fieldassay.review.log.journal import Entry
+from fieldassay.review.log.journal import ReviewEvent
 from fieldassay.review.log.store import Store, create_store
 
 
@@ -54,13 +54,13 @@ def label(node: str, text: str, **more: Any) -> dict[str, Any]:
     return body | more
 
 
-def first_events(documents: int = 5) -> list[Entry]:
+def first_events(documents: int = 5) -> list[ReviewEvent]:
     return [
-        Entry(
+        ReviewEvent(
             "review", {"spec": "fields: {total: money, shop: text}", "seed": 0, "closed": False}, "command"
         ),
-        *(Entry("document", document(number), "command") for number in range(1, documents + 1)),
-        Entry("person", {"id": 1, "alias": "r1", "role": "reviewer", "disabled": 0}, "command"),
+        *(ReviewEvent("document", document(number), "command") for number in range(1, documents + 1)),
+        ReviewEvent("person", {"id": 1, "alias": "r1", "role": "reviewer", "disabled": 0}, "command"),
     ]
 
 
@@ -74,8 +74,8 @@ def labelled_store(folder: Path, documents: int = 5) -> Store:
     store = create_store(folder, first_events(documents), ticking())
     for number in range(1, documents + 1):
         sheet = 2 * number
-        store.append(Entry("claim", {"person": 1}, "r1", sheet))
-        store.append(Entry("label", label("total", f"{number}.00"), "r1", sheet))
-        store.append(Entry("label", label("shop", "Muller", origin="blind", regions=[]), "r1", sheet))
-        store.append(Entry("finish", {"person": 1}, "r1", sheet))
+        store.append(ReviewEvent("claim", {"person": 1}, "r1", sheet))
+        store.append(ReviewEvent("label", label("total", f"{number}.00"), "r1", sheet))
+        store.append(ReviewEvent("label", label("shop", "Muller", origin="blind", regions=[]), "r1", sheet))
+        store.append(ReviewEvent("finish", {"person": 1}, "r1", sheet))
     return store

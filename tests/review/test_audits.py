@@ -7,7 +7,7 @@ import pytest
 from tests.effort import trials
 
 from fieldassay.decisions.calibration.certificate import clopper_pearson_lower, clopper_pearson_upper
-from fieldassay.review.figures import ReviewedValue, wrong_of
+from fieldassay.review.status import ReviewedValue, wrong_of
 
 
 @pytest.mark.parametrize("wrong", [0, 5])

@@ -18,7 +18,7 @@ from fieldassay.decisions.calibration.policy import ReviewPolicy
 from fieldassay.errors import ProblemsError
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets.draw import Shares
-from fieldassay.review.sheets.make import Request, make_review, make_suspicious_review
+from fieldassay.review.sheets.make import ReviewRequest, make_review, make_suspicious_review
 from fieldassay.runs.run import Run
 from fieldassay.spec.plan.compile import read_plan
 
@@ -56,7 +56,9 @@ def test_the_policy_decides_what_is_flagged_audited_and_accepted(tmp_path: Path)
     ]
     made = make_review(
         tmp_path,
-        Request(predictions={"llama": rows}, policy=policy(), spec=SPEC, shares=replace(NONE, audited=0.5)),
+        ReviewRequest(
+            predictions={"llama": rows}, policy=policy(), spec=SPEC, shares=replace(NONE, audited=0.5)
+        ),
     )
     found = asked(made.store, "field IN ('total', 'shop')")
     audits = [row for row in found if row["node"] == "total"]
@@ -72,7 +74,7 @@ def test_shares_are_kept_and_the_order_of_documents_decides_nothing(tmp_path: Pa
     rows = [prediction(number) for number in range(1, 201)]
 
     def draw(name: str, given: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
-        made = make_review(tmp_path / name, Request(SPEC, {"llama": given}, shares=shares))
+        made = make_review(tmp_path / name, ReviewRequest(SPEC, {"llama": given}, shares=shares))
         return {(row["name"], row["node"], row["shown"]) for row in asked(made.store)}
 
     found = draw("forward", rows)
@@ -90,7 +92,7 @@ def test_shares_are_kept_and_the_order_of_documents_decides_nothing(tmp_path: Pa
 
 def test_empty_cells_of_predicted_rows_are_drawn_like_empty_fields(tmp_path: Path) -> None:
     rows = [prediction(1, lines=[{"sku": "A-1"}, {"amount": "2.00"}])]
-    store = make_review(tmp_path, Request(SPEC, {"llama": rows}, shares=Shares(0.0, 0.0, 1.0))).store
+    store = make_review(tmp_path, ReviewRequest(SPEC, {"llama": rows}, shares=Shares(0.0, 0.0, 1.0))).store
     found = {one["node"]: (one["shown"], one["given"]) for one in asked(store, "reason='not predicted'")}
     blank = ("nothing", None)
     assert found == {"due": blank, "lines[0].amount": blank, "lines[1].sku": blank}
@@ -109,7 +111,7 @@ def test_without_predictions_every_field_is_asked(tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "a.txt").write_text("Total 5.00")
-    made = make_review(tmp_path / "review", Request(SPEC, documents=folder, shares=NONE))
+    made = make_review(tmp_path / "review", ReviewRequest(SPEC, documents=folder, shares=NONE))
     assert tuple(row["node"] for row in asked(made.store)) == FIELDS
 
 
@@ -121,7 +123,7 @@ def test_sheets_come_by_their_worth_and_audits_among_them(tmp_path: Path) -> Non
     only = "fields: {shop: text, total: money}"
     chosen = replace(policy(), digests={"spec": read_plan(only).digest})
     shares = replace(NONE, audited=0.3)
-    store = make_review(tmp_path, Request(only, {"llama": rows}, chosen, shares=shares)).store
+    store = make_review(tmp_path, ReviewRequest(only, {"llama": rows}, chosen, shares=shares)).store
     with store.reading() as db:
         order = db.execute(
             "SELECT sheet.margin, max(asked.shown='prediction') FROM sheet JOIN asked USING(document) "
@@ -144,7 +146,7 @@ def test_gold_that_all_systems_contradict_is_asked_blind(tmp_path: Path) -> None
     preds = [word for name in "ab" for word in ("--pred", str(tmp_path / f"{name}.jsonl"))]
     files = ["--spec", str(tmp_path / "spec.yaml"), "--gold", str(tmp_path / "gold.jsonl"), *preds]
     assert main(["score", *files, "--out", str(tmp_path / "run"), "--bootstrap", "0", "-q"]) == 0
-    made = make_suspicious_review(tmp_path / "review", Run.open(tmp_path / "run"), Request(shares=NONE))
+    made = make_suspicious_review(tmp_path / "review", Run.open(tmp_path / "run"), ReviewRequest(shares=NONE))
     [row] = asked(made.store)
     assert (row["name"], row["node"], row["shown"], row["given"]) == ("doc-003", "total", "nothing", None)
     assert (row["predicted"], row["truth"]) == ('"31.50"', '"999.00"')
@@ -153,14 +155,14 @@ def test_gold_that_all_systems_contradict_is_asked_blind(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("request_", "told"),
     [
-        (Request(SPEC), "there is nothing to review"),
-        (Request(SPEC, {"a": [prediction(1)], "b": [prediction(1)]}), "predictions of several systems"),
-        (Request(SPEC, {"a": [prediction(1)]}, gold=[prediction(9)]), "has no document of the review"),
-        (Request(SPEC, {"other": [prediction(1)]}, policy()), "the policy is for the system 'llama'"),
+        (ReviewRequest(SPEC), "there is nothing to review"),
+        (ReviewRequest(SPEC, {"a": [prediction(1)], "b": [prediction(1)]}), "predictions of several systems"),
+        (ReviewRequest(SPEC, {"a": [prediction(1)]}, gold=[prediction(9)]), "has no document of the review"),
+        (ReviewRequest(SPEC, {"other": [prediction(1)]}, policy()), "the policy is for the system 'llama'"),
     ],
     ids=["nothing", "two systems", "foreign gold", "foreign policy"],
 )
-def test_what_cannot_be_meant_is_refused(tmp_path: Path, request_: Request, told: str) -> None:
+def test_what_cannot_be_meant_is_refused(tmp_path: Path, request_: ReviewRequest, told: str) -> None:
     with pytest.raises(ProblemsError, match=told):
         make_review(tmp_path, request_)
     assert not list(tmp_path.iterdir())

@@ -14,10 +14,10 @@ from tests.review.test_promotion_of_review import answer, promote
 from tests.review.web.desk import at_desk
 from tests.review.web.served import served
 
-from fieldassay.review.log.journal import Entry
+from fieldassay.review.log.journal import ReviewEvent
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.draw import Shares
-from fieldassay.review.sheets.make import Request, make_review
+from fieldassay.review.sheets.make import ReviewRequest, make_review
 from fieldassay.review.sheets.sheets import RefusedError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def filled(value: Any) -> Any:
 
 def gold_of(folder: Path, spec: str, row: dict[str, Any], **said: str | None) -> dict[str, Any]:
     """Return the gold of a reviewer who confirms everything but what is `said` otherwise."""
-    store = make_review(folder / "r", Request(spec, {"m": [{"id": "a", **row}]})).store
+    store = make_review(folder / "r", ReviewRequest(spec, {"m": [{"id": "a", **row}]})).store
     answer(store, add(store), said)
     gold = folder / "gold.jsonl"
     assert promote(folder / "r", gold) == 0
@@ -135,7 +135,7 @@ ROWS = {"id": "a", "s": "S", "xs": ["ghost"], "lines": [{"a": "A", "tags": ["gho
 def test_a_list_without_its_rows_is_empty_and_was_reviewed(
     tmp_path: Path, order: dict[str, list[Any]], said: dict[str, str], gold: dict[str, Any]
 ) -> None:
-    store = make_review(tmp_path / "r", Request(LISTS, {"m": [ROWS]})).store
+    store = make_review(tmp_path / "r", ReviewRequest(LISTS, {"m": [ROWS]})).store
     me, form = add(store), form_of(store)
     assert take(store, me) == 1
     for listed, nodes in order.items():
@@ -189,7 +189,7 @@ def test_what_a_reviewer_added_is_gold(tmp_path: Path, said: dict[str, str], gol
 
 @pytest.mark.parametrize("node", ["mp", "mp.x.y", "ms.m", "ms.m.r", "tree.t.u", "tree.o", "mp.*", "nowhere.k", "lines[7].mp.k", "lines[0].b", "mp..k"])  # fmt: skip
 def test_nothing_is_added_where_no_value_can_be(tmp_path: Path, node: str) -> None:
-    store = make_review(tmp_path / "r", Request(TREES_SPEC, {"m": [{"id": "a", **TREES_ROW}]})).store
+    store = make_review(tmp_path / "r", ReviewRequest(TREES_SPEC, {"m": [{"id": "a", **TREES_ROW}]})).store
     me = add(store)
     assert take(store, me) == 1
     with pytest.raises(
@@ -201,7 +201,7 @@ def test_nothing_is_added_where_no_value_can_be(tmp_path: Path, node: str) -> No
 def test_a_key_is_added_by_keyboard(browser: Browser, tmp_path: Path) -> None:
     spec = "fields: {mp: {type: map, values: number}, lines: {items: {type: map, values: text}}}"
     rows = [{"id": "a", "mp": {"x": 1}, "lines": [{"k": "K"}]}, {"id": "b"}]
-    store = make_review(tmp_path / "review", Request(spec, {"m": rows})).store
+    store = make_review(tmp_path / "review", ReviewRequest(spec, {"m": rows})).store
     add(store)
     with served(store) as site, at_desk(browser, site) as desk:
         desk.enter()
@@ -250,7 +250,7 @@ def promoted(folder: Path) -> tuple[int, Any]:
 def test_a_list_that_is_corrected_after_it_was_promoted_is_gold(tmp_path: Path, is_beside_gold: bool) -> None:
     gold = [{"id": "a", "s": "G"}]
     (tmp_path / "gold.jsonl").write_text(json.dumps(gold[0]) if is_beside_gold else "")
-    request = Request(SPEC, {"m": [ROW]}, gold=gold if is_beside_gold else None)
+    request = ReviewRequest(SPEC, {"m": [ROW]}, gold=gold if is_beside_gold else None)
     store = make_review(tmp_path / "r", request).store
     me, form = add(store), form_of(store)
     answer(store, me, {})
@@ -269,7 +269,7 @@ def test_a_list_that_is_corrected_after_it_was_promoted_is_gold(tmp_path: Path, 
 def test_what_was_changed_by_hand_after_a_promotion_stays(
     tmp_path: Path, changed: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = make_review(tmp_path / "r", Request(SPEC, {"m": [ROW]})).store
+    store = make_review(tmp_path / "r", ReviewRequest(SPEC, {"m": [ROW]})).store
     answer(store, add(store), {"s": "T"})
     assert promoted(tmp_path)[0] == 0
     assert "labels in lists left out" not in capsys.readouterr().out
@@ -286,7 +286,7 @@ def test_what_was_changed_by_hand_after_a_promotion_stays(
 
 def test_what_was_shown_and_is_absent_leaves_gold(tmp_path: Path) -> None:
     (tmp_path / "gold.jsonl").write_text('{"id": "a", "s": "G", "xs": ["p", "q"], "mp": {"k": "K"}}')
-    store = make_review(tmp_path / "r", Request(SPEC, {"m": [ROW]})).store
+    store = make_review(tmp_path / "r", ReviewRequest(SPEC, {"m": [ROW]})).store
     answer(store, add(store), {"s": None})
     assert promoted(tmp_path) == (0, {key: value for key, value in ROW.items() if key != "s"})
 
@@ -294,9 +294,9 @@ def test_what_was_shown_and_is_absent_leaves_gold(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "texts", "told"),
     [
-        ((1, 2), ("A", "A"), ["lines[1].sku"]),
+        ((1, 2), ("A", "A"), ["lines"]),
         ((1, 1), ("A", "B"), ["shop"]),
-        ((1, 2), ("A", "B"), ["shop", "lines[1].sku"]),
+        ((1, 2), ("A", "B"), ["shop", "lines"]),
         ((0, 1), ("A", "A"), ["lines"]),
         ((1, 1), ("A", "A"), []),
     ],
@@ -333,7 +333,7 @@ def test_two_sheets_are_gold_once_both_are_finished_and_each_difference_is_told(
     assert [line.split(": ")[2] for line in output.err.splitlines() if "two sheets differ" in line] == told
     if rows == (0, 1):
         store.append(
-            Entry(
+            ReviewEvent(
                 "ruling",
                 {
                     "document": 1,
@@ -351,10 +351,55 @@ def test_two_sheets_are_gold_once_both_are_finished_and_each_difference_is_told(
         assert '"lines": [{"sku": "lines[0]"}]' in (tmp_path / "gold.jsonl").read_text()
 
 
+SETTLED = "fields: {s: text, t: {type: money, tolerance: {relative: 0.01}}, mp: {type: map, values: text}}"
+
+
+@pytest.mark.parametrize(
+    ("said", "ruled", "gold"),
+    [
+        pytest.param(({"t": "100"}, {"t": "100.5"}), None, {"t": "100"}, id="alike by the spec"),
+        pytest.param(
+            ({"s": "A"}, {"s": "B"}), ("s", "guideline"), {"unreviewed_fields": ["s"]}, id="nobody can know"
+        ),
+        pytest.param(
+            ({"mp.k": "K", "mp.l": "L"}, {"mp.l": "L"}),
+            ("mp.k", "second"),
+            {"mp": {"l": "L"}},
+            id="a key that is not there",
+        ),
+    ],
+)
+def test_what_two_sheets_say_alike_or_a_third_person_ruled_is_gold(
+    tmp_path: Path,
+    said: tuple[dict[str, str], dict[str, str]],
+    ruled: tuple[str, str] | None,
+    gold: dict[str, Any],
+) -> None:
+    store = make_review(
+        tmp_path / "r", ReviewRequest(SETTLED, {"m": [{"id": "a"}]}, shares=Shares(1.0, 0.0, 0.0))
+    ).store
+    for number, (name, answers) in enumerate(zip(("anna", "ben"), said, strict=True), 1):
+        me = add(store, name, "reviewer")
+        assert take(store, me) == number
+        absent = {"s", "t", "mp"} - {node.partition(".")[0] for node in answers}
+        for node in sorted({*answers, *absent}):
+            text = answers.get(node)
+            say(store, me, number, node, text, state="absent" if text is None else "value")
+        store.write(lambda log, me=me, number=number: sheets.finish(log, form_of(store), me, number))
+    if ruled is not None:
+        assert promote(tmp_path / "r", tmp_path / "gold.jsonl") == 2
+        body = {"document": 1, "node": ruled[0], "choice": ruled[1], "text": None, "person": 1, "note": ""}
+        store.append(ReviewEvent("ruling", {**body, "is_last": True}, "anna"))
+    assert promote(tmp_path / "r", tmp_path / "gold.jsonl") == 0
+    assert json.loads((tmp_path / "gold.jsonl").read_text()) == {"id": "a", **gold}
+
+
 def test_new_documents_are_told_as_new_and_their_unreviewed_fields_under_a_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = make_review(tmp_path / "r", Request(f"{SPEC}\ndata: {{gold_key: truth}}", {"m": [ROW]})).store
+    store = make_review(
+        tmp_path / "r", ReviewRequest(f"{SPEC}\ndata: {{gold_key: truth}}", {"m": [ROW]})
+    ).store
     me, form = add(store), form_of(store)
     assert take(store, me) == 1
     for node, text in (("s", "S"), ("xs[0]", "p"), ("xs[1]", "q"), ("mp.k", None)):

@@ -22,7 +22,7 @@ from tests.review.test_promotion_of_review import fill
 from fieldassay.commands.cli.main import main
 from fieldassay.decisions.calibration.policy import Basis, write_policy
 from fieldassay.errors import ProblemsError
-from fieldassay.review.log.journal import Entry, Journal
+from fieldassay.review.log.journal import ReviewEvent, ReviewJournal
 from fieldassay.review.log.store import FILE, Store, check_place, create_store, read_facts
 from fieldassay.review.sheets.sheets import Person
 from fieldassay.review.web.people import list_people
@@ -38,7 +38,7 @@ def test_a_second_review_in_the_same_folder_is_refused(tmp_path: Path) -> None:
 
 def test_a_review_that_could_not_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
-        create_store(tmp_path, [*first_events(), Entry("no such kind", {}, "command")])
+        create_store(tmp_path, [*first_events(), ReviewEvent("no such kind", {}, "command")])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -100,22 +100,22 @@ def test_events_are_only_added(tmp_path: Path, sql: str) -> None:
 
 def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
     store = labelled_store(tmp_path)
-    before = store.append(Entry("label", label("shop", "one"), "r1", 8))
+    before = store.append(ReviewEvent("label", label("shop", "one"), "r1", 8))
 
-    def fail(log: Journal) -> None:
-        log.append(Entry("label", label("shop", "never"), "r1", 8))
+    def fail(log: ReviewJournal) -> None:
+        log.append(ReviewEvent("label", label("shop", "never"), "r1", 8))
         raise ValueError("stop")
 
     with pytest.raises(ValueError, match="stop"):
         store.write(fail)
-    assert store.append(Entry("label", label("total", "2.00"), "r1", 8)) == before + 1
+    assert store.append(ReviewEvent("label", label("total", "2.00"), "r1", 8)) == before + 1
     with store.reading() as db:
         assert db.execute("SELECT text FROM label WHERE sheet=8 AND node='shop'").fetchone() == ("one",)
 
 
 def test_facts_are_the_review_s_own(tmp_path: Path) -> None:
     store = create_store(tmp_path, first_events(), ticking())
-    store.append(Entry("close", {"closed": True}, "command"))
+    store.append(ReviewEvent("close", {"closed": True}, "command"))
     with store.reading() as db:
         facts = read_facts(db)
     assert (facts["seed"], facts["closed"]) == (0, True)
@@ -124,7 +124,7 @@ def test_facts_are_the_review_s_own(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="modes of files are those of POSIX")
 def test_a_review_is_for_its_owner_alone(tmp_path: Path) -> None:
     store = create_store(tmp_path / "new", first_events(), ticking())
-    store.append(Entry("close", {"closed": True}, "command"))
+    store.append(ReviewEvent("close", {"closed": True}, "command"))
     with store.reading() as db:
         db.execute("SELECT 1")
         modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "new").iterdir()}

@@ -11,7 +11,7 @@ import pytest
 from tests.review.receipts import NONE, add, form_of, make_receipts, prediction, take
 
 from fieldassay.commands.cli.main import main
-from fieldassay.review.log.journal import Entry
+from fieldassay.review.log.journal import ReviewEvent
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.draw import Shares
@@ -38,8 +38,8 @@ def fill(
     with store.reading() as db:
         given = {one["node"]: one["given"] for one in sheets.view(db, form, person, number)["asked"]}
     for node, said in {**given, **changes}.items():
-        one = sheets.Answer(node, "absent") if said is None else sheets.Answer(node, "value", said)
-        one = sheets.Answer(node, "skipped") if node in skipped else one
+        one = sheets.LabelAnswer(node, "absent") if said is None else sheets.LabelAnswer(node, "value", said)
+        one = sheets.LabelAnswer(node, "skipped") if node in skipped else one
         store.write(lambda log, one=one: sheets.save_label(log, form, person, number, one))
     store.write(lambda log: sheets.finish(log, form, person, number))
 
@@ -104,7 +104,7 @@ def test_rows_that_were_removed_and_added_are_those_of_gold(tmp_path: Path) -> N
     said = {"lines[1].sku": "B-3", "lines[1].amount": "2.00", f"{new[1]}.sku": "C-4"}
     said |= {"kind": "receipt", "shop": "Shop 1", "total": "1", "day": "03/04/2025", "paid": "yes"}
     for node, text in said.items():
-        one = sheets.Answer(node, "value", text)
+        one = sheets.LabelAnswer(node, "value", text)
         store.write(lambda log, one=one: sheets.save_label(log, form, me, 1, one))
     store.write(lambda log: sheets.finish(log, form, me, 1))
     assert promote(tmp_path / "review", gold) == 0
@@ -145,13 +145,13 @@ def test_a_ruling_counts_before_both_labels(tmp_path: Path, capsys: pytest.Captu
     body = {
         "document": 1,
         "node": "shop",
-        "choice": "b",
+        "choice": "second",
         "text": "B",
         "person": cleo.id,
         "note": "",
         "is_last": True,
     }
-    store.append(Entry("ruling", body, cleo.alias))
+    store.append(ReviewEvent("ruling", body, cleo.alias))
     assert promote(tmp_path / "review", gold) == 0
     assert json.loads(gold.read_text())["shop"] == "B"
 

@@ -17,16 +17,21 @@ from fieldassay.decisions.calibration.certificate import Certificate, Promise
 from fieldassay.decisions.calibration.policy import ReviewPolicy
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
-from fieldassay.review.controls import Status, bound_residual, close_review, read_status
 from fieldassay.review.export import list_sheets
-from fieldassay.review.figures import ReviewedValue
-from fieldassay.review.log.journal import Journal
+from fieldassay.review.log.journal import ReviewJournal
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.draw import Shares
-from fieldassay.review.sheets.make import Request, make_review
+from fieldassay.review.sheets.make import ReviewRequest, make_review
 from fieldassay.review.sheets.sheets import LEASE, Person, RefusedError
-from fieldassay.review.status_text import render_status
+from fieldassay.review.status import (
+    ReviewedValue,
+    Status,
+    bound_residual,
+    close_review,
+    read_status,
+    render_status,
+)
 from fieldassay.spec.plan.compile import read_plan
 
 # Sheets in the hands of people: nobody gets what is not theirs, nothing shown is more than it says
@@ -269,13 +274,13 @@ def test_a_sheet_holds_nothing_that_must_not_be_seen(tmp_path: Path, shares: Sha
 
 
 def test_a_closed_review_takes_no_label(tmp_path: Path) -> None:
-    from fieldassay.review.log.journal import Entry
+    from fieldassay.review.log.journal import ReviewEvent
 
     store = make_receipts(tmp_path, 1)
     me = add(store)
     sheet = take(store, me)
     assert sheet is not None
-    store.append(Entry("close", {"closed": True}, "command"))
+    store.append(ReviewEvent("close", {"closed": True}, "command"))
     with pytest.raises(RefusedError, match="closed"):
         say(store, me, sheet, "shop", "x")
     with pytest.raises(RefusedError, match="closed"):
@@ -420,7 +425,7 @@ def simulate(store: Store, gold: list[dict[str, Any]], missed: float = MISSED) -
     me, form, chance = add(store), form_of(store), random.Random(6)
     truth = {row["id"]: row for row in gold}
 
-    def work(journal: Journal) -> None:
+    def work(journal: ReviewJournal) -> None:
         while (sheet := sheets.claim(journal, me, NOW)) is not None:
             seen = sheets.view(journal.db, form, me, sheet)
             row = truth[seen["document"]["name"]]
@@ -428,7 +433,9 @@ def simulate(store: Store, gold: list[dict[str, Any]], missed: float = MISSED) -
                 right, given = str(row[one["node"]]), one["given"]
                 slip = str(int(right) + 7) if chance.random() < SLIP else right
                 text = given if given is not None and (given == right or chance.random() < missed) else slip
-                answer = sheets.Answer(one["node"], "value", text, active_ms=2000 if given else 4000, keys=1)
+                answer = sheets.LabelAnswer(
+                    one["node"], "value", text, active_ms=2000 if given else 4000, keys=1
+                )
                 sheets.save_label(journal, form, me, sheet, answer)
             sheets.finish(journal, form, me, sheet)
 
@@ -443,7 +450,9 @@ def status_of(store: Store) -> Status:
 def test_miss_rate_anchoring_and_accuracy_of_simulated_reviewers_are_recovered(tmp_path: Path) -> None:
     gold, answers = documents(500)
     shares = Shares(double=0.1, withheld=0.3, empty=0.0)
-    store = make_review(tmp_path, Request(CONTROLS_SPEC, {"llama": answers}, gold=gold, shares=shares)).store
+    store = make_review(
+        tmp_path, ReviewRequest(CONTROLS_SPEC, {"llama": answers}, gold=gold, shares=shares)
+    ).store
     simulate(store, gold)
     found = status_of(store)
     assert found.missed.interval is not None
@@ -465,7 +474,7 @@ def test_shown_labels_say_that_the_system_is_better_than_it_is(tmp_path: Path) -
     """The reason for blind audits: who sees a value overlooks that it is wrong."""
     gold, answers = documents(400)
     store = make_review(
-        tmp_path, Request(CONTROLS_SPEC, {"llama": answers}, gold=None, shares=Shares(0.0, 0.5, 0.0))
+        tmp_path, ReviewRequest(CONTROLS_SPEC, {"llama": answers}, gold=None, shares=Shares(0.0, 0.5, 0.0))
     ).store
     simulate(store, gold)
     found = status_of(store)
@@ -487,7 +496,7 @@ def test_audits_estimate_the_accuracy_of_accepted_and_reviewed_together(tmp_path
     certificate = Certificate(tuple(FIELDS), 0.9)
     digests = {"spec": read_plan(CONTROLS_SPEC).digest}
     policy = ReviewPolicy("llama", Promise(), certificate, digests=digests)
-    request = Request(
+    request = ReviewRequest(
         CONTROLS_SPEC, {"llama": answers}, policy, gold, shares=Shares(0.1, 0.3, 0.0, audited=0.2)
     )
     store = make_review(tmp_path, request).store
@@ -514,7 +523,7 @@ def test_without_gold_reviewers_are_right_at_best_and_few_labels_say_nothing(
 ) -> None:
     gold, answers = documents(count)
     shares = Shares(double=1.0, withheld=0.0, empty=0.0)
-    store = make_review(tmp_path, Request(CONTROLS_SPEC, {"llama": answers}, shares=shares)).store
+    store = make_review(tmp_path, ReviewRequest(CONTROLS_SPEC, {"llama": answers}, shares=shares)).store
     simulate(store, gold)
     found, text = status_of(store), render_status(status_of(store))
     assert found.to_dict()["reviewers_truth"] == "agreement"
@@ -528,7 +537,7 @@ def test_without_gold_reviewers_are_right_at_best_and_few_labels_say_nothing(
 def test_nothing_is_said_of_what_nobody_answered(tmp_path: Path) -> None:
     _, answers = documents(3)
     store = make_review(
-        tmp_path, Request(CONTROLS_SPEC, {"llama": answers}, shares=Shares(0.0, 0.0, 0.0))
+        tmp_path, ReviewRequest(CONTROLS_SPEC, {"llama": answers}, shares=Shares(0.0, 0.0, 0.0))
     ).store
     found = status_of(store)
     assert (found.accuracy.share, found.missed.share, found.anchoring.difference, found.residual) == (

@@ -14,7 +14,7 @@ from fieldassay import score
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.make import Made, Request, make_review
+from fieldassay.review.sheets.make import Made, ReviewRequest, make_review
 
 SPEC = "fields: {shop: text}"
 VARIANTS = ("corrected", "layout", "raw")
@@ -36,7 +36,7 @@ def readings(folder: Path, names: Sequence[str]) -> Path:
 
 
 def review(folder: Path, preds: dict[str, Any], documents: Path | None = None, **more: Any) -> Made:
-    return make_review(folder, Request(SPEC, preds, documents=documents, shares=NONE, **more))
+    return make_review(folder, ReviewRequest(SPEC, preds, documents=documents, shares=NONE, **more))
 
 
 def paths(made: Made) -> dict[str, str | None]:

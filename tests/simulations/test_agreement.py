@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from tests.effort import trials
 
-from fieldassay.review.agreement.coefficients import agree
-from fieldassay.review.agreement.ratings import Floats, Ints, Ratings, differ
-from fieldassay.review.agreement.resampling import Resampled, Weights
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
+from fieldassay.review.agreement import Floats, Ints, Ratings, agree, differ, draw_weights, interval_of
 
 MISSED = 0.07
 """At most this share of all samples may have an interval that misses; a coefficient without a value has none."""
@@ -67,17 +66,17 @@ WORLDS = {
 }
 
 
-def coefficients(codes: Ints, doc: Ints, seed: int, replicates: int = 400) -> dict[str, Resampled]:
-    """Return the coefficients that have a value."""
+def coefficients(codes: Ints, doc: Ints, seed: int, replicates: int = 400) -> dict[str, Floats]:
+    """Return the replicates of the coefficients that have a value."""
     size = int(doc.max()) + 1
-    weights = Weights.draw([f"{seed}/{name}" for name in range(size)], replicates, seed)
+    blocks = draw_weights([f"{seed}/{name}" for name in range(size)], BootstrapSettings(replicates, seed))
     ratings = Ratings.of(doc, codes, differ, tuple(map(str, range(int(codes.max()) + 1))), size)
-    found = agree(ratings, ratings.compare(), weights).named()
-    return {name: one for name, one in found.items() if isinstance(one, Resampled)}
+    named = zip(("observed", "alpha", "ac1"), agree(ratings, ratings.pairs(), blocks)[:3], strict=True)
+    return {name: values for name, values in named if not np.isnan(values[0])}
 
 
-def holds(found: Resampled, truth: float) -> bool:
-    low, high = found.interval(0.95) or (math.nan, math.nan)
+def holds(found: Floats, truth: float) -> bool:
+    low, high = interval_of(found, 0.95) or (math.nan, math.nan)
     return low - 1e-9 <= truth <= high + 1e-9
 
 
@@ -106,9 +105,9 @@ def test_one_disagreement_says_next_to_nothing_of_alpha_and_much_of_the_share_th
     codes = np.zeros((100, 2), dtype=np.intp)
     codes[0, 1] = 1
     found = coefficients(codes, np.arange(100), 0, 2000)
-    low, high = found["alpha"].interval(0.95) or (0.0, 0.0)
-    assert (abs(found["alpha"].value) < 1e-9, low < 0.0, 0.6 < high < 1.0) == (True, True, True)
-    low, high = found["observed"].interval(0.95) or (0.0, 0.0)
+    low, high = interval_of(found["alpha"], 0.95) or (0.0, 0.0)
+    assert (abs(found["alpha"][0]) < 1e-9, low < 0.0, 0.6 < high < 1.0) == (True, True, True)
+    low, high = interval_of(found["observed"], 0.95) or (0.0, 0.0)
     assert (0.93 < low < 0.97, 0.99 < high < 1.0) == (True, True)
 
 
@@ -122,7 +121,7 @@ def test_the_interval_of_the_share_that_agrees_is_that_of_clopper_and_pearson_by
     codes[agreed:, 1] = 1
     bounds: Floats = np.mean(
         [
-            found["observed"].interval(0.95) or (0.0, 1.0)
+            interval_of(found["observed"], 0.95) or (0.0, 1.0)
             for found in (coefficients(codes, np.arange(documents), seed, 2000) for seed in range(3))
         ],
         axis=0,

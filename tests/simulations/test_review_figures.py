@@ -11,22 +11,22 @@ import pytest
 from tests.effort import trials
 
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
-from fieldassay.review.controls import Judge
-from fieldassay.review.figures import (
+from fieldassay.review.sheets.forms import ReviewForm
+from fieldassay.review.status import (
     Doubled,
-    Labeled,
-    Share,
+    LabelRow,
+    ReviewedShare,
+    ValueJudge,
     accuracy_of,
     judge_predictions,
     missed_of,
     reviewers_of,
     share_of,
 )
-from fieldassay.review.sheets.forms import Form
 from fieldassay.spec.plan.compile import read_plan
 
 FIELDS = "abcdef"
-JUDGE = Judge(Form(read_plan("fields: {" + ", ".join(f"{name}: text" for name in FIELDS) + "}")))
+JUDGE = ValueJudge(ReviewForm(read_plan("fields: {" + ", ".join(f"{name}: text" for name in FIELDS) + "}")))
 VALUES = "vwxyz"
 
 
@@ -46,7 +46,7 @@ def rows(
     documents: int = 120,
     doubled: int = 40,
     has_gold: bool,
-) -> Iterator[Labeled]:
+) -> Iterator[LabelRow]:
     """Yield the labels of a review: documents labeled twice, blind; of the others a tenth withheld.
 
     A third person, who does not slip, rules where the two differ. Errors of the system come in documents.
@@ -63,19 +63,19 @@ def rows(
                 said = [pred if pred == right or chance.random() < 0.3 else right]
             ruled = right if len(set(said)) > 1 else None
             for slot, text in enumerate(said):
-                yield Labeled(
+                yield LabelRow(
                     f"d{at}", name, name, "nothing" if is_hidden else "prediction", json.dumps(pred), truth,
                     "double review" if at < doubled else "review", 0.4, "value", text, 0, 0, f"r{slot}", slot,
                     None if ruled is None else "other", ruled,
                 )  # fmt: skip
 
 
-def accuracy(found: list[Labeled], chance: BootstrapSettings) -> Share:
+def accuracy(found: list[LabelRow], chance: BootstrapSettings) -> ReviewedShare:
     pairs = Doubled.of(found, JUDGE)
     return accuracy_of(list(judge_predictions(found, pairs, JUDGE)), pairs, JUDGE, chance)
 
 
-def covers(found: Share, truth: float) -> bool:
+def covers(found: ReviewedShare, truth: float) -> bool:
     assert found.interval is not None
     return found.interval[0] <= truth <= found.interval[1]
 
@@ -135,7 +135,7 @@ def test_nothing_is_said_from_few_documents(documents: int) -> None:
 
 def test_a_document_in_which_a_difference_waits_is_no_truth_for_its_reviewers() -> None:
     found = [
-        Labeled("d", name, name, "nothing", None, None, "double review", 1.0, "value", text, 0, 0, f"r{slot}", slot, None, None)
+        LabelRow("d", name, name, "nothing", None, None, "double review", 1.0, "value", text, 0, 0, f"r{slot}", slot, None, None)
         for name, texts in (("a", "vv"), ("b", "vw"))
         for slot, text in enumerate(texts)
     ]  # fmt: skip

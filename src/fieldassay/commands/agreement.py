@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
-from fieldassay.io.text.shown import clip, format_count, join_names
+from fieldassay.errors import Problem, ProblemsError
 from fieldassay.metrics.result.agreement import Agreement
-from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
-from fieldassay.paths import field_of, split_path
 from fieldassay.public import public
 from fieldassay.records.ids import cap_problems
 from fieldassay.records.labels_file import check_texts, is_labels_file, is_labels_line, read_labels
 from fieldassay.records.matching import batches
-from fieldassay.records.record import Meta, Record
-from fieldassay.review.agreement.answers import Answers, Labeled
-from fieldassay.review.agreement.measure import measure_agreement
-from fieldassay.scoring.engine.scopes import applicability, member_path
-from fieldassay.scoring.inputs import (
-    Records,
-    ScoreOptions,
-    document_types,
-    open_inputs,
-    system_name,
-    with_keywords,
-)
-from fieldassay.spec.language.names import apply_aliases
-from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
+from fieldassay.review.agreement import Answers, measure_agreement
+from fieldassay.scoring.inputs import Records, ScoreOptions, open_inputs, system_name, with_keywords
+from fieldassay.spec.plan.nodes import Plan, single_values
 
 
 @public
@@ -54,38 +40,7 @@ def agreement(
     (0.667, 0.615)
     """
     plan, _ = with_keywords(spec, ScoreOptions(), keywords)
-    given = list(_read_all(plan, _named(labels)))
-    labeled = Labeled.of(given)
-    if not labeled.twice:
-        documents = format_count(len({one.document for one in given}), "document")
-        raise NothingEvaluatedError(f"nothing to compare: none of {documents} is labeled twice")
-    types = document_types(
-        plan,
-        [
-            Record(one.document, dict(one.data), Meta(), one.document)
-            for answers in labeled.answers
-            for one in answers
-        ],
-    )
-    compared = [one for both in labeled.twice for one in both]
-    drawn = plan.spec.statistics
-    resampling = BootstrapSettings(drawn.bootstrap, drawn.seed, drawn.level)
-    measured = measure_agreement(plan, labeled, applicability(plan, types), resampling)
-    counts = Counter(one.reviewer for one in compared)
-    return Agreement(
-        plan.spec.name,
-        dict(sorted(counts.items())),
-        len(labeled.twice),
-        int(measured.is_independent.sum()),
-        len(labeled.documents) - len(labeled.twice),
-        measured.overall,
-        measured.fields,
-        drawn.level,
-        drawn.bootstrap,
-        drawn.seed,
-        all(len({one.reviewer for one in both}) == 1 for both in labeled.twice),
-        tuple(_notes(plan, compared)),
-    )
+    return measure_agreement(plan, list(_read_all(plan, _named(labels))))
 
 
 def _named(labels: Mapping[str, Records] | Sequence[Records]) -> list[tuple[str, Records]]:
@@ -93,12 +48,9 @@ def _named(labels: Mapping[str, Records] | Sequence[Records]) -> list[tuple[str,
     if isinstance(labels, Mapping):
         return list(labels.items())
     names = [system_name(one) if isinstance(one, str | Path) else "reviewer" for one in labels]
-    often, used = Counter(names), Counter[str]()
-    named = []
-    for name, one in zip(names, labels, strict=True):
-        used[name] += 1
-        named.append((f"{name} {used[name]}" if often[name] > 1 else name, one))
-    return named
+    often, numbers = Counter(names), defaultdict[str, Iterator[int]](lambda: count(1))
+    names = [f"{name} {next(numbers[name])}" if often[name] > 1 else name for name in names]
+    return list(zip(names, labels, strict=True))
 
 
 def _read_all(plan: Plan, given: Iterable[tuple[str, Records]]) -> Iterator[Answers]:
@@ -120,7 +72,7 @@ def _read_all(plan: Plan, given: Iterable[tuple[str, Records]]) -> Iterator[Answ
             problems += error.problems
             continue
         for one in found:
-            key = (one.document, one.reviewer, 0 if one.sheet is None else one.sheet.slot)
+            key = (one.document, one.reviewer, one.slot)
             if known.setdefault(key, where) != where:
                 what = f"{one.reviewer!r} has labeled {one.document!r} in {known[key]} already"
                 problems.append(Problem(where, what, "give each file once", "labels_file"))
@@ -144,44 +96,3 @@ def _read(plan: Plan, name: str, records: Records) -> Iterator[Answers]:
             read_labels(path)  # says which of its lines are none
         meta = record.meta
         yield Answers.of_record(record.id, name, data, meta.illegible_paths, meta.unreviewed_paths)
-
-
-def _notes(plan: Plan, answers: Sequence[Answers]) -> Iterator[str]:
-    partial = Counter(path for one in answers for path in one.partial_lists())
-    for path, count in sorted(partial.items()):
-        lists = format_count(count, "sheet")
-        yield f"{clip(path)}: {lists} with single items only, left out: a list is compared as a whole"
-    if "" in plan.slots:
-        return
-    known = {info.path for info in plan.fields}
-    paths = {path for one in answers if one.sheet is not None for path in one.sheet.labels}
-    unknown = sorted(
-        {field_of(path) for path in paths} - known
-        | {path for one in answers if one.sheet is None for path in _undeclared(plan.root, one.data)}
-        - _kind_keys(plan)
-    )
-    if unknown:
-        yield f"not in the spec, left out: {join_names(list(map(clip, unknown)))}"
-
-
-def _undeclared(node: Node, value: Any) -> Iterator[str]:
-    """Yield the paths of the keys of a record that no field of the spec reads."""
-    if isinstance(node, ListNode) and isinstance(value, list):
-        for item in value:
-            yield from _undeclared(node.items, item)
-    if not isinstance(node, ObjectNode) or not isinstance(value, Mapping):
-        return
-    held = apply_aliases(dict(value), node.other_names)
-    children = {child.name: child for child in node.children}
-    units = {key for child in node.children if isinstance(child, Leaf) for key in child.unit_fields}
-    for key, inner in held.items():
-        if key in children:
-            yield from _undeclared(children[key], inner)
-        elif key not in units:
-            yield member_path(node.path, key)
-
-
-def _kind_keys(plan: Plan) -> set[str]:
-    """Return the key with the type of the document, which decides which fields apply."""
-    kind = plan.spec.document_type
-    return set() if kind is None else {str(split_path(kind.field)[0])}

@@ -9,11 +9,12 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.paths import field_of
-from fieldassay.review.log.journal import Entry, Journal
+from fieldassay.records.labels_file import Label
+from fieldassay.review.log.journal import ReviewEvent, ReviewJournal
 from fieldassay.review.log.nodes import items_above
 from fieldassay.review.log.store import read_facts
 from fieldassay.review.sheets.draw import uniform
-from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.forms import ReviewForm
 from fieldassay.review.sheets.sheets import Person, RefusedError, check_open, is_alone
 
 CHOICES = ("first", "second", "both", "other", "absent", "illegible", "guideline")
@@ -37,7 +38,7 @@ class Difference(Struct, frozen=True):
     ruling: str | None = None
 
 
-def find_differences(db: sqlite3.Connection, form: Form, document: int) -> list[Difference]:
+def find_differences(db: sqlite3.Connection, form: ReviewForm, document: int) -> list[Difference]:
     """Return where the two sheets of a document differ, in the order of the spec; [] unless both are done.
 
     Values that the spec takes for the same in both directions are none, whatever their writing. A list is one
@@ -80,7 +81,9 @@ def read_places(db: sqlite3.Connection, sheet: int) -> dict[str, Said]:
     return found | {listed: Said("value", None, tuple(held)) for listed, held in rows.items() if held}
 
 
-def _read_both(db: sqlite3.Connection, form: Form, sheets: Sequence[int]) -> tuple[dict[str, Said], ...]:
+def _read_both(
+    db: sqlite3.Connection, form: ReviewForm, sheets: Sequence[int]
+) -> tuple[dict[str, Said], ...]:
     """Return what two sheets say; a key that one of them lacks in a map that it answers is absent there."""
     both = tuple(read_places(db, sheet) for sheet in sheets)
     answered = [
@@ -94,7 +97,7 @@ def _read_both(db: sqlite3.Connection, form: Form, sheets: Sequence[int]) -> tup
     return both
 
 
-def is_same(form: Form, node: str, first: Said, second: Said) -> bool:
+def is_same(form: ReviewForm, node: str, first: Said, second: Said) -> bool:
     """Return whether two answers say the same, or one of them is none."""
     if "skipped" in (first.state, second.state):
         return True
@@ -109,7 +112,7 @@ def is_same(form: Form, node: str, first: Said, second: Said) -> bool:
     return first.state != "value" or _reads_same(form, field_of(node), first.text or "", second.text or "")
 
 
-def _reads_same(form: Form, field: str, first: str, second: str) -> bool:
+def _reads_same(form: ReviewForm, field: str, first: str, second: str) -> bool:
     leaf = form.leaf(field)
     one, other = form.read(field, first), form.read(field, second)
     if leaf is None or one is None or other is None:
@@ -117,7 +120,7 @@ def _reads_same(form: Form, field: str, first: str, second: str) -> bool:
     return leaf.is_match(one, other) and leaf.is_match(other, one)
 
 
-def list_open(db: sqlite3.Connection, form: Form, person: Person) -> list[dict[str, Any]]:
+def list_open(db: sqlite3.Connection, form: ReviewForm, person: Person) -> list[dict[str, Any]]:
     """Return the documents that wait for this person: with differences, and labeled by others."""
     rows = db.execute(
         "SELECT document.id, document.name FROM document JOIN sheet ON document=document.id "
@@ -139,7 +142,7 @@ def may_rule(db: sqlite3.Connection, person: Person, document: int) -> bool:
     return own is None or is_alone(db)
 
 
-def view(db: sqlite3.Connection, form: Form, person: Person, document: int) -> dict[str, Any]:
+def view(db: sqlite3.Connection, form: ReviewForm, person: Person, document: int) -> dict[str, Any]:
     """Return the differences of a document, both answers in random order and without names.
 
     Raises `RefusedError` for somebody who labeled it.
@@ -169,7 +172,9 @@ def _is_turned(db: sqlite3.Connection, document: int, node: str) -> bool:
     return uniform(read_facts(db)["shares"]["seed"], "order", str(document), node) < 0.5
 
 
-def rule(journal: Journal, form: Form, person: Person, document: int, given: Mapping[str, str]) -> list[str]:
+def rule(
+    journal: ReviewJournal, form: ReviewForm, person: Person, document: int, given: Mapping[str, str]
+) -> list[str]:
     """Return the nodes of a document that still wait, after a ruling (`node`, `choice`, `text`, `note`).
 
     Raises `RefusedError` for somebody who labeled it, and for what cannot be meant.
@@ -191,11 +196,11 @@ def rule(journal: Journal, form: Form, person: Person, document: int, given: Map
         "document": document, "node": node, "choice": choice, "text": text, "person": person.id,
         "note": given["note"], "is_last": not waiting,
     }  # fmt: skip
-    journal.append(Entry("ruling", body, person.alias, sheet))
+    journal.append(ReviewEvent("ruling", body, person.alias, sheet))
     return waiting
 
 
-def _ruled_text(form: Form, node: str, choice: str, sides: tuple[Said, Said], typed: str) -> str | None:
+def _ruled_text(form: ReviewForm, node: str, choice: str, sides: tuple[Said, Said], typed: str) -> str | None:
     """Return the value that a ruling says; None for a list, and where it says that there is none."""
     is_list = any(side.rows for side in sides)
     if is_list and choice in ("both", "other"):
@@ -205,22 +210,21 @@ def _ruled_text(form: Form, node: str, choice: str, sides: tuple[Said, Said], ty
             raise RefusedError("invalid", "an empty text is no value")
         return typed.strip()
     if choice == "both":
-        return chosen_writing([side.text for side in sides if side.text is not None])
+        texts = [side.text for side in sides if side.text is not None]
+        return min(texts, key=lambda text: (len(text), text), default=None)
     side = {"first": sides[0], "second": sides[1]}.get(choice)
     return side.text if side is not None and side.state == "value" else None
 
 
-def chosen_writing(texts: Sequence[str]) -> str | None:
-    """Return one of several writings of a value: the shorter, else the first by code point.
-
-    >>> chosen_writing(["1,250.00", "1250.00"])
-    '1250.00'
-    """
-    return min(texts, key=lambda text: (len(text), text), default=None)
+def writing_rank(label: Label) -> tuple[bool, bool, int, str]:
+    """Return the rank of a writing: with its kind, what stands on the page, the shorter, by code point."""
+    text = label.text or ""
+    is_elsewhere = not any((text or "\0") in (region.text or "") for region in label.regions)
+    return label.value is None, is_elsewhere, len(text), text
 
 
-def settled(db: sqlite3.Connection, form: Form, document: int) -> Iterator[tuple[str, str, str]]:
-    """Yield, for each place that both sheets answer, whose answer stands, and how that came about.
+def settled(db: sqlite3.Connection, form: ReviewForm, document: int) -> Iterator[tuple[str, str | None]]:
+    """Yield each place that a sheet answers, and what was ruled; None: both say the same, or only one.
 
     Places that wait for a ruling, and those on which the guideline is silent, are left out.
     """
@@ -228,19 +232,7 @@ def settled(db: sqlite3.Connection, form: Form, document: int) -> Iterator[tuple
         row[0] for row in db.execute("SELECT id FROM sheet WHERE document=? ORDER BY slot", (document,))
     ]
     first, second = _read_both(db, form, sheets)
-    differing = {one.node: one for one in find_differences(db, form, document)}
+    differing = {one.node: one.ruling for one in find_differences(db, form, document)}
     for node in sorted(first.keys() | second.keys(), key=form.place):
-        if node in differing:
-            ruling = differing[node].ruling
-            if ruling is not None and ruling != "guideline":
-                yield node, ruling, "adjudicated"
-        elif node not in second or (node in first and first[node].state != "skipped"):
-            shorter = node in first and node in second and _is_second_shorter(first[node], second[node])
-            yield node, "second" if shorter else "first", "blind"
-        else:
-            yield node, "second", "blind"
-
-
-def _is_second_shorter(first: Said, second: Said) -> bool:
-    texts = [side.text for side in (first, second) if side.text is not None]
-    return len(texts) == 2 and second.state == "value" and chosen_writing(texts) == texts[1] != texts[0]
+        if node not in differing or differing[node] not in (None, "guideline"):
+            yield node, differing.get(node)

@@ -5,18 +5,43 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from fieldassay.io.json_value import Json, as_kind, read_given
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Origin, Region, Sheet, State
-from fieldassay.review.adjudicate import settled
+from fieldassay.review.adjudicate import settled, writing_rank
 from fieldassay.review.log.nodes import emptied_lists, items_above
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets.form_of import read_form
-from fieldassay.review.sheets.forms import Form, show, split_items
+from fieldassay.review.sheets.forms import ReviewForm, show, split_items
+
+
+class FinishedDocument(NamedTuple):
+    """A document with finished sheets; it waits while the other one of its two sheets is not finished."""
+
+    number: int
+    name: str
+    sheets: list[Sheet]
+    is_waiting: bool
+
+
+def finished_documents(db: sqlite3.Connection, form: ReviewForm) -> list[FinishedDocument]:
+    """Return the documents with finished sheets, in order."""
+    by_name: dict[str, list[Sheet]] = {}
+    for sheet in list_sheets(db, form):
+        by_name.setdefault(sheet.document, []).append(sheet)
+    rows = db.execute(
+        "SELECT name, document.id, count(*) FROM sheet JOIN document ON document=document.id "
+        "GROUP BY document.id"
+    )
+    return [
+        FinishedDocument(number, name, by_name[name], len(by_name[name]) < count)
+        for name, number, count in rows.fetchall()
+        if name in by_name
+    ]
 
 
 def finished_sheets(store: Store) -> list[Sheet]:
@@ -33,59 +58,44 @@ def settled_sheets(store: Store) -> list[Sheet]:
     """
     form, _ = read_form(store)
     with store.reading() as db:
-        found: dict[str, list[Sheet]] = {}
-        for sheet in list_sheets(db, form):
-            found.setdefault(sheet.document, []).append(sheet)
-        slots = dict(
-            db.execute(
-                "SELECT name, document.id FROM document JOIN sheet ON document=document.id "
-                "GROUP BY document.id HAVING count(*)=2"
-            )
-        )
-        alone = [held[0] for name, held in found.items() if name not in slots]
-        both = [
-            _settle(db, form, slots[name], held)
-            for name, held in found.items()
-            if name in slots and len(held) == 2
-        ]
-        return alone + both
+        return [settle(db, form, found) for found in finished_documents(db, form) if not found.is_waiting]
 
 
-def count_waiting(store: Store) -> tuple[int, int]:
-    """Return how many sheets are finished, and how many documents have one of two sheets finished."""
-    with store.reading() as db:
-        finished = db.execute("SELECT count(*) FROM sheet WHERE done_by IS NOT NULL").fetchone()[0]
-        waiting = db.execute(
-            "SELECT count(*) FROM (SELECT 1 FROM sheet GROUP BY document "
-            "HAVING count(*)=2 AND count(done_by)=1)"
-        ).fetchone()[0]
-    return int(finished), int(waiting)
-
-
-def _settle(db: sqlite3.Connection, form: Form, document: int, sheets: list[Sheet]) -> Sheet:
-    texts = dict(db.execute("SELECT node, text FROM ruling WHERE document=?", (document,)))
+def settle(db: sqlite3.Connection, form: ReviewForm, found: FinishedDocument) -> Sheet:
+    """Return the only sheet of a document, or one of what both say, or what was ruled where they differ."""
+    if len(found.sheets) == 1:
+        return found.sheets[0]
+    texts = dict(db.execute("SELECT node, text FROM ruling WHERE document=?", (found.number,)))
     labels: dict[str, Label] = {}
-    for node, choice, origin in settled(db, form, document):
-        if choice in ("first", "second", "both"):
-            source = sheets[choice == "second"].labels
-            under = {
-                path: label for path, label in source.items() if path == node or path.startswith(f"{node}[")
-            }
-            labels |= {
-                path: replace(label, origin="adjudicated" if origin == "adjudicated" else "blind")
-                for path, label in under.items()
-            }
-            if choice == "both" and node in labels:
-                labels[node] = replace(labels[node], text=texts[node])
-        elif choice == "other":
-            labels[node] = Label("value", texts[node], origin="adjudicated", shown="nothing")
-        else:
-            state: State = "absent" if choice == "absent" else "illegible"
-            labels[node] = Label(state, origin="adjudicated", shown="nothing")
-    return Sheet(sheets[0].document, "settled", 0, True, labels)
+    for node, ruling in settled(db, form, found.number):
+        origin: Origin = "blind" if ruling is None else "adjudicated"
+        state: State = "illegible" if ruling == "illegible" else "absent"
+        under = {node: Label(state, shown="nothing")}
+        if ruling == "other":
+            under = {node: Label("value", texts[node], shown="nothing")}
+        elif ruling in (None, "first", "second", "both"):
+            chosen = found.sheets if ruling in (None, "both") else [found.sheets[ruling == "second"]]
+            sides = [
+                {
+                    path: label
+                    for path, label in sheet.labels.items()
+                    if path == node or path.startswith(f"{node}[")
+                }
+                for sheet in chosen
+            ]
+            sides = sorted(filter(None, sides), key=lambda side: _rank(side.get(node)))
+            under = sides[0] if sides else under
+        if ruling == "both":
+            under[node] = replace(under[node], text=texts[node])
+        labels |= {path: replace(label, origin=origin) for path, label in under.items()}
+    return Sheet(found.name, "settled", 0, True, labels)
 
 
-def list_sheets(db: sqlite3.Connection, form: Form) -> Iterator[Sheet]:
+def _rank(label: Label | None) -> tuple[Any, ...]:
+    return label is None or label.state == "skipped", *writing_rank(label or Label("absent"))
+
+
+def list_sheets(db: sqlite3.Connection, form: ReviewForm) -> Iterator[Sheet]:
     """Yield the finished sheets, in order, each as one line of a labels file.
 
     Reviewers are aliases. Items of a list that was labeled as a whole are numbered in their order on the
@@ -100,14 +110,21 @@ def list_sheets(db: sqlite3.Connection, form: Form) -> Iterator[Sheet]:
         yield Sheet(name, alias, slot, bool(is_blind), labels)
 
 
-def _labels(db: sqlite3.Connection, form: Form, sheet: int, document: int) -> Iterator[tuple[str, Label]]:
+def _labels(
+    db: sqlite3.Connection, form: ReviewForm, sheet: int, document: int
+) -> Iterator[tuple[str, Label]]:
     asked_of = "SELECT node, shown, predicted FROM asked WHERE document=?"
     asked_rows = db.execute(asked_of, (document,)).fetchall()
     shown = {node: how for node, how, _ in asked_rows}
     predicted = {node: read_given(given) for node, _, given in asked_rows if given is not None}
     live = {node for (node,) in db.execute("SELECT node FROM item WHERE sheet=?", (sheet,))}
     live = {node for node in live if all(item in live for _, item in items_above(node))}
-    regions = _regions(db, sheet)
+    regions: dict[str, tuple[Region, ...]] = {}
+    for node, page, *box, text in db.execute(
+        "SELECT node, page, x0, y0, x1, y1, text FROM region WHERE sheet=? ORDER BY node, n", (sheet,)
+    ):
+        left, top, right, bottom = box
+        regions[node] = (*regions.get(node, ()), Region(page, (left, top, right, bottom), text or None))
     rows = db.execute("SELECT node, state, text, origin FROM label WHERE sheet=?", (sheet,)).fetchall()
     emptied = emptied_lists(shown, live)
     filled = {listed for item in live for listed, _ in items_above(item)}
@@ -117,7 +134,11 @@ def _labels(db: sqlite3.Connection, form: Form, sheet: int, document: int) -> It
     finished = dict(_finished_lists(form, rows, shown, live))
     new_names = _rename(db, sheet, finished)
     rows.sort(key=lambda row: form.place(_renamed(row[0], new_names)))
-    whole = dict(_whole_lists(form, rows, shown, live))
+    whole = {
+        node: Label("value", None, (), "blind", "nothing" if how == "nothing" else None)
+        for node, how in shown.items()
+        if node in form.lists and node in filled and all(node != row[0] for row in rows)
+    }
     yield from whole.items()
     yield from ((listed, Label("value", None, (), how, "prediction")) for listed, how in finished.items())
     for listed in emptied - {row[0] for row in rows}:
@@ -154,7 +175,7 @@ def _above(node: str) -> Iterator[str]:
     yield from (join_path(steps[:end]) for end in range(1, len(steps) + 1))
 
 
-def _value(form: Form, node: str, label: Label, predicted: Json) -> Json:
+def _value(form: ReviewForm, node: str, label: Label, predicted: Json) -> Json:
     """Return a labeled value as JSON where that is no text: as it was shown, or a correction of its kind.
 
     The text in a typed field is read by its type, as `1.234` is by its locale; in others its kind counts.
@@ -171,19 +192,8 @@ def _value(form: Form, node: str, label: Label, predicted: Json) -> Json:
     return None if is_text else json.loads(label.text)
 
 
-def _whole_lists(
-    form: Form, rows: list[tuple[Any, ...]], shown: Mapping[str, str], live: set[str]
-) -> Iterator[tuple[str, Label]]:
-    """Yield a label for each list that was asked as a whole and has rows."""
-    labeled = {row[0] for row in rows}
-    filled = {listed for item in live for listed, _ in items_above(item)}
-    for node, how in shown.items():
-        if node in form.lists and node not in labeled and node in filled:
-            yield node, Label("value", None, (), "blind", "nothing" if how == "nothing" else None)
-
-
 def _finished_lists(
-    form: Form, rows: list[tuple[Any, ...]], shown: Mapping[str, str], live: set[str]
+    form: ReviewForm, rows: list[tuple[Any, ...]], shown: Mapping[str, str], live: set[str]
 ) -> Iterator[tuple[str, Origin]]:
     """Yield the lists that were shown and of whose rows every predicted value was labeled, with their origin.
 
@@ -226,12 +236,3 @@ def _renamed(node: str, places: Mapping[str, int]) -> str:
         if item in places:
             steps[end - 1] = places[item]
     return join_path(steps)
-
-
-def _regions(db: sqlite3.Connection, sheet: int) -> dict[str, tuple[Region, ...]]:
-    found: dict[str, tuple[Region, ...]] = {}
-    for node, page, x0, y0, x1, y1, text in db.execute(
-        "SELECT node, page, x0, y0, x1, y1, text FROM region WHERE sheet=? ORDER BY node, n", (sheet,)
-    ):
-        found[node] = (*found.get(node, ()), Region(page, (x0, y0, x1, y1), text or None))
-    return found

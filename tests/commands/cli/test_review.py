@@ -16,10 +16,10 @@ from fieldassay.commands.cli.main import main
 def test_the_log_has_every_label_before_and_after(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tests.review.small_review import label
 
-    from fieldassay.review.log.journal import Entry
+    from fieldassay.review.log.journal import ReviewEvent
 
     store = labelled_store(tmp_path)
-    store.append(Entry("label", label("total", "7.00"), "r1", 4))
+    store.append(ReviewEvent("label", label("total", "7.00"), "r1", 4))
     log = tmp_path / "log.csv"
     assert main(["review", "export", str(tmp_path), "--log", "-o", str(log)]) == 0
     rows = [row for row in csv.DictReader(io.StringIO(log.read_text())) if row["document"] == "doc-2"]
@@ -53,7 +53,7 @@ def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.Captur
     with store.reading() as db:
         given = {one["node"]: one["given"] for one in sheets.view(db, form, me, 1)["asked"]}
     for node, text in given.items():
-        answer = sheets.Answer(node, "value", text)
+        answer = sheets.LabelAnswer(node, "value", text)
         store.write(lambda log, answer=answer: sheets.save_label(log, form, me, 1, answer))
     store.write(lambda log: sheets.finish(log, form, me, 1))
     assert main(["review", "export", folder, "-o", str(tmp_path / "labels.jsonl")]) == 0

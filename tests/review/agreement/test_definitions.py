@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -123,59 +123,6 @@ def test_an_empty_cell_of_plain_records_is_an_answer() -> None:
     assert (found.documents, found.value("observed", "f")) == (3, 2 / 3)
 
 
-def test_presence_and_both_found_are_shares_of_pairs_and_their_n_are_values(tmp_path: Path) -> None:
-    table: Table = [("x", "x", "x"), ("x", "y", ""), ("x", "", ""), ("x", "y", None), ("", "", "")]
-    measures = measure(tmp_path, sheets_of(table, "no row")).field("f").measures
-    assert measures["presence"].value == pytest.approx((3 + 1 + 1 + 1 + 3) / (3 + 3 + 3 + 1 + 3))
-    assert measures["both_found"].value == pytest.approx(3 / 5)
-    assert (measures["presence"].n, measures["both_found"].n) == (5, 3)
-
-
-@pytest.mark.parametrize(
-    ("field", "path", "is_defined"),
-    [
-        pytest.param("{type: list, items: text}", "l[]", False, id="single values"),
-        pytest.param("{type: list, align: ordered, items: text}", "l[]", True, id="by their place"),
-        pytest.param(
-            "{type: list, align: {assignment: {min_similarity: none}}, items: text}",
-            "l[]",
-            True,
-            id="all pairs",
-        ),
-        pytest.param(
-            "{type: list, items: {type: object, fields: {a: text}}}", "l[].a", False, id="the only field"
-        ),
-        pytest.param(
-            "{type: list, align: {key: a}, items: {type: object, fields: {a: text, b: text}}}",
-            "l[].a",
-            False,
-            id="the key",
-        ),
-        pytest.param(
-            "{type: list, align: {key: a}, items: {type: object, fields: {a: text, b: text}}}",
-            "l[].b",
-            True,
-            id="beside the key",
-        ),
-        pytest.param(
-            "{type: list, items: {type: object, fields: {a: text, b: text}}}",
-            "l[].a",
-            True,
-            id="one of two fields",
-        ),
-    ],
-)
-def test_values_that_are_paired_where_they_are_alike_have_no_agreement_where_both_found_one(
-    field: str, path: str, is_defined: bool
-) -> None:
-    items: list[Any] = [{"a": "x", "b": "y"}, {"a": "z", "b": "u"}] if "object" in field else ["x", "z"]
-    rows = [{"id": at, "l": items[: 1 + at % 2]} for at in range(4)]
-    found = agreement({"a": rows, "b": rows}, f"fields: {{l: {field}}}", bootstrap=200)
-    measure = found.field(path).measures["both_found"]
-    assert (measure.value is not None) == (measure.interval is not None) == is_defined
-    assert is_defined or "alike" in (measure.reason or "")
-
-
 def test_a_disagreement_names_its_documents(tmp_path: Path) -> None:
     table: Table = [("x", "y"), ("x", "x"), ("y", "x"), ("z", "")]
     found = measure(tmp_path, sheets_of(table, "no row"))
@@ -185,4 +132,4 @@ def test_a_disagreement_names_its_documents(tmp_path: Path) -> None:
     ]
     text = render_agreement(found, Screen(120))
     assert "d0 and 1 more" in text
-    assert found.to_dict()["fields"][0]["confusions"][0]["documents"] == ["d0", "d2"]
+    assert found.to_dict()["fields"][0]["confusions"][0]["documents"] == ("d0", "d2")

@@ -15,7 +15,7 @@ from fieldassay.review.log.store import Store
 from fieldassay.review.web import people
 from fieldassay.review.web.app import make_app
 from fieldassay.review.web.guard import Site
-from fieldassay.review.web.room import Room
+from fieldassay.review.web.room import ReviewRoom
 from fieldassay.review.web.serve import LOOPBACK, listen, make_server, open_room
 from fieldassay.review.web.sign_in import make_ticket
 
@@ -35,7 +35,7 @@ class Answer:
 class Served:
     """A running server; `ask` sends what a page of it would send, `more` replaces headers (None: leaves out)."""
 
-    room: Room
+    room: ReviewRoom
     port: int
     tokens: dict[str, str] = field(default_factory=dict)
 

@@ -12,7 +12,7 @@ from tests.review.web.served import served
 
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.draw import Shares
-from fieldassay.review.sheets.make import Request, make_review
+from fieldassay.review.sheets.make import ReviewRequest, make_review
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -83,7 +83,7 @@ def check_harmless(desk: Desk) -> None:
 def test_hostile_texts_are_text_on_the_sheet(browser: Browser, tmp_path: Path) -> None:
     folder = documents(tmp_path / "documents")
     store = make_review(
-        tmp_path / "review", Request(spec(), {"a": [row()]}, documents=folder, shares=NONE)
+        tmp_path / "review", ReviewRequest(spec(), {"a": [row()]}, documents=folder, shares=NONE)
     ).store
     add(store)
     with served(store) as site, at_desk(browser, site) as desk:
@@ -105,7 +105,7 @@ def test_hostile_texts_are_text_where_people_rule_and_watch(browser: Browser, tm
     folder = documents(tmp_path / "documents")
     blind = Shares(1.0, 0.0, 0.0)
     store = make_review(
-        tmp_path / "review", Request(spec(), {"a": [row()]}, documents=folder, shares=blind)
+        tmp_path / "review", ReviewRequest(spec(), {"a": [row()]}, documents=folder, shares=blind)
     ).store
     form = form_of(store)
     for shift in (0, 1):
@@ -115,7 +115,7 @@ def test_hostile_texts_are_text_where_people_rule_and_watch(browser: Browser, tm
         for at, field in enumerate(form.asked):
             said = CORPUS[(at + shift) % len(CORPUS)]
             state: Any = "absent" if field == "lines" else "value"
-            one = sheets.Answer(field, state, said, note=CORPUS[2])
+            one = sheets.LabelAnswer(field, state, said, note=CORPUS[2])
             store.write(lambda log, p=person, s=sheet, one=one: sheets.save_label(log, form, p, s, one))
         store.write(lambda log, p=person, s=sheet: sheets.finish(log, form, p, s))
     lena = add(store, "lena", "lead", "a long password")

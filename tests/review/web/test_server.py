@@ -33,7 +33,7 @@ from fieldassay.documents.sources import list_documents
 from fieldassay.errors import ProblemsError
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets.draw import Shares
-from fieldassay.review.sheets.make import Request, make_review
+from fieldassay.review.sheets.make import ReviewRequest, make_review
 from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.web import people
 from fieldassay.review.web.app import PATHS
@@ -647,7 +647,7 @@ def test_on_a_full_disk_a_label_is_kept_or_its_client_is_told(tmp_path: Path) ->
 @LIMITED
 def test_a_command_on_a_full_disk_says_so_and_changes_nothing(tmp_path: Path) -> None:
     rows = [{"id": "a", "shop": "x" * 60_000}]
-    store = make_review(tmp_path, Request("{fields: {shop: text}}", {"a": rows}, shares=NONE)).store
+    store = make_review(tmp_path, ReviewRequest("{fields: {shop: text}}", {"a": rows}, shares=NONE)).store
     before = count_events(store)
     words = review_command("status", str(tmp_path), "--close", largest=1000)
     ended = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -16,7 +16,7 @@ from tests.review.web.desk import Desk, at_desk
 from tests.review.web.served import served
 
 from fieldassay.review.sheets.draw import Shares
-from fieldassay.review.sheets.make import Request, make_review
+from fieldassay.review.sheets.make import ReviewRequest, make_review
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -31,7 +31,7 @@ def opened(
     """Yield the desk of somebody who works alone, at the first sheet."""
     more.setdefault("shares", NONE)
     options = more.pop("options", {})
-    made = make_review(folder / "review", Request(spec, {"llama": rows}, **more))
+    made = make_review(folder / "review", ReviewRequest(spec, {"llama": rows}, **more))
     add(made.store)
     with served(made.store) as site, at_desk(browser, site, **options) as desk:
         desk.enter()

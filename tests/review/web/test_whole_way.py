@@ -16,7 +16,7 @@ from tests.review.web.served import served
 
 from fieldassay.commands.cli.main import main
 from fieldassay.review.log.store import Store
-from fieldassay.review.sheets.make import Request, make_review
+from fieldassay.review.sheets.make import ReviewRequest, make_review
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -123,7 +123,7 @@ def test_gold_made_from_predictions_is_the_truth_and_the_model_is_as_good_as_it_
     truth = write_documents(tmp_path / "documents", count)
     answers = predict(truth)
     store = make_review(
-        tmp_path / "review", Request(SPEC, {"m": answers}, documents=tmp_path / "documents")
+        tmp_path / "review", ReviewRequest(SPEC, {"m": answers}, documents=tmp_path / "documents")
     ).store
     add(store)
     by_id = {row["id"]: row for row in truth}
@@ -165,7 +165,7 @@ def test_gold_made_from_predictions_is_the_truth_and_the_model_is_as_good_as_it_
 def open_review(
     folder: Path, rows: list[dict[str, Any]], documents: Path | None = None, spec: str = SPEC
 ) -> Store:
-    store = make_review(folder / "review", Request(spec, {"m": rows}, documents=documents)).store
+    store = make_review(folder / "review", ReviewRequest(spec, {"m": rows}, documents=documents)).store
     add(store)
     return store
 

@@ -11,7 +11,7 @@ from tests.review.receipts import add, form_of
 from tests.review.web.desk import at_desk
 from tests.review.web.served import served
 
-from fieldassay.review.sheets.make import Request, make_review
+from fieldassay.review.sheets.make import ReviewRequest, make_review
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -61,7 +61,7 @@ def test_any_first_key_in_any_widget_is_in_gold_or_is_not_done(
 ) -> None:
     """After the key and Enter a value is open, not readable and marked so, or a label that the spec reads."""
     rows = [{"id": "a", **GIVEN}] if is_shown else [{"id": "a"}]
-    store = make_review(tmp_path / "review", Request(SPEC, {"m": rows})).store
+    store = make_review(tmp_path / "review", ReviewRequest(SPEC, {"m": rows})).store
     add(store)
     form = form_of(store)
     wrong = []
@@ -97,7 +97,7 @@ def test_the_digit_that_is_shown_takes_the_choice_beside_it(
     browser: Browser, tmp_path: Path, is_shown: bool
 ) -> None:
     rows = [{"id": "a", **GIVEN}] if is_shown else [{"id": "a"}]
-    store = make_review(tmp_path / "review", Request(SPEC, {"m": rows})).store
+    store = make_review(tmp_path / "review", ReviewRequest(SPEC, {"m": rows})).store
     add(store)
     with served(store) as site, at_desk(browser, site) as desk:
         desk.enter()
@@ -123,7 +123,7 @@ def test_a_first_letter_chooses_and_the_rest_of_the_word_goes_nowhere_else(
     browser: Browser, tmp_path: Path, is_shown: bool
 ) -> None:
     rows = [{"id": "a", **GIVEN}] if is_shown else [{"id": "a"}]
-    store = make_review(tmp_path / "review", Request(SPEC, {"m": rows})).store
+    store = make_review(tmp_path / "review", ReviewRequest(SPEC, {"m": rows})).store
     add(store)
     with served(store) as site, at_desk(browser, site) as desk:
         desk.enter()
@@ -147,7 +147,7 @@ def test_what_cannot_be_read_is_marked_asked_about_at_the_end_and_left_out_of_go
     browser: Browser, tmp_path: Path
 ) -> None:
     store = make_review(
-        tmp_path / "review", Request("fields: {day: date, shop: text}", {"m": [{"id": "a"}]})
+        tmp_path / "review", ReviewRequest("fields: {day: date, shop: text}", {"m": [{"id": "a"}]})
     ).store
     add(store)
     with served(store) as site, at_desk(browser, site) as desk:
@@ -179,7 +179,7 @@ def test_what_was_typed_is_kept_however_its_field_is_left(browser: Browser, tmp_
     names = "abcde"
     spec = "fields: {" + ", ".join(f"{name}: text" for name in names) + "}"
     rows = [{"id": "x", **dict.fromkeys(names, "old")}]
-    store = make_review(tmp_path / "review", Request(spec, {"m": rows})).store
+    store = make_review(tmp_path / "review", ReviewRequest(spec, {"m": rows})).store
     add(store)
     with served(store) as site, at_desk(browser, site) as desk:
         desk.enter()
@@ -205,7 +205,7 @@ def test_what_was_typed_is_kept_however_its_field_is_left(browser: Browser, tmp_
 def test_a_list_is_one_widget_and_so_is_one_in_a_row(browser: Browser, tmp_path: Path) -> None:
     spec = "fields: {lines: {items: {fields: {sku: text, tags: {type: list, items: text}}}}}"
     rows = [{"id": "a"}, {"id": "b", "lines": [{"sku": "A"}]}, {"id": "c", "lines": [{"sku": "ghost"}]}]
-    store = make_review(tmp_path / "review", Request(spec, {"m": rows})).store
+    store = make_review(tmp_path / "review", ReviewRequest(spec, {"m": rows})).store
     add(store)
     with served(store) as site, at_desk(browser, site) as desk:
         desk.enter()
@@ -247,7 +247,7 @@ def test_a_list_is_one_widget_and_so_is_one_in_a_row(browser: Browser, tmp_path:
 
 def test_what_is_typed_quickly_at_an_empty_list_is_its_first_row(browser: Browser, tmp_path: Path) -> None:
     spec = "fields: {lines: {items: {fields: {sku: text}}}}"
-    store = make_review(tmp_path / "review", Request(spec, {"m": [{"id": "a"}]})).store
+    store = make_review(tmp_path / "review", ReviewRequest(spec, {"m": [{"id": "a"}]})).store
     add(store)
     with served(store) as site, at_desk(browser, site) as desk:
         desk.enter()

@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from tests.effort import costs_at_most
 from tests.judging import leaves_of, result_of, rows_of, score_alone
 
-from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.paths import field_of, join_path, split_path
-from fieldassay.review.agreement.answers import Answers, Labeled
-from fieldassay.review.agreement.measure import measure_agreement
+from fieldassay.review.agreement import Answers, measure_agreement
 from fieldassay.scoring.explain import judge_without_gold
 from fieldassay.scoring.fit import FEW_DOCUMENTS, MOST_KEYS
 from fieldassay.scoring.inputs import open_predictions
@@ -193,10 +191,9 @@ def fields_of_review(gold: list[dict[str, Any]]) -> set[str]:
 
 
 def fields_of_agreement(gold: list[dict[str, Any]]) -> set[str]:
-    plan = plan_of(parse_spec("fields: {o: any}"))
-    sheets = (Answers(row["id"], name, {"o": row["o"]}) for row in gold for name in ("ada", "bob"))
-    measured = measure_agreement(plan, Labeled.of(list(sheets)), {}, BootstrapSettings(replicates=10))
-    return {field.field for field in measured.fields if field.field != "o"}
+    plan = plan_of(parse_spec("{fields: {o: any}, statistics: {bootstrap: 10}}"))
+    sheets = [Answers(row["id"], name, {"o": row["o"]}) for row in gold for name in ("ada", "bob")]
+    return {field.field for field in measure_agreement(plan, sheets).fields if field.field != "o"}
 
 
 @pytest.mark.parametrize(

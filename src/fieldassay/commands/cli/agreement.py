@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, json_option
-from fieldassay.commands.cli.inputs import spec_options
+from fieldassay.commands.cli.inputs import keep_interruptible, read_spec_option, spec_options
+from fieldassay.commands.cli.output import screen, write
 
 
 @click.command(cls=GroupedCommand)
@@ -35,8 +36,6 @@ def agreement(**given: Any) -> int:
     fieldassay review agreement --spec spec.yaml --labels double.jsonl --json
     """
     from fieldassay.commands.agreement import agreement as measure
-    from fieldassay.commands.cli.inputs import keep_interruptible, read_spec_option
-    from fieldassay.commands.cli.output import screen, write
     from fieldassay.io.json_value import json_text
 
     spec = read_spec_option(given)

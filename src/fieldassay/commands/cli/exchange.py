@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand
+from fieldassay.commands.cli.output import complain, write
+from fieldassay.errors import nearest, problem
+from fieldassay.io.text.shown import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +51,6 @@ def export(source: Path, target: Path, reviewer: str | None, *, is_settled: bool
     fieldassay review export invoices-1 -o log.csv --log
     fieldassay review export tasks.json -o labels.jsonl
     """
-    from fieldassay.commands.cli.output import complain, write
-    from fieldassay.io.text.shown import format_count
     from fieldassay.review.exchange.formats import export_labels
     from fieldassay.review.export import finished_sheets, settled_sheets
     from fieldassay.review.log.store import Store
@@ -75,7 +76,6 @@ def export(source: Path, target: Path, reviewer: str | None, *, is_settled: bool
 
 def read_sheets(path: Path) -> Sequence[Sheet]:
     """Return the sheets of a file of labels; what its form could not tell is said."""
-    from fieldassay.commands.cli.output import complain
     from fieldassay.review.exchange.formats import import_labels
 
     imported = import_labels(path)
@@ -85,10 +85,8 @@ def read_sheets(path: Path) -> Sequence[Sheet]:
 
 
 def _write_log(store: Store, target: Path) -> None:
-    from fieldassay.commands.cli.output import write
     from fieldassay.io.files.tables import csv_text, show_names
     from fieldassay.io.files.whole_files import write_whole
-    from fieldassay.io.text.shown import format_count
     from fieldassay.review.log.journal import COLUMNS, list_events
 
     if target.suffix.lower() != ".csv":
@@ -101,10 +99,13 @@ def _write_log(store: Store, target: Path) -> None:
 
 def _why_empty(store: Store, *, is_settled: bool) -> str:
     """Return why an export of a review is empty, and what to do."""
-    from fieldassay.io.text.shown import format_count
-    from fieldassay.review.export import count_waiting
+    from fieldassay.review.export import finished_documents
+    from fieldassay.review.sheets.form_of import read_form
 
-    finished, waiting = count_waiting(store)
+    form, _ = read_form(store)
+    with store.reading() as db:
+        finished = finished_documents(db, form)
+    waiting = sum(document.is_waiting for document in finished)
     if is_settled and finished:
         wait = f"{format_count(waiting, 'document')} {'waits' if waiting == 1 else 'wait'} for a second sheet"
         return f"no document is settled: {wait}; finish it, or export without --settled"
@@ -113,7 +114,6 @@ def _why_empty(store: Store, *, is_settled: bool) -> str:
 
 def _chosen(sheets: Sequence[Sheet], reviewer: str | None) -> list[Sheet]:
     """Return the sheets of a reviewer, or all. Raises `ProblemsError` for an unknown reviewer."""
-    from fieldassay.errors import nearest, problem
 
     names = {sheet.reviewer for sheet in sheets}
     if reviewer is not None and reviewer not in names:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fieldassay.commands.cli.exchange import read_sheets
 from fieldassay.commands.cli.grouping import GroupedCommand, json_option
 from fieldassay.commands.cli.inputs import read_plan_option, spec_options
+from fieldassay.commands.cli.output import write
 from fieldassay.commands.cli.regressions import default_baseline
 
-if TYPE_CHECKING:
-    from fieldassay.review.promotion.promote import PromoteOptions, Promotion
-
 _PATH = click.Path(path_type=Path)
-_MOST_TOLD = 20
 
 
 @click.command(cls=GroupedCommand)
@@ -59,7 +55,9 @@ def promote(**given: Any) -> int:
     fieldassay review promote --labels agreed.jsonl --gold gold.csv --spec spec.yaml
     fieldassay review promote --labels agreed.jsonl --gold gold.jsonl --dry-run
     """  # fmt: skip
-    from fieldassay.review.promotion.promote import PromoteOptions
+    from fieldassay.io.json_value import json_text
+    from fieldassay.review.log.store import Store
+    from fieldassay.review.promotion.promote import PromoteOptions, promote_review, render_promotion
     from fieldassay.review.promotion.promote import promote as apply
 
     if (given["folder"] is None) == (not given["labels"]):
@@ -70,150 +68,19 @@ def promote(**given: Any) -> int:
         plan,
         adds_documents=given["is_adding"],
         takes_unreadable=given["takes_unreadable"],
+        is_dry=given["is_dry"],
     )
     if given["folder"] is None:
-        sheets = [sheet for path in given["labels"] for sheet in read_sheets(path)]
-        found = apply(given["gold"], sheets, options)
-        if not given["is_dry"] and found.files:
+        waiting: tuple[str, ...] = ()
+        found = apply(
+            given["gold"], [sheet for path in given["labels"] for sheet in read_sheets(path)], options
+        )
+        if not options.is_dry and found.files:
             found.write()
-        _print(found, given)
     else:
-        _promote_review(given, options)
-    return 0
-
-
-def _print(found: Promotion, given: Mapping[str, Any], waiting: Sequence[str] = ()) -> None:
-    from fieldassay.commands.cli.output import write
-
+        found, waiting = promote_review(Store(given["folder"]), given["gold"], options)
     if given["is_json"]:
-        import json
-
-        from fieldassay.io.json_value import json_text
-
-        numbers_as_texts = json.dumps({**_as_dict(found, given), "waiting": waiting}, default=str)
-        write(json_text(json.loads(numbers_as_texts)))
+        write(json_text({**found.to_dict(), "is_dry_run": options.is_dry, "waiting": waiting}))
     else:
-        write("".join(f"{line}\n" for line in _tell(found, given)))
-        if waiting:
-            some = "1 document waits for its second sheet, and is left out"
-            many = f"{len(waiting):,} documents wait for their second sheets, and are left out"
-            write(f"{some if len(waiting) == 1 else many}: {_list(waiting)}\n")
-
-
-def _promote_review(given: Mapping[str, Any], options: PromoteOptions) -> None:
-    """Promote the sheets of a review by its spec; how gold was left is kept in the review.
-
-    Gold that changed since the review began, or since it was promoted, is only confirmed.
-    """
-    from msgspec.structs import replace
-
-    from fieldassay.review.log.store import Store
-    from fieldassay.review.promotion.from_review import compare_gold, read_review, remember_gold
-    from fieldassay.review.promotion.promote import promote as apply
-
-    store, gold = Store(given["folder"]), given["gold"]
-    reviewed = read_review(store)
-    plan = options.plan or reviewed.plan
-    standing = compare_gold(store, gold, plan)
-    found = apply(
-        gold, reviewed.sheets, replace(options, plan=plan, changed=standing.changed, own=standing.own)
-    )
-    if not given["is_dry"] and found.files:
-        store.write(lambda _: None)  # gold is not written where the review cannot keep how it was left
-        found.write()
-        remember_gold(store, gold, plan, found.written, standing)
-    _print(found, given, reviewed.waiting)
-
-
-def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
-    from fieldassay.review.promotion.gold import NOTHING
-
-    return {
-        "gold": str(found.gold.path),
-        "is_dry_run": given["is_dry"],
-        "changes": [
-            {
-                "document": one.document,
-                "path": one.path,
-                "before": None if one.before is NOTHING else one.before,
-                "after": None if one.after is NOTHING else one.after,
-                "origin": one.origin,
-                "is_changed": one.is_changed,
-            }
-            for one in found.changes
-        ],
-        "added": list(found.added),
-        "unknown": list(found.unknown),
-        "unread": [{"document": one, "path": path, "text": text} for one, path, text in found.unread],
-        "unreviewed": [{"document": one, "path": path} for one, path in found.unreviewed],
-        "items": found.items,
-        "standing": found.standing,
-    }
-
-
-def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
-    """Return what changes in gold as lines."""
-    from fieldassay.io.text.shown import clip, format_count, visible
-    from fieldassay.review.promotion.gold import old_place, shown
-
-    changed, new = [one for one in found.changes if one.is_changed], set(found.added)
-    lines = []
-    for one in changed[:_MOST_TOLD]:
-        before = "new document" if one.document in new else visible(shown(one.before))
-        lines.append(f"{clip(one.document)}  {clip(one.path)}: {before} -> {visible(shown(one.after))}")
-    if len(changed) > _MOST_TOLD:
-        lines.append(f"and {len(changed) - _MOST_TOLD:,} more")
-    would = "would change" if given["is_dry"] else "changed"
-    confirmed = format_count(len(found.changes) - len(changed), "value")
-    place = visible(str(found.gold.path))
-    lines.append(f"{place}: {format_count(len(changed), 'value')} {would}, {confirmed} confirmed")
-    if found.added:
-        lines.append(f"{format_count(len(found.added), 'document')} new in gold")
-    lines += _doubts(found, takes_unreadable=given["takes_unreadable"])
-    if found.items:
-        labels = format_count(found.items, "label")
-        lines.append(
-            f"{labels} of single items left out: only a list that was labeled as a whole becomes gold"
-        )
-    if found.standing:
-        labels = format_count(found.standing, "label")
-        lines.append(
-            f"{labels} in lists left out: gold has these lists, and shown rows do not replace rows of gold; "
-            "a list that was labeled without a prediction does (`review new` without --pred)"
-        )
-    if any(found.gold.before.get(path) for path in found.files):
-        kept = "would keep" if given["is_dry"] else "keeps"
-        lines.append(f"{visible(str(old_place(found.gold.path)))} {kept} it as it was, until the next time")
-    baseline = default_baseline()
-    if baseline is not None and changed:
-        lines.append(
-            f"{baseline} stands on gold as it was: score again, then `fieldassay baseline set RUN --reason …`"
-        )
-    return lines
-
-
-def _doubts(found: Promotion, *, takes_unreadable: bool) -> Iterator[str]:
-    """Yield the documents that gold does not have, and the texts that the spec cannot read."""
-    from fieldassay.io.text.shown import clip, format_count, visible
-    from fieldassay.review.promotion.gold import shown
-
-    left_out = "" if takes_unreadable else ", and is left out; --unreadable takes it"
-    if found.unknown:
-        documents = format_count(len(found.unknown), "document")
-        yield f"{documents} not in gold, left out: {_list(found.unknown)}; --add adds them"
-    for document, path, text in found.unread[:_MOST_TOLD]:
-        yield f"{clip(document)}  {clip(path)}: {visible(shown(text))} cannot be read by the spec{left_out}"
-    if len(found.unread) > _MOST_TOLD:
-        yield f"and {len(found.unread) - _MOST_TOLD:,} more that cannot be read"
-    if found.unreviewed:
-        fields = format_count(len(found.unreviewed), "field")
-        documents = format_count(len({document for document, _ in found.unreviewed}), "document")
-        was = "was" if len(found.unreviewed) == 1 else "were"
-        yield f"{fields} in {documents} {was} never reviewed: gold says so, and `score` leaves them out"
-
-
-def _list(names: Sequence[str]) -> str:
-    from fieldassay.errors import list_names
-    from fieldassay.io.text.shown import clip
-
-    return list_names([clip(name) for name in names], _MOST_TOLD)
+        write(render_promotion(found, options, waiting, default_baseline()))
+    return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +18,16 @@ from fieldassay.commands.cli.grouping import (
     option,
     record_option,
 )
-from fieldassay.commands.cli.inputs import spec_options
+from fieldassay.commands.cli.inputs import (
+    keep_interruptible,
+    name_predictions,
+    read_spec_option,
+    spec_options,
+)
+from fieldassay.commands.cli.output import complain, write
 from fieldassay.commands.cli.promote import promote
 from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.io.text.shown import format_count
 
 if TYPE_CHECKING:
     from fieldassay.review.log.store import Store
@@ -124,8 +132,6 @@ def new(folder: Path, **given: Any) -> int:
     fieldassay review new gold-1 --from-run runs/a --suspicious --documents scans
     fieldassay review new gold-2 --spec spec.yaml --documents scans
     """
-    from fieldassay.commands.cli.output import complain, write
-    from fieldassay.io.text.shown import format_count
 
     made = _make(folder, given)
     for note in made.notes:
@@ -140,13 +146,8 @@ def new(folder: Path, **given: Any) -> int:
 
 def _make(folder: Path, given: dict[str, Any]) -> Made:
     """Return the review that the options describe; raise UsageError for invalid combinations."""
-    from fieldassay.commands.cli.inputs import (
-        keep_interruptible,
-        name_predictions,
-        read_spec_option,
-    )
     from fieldassay.decisions.calibration.policy import read_policy
-    from fieldassay.review.sheets.make import Request, make_review, make_suspicious_review
+    from fieldassay.review.sheets.make import ReviewRequest, make_review, make_suspicious_review
     from fieldassay.runs.run import Run
     from fieldassay.runs.run_file import find_run
 
@@ -157,7 +158,7 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
         if given["preds"] or given["policy"] or given["gold"] or given["spec"] or given["protocol"]:
             raise click.UsageError("--from-run takes spec, gold and predictions from the run.")
         run = Run.open(find_run(given["from_run"], given["store"]))
-        return make_suspicious_review(folder, run, Request(documents=given["documents"], shares=shares))
+        return make_suspicious_review(folder, run, ReviewRequest(documents=given["documents"], shares=shares))
     policy = None if given["policy"] is None else read_policy(given["policy"])
     needs_spec = policy is None or given["spec"] or given["protocol"]
     keep_interruptible()
@@ -165,7 +166,7 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     if policy is not None and len(names) == 1 and "=" not in given["preds"][0]:
         names = {policy.system: next(iter(names.values()))}
     spec = read_spec_option(given) if needs_spec else None
-    return make_review(folder, Request(spec, names, policy, given["gold"], given["documents"], shares))
+    return make_review(folder, ReviewRequest(spec, names, policy, given["gold"], given["documents"], shares))
 
 
 def _shares(given: dict[str, Any]) -> Shares:
@@ -198,7 +199,6 @@ def open_review(folder: Path, port: int, documents: Path | None, *, no_browser: 
 
     The link works once, within a minute. The server listens to this machine only, and ends with Ctrl-C.
     """
-    from fieldassay.commands.cli.output import write
     from fieldassay.review.log.store import Store
     from fieldassay.review.web.serve import open_alone
 
@@ -269,7 +269,6 @@ def team(folder: Path, action: str | None, person: str | None, **given: Any) -> 
     fieldassay review team invoices-1 --host 10.0.0.5 --name review.example --cert cert.pem --key key.pem
     fieldassay review team invoices-1 --port 8000 --behind https://review.example
     """
-    from fieldassay.commands.cli.output import write
     from fieldassay.review.log.store import Store
     from fieldassay.review.web.serve import Address, serve_team
 
@@ -287,8 +286,6 @@ def team(folder: Path, action: str | None, person: str | None, **given: Any) -> 
 
 def _change_team(store: Store, action: str, name: str | None, role: str | None, *, is_piped: bool) -> None:
     """List the accounts of a review, or change one of them."""
-    from fieldassay.commands.cli.output import write
-    from fieldassay.io.text.shown import format_count
     from fieldassay.review.web.people import add_person, change_person, list_people, set_password
 
     if action == "list":
@@ -314,7 +311,6 @@ def _change_team(store: Store, action: str, name: str | None, role: str | None, 
 
 
 def _read_password(is_piped: bool) -> str:
-    import sys
 
     if is_piped:
         return sys.stdin.readline().rstrip("\r\n")
@@ -337,12 +333,10 @@ def status(folder: Path, *, closes: bool, is_json: bool) -> int:
     The system's accuracy stands on values that were labeled unseen; the rate of missed errors on wrong ones
     of documents with gold; anchoring on the random half that was withheld.
     """
-    from fieldassay.commands.cli.output import write
     from fieldassay.io.json_value import json_text
-    from fieldassay.review.controls import close_review, read_status
     from fieldassay.review.log.store import Store
     from fieldassay.review.sheets.form_of import read_form
-    from fieldassay.review.status_text import render_status
+    from fieldassay.review.status import close_review, read_status, render_status
 
     store = Store(folder)
     if closes:

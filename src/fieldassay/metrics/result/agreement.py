@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec import field as default
-from msgspec.structs import asdict
 
 from fieldassay.io.text.shown import Brief
 
 SCHEMA_VERSION = 1
 
-MEASURES = ("observed", "alpha", "alpha_soft", "ac1", "presence", "both_found", "item_f1", "assisted")
-"""The names of all measures, in their order."""
-
 
 class Measure(Struct, frozen=True):
     """One number about agreement.
 
-    `value` is None where it is undefined, for `reason`. `n` is the number of values (of a list: items) behind
-    it, in so many `documents`. `marks`: `few_replicates`, `sampled` (chance agreement from a sample of pairs
+    `value` is None where it is undefined, for `reason`. `n` is the number of values behind it, in so many
+    `documents`. `marks`: `few_replicates`, `sampled` (chance agreement from a sample of pairs
     of answers), `undefined_replicates=K`.
     """
 
@@ -31,11 +27,6 @@ class Measure(Struct, frozen=True):
     interval: tuple[float, float] | None = None
     marks: tuple[str, ...] = ()
     reason: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        interval = None if self.interval is None else list(self.interval)
-        counts = {"value": self.value, "n": self.n, "documents": self.documents, "interval": interval}
-        return {**counts, "marks": list(self.marks), "reason": self.reason}
 
 
 class Confusion(Struct, frozen=True):
@@ -51,7 +42,7 @@ class Confusion(Struct, frozen=True):
 
 
 class FieldAgreement(Struct, frozen=True):
-    """The agreement on one field; measures that a field cannot have are not there."""
+    """The agreement on one field: `observed`, `alpha` and `ac1`."""
 
     field: str
     type: str
@@ -94,28 +85,6 @@ class Agreement(Brief, Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the agreement as plain data."""
-        counts = {"documents": self.documents, "independent": self.independent, "single": self.single}
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "spec": self.spec,
-            "reviewers": dict(self.reviewers),
-            "counts": counts,
-            "is_intra": self.is_intra,
-            "level": self.level,
-            "replicates": self.replicates,
-            "seed": self.seed,
-            "overall": {name: one.to_dict() for name, one in self.overall.items()},
-            "fields": [_field_dict(one) for one in self.fields],
-            "notes": list(self.notes),
-        }
-
-
-def _field_dict(found: FieldAgreement) -> dict[str, Any]:
-    confusions = [{**asdict(one), "documents": list(one.documents)} for one in found.confusions]
-    return {
-        "field": found.field,
-        "type": found.type,
-        "measures": {name: one.to_dict() for name, one in found.measures.items()},
-        "disagreements": found.disagreements,
-        "confusions": confusions,
-    }
+        data = to_builtins(self)
+        counts = {name: data.pop(name) for name in ("documents", "independent", "single")}
+        return {"schema_version": SCHEMA_VERSION, "counts": counts, **data}

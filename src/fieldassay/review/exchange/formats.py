@@ -14,7 +14,7 @@ from fieldassay.review.exchange.label_studio import export_label_studio, import_
 from fieldassay.review.exchange.table import export_table, import_table
 
 
-class _Form(NamedTuple):
+class LabelsForm(NamedTuple):
     """A form of labels: what it is called, and how it is written and read."""
 
     name: str
@@ -22,14 +22,14 @@ class _Form(NamedTuple):
     read: Callable[[Path], Imported]
 
 
-FORMS: Mapping[str, _Form] = {
-    ".jsonl": _Form(
+FORMS: Mapping[str, LabelsForm] = {
+    ".jsonl": LabelsForm(
         "a labels file",
         lambda sheets: Exported("".join(labels_lines(sheets))),
         lambda path: Imported(read_labels(path)),
     ),
-    ".json": _Form("tasks of Label Studio", export_label_studio, import_label_studio),
-    ".csv": _Form("a table", export_table, import_table),
+    ".json": LabelsForm("tasks of Label Studio", export_label_studio, import_label_studio),
+    ".csv": LabelsForm("a table", export_table, import_table),
 }
 """By the endings of files."""
 
@@ -39,7 +39,12 @@ def export_labels(sheets: Sequence[Sheet], target: Path) -> tuple[str, ...]:
 
     Raises `ProblemsError` for another ending.
     """
-    exported = _form_of(target).write(sheets)
+    form = FORMS.get(target.suffix.lower())
+    if form is None:
+        endings = ", ".join(f"{ending} ({one.name})" for ending, one in FORMS.items())
+        what, remedy = "the ending is that of no form of labels", f"use one of: {endings}"
+        raise problem(target, what, remedy, "unknown_format")
+    exported = form.write(sheets)
     write_file(target, [exported.text.encode("utf-8", "backslashreplace")])
     return exported.lost
 
@@ -50,13 +55,3 @@ def import_labels(path: Path) -> Imported:
     Raises `ProblemsError` with everything that is wrong with it.
     """
     return FORMS.get(path.suffix.lower(), FORMS[".jsonl"]).read(path)
-
-
-def _form_of(path: Path) -> _Form:
-    form = FORMS.get(path.suffix.lower())
-    if form is None:
-        endings = ", ".join(f"{ending} ({one.name})" for ending, one in FORMS.items())
-        raise problem(
-            path, "the ending is that of no form of labels", f"use one of: {endings}", "unknown_format"
-        )
-    return form

@@ -86,12 +86,7 @@ def import_table(path: Path) -> Imported:
             problems.append(Problem(f"{path}:{number}", str(error), "correct the row", "labels_file"))
     if problems:
         raise ProblemsError(problems[:20])
-    return Imported(parse_sheets(sheets.values(), str(path)))
-
-
-def parse_sheets(rows: Iterable[dict[str, Any]], name: str) -> tuple[Sheet, ...]:
-    """Return the sheets in lines of a labels file as plain data, checked as those of a file are."""
-    return parse_labels([json.dumps(row).encode() for row in rows], name)
+    return Imported(parse_labels([json.dumps(sheet).encode() for sheet in sheets.values()], str(path)))
 
 
 def _add(sheets: dict[tuple[str, ...], dict[str, Any]], row: dict[str, str]) -> None:

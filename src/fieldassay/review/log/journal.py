@@ -18,7 +18,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-class Entry(Struct, frozen=True):
+class ReviewEvent(Struct, frozen=True):
     """Something that happened: its kind and body, who did it (an alias), and the sheet it is about."""
 
     kind: str
@@ -27,31 +27,26 @@ class Entry(Struct, frozen=True):
     sheet: int | None = None
 
 
-class Journal(Struct, frozen=True, eq=False):
+class ReviewJournal(Struct, frozen=True, eq=False):
     """The log of one open transaction: appends events, and brings the tables up to each."""
 
     db: sqlite3.Connection
     clock: Callable[[], str] = now
 
-    def append(self, entry: Entry) -> int:
-        """Return the number of the new event."""
+    def append(self, entry: ReviewEvent) -> int:
+        """Return the number of the new event. Raises KeyError for an unknown kind."""
         body = json.dumps(entry.body, allow_nan=False)
         [[seq]] = self.db.execute(
             "INSERT INTO event(at, actor, kind, sheet, body) VALUES (?,?,?,?,?) RETURNING seq",
             (self.clock(), entry.actor, entry.kind, entry.sheet, body),
         ).fetchall()
-        project(self.db, seq, entry.kind, entry.sheet, entry.body)
+        _KINDS[entry.kind](self.db, seq, -1 if entry.sheet is None else entry.sheet, entry.body)
         return int(seq)
 
 
 # The tables follow from the events: what each kind changes, and nothing else changes them
 
 Body: TypeAlias = Mapping[str, Any]
-
-
-def project(db: sqlite3.Connection, seq: int, kind: str, sheet: int | None, body: Body) -> None:
-    """Bring the tables up to an event. Raises KeyError for an unknown kind."""
-    _KINDS[kind](db, seq, -1 if sheet is None else sheet, body)
 
 
 def _fact(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001
@@ -215,17 +210,9 @@ def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator
         before = after = None
         if kind == "label":
             before = labels.get((sheet, body["node"]))
-            after = labels[sheet, body["node"]] = describe_label(body["state"], body["text"])
+            said = body["text"] or "" if body["state"] == "value" else f"({body['state']})"
+            after = labels[sheet, body["node"]] = said
         elif kind == "ruling":
             after = body.get("choice")
         if document is None or name == document:
             yield seq, at, actor, kind, name, sheet, node, before, after, note
-
-
-def describe_label(state: str, text: str | None) -> str:
-    """Return a label as one text.
-
-    >>> describe_label("value", "5.00"), describe_label("absent", None)
-    ('5.00', '(absent)')
-    """
-    return text or "" if state == "value" else f"({state})"

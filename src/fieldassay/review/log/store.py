@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.files.whole_files import lock_file
-from fieldassay.review.log.journal import Entry, Journal, now
+from fieldassay.review.log.journal import ReviewEvent, ReviewJournal, now
 
 Outcome = TypeVar("Outcome")
 
@@ -41,7 +41,9 @@ class Store(Struct, frozen=True):
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 raise damaged(self.file, error) from None
 
-    def write(self, work: Callable[[Journal], Outcome], writer: sqlite3.Connection | None = None) -> Outcome:
+    def write(
+        self, work: Callable[[ReviewJournal], Outcome], writer: sqlite3.Connection | None = None
+    ) -> Outcome:
         """Return the outcome of one transaction; it is on the disk, or nothing changed.
 
         Others may write at the same time, a server too: SQLite lets one transaction write at a time.
@@ -50,11 +52,18 @@ class Store(Struct, frozen=True):
         """
         with nullcontext(writer) if writer is not None else closing(connect(self.file)) as db:
             try:
-                return _transact(db, lambda: work(Journal(db, self.clock)))
+                db.execute("BEGIN IMMEDIATE")
+                try:
+                    outcome = work(ReviewJournal(db, self.clock))
+                    db.execute("COMMIT")
+                finally:
+                    if db.in_transaction:
+                        db.execute("ROLLBACK")
             except sqlite3.OperationalError as error:
                 raise unwritable(self.file, error) from None
+            return outcome
 
-    def append(self, entry: Entry) -> int:
+    def append(self, entry: ReviewEvent) -> int:
         """Return the number of a new event."""
         return self.write(lambda journal: journal.append(entry))
 
@@ -72,21 +81,9 @@ class Store(Struct, frozen=True):
             yield
 
 
-def _transact(db: sqlite3.Connection, work: Callable[[], Outcome]) -> Outcome:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        outcome = work()
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-    return outcome
-
-
 def create_store(
     folder: Path,
-    entries: Iterable[Entry],
+    entries: Iterable[ReviewEvent],
     clock: Callable[[], str] = now,
 ) -> Store:
     """Return a new review with its first events, in a folder that holds none yet.
@@ -115,14 +112,14 @@ _OWNER_FOLDER, _OWNER_FILE = 0o700, 0o600
 """The modes of a new review: sessions and values of documents are for its owner alone."""
 
 
-def _fill(staged: Path, entries: Iterable[Entry], clock: Callable[[], str]) -> None:
+def _fill(staged: Path, entries: Iterable[ReviewEvent], clock: Callable[[], str]) -> None:
     staged.touch(_OWNER_FILE)
     with closing(sqlite3.connect(staged, isolation_level=None)) as db:
         db.execute("PRAGMA foreign_keys=ON")
         db.execute("PRAGMA synchronous=OFF")
         create_tables(db)
         db.execute("BEGIN IMMEDIATE")
-        journal = Journal(db, clock)
+        journal = ReviewJournal(db, clock)
         for entry in entries:
             journal.append(entry)
         db.execute("COMMIT")

@@ -26,7 +26,7 @@ from fieldassay.records.formats.folders import read_folder
 from fieldassay.records.ids import find_id
 from fieldassay.records.labels_file import Label, tree_of
 from fieldassay.records.options import SourceOptions
-from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.forms import ReviewForm
 from fieldassay.values.types.text import AnyReader, json_text
 
 # The places of a record: what a label stands for there, what gold has, and whether they are the same
@@ -48,7 +48,7 @@ NOTHING: Final = Nothing()
 class Meaning(Struct, frozen=True):
     """What values of a field mean, by the readers of a spec; without one, by how they are written."""
 
-    form: Form | None = None
+    form: ReviewForm | None = None
 
     def is_same(self, path: str, first: Any, second: Any) -> bool:
         """Return whether two values of a field mean the same; those that cannot be read are compared as text.
@@ -77,14 +77,14 @@ class UnfitError(Exception):
     """A label that gold has no place for; its text is the reason."""
 
 
-class Place(Struct, frozen=True):
+class GoldPlace(Struct, frozen=True):
     """The content of a place: a value, and the illegible and the unreviewed places at it or below it."""
 
     value: Any
     beside: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
     @classmethod
-    def of(cls, record: Mapping[str, Any], path: str) -> Place:
+    def of(cls, record: Mapping[str, Any], path: str) -> GoldPlace:
         """Return what a record has at a path."""
         illegible, unreviewed = (
             frozenset(place for place in _places_at(record, key, path) if is_at(place, path))
@@ -152,7 +152,9 @@ def list_units(labels: Mapping[str, Label], record: Mapping[str, Any]) -> Iterat
             yield path
 
 
-def wanted_at(path: str, labels: Mapping[str, Label], record: Mapping[str, Any], meaning: Meaning) -> Place:
+def wanted_at(
+    path: str, labels: Mapping[str, Label], record: Mapping[str, Any], meaning: Meaning
+) -> GoldPlace:
     """Return the content that a label stands for, in the kind of value that gold has there.
 
     Raises UnfitError for an item that the list in gold does not have.
@@ -163,13 +165,13 @@ def wanted_at(path: str, labels: Mapping[str, Label], record: Mapping[str, Any],
         if isinstance(step, int) and not (isinstance(items, list) and step < len(items)):
             raise UnfitError("the list has other items than when it was labeled: label it whole")
     if label.state in ("illegible", "absent"):
-        return Place(NOTHING, (frozenset([path] * (label.state == "illegible")), frozenset()))
+        return GoldPlace(NOTHING, (frozenset([path] * (label.state == "illegible")), frozenset()))
     if label.text is not None:
-        return Place(_alike(field_of(path), label.content, old, (set(), meaning)))
+        return GoldPlace(_alike(field_of(path), label.content, old, (set(), meaning)))
     return _whole_list(path, labels, old if isinstance(old, list) else [], meaning)
 
 
-def _whole_list(path: str, labels: Mapping[str, Label], old: list[Any], meaning: Meaning) -> Place:
+def _whole_list(path: str, labels: Mapping[str, Label], old: list[Any], meaning: Meaning) -> GoldPlace:
     """Return the labeled items; what means the same keeps its writing, and keys that no label names stay."""
     inside, depth = (
         {other: label for other, label in labels.items() if is_at(other, path) and other != path},
@@ -186,7 +188,7 @@ def _whole_list(path: str, labels: Mapping[str, Label], old: list[Any], meaning:
     if extra and len(items or ()) != len(old):
         raise UnfitError(f"items in gold have keys that no label names ({', '.join(extra)[:100]})")
     value = NOTHING if items is None else _alike(field_of(path), items, old, (named, meaning))
-    return Place(value, (frozenset(unknown["illegible"]), frozenset(unknown["skipped"])))
+    return GoldPlace(value, (frozenset(unknown["illegible"]), frozenset(unknown["skipped"])))
 
 
 def _alike(path: str, new: Any, old: Any, context: tuple[set[str], Meaning]) -> Any:
@@ -260,7 +262,7 @@ _NEW = ("", ".jsonl", ".ndjson", ".json")
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
-class Table(Struct, frozen=True, eq=False):
+class GoldTable(Struct, frozen=True, eq=False):
     """What a table has besides records: how it is written, its columns, and the cells of each document."""
 
     encoding: str
@@ -315,7 +317,7 @@ class GoldFile(Struct, frozen=True, eq=False):
     id_key: str = "id"
     places: Mapping[str, Path] = {}
     """The file of each document, in a folder."""
-    table: Table | None = None
+    table: GoldTable | None = None
 
     def rewritten(self, changed: Mapping[str, dict[str, Any]]) -> dict[Path, bytes]:
         """Return the files with the new rows of known and of new documents.
@@ -348,7 +350,7 @@ class GoldFile(Struct, frozen=True, eq=False):
                 raise problem(self.path, what, "add its file by hand", _KIND)
             yield place, f"{_json(row, 2)}\n".encode()
 
-    def _in_table(self, table: Table, changed: Mapping[str, dict[str, Any]]) -> bytes:
+    def _in_table(self, table: GoldTable, changed: Mapping[str, dict[str, Any]]) -> bytes:
         is_longer = any(UNREVIEWED_FIELDS in row for row in changed.values())
         names = dict.fromkeys([*table.columns.names, *[UNREVIEWED_FIELDS] * is_longer])
         columns = _columns(list(names))
@@ -508,7 +510,7 @@ def _open_table(path: Path, data: bytes, id_names: Sequence[str], separators: Ma
     ids = ((number, {"id": [*cells, *[""] * id_at][id_at]}, cells) for number, cells in lines[1:])
     cells = _by_id(path, ids, ["id"], [])
     end = "\r\n" if "\r\n" in text else "\n"
-    table = Table(encoding, mark, delimiter, end, _columns(header), id_at, cells, separators)
+    table = GoldTable(encoding, mark, delimiter, end, _columns(header), id_at, cells, separators)
     rows = {name: table.record(row) for name, row in cells.items()}
     return GoldFile(path, "table", rows, {path: data}, table=table)
 

@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 from unicodedata import category
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, list_names
+from fieldassay.io.files.typed_json import checksum
 from fieldassay.io.json_value import is_empty_text
+from fieldassay.io.text.shown import clip, format_count, visible
 from fieldassay.paths import field_of, join_path, split_path, value_at
 from fieldassay.records.ids import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
+from fieldassay.records.record import Record
+from fieldassay.review.adjudicate import Said, find_differences, writing_rank
+from fieldassay.review.export import finished_documents, settle
+from fieldassay.review.log.journal import ReviewEvent
 from fieldassay.review.log.nodes import items_above
+from fieldassay.review.log.store import Store
 from fieldassay.review.promotion.gold import (
     BESIDE,
+    NOTHING,
     UNREVIEWED_FIELDS,
     GoldFile,
+    GoldPlace,
     Meaning,
-    Place,
     UnfitError,
     filled_at,
     is_at,
     list_units,
     named_places,
+    old_place,
     open_gold,
     shown,
     wanted_at,
     write_gold,
 )
-from fieldassay.review.sheets.forms import Form, find_problem, show
+from fieldassay.review.sheets.form_of import read_form
+from fieldassay.review.sheets.forms import ReviewForm, find_problem, show
 from fieldassay.scoring.engine.scopes import canonical_type
+from fieldassay.scoring.inputs import open_gold as read_records
 from fieldassay.spec.language.model import DataOptions
 from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.plan.nodes import Leaf, ListNode, ObjectNode, Plan, single_values
@@ -59,9 +71,13 @@ class PromoteOptions(Struct, frozen=True):
     """Paths by document that an earlier promotion wrote: shown lists there may replace what gold has."""
     adds_documents: bool = False
     """True: documents that gold does not have are added; False: they are left out, unless gold is empty."""
+    problems: tuple[Problem, ...] = ()
+    """What is known to be wrong with the labels already: it is told with all else."""
+    is_dry: bool = False
+    """True: nothing is written, and only said what would change."""
 
 
-class Change(Struct, frozen=True):
+class GoldChange(Struct, frozen=True):
     """One value of gold that a label confirms or changes; NOTHING is no value."""
 
     document: str
@@ -76,7 +92,7 @@ class Promotion(Struct, frozen=True, eq=False):
     """Labels applied to gold, not yet written: `files` are the new bytes of every file that changes."""
 
     gold: GoldFile
-    changes: tuple[Change, ...]
+    changes: tuple[GoldChange, ...]
     added: tuple[str, ...]
     """Documents that gold did not have."""
     unknown: tuple[str, ...]
@@ -92,11 +108,6 @@ class Promotion(Struct, frozen=True, eq=False):
     files: Mapping[Path, bytes]
 
     @property
-    def changed(self) -> int:
-        """Return how many values change."""
-        return sum(change.is_changed for change in self.changes)
-
-    @property
     def written(self) -> dict[str, list[str]]:
         """Return the changed paths of each document that is written."""
         paths: dict[str, list[str]] = {name: [] for name in self.added}
@@ -104,6 +115,22 @@ class Promotion(Struct, frozen=True, eq=False):
             if change.is_changed:
                 paths.setdefault(change.document, []).append(change.path)
         return paths
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the changes and what is left out as plain data; numbers of gold are texts."""
+        data = {
+            "gold": str(self.gold.path),
+            "changes": [asdict(change) for change in self.changes],
+            "added": self.added,
+            "unknown": self.unknown,
+            "unread": [{"document": name, "path": path, "text": text} for name, path, text in self.unread],
+            "unreviewed": [{"document": name, "path": path} for name, path in self.unreviewed],
+            "items": self.items,
+            "standing": self.standing,
+        }
+        text = json.dumps(data, default=lambda value: None if value is NOTHING else str(value))
+        plain: dict[str, Any] = json.loads(text)
+        return plain
 
     def write(self) -> None:
         """Write all files, the old ones beside them. Raises ProblemsError if one changed meanwhile."""
@@ -126,9 +153,9 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     )
     key = _settle_key(data.gold_key, file.rows.values())
     records = {name: _open(row, key) for name, row in file.rows.items()}
-    form = None if plan is None else Form(plan)
+    form = None if plan is None else ReviewForm(plan)
     meaning = Meaning(form)
-    problems: list[Problem] = []
+    problems = list(options.problems)
     sheets, items, standing = _promotable(sheets, records, meaning, options.own)
     asked: dict[str, set[str]] = defaultdict(set)
     for sheet in sheets:
@@ -140,7 +167,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     if not options.takes_unreadable:
         agreed = _readable(agreed, unread)
     problems += _find_unfit(gold, agreed, plan)
-    fields, changes, rows = _fields(form, agreed), list[Change](), dict[str, dict[str, Any]]()
+    fields, changes, rows = _fields(form, agreed), list[GoldChange](), dict[str, dict[str, Any]]()
     unreviewed: list[tuple[str, str]] = []
     for document, labels in agreed.items():
         record = deepcopy(records.get(document, {}))
@@ -178,12 +205,12 @@ def _apply(
     meaning: Meaning,
     gold: Path,
     problems: list[Problem],
-) -> Iterator[Change]:
+) -> Iterator[GoldChange]:
     """Write labels into a record; yield what each changes or confirms."""
     before = deepcopy(record)
     for path in list_units(labels, before):
         try:
-            ours, now = wanted_at(path, labels, before, meaning), Place.of(before, path)
+            ours, now = wanted_at(path, labels, before, meaning), GoldPlace.of(before, path)
             is_changed = now != ours
             if is_changed:
                 ours.put(record, path)
@@ -192,10 +219,12 @@ def _apply(
             problems.append(Problem(where, str(error), "settle it by hand", "gold_conflict"))
             continue
         after = ours.content if is_changed else now.content
-        yield Change(document, path, now.content, after, labels[path].origin or "imported", is_changed)
+        yield GoldChange(document, path, now.content, after, labels[path].origin or "imported", is_changed)
 
 
-def _fields(form: Form | None, agreed: Mapping[str, Labels]) -> Callable[[Mapping[str, Any]], list[str]]:
+def _fields(
+    form: ReviewForm | None, agreed: Mapping[str, Labels]
+) -> Callable[[Mapping[str, Any]], list[str]]:
     """Return a function from a record to the fields outside lists that it can have, by its document type.
 
     Without a spec they are those of any label.
@@ -247,7 +276,7 @@ def _find_unfit(gold: Path, agreed: Mapping[str, Labels], plan: Plan | None) -> 
                     break
 
 
-def _unread(form: Form, agreed: Mapping[str, Labels]) -> Iterator[tuple[str, str, str]]:
+def _unread(form: ReviewForm, agreed: Mapping[str, Labels]) -> Iterator[tuple[str, str, str]]:
     """Yield document, path and text of each label that the reader of its field cannot read."""
     for document, labels in agreed.items():
         for path, label in labels.items():
@@ -322,15 +351,9 @@ def _promotable(
 
 def _is_as_gold(path: str, labels: Labels, record: Mapping[str, Any], meaning: Meaning) -> bool:
     try:
-        return wanted_at(path, labels, record, meaning) == Place.of(record, path)
+        return wanted_at(path, labels, record, meaning) == GoldPlace.of(record, path)
     except UnfitError:
         return False
-
-
-def _is_whole_above(path: str, labels: Labels) -> bool:
-    """Return whether a list that a path is in was labeled as a whole: what is not below it is not there."""
-    lists = (labels.get(listed) for listed, _ in items_above(path))
-    return any(label is not None and (label.state, label.text) == ("value", None) for label in lists)
 
 
 def _is_single(path: str, labels: Labels) -> bool:
@@ -351,8 +374,11 @@ def _agree(
         rows[sheet.document] |= {path for path, label in sheet.labels.items() if "[" in path and label.text}
     for sheet in ordered:
         places = answers_by.setdefault(sheet.document, {})
+        whole = {path for path, label in sheet.labels.items() if (label.state, label.text) == ("value", None)}
         left_out = [
-            path for path in rows[sheet.document] - sheet.labels.keys() if _is_whole_above(path, sheet.labels)
+            path
+            for path in rows[sheet.document] - sheet.labels.keys()
+            if any(listed in whole for listed, _ in items_above(path))
         ]
         for path, label in (*sheet.labels.items(), *((path, Label("absent")) for path in sorted(left_out))):
             is_blind = sheet.is_blind or label.shown == "nothing"
@@ -365,13 +391,17 @@ def _agree(
             said = [answer for answer in answers if answer.state != "skipped"]
             said = [answer for answer in said if answer.origin == "adjudicated"] or said
             for answer in said:
-                if not _says_same(path, said[0], answer, meaning):
+                if answer.state == said[0].state and None not in (answer.text, said[0].text):
+                    is_same = meaning.is_same(field_of(path), said[0].text, answer.text)
+                else:
+                    is_same = (answer.state, answer.text) == (said[0].state, said[0].text)
+                if not is_same:
                     what = f"two sheets differ: {_told(said[0])} and {_told(answer)}"
                     where = f"{gold}: {document}: {path}"
                     problems.append(Problem(where, what, "have a third person decide", "gold_conflict"))
                     break
             if said:
-                labels[path] = min(said, key=_writing)
+                labels[path] = min(said, key=writing_rank)
         for path in sorted(places.keys() - labels.keys()):
             if "[" in path and not _is_single(path, labels):
                 labels[path] = Label("skipped")
@@ -380,19 +410,6 @@ def _agree(
 
 def _told(label: Label) -> str:
     return label.state if label.text is None else repr(label.text[:60])
-
-
-def _says_same(path: str, first: Label, second: Label, meaning: Meaning) -> bool:
-    if first.state != second.state or first.text is None or second.text is None:
-        return (first.state, first.text) == (second.state, second.text)
-    return meaning.is_same(field_of(path), first.text, second.text)
-
-
-def _writing(label: Label) -> tuple[bool, bool, int, str]:
-    """Return the rank of a writing: with its kind, what stands on the page, the shorter, by code point."""
-    text = label.text or ""
-    is_elsewhere = not any((text or "\0") in (region.text or "") for region in label.regions)
-    return label.value is None, is_elsewhere, len(text), text
 
 
 def _separators(node: ObjectNode, above: str = "") -> Iterator[tuple[str, str]]:
@@ -447,3 +464,144 @@ def _close(row: Mapping[str, Any], record: dict[str, Any], key: str | None) -> d
     else:
         closed[key] = record
     return closed | beside
+
+
+# The promotion of a review: its settled sheets, and the gold that they were made beside
+
+_PROMOTED = "promoted"
+
+
+def promote_review(store: Store, gold: Path, options: PromoteOptions) -> tuple[Promotion, tuple[str, ...]]:
+    """Return what the labels of a review change in gold, and the documents that wait; written unless dry.
+
+    A document waits while one of its two sheets is not finished. Where two sheets differ and nobody ruled,
+    and where gold changed since the review began or was promoted and a label changes it, `ProblemsError` is
+    raised as by `promote`. How gold was left is kept in the review.
+    """
+    form, facts = read_form(store)
+    plan = options.plan or form.plan
+    with store.reading() as db:
+        documents = finished_documents(db, form)
+        sheets = [settle(db, form, found) for found in documents if not found.is_waiting]
+        problems = [
+            Problem(
+                f"{gold}: {found.name}: {one.node}",
+                f"two sheets differ: {_said(one.sides[0])} and {_said(one.sides[1])}",
+                "have a third person decide",
+                "gold_conflict",
+            )
+            for found in documents
+            for one in find_differences(db, form, found.number)
+            if one.ruling is None
+        ]
+        begun = dict(db.execute("SELECT name, gold_digest FROM document"))
+    promoted: dict[str, Any] = dict(facts.get(_PROMOTED, {}))
+    changed, own, is_beside = set[str](), dict[str, frozenset[str]](), any(begun.values())
+    # A review that was made without gold knows nothing of a document before it promotes it.
+    for record in _records(gold, plan) if is_beside or promoted else ():
+        before = promoted.get(record.id)
+        if before is not None and before["digest"] == _digest(record):
+            own[record.id] = frozenset(before["paths"])
+        elif record.id in begun and (is_beside or before) and begun[record.id] != checksum(record.data):
+            changed.add(record.id)
+    options = replace(options, plan=plan, changed=frozenset(changed), own=own, problems=tuple(problems))
+    promotion = promote(gold, sheets, options)
+    if not options.is_dry and promotion.files:
+        store.write(lambda _: None)  # gold is not written where the review cannot keep how it was left
+        promotion.write()
+        for record in _records(gold, plan):
+            if record.id in promotion.written:
+                paths = {*promotion.written[record.id], *own.get(record.id, ())}
+                promoted[record.id] = {"digest": _digest(record), "paths": sorted(paths)}
+        store.append(ReviewEvent("promotion", {_PROMOTED: promoted}, "command"))
+    return promotion, tuple(found.name for found in documents if found.is_waiting)
+
+
+def _said(said: Said) -> str:
+    if said.rows:
+        return format_count(len(said.rows), "row")
+    return said.state if said.text is None else repr(said.text[:60])
+
+
+def _digest(record: Record) -> str:
+    beside = [sorted(record.meta.illegible_paths), sorted(record.meta.unreviewed_paths)]
+    return checksum([record.data, *beside])
+
+
+def _records(gold: Path, plan: Plan) -> Iterator[Record]:
+    if gold.exists():
+        yield from read_records(plan, str(gold))
+
+
+# A promotion in words
+
+_MOST_NAMED = 20
+
+
+def render_promotion(
+    found: Promotion, options: PromoteOptions, waiting: Sequence[str] = (), baseline: Path | None = None
+) -> str:
+    """Return what changes in gold, and what is left out.
+
+    `waiting` are documents without their second sheets, `baseline` is the file that stands on this gold.
+    """
+    changed, new = [change for change in found.changes if change.is_changed], set(found.added)
+    lines = []
+    for change in changed[:_MOST_NAMED]:
+        before = "new document" if change.document in new else visible(shown(change.before))
+        lines.append(
+            f"{clip(change.document)}  {clip(change.path)}: {before} -> {visible(shown(change.after))}"
+        )
+    if len(changed) > _MOST_NAMED:
+        lines.append(f"and {len(changed) - _MOST_NAMED:,} more")
+    would = "would change" if options.is_dry else "changed"
+    confirmed = format_count(len(found.changes) - len(changed), "value")
+    place = visible(str(found.gold.path))
+    lines.append(f"{place}: {format_count(len(changed), 'value')} {would}, {confirmed} confirmed")
+    if found.added:
+        lines.append(f"{format_count(len(found.added), 'document')} new in gold")
+    lines += _doubts(found, takes_unreadable=options.takes_unreadable)
+    if found.items:
+        labels = format_count(found.items, "label")
+        lines.append(
+            f"{labels} of single items left out: only a list that was labeled as a whole becomes gold"
+        )
+    if found.standing:
+        labels = format_count(found.standing, "label")
+        lines.append(
+            f"{labels} in lists left out: gold has these lists, and shown rows do not replace rows of gold; "
+            "a list that was labeled without a prediction does (`review new` without --pred)"
+        )
+    if any(found.gold.before.get(path) for path in found.files):
+        keeps = "would keep" if options.is_dry else "keeps"
+        lines.append(f"{visible(str(old_place(found.gold.path)))} {keeps} it as it was, until the next time")
+    if baseline is not None and changed:
+        lines.append(
+            f"{baseline} stands on gold as it was: score again, then `fieldassay baseline set RUN --reason …`"
+        )
+    if waiting:
+        some = "1 document waits for its second sheet, and is left out"
+        many = f"{len(waiting):,} documents wait for their second sheets, and are left out"
+        lines.append(f"{some if len(waiting) == 1 else many}: {_list(waiting)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _doubts(found: Promotion, *, takes_unreadable: bool) -> Iterator[str]:
+    """Yield the documents that gold does not have, and the texts that the spec cannot read."""
+    left_out = "" if takes_unreadable else ", and is left out; --unreadable takes it"
+    if found.unknown:
+        documents = format_count(len(found.unknown), "document")
+        yield f"{documents} not in gold, left out: {_list(found.unknown)}; --add adds them"
+    for document, path, text in found.unread[:_MOST_NAMED]:
+        yield f"{clip(document)}  {clip(path)}: {visible(shown(text))} cannot be read by the spec{left_out}"
+    if len(found.unread) > _MOST_NAMED:
+        yield f"and {len(found.unread) - _MOST_NAMED:,} more that cannot be read"
+    if found.unreviewed:
+        fields = format_count(len(found.unreviewed), "field")
+        documents = format_count(len({document for document, _ in found.unreviewed}), "document")
+        was = "was" if len(found.unreviewed) == 1 else "were"
+        yield f"{fields} in {documents} {was} never reviewed: gold says so, and `score` leaves them out"
+
+
+def _list(names: Sequence[str]) -> str:
+    return list_names([clip(name) for name in names], _MOST_NAMED)

@@ -16,7 +16,7 @@ from msgspec import Meta
 from fieldassay.options import OptionRecord
 
 
-class Shown(StrEnum):
+class Showing(StrEnum):
     """What stands in the field of a value before the reviewer answers."""
 
     PREDICTION = "prediction"
@@ -61,18 +61,6 @@ class Shares(OptionRecord, frozen=True):
         987
         """
         return uniform(self.seed, "double", document) < self.double
-
-    def is_withheld(self, document: str, path: str) -> bool:
-        """Return whether the prediction of a value for review is not shown."""
-        return uniform(self.seed, "withheld", document, path) < self.withheld
-
-    def is_asked_empty(self, document: str, path: str) -> bool:
-        """Return whether a field without a prediction is asked."""
-        return uniform(self.seed, "empty", document, path) < self.empty
-
-    def is_audited(self, document: str, path: str) -> bool:
-        """Return whether a value that the policy accepts is asked."""
-        return uniform(self.seed, "audit", document, path) < self.audited
 
 
 GOLD = Shares(double=0.0, withheld=0.0, empty=1.0, audited=0.0)

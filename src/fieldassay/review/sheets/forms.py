@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from itertools import filterfalse
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,7 +25,7 @@ _BETWEEN = " | "
 _MOST_CHOICES = 200
 
 
-class Form(Struct, frozen=True, dict=True):
+class ReviewForm(Struct, frozen=True, dict=True):
     """The fields of a plan, for asking and reading."""
 
     plan: Plan
@@ -45,7 +46,7 @@ class Form(Struct, frozen=True, dict=True):
 
         Trees without a schema are not among them: nobody knows what to ask.
         """
-        return tuple(_places(self.plan.root))
+        return tuple(node.path for node in _columns(self.plan.root) if not isinstance(node, AnyNode))
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -64,30 +65,22 @@ class Form(Struct, frozen=True, dict=True):
     @cached_property
     def lists(self) -> dict[str, ListNode]:
         """Return the lists with items of their own, by field."""
-        return {node.path: node for node in _lists(self.plan.root)}
-
-    def kind(self, field: str) -> Literal["rows", "items", "value", "tree", "none"]:
-        """Return how a field is asked: as rows, as items or one value in one text, in a tree, or not."""
-        if field in self.lists:
-            return "rows"
-        leaf = self.leaf(field)
-        if leaf is not None:
-            return "items" if leaf.is_list else "value"
-        is_tree = any(
-            not tree or field == tree or field.startswith((f"{tree}.", f"{tree}[")) for tree in self.trees
-        )
-        return "tree" if is_tree else "none"
+        return {
+            node.path: node
+            for node in _walk(self.plan.root)
+            if isinstance(node, ListNode) and not node.is_map
+        }
 
     @cached_property
     def trees(self) -> tuple[str, ...]:
         """Return the places of trees without a schema."""
-        return tuple(_trees(self.plan.root))
+        return tuple(node.path for node in _walk(self.plan.root) if _is_tree(node))
 
     def tree_at(self, path: str) -> str | None:
         """Return the tree without a schema or the map that a concrete path is at or below; None outside.
 
         >>> from fieldassay.spec.plan.compile import read_plan
-        >>> form = Form(read_plan("fields: {lines: {items: {fields: {vat: {type: map}}}}}"))
+        >>> form = ReviewForm(read_plan("fields: {lines: {items: {fields: {vat: {type: map}}}}}"))
         >>> form.tree_at("lines[2].vat.DE")
         'lines[2].vat'
         """
@@ -113,7 +106,7 @@ class Form(Struct, frozen=True, dict=True):
     def cells(self, item: str) -> Iterator[tuple[str, str]]:
         """Yield the node and the field of each single value and each list in an item of a list."""
         listed = self.lists.get(field_of(item).removesuffix("[]"))
-        for node in () if listed is None else _columns(listed.items):
+        for node in () if listed is None else filterfalse(_is_tree, _columns(listed.items)):
             yield item + node.path[len(field_of(item)) :], node.path
 
     @cached_property
@@ -138,15 +131,6 @@ class Form(Struct, frozen=True, dict=True):
         leaf = self.leaf(field)
         return split_items(leaf, text) if leaf is not None and leaf.is_list else text
 
-    def canonical(self, field: str, data: Any) -> str | None:
-        """Return the canonical text of a value as JSON holds it; None for no value."""
-        leaf = self.leaf(field)
-        if data is None or isinstance(data, dict) or leaf is None:
-            return None if data is None else json_text(data)
-        if isinstance(data, list) and not leaf.is_list:
-            return json.dumps(data, ensure_ascii=False)
-        return leaf.reader.read(data).canonical
-
     def describe(self) -> list[dict[str, Any]]:
         """Return the fields for a page: path, type, and what helps to fill them in."""
         told = {row["field"]: row for row in describe(self.plan)}
@@ -162,7 +146,7 @@ class Form(Struct, frozen=True, dict=True):
             "types": sorted(self.types_of.get(path, ())),
         }
         if listed is not None:
-            found["columns"] = [one.path for one in _columns(listed.items)]
+            found["columns"] = [one.path for one in _columns(listed.items) if not _is_tree(one)]
         if leaf is not None:
             found["choices"] = [] if leaf.is_list else _choices(leaf)
             found["words"] = [] if leaf.is_list else _words(leaf)
@@ -245,44 +229,36 @@ def _endings(reader: Reader) -> list[str]:
     return list(dict.fromkeys(one for one in named if one is not None))
 
 
-def _places(node: Node) -> Iterator[str]:
-    if isinstance(node, ObjectNode):
-        for child in node.children:
-            yield from _places(child)
-    elif not isinstance(node, AnyNode):
-        yield node.path
+def _inside(node: Node) -> Sequence[Node]:
+    """Return the members of an object, the items of a list, and nothing of all else."""
+    items = (node.items,) if isinstance(node, ListNode) else ()
+    return node.children if isinstance(node, ObjectNode) else items
 
 
-def _lists(node: Node) -> Iterator[ListNode]:
-    if isinstance(node, ObjectNode):
-        for child in node.children:
-            yield from _lists(child)
-    elif isinstance(node, ListNode) and not node.is_map:
-        yield node
-        yield from _lists(node.items)
+def _is_tree(node: Node) -> bool:
+    """Return whether a node is a tree without a schema, or a map."""
+    return isinstance(node, AnyNode) or (isinstance(node, ListNode) and node.is_map)
 
 
-def _trees(node: Node) -> Iterator[str]:
-    if isinstance(node, AnyNode) or (isinstance(node, ListNode) and node.is_map):
-        yield node.path
-    elif not isinstance(node, Leaf):
-        for child in node.children if isinstance(node, ObjectNode) else (node.items,):
-            yield from _trees(child)
+def _walk(node: Node) -> Iterator[Node]:
+    """Yield a node and all below it, but what is in trees and maps."""
+    yield node
+    for child in () if _is_tree(node) else _inside(node):
+        yield from _walk(child)
 
 
 def _columns(node: Node) -> Iterator[Node]:
-    """Yield the places of an item: its leaves, and lists in it."""
-    if isinstance(node, ObjectNode):
-        for child in node.children:
-            yield from _columns(child)
-    elif not (isinstance(node, AnyNode) or (isinstance(node, ListNode) and node.is_map)):
+    """Yield the places of a record or an item: leaves, trees, maps, and lists in it."""
+    if not isinstance(node, ObjectNode):
         yield node
+        return
+    for child in node.children:
+        yield from _columns(child)
 
 
 def _applying(node: Node, inherited: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:
     wanted = node.applies_to & inherited if node.applies_to and inherited else node.applies_to or inherited
     if wanted:
         yield node.path, wanted
-    children = node.children if isinstance(node, ObjectNode) else ()
-    for child in (node.items,) if isinstance(node, ListNode) else children:
+    for child in _inside(node):
         yield from _applying(child, wanted)

@@ -24,11 +24,11 @@ from fieldassay.io.files.typed_json import checksum
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
 from fieldassay.records.ids import cap_problems, stem_of
-from fieldassay.review.log.journal import Entry
+from fieldassay.review.log.journal import ReviewEvent
 from fieldassay.review.log.store import Store, create_store
 from fieldassay.review.sheets.draw import GOLD, Reason, Shares, spread, uniform
-from fieldassay.review.sheets.forms import Form
-from fieldassay.review.sheets.questions import Document, Interview, Predicted, Questions, ask_blind
+from fieldassay.review.sheets.forms import ReviewForm
+from fieldassay.review.sheets.questions import AskedDocument, Interview, Predicted, Questions, ask_blind
 from fieldassay.runs.run import Run
 from fieldassay.scoring.engine.scopes import canonical_type
 from fieldassay.scoring.explain import judge_without_gold
@@ -41,7 +41,7 @@ from fieldassay.version import __version__
 _MOST_NAMED = 5
 
 
-class Request(Struct, frozen=True):
+class ReviewRequest(Struct, frozen=True):
     """The inputs of a new review.
 
     Without predictions every field of every document is asked, blind. `gold` is trusted: the accuracy of
@@ -54,7 +54,6 @@ class Request(Struct, frozen=True):
     gold: Any = None
     documents: Path | None = None
     shares: Shares = GOLD
-    actor: str = "command"
 
 
 class Made(Struct, frozen=True):
@@ -82,24 +81,22 @@ class _Known(Struct, frozen=True, eq=False):
     notes: tuple[str, ...] = ()
 
 
-def make_review(folder: Path, request: Request) -> Made:
+def make_review(folder: Path, request: ReviewRequest) -> Made:
     """Return a new review in a folder. Raises `ProblemsError` with the problems of the inputs."""
     policy = request.policy
     plan = read_plan(request.spec) if policy is None else find_plan(policy, request.spec)
     request = replace(request, shares=replace(request.shares, seed=plan.spec.statistics.seed))
     known = _read(plan, request)
-    form = Form(known.plan)
-    interview = Interview(form, request.shares, known.system is not None)
-    kind_of = _kinds(known)
+    interview = Interview(ReviewForm(known.plan), request.shares, known.system is not None)
     asked = {
         name: questions
         for name in known.names
-        if (questions := interview.ask(_document(known, name, kind_of(name)))) is not None
+        if (questions := interview.ask(_document(known, name))) is not None
     }
     return _create(folder, request, known, asked)
 
 
-def make_suspicious_review(folder: Path, run: Run, request: Request) -> Made:
+def make_suspicious_review(folder: Path, run: Run, request: ReviewRequest) -> Made:
     """Return a new review of the gold values that all or most systems of a run contradict in the same way.
 
     Each is asked with nothing shown: neither gold nor the systems' value.
@@ -115,7 +112,7 @@ def make_suspicious_review(folder: Path, run: Run, request: Request) -> Made:
     return _create(folder, request, known, {name: ask_blind(asked) for name, asked in places.items()})
 
 
-def _read(plan: Plan, request: Request) -> _Known:
+def _read(plan: Plan, request: ReviewRequest) -> _Known:
     if request.predictions:
         known = _read_predictions(plan, request)
     elif request.documents is not None:
@@ -126,7 +123,7 @@ def _read(plan: Plan, request: Request) -> _Known:
     return known if request.gold is None else _with_gold(known, request)
 
 
-def _read_predictions(plan: Plan, request: Request) -> _Known:
+def _read_predictions(plan: Plan, request: ReviewRequest) -> _Known:
     sources = open_predictions(plan, request.predictions)
     if len(sources) != 1:
         raise _several(sources, request)
@@ -142,7 +139,8 @@ def _read_predictions(plan: Plan, request: Request) -> _Known:
     for item in list_items(rows, policy):
         reason: StrEnum | None = policy.needs_review(item.field, item.confidence)
         accepted += reason is None
-        if reason is None and request.shares.is_audited(item.document, item.path):
+        drawn = uniform(request.shares.seed, "audit", item.document, item.path)
+        if reason is None and drawn < request.shares.audited:
             reason = Reason.AUDIT
         if reason is not None:
             tasks.setdefault(item.document, {})[item.path] = Task(item, reason)
@@ -171,7 +169,7 @@ def _read_predictions(plan: Plan, request: Request) -> _Known:
     )
 
 
-def _several(systems: Iterable[str], request: Request) -> ProblemsError:
+def _several(systems: Iterable[str], request: ReviewRequest) -> ProblemsError:
     """Return the error for predictions of several systems, variants or runs."""
     first = next(iter(systems))
     name = next(iter(request.predictions))
@@ -182,7 +180,7 @@ def _several(systems: Iterable[str], request: Request) -> ProblemsError:
     return problem("--pred", what, remedy, "ambiguous_system")
 
 
-def _with_gold(known: _Known, request: Request) -> _Known:
+def _with_gold(known: _Known, request: ReviewRequest) -> _Known:
     """Return what is known with the truth of documents that have trusted gold."""
     source = open_gold(known.plan, request.gold)
     rows, _ = judge_without_gold(known.plan, source)
@@ -199,26 +197,16 @@ def _with_gold(known: _Known, request: Request) -> _Known:
     return replace(known, truth=truth, gold_digests=digests)
 
 
-def _document(known: _Known, name: str, kind: str | None) -> Document:
+def _document(known: _Known, name: str) -> AskedDocument:
+    """Return what is known of a document; its type is the predicted one."""
     nothing: dict[str, Any] = {}
-    return Document(
-        name, known.values.get(name, ()), known.tasks.get(name, nothing), known.truth.get(name, nothing), kind
-    )
+    values, declared = known.values.get(name, ()), known.plan.spec.document_type
+    kinds = [value.value for value in values if declared is not None and value.path == declared.field]
+    kind = canonical_type(known.plan, read_given(kinds[0])) if kinds else None
+    return AskedDocument(name, values, known.tasks.get(name, nothing), known.truth.get(name, nothing), kind)
 
 
-def _kinds(known: _Known) -> Any:
-    """Return a function from a document to its predicted type."""
-    declared = known.plan.spec.document_type
-    place = None if declared is None else declared.field
-
-    def kind_of(name: str) -> str | None:
-        found = next((one for one in known.values.get(name, ()) if one.path == place), None)
-        return None if found is None else canonical_type(known.plan, read_given(found.value))
-
-    return kind_of
-
-
-def _create(folder: Path, request: Request, known: _Known, asked: Mapping[str, Questions]) -> Made:
+def _create(folder: Path, request: ReviewRequest, known: _Known, asked: Mapping[str, Questions]) -> Made:
     if not asked:
         what = "no value is sent to review, audited or drawn"
         raise problem("review", what, "nothing is left to review", "nothing_to_review")
@@ -234,7 +222,7 @@ def _create(folder: Path, request: Request, known: _Known, asked: Mapping[str, Q
     return Made(store, len(asked), slots, len(counted), tuple(notes))
 
 
-def _facts(request: Request, known: _Known) -> Entry:
+def _facts(request: ReviewRequest, known: _Known) -> ReviewEvent:
     policy = None if request.policy is None else json.loads(policy_bytes(request.policy))
     facts = {
         "spec": write_spec(known.plan.spec),
@@ -248,7 +236,7 @@ def _facts(request: Request, known: _Known) -> Entry:
         "fieldassay": __version__,
         "closed": False,
     }
-    return Entry("review", facts, request.actor)
+    return ReviewEvent("review", facts, "command")
 
 
 def _place(asked: Mapping[str, Questions], seed: int) -> list[tuple[str, Questions]]:
@@ -275,7 +263,7 @@ def _place(asked: Mapping[str, Questions], seed: int) -> list[tuple[str, Questio
 
 def _events(
     ordered: Iterable[tuple[str, Questions]], files: Mapping[str, DocumentFile], known: _Known
-) -> Iterator[Entry]:
+) -> Iterator[ReviewEvent]:
     sheet = 0
     for number, (name, questions) in enumerate(ordered, 1):
         file = files.get(name)
@@ -294,7 +282,7 @@ def _events(
             "asked": [list(one) for one in questions.asked],
             "sheets": sheets,
         }
-        yield Entry("document", body, "command")
+        yield ReviewEvent("document", body, "command")
 
 
 def _find_files(folder: Path, known: _Known, names: Iterable[str]) -> dict[str, DocumentFile]:

@@ -12,8 +12,8 @@ from fieldassay.decisions.calibration.policy import Task
 from fieldassay.io.json_value import read_given
 from fieldassay.paths import field_of
 from fieldassay.review.log.nodes import is_in_list, items_above
-from fieldassay.review.sheets.draw import Reason, Shares, Shown, looked_at
-from fieldassay.review.sheets.forms import Form, show
+from fieldassay.review.sheets.draw import Reason, Shares, Showing, looked_at, uniform
+from fieldassay.review.sheets.forms import ReviewForm, show
 
 
 class Asked(NamedTuple):
@@ -38,7 +38,7 @@ class Predicted(NamedTuple):
     value: str
 
 
-class Document(Struct, frozen=True):
+class AskedDocument(Struct, frozen=True):
     """What is known of a document before its review: predictions, why people look at them, trusted gold."""
 
     name: str
@@ -63,11 +63,11 @@ class Questions(Struct, frozen=True):
 class Interview(Struct, frozen=True):
     """Makes the questions of documents."""
 
-    form: Form
+    form: ReviewForm
     shares: Shares
     has_predictions: bool = True
 
-    def ask(self, document: Document) -> Questions | None:
+    def ask(self, document: AskedDocument) -> Questions | None:
         """Return the questions of a document; None where nothing is asked."""
         is_double = self.shares.is_double(document.name)
         if is_double or not self.has_predictions:
@@ -81,7 +81,10 @@ class Interview(Struct, frozen=True):
         in_order = tuple(sorted(shown, key=lambda one: self.form.place(one.node)))
         return Questions(in_order, 1, False, margin, bool(tasks))
 
-    def _blind(self, document: Document, is_double: bool) -> Iterator[Asked]:
+    def _is_drawn(self, share: str, document: AskedDocument, path: str) -> bool:
+        return bool(uniform(self.shares.seed, share, document.name, path) < getattr(self.shares, share))
+
+    def _blind(self, document: AskedDocument, is_double: bool) -> Iterator[Asked]:
         """Yield every field, with nothing shown."""
         values = {value.path: value for value in document.values}
         for path in self.form.asked:
@@ -95,23 +98,23 @@ class Interview(Struct, frozen=True):
             )
             predicted = None if value is None else value.value
             truth = document.truth.get(path)
-            yield Asked(path, path, Shown.NOTHING, None, predicted, truth, reason, 0.0, chance)
+            yield Asked(path, path, Showing.NOTHING, None, predicted, truth, reason, 0.0, chance)
 
-    def _asked(self, document: Document) -> Iterator[Asked]:
+    def _asked(self, document: AskedDocument) -> Iterator[Asked]:
         """Yield the predicted values that the policy sends to review, or that are audited."""
         for path, name, value in document.values:
             task = document.tasks.get(path)
             if task is None:
                 continue
             is_audit = task.reason is Reason.AUDIT
-            is_hidden = is_audit or self.shares.is_withheld(document.name, path)
+            is_hidden = is_audit or self._is_drawn("withheld", document, path)
             chance = looked_at(self.shares, is_flagged=not is_audit, is_in_list=is_in_list(path))
             given = None if is_hidden else show(self.form.leaf(name), read_given(value))
-            shown = Shown.NOTHING if is_hidden else Shown.PREDICTION
+            shown = Showing.NOTHING if is_hidden else Showing.PREDICTION
             truth = document.truth.get(path)
             yield Asked(path, name, shown, given, value, truth, task.reason, task.item.doubt, chance)
 
-    def _empty(self, document: Document) -> Iterator[Asked]:
+    def _empty(self, document: AskedDocument) -> Iterator[Asked]:
         """Yield the drawn fields without a prediction, and the drawn empty cells of predicted rows."""
         filled = {value.path for value in document.values}
         above = [pair for value in document.values for pair in items_above(value.path)]
@@ -123,12 +126,12 @@ class Interview(Struct, frozen=True):
         for path, name in places:
             types = self.form.types_of.get(name)
             is_possible = self.shares.empty == 1.0 or document.kind in (None, *(types or [document.kind]))
-            if path not in filled and is_possible and self.shares.is_asked_empty(document.name, path):
+            if path not in filled and is_possible and self._is_drawn("empty", document, path):
                 truth = None if is_in_list(path) else document.truth.get(path)
                 reason = Reason.NOT_PREDICTED
-                yield Asked(path, name, Shown.NOTHING, None, None, truth, reason, 0.0, self.shares.empty)
+                yield Asked(path, name, Showing.NOTHING, None, None, truth, reason, 0.0, self.shares.empty)
 
-    def _context(self, document: Document, asked: Sequence[Asked]) -> Iterator[Asked]:
+    def _context(self, document: AskedDocument, asked: Sequence[Asked]) -> Iterator[Asked]:
         """Yield the other values of lists with an asked value: they help to find it on the page."""
         taken = {one.node for one in asked}
         near = {listed for one in asked for listed, _ in items_above(one.node)}
@@ -136,13 +139,13 @@ class Interview(Struct, frozen=True):
             above = list(items_above(path))
             if path not in taken and above and above[0][0] in near:
                 given = show(self.form.leaf(name), read_given(value))
-                yield Asked(path, name, Shown.CONTEXT, given, value, None, Reason.CONTEXT, 0.0, 0.0)
+                yield Asked(path, name, Showing.CONTEXT, given, value, None, Reason.CONTEXT, 0.0, 0.0)
 
 
 def ask_blind(asked: Sequence[tuple[str, str, str]]) -> Questions:
     """Return questions about given places (path, value of the systems, gold), with nothing shown."""
     questions = tuple(
-        Asked(path, field_of(path), Shown.NOTHING, None, predicted, truth, Reason.SUSPICIOUS, 1.0, 1.0)
+        Asked(path, field_of(path), Showing.NOTHING, None, predicted, truth, Reason.SUSPICIOUS, 1.0, 1.0)
         for path, predicted, truth in asked
     )
     return Questions(questions, 1, False, float(len(asked)), True)

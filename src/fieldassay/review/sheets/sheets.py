@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from fieldassay.io.json_value import is_empty_text, read_given
 from fieldassay.paths import ITEM, KEY, field_of, join_path, split_path
-from fieldassay.review.log.journal import Entry, Journal
+from fieldassay.review.log.journal import ReviewEvent, ReviewJournal
 from fieldassay.review.log.nodes import is_below, is_in_list, items_above, number_of
 from fieldassay.review.log.store import read_facts
-from fieldassay.review.sheets.draw import Reason, Shown
-from fieldassay.review.sheets.forms import Form, is_closed
+from fieldassay.review.sheets.draw import Reason, Showing
+from fieldassay.review.sheets.forms import ReviewForm, is_closed
 from fieldassay.scoring.engine.scopes import canonical_type
 
 LEASE = timedelta(minutes=30)
@@ -45,7 +45,7 @@ class Person(Struct, frozen=True):
     role: str
 
 
-class Answer(Struct, frozen=True):
+class LabelAnswer(Struct, frozen=True):
     """A label as it arrives: `expects` is the event of the label that it replaces, 0 for none."""
 
     node: str
@@ -61,7 +61,7 @@ class Answer(Struct, frozen=True):
 _ITEMS = "SELECT node FROM item WHERE sheet=? AND list=? ORDER BY rank"
 
 
-def claim(journal: Journal, person: Person, now: datetime) -> int | None:
+def claim(journal: ReviewJournal, person: Person, now: datetime) -> int | None:
     """Return the sheet that a person works on: the one held, or else the next one; None without any.
 
     Nobody gets both sheets of a document, but for somebody who works alone. Sheets whose lease has ended come
@@ -79,12 +79,12 @@ def claim(journal: Journal, person: Person, now: datetime) -> int | None:
         "SELECT id FROM sheet WHERE state='held' AND until IS NOT NULL AND (until < ? OR until > ?)",
         (now.isoformat(), (now + 2 * LEASE).isoformat()),
     ).fetchall():
-        journal.append(Entry("release", {"why": "the lease ended"}, "system", ended))
+        journal.append(ReviewEvent("release", {"why": "the lease ended"}, "system", ended))
     found = _next(db, person, may_repeat=False) or (
         _next(db, person, may_repeat=True) if is_alone(db) else None
     )
     if found is not None:
-        journal.append(Entry("claim", {"person": person.id}, person.alias, found))
+        journal.append(ReviewEvent("claim", {"person": person.id}, person.alias, found))
         renew(db, found, now)
     return found
 
@@ -114,6 +114,12 @@ def renew(db: sqlite3.Connection, sheet: int, now: datetime) -> None:
     db.execute("UPDATE sheet SET until=? WHERE id=? AND state='held'", ((now + LEASE).isoformat(), sheet))
 
 
+def keep(journal: ReviewJournal, person: Person, sheet: int, now: datetime) -> None:
+    """Begin the lease of a person's sheet anew. Raises `RefusedError` for another sheet."""
+    check_holder(journal.db, person, sheet)
+    renew(journal.db, sheet, now)
+
+
 def check_open(db: sqlite3.Connection) -> None:
     """Raise `RefusedError` for a closed review."""
     if db.execute("SELECT value FROM fact WHERE name='closed'").fetchone() == ("true",):
@@ -129,7 +135,9 @@ def check_holder(db: sqlite3.Connection, person: Person, sheet: int) -> None:
         raise RefusedError("conflict", "this sheet is finished; undo that first")
 
 
-def save_label(journal: Journal, form: Form, person: Person, sheet: int, answer: Answer) -> int:
+def save_label(
+    journal: ReviewJournal, form: ReviewForm, person: Person, sheet: int, answer: LabelAnswer
+) -> int:
     """Return the event of a new label. Raises `RefusedError` for anything that is not asked for."""
     db = journal.db
     check_open(db)
@@ -147,11 +155,13 @@ def save_label(journal: Journal, form: Form, person: Person, sheet: int, answer:
     for listed, item in _items_of(answer.node) if is_added else ():
         items = [row[0] for row in db.execute(_ITEMS, (sheet, listed))]
         if is_below(item, str(tree)) and item not in items:
-            journal.append(Entry("items", {"list": listed, "nodes": [*items, item]}, person.alias, sheet))
-    return journal.append(Entry("label", body, person.alias, sheet))
+            journal.append(
+                ReviewEvent("items", {"list": listed, "nodes": [*items, item]}, person.alias, sheet)
+            )
+    return journal.append(ReviewEvent("label", body, person.alias, sheet))
 
 
-def _given(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> tuple[str, Any] | None:
+def _given(db: sqlite3.Connection, form: ReviewForm, sheet: int, node: str) -> tuple[str, Any] | None:
     """Return the text that is shown at a node and its value, None for nothing.
 
     Raises `RefusedError` where nothing is asked.
@@ -161,7 +171,7 @@ def _given(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> tuple[s
         "WHERE node=? AND document=(SELECT document FROM sheet WHERE id=?)",
         (node, sheet),
     ).fetchone()
-    if row is not None and row[0] != Shown.CONTEXT:
+    if row is not None and row[0] != Showing.CONTEXT:
         return None if row[1] is None else (str(row[1]), read_given(row[2]))
     above = _items_of(node)
     is_cell = bool(above) and form.leaf(field_of(node)) is not None
@@ -176,7 +186,7 @@ def _given(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> tuple[s
     raise RefusedError("invalid", "this value is not asked")
 
 
-def trees_of(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
+def trees_of(db: sqlite3.Connection, form: ReviewForm, sheet: int) -> list[str]:
     """Return the trees and maps of a sheet to which a person may add what nothing shows, in order."""
     asked = (
         "SELECT node FROM asked WHERE shown<>'context' AND document=(SELECT document FROM sheet WHERE id=?)"
@@ -188,7 +198,7 @@ def trees_of(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
     return [tree for tree in trees if all(item in live or item == tree for _, item in items_above(tree))]
 
 
-def _may_have(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> bool:
+def _may_have(db: sqlite3.Connection, form: ReviewForm, sheet: int, node: str) -> bool:
     """Return whether a value may be added at a node of a tree or a map: none is above it, or below it."""
     try:
         steps, tree = split_path(node), form.tree_at(node)
@@ -213,7 +223,9 @@ def _items_of(node: str) -> list[tuple[str, str]]:
         return []
 
 
-def label_body(form: Form, person: Person, given: tuple[str, Any] | None, answer: Answer) -> dict[str, Any]:
+def label_body(
+    form: ReviewForm, person: Person, given: tuple[str, Any] | None, answer: LabelAnswer
+) -> dict[str, Any]:
     """Return the content of the event of a label: its text as the spec reads it, and its origin.
 
     Raises `RefusedError` for a text that is no value.
@@ -270,7 +282,12 @@ def _region(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def save_items(
-    journal: Journal, form: Form, person: Person, sheet: int, listed: str, nodes: Sequence[str | None]
+    journal: ReviewJournal,
+    form: ReviewForm,
+    person: Person,
+    sheet: int,
+    listed: str,
+    nodes: Sequence[str | None],
 ) -> list[str]:
     """Return the items of a list in their new order; None among them is a new item.
 
@@ -280,7 +297,12 @@ def save_items(
     check_open(db)
     check_holder(db, person, sheet)
     known = [row[0] for row in db.execute("SELECT node FROM item WHERE sheet=? AND list=?", (sheet, listed))]
-    ever = {*known, *_labeled_items(db, sheet, listed)}
+    nodes_ever = db.execute(
+        "SELECT node FROM label WHERE sheet=:sheet UNION SELECT node FROM asked WHERE document="
+        "(SELECT document FROM sheet WHERE id=:sheet)",
+        {"sheet": sheet},
+    )
+    ever = {*known, *(item for (node,) in nodes_ever for name, item in _items_of(node) if name == listed)}
     is_list = _is_asked_list(db, form, sheet, listed)
     wanted = [node for node in nodes if node is not None]
     if len(nodes) > _MOST_ITEMS:
@@ -292,7 +314,7 @@ def save_items(
     for node in nodes:
         named.append(join_path((*split_path(listed), free)) if node is None else node)
         free += node is None
-    journal.append(Entry("items", {"list": listed, "nodes": named}, person.alias, sheet))
+    journal.append(ReviewEvent("items", {"list": listed, "nodes": named}, person.alias, sheet))
     return named
 
 
@@ -313,7 +335,7 @@ def _orders(db: sqlite3.Connection, sheet: int) -> dict[str, int]:
     return dict(db.execute(events, (sheet,)))
 
 
-def _is_asked_list(db: sqlite3.Connection, form: Form, sheet: int, listed: str) -> bool:
+def _is_asked_list(db: sqlite3.Connection, form: ReviewForm, sheet: int, listed: str) -> bool:
     """Return whether rows may be added to a list: it is asked, values in it are, or its item is there."""
     try:
         if field_of(listed) not in form.lists:
@@ -330,17 +352,7 @@ def _is_asked_list(db: sqlite3.Connection, form: Form, sheet: int, listed: str) 
     return bool(is_inside) or any(node == listed or node.startswith(f"{listed}[") for (node,) in asked)
 
 
-def _labeled_items(db: sqlite3.Connection, sheet: int, listed: str) -> set[str]:
-    """Return the items of a list that were asked or labeled, those that were removed too."""
-    nodes = db.execute(
-        "SELECT node FROM label WHERE sheet=:sheet UNION SELECT node FROM asked WHERE document="
-        "(SELECT document FROM sheet WHERE id=:sheet)",
-        {"sheet": sheet},
-    )
-    return {item for (node,) in nodes for name, item in _items_of(node) if name == listed}
-
-
-def open_nodes(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
+def open_nodes(db: sqlite3.Connection, form: ReviewForm, sheet: int) -> list[str]:
     """Return the asked nodes of a sheet that have no label yet, in order.
 
     A value of a removed item needs none, nor does a field that documents of the labeled type do not have and
@@ -350,7 +362,8 @@ def open_nodes(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
     labels = dict(db.execute("SELECT node, text FROM label WHERE sheet=?", (sheet,)))
     lists = {row[0] for row in db.execute("SELECT list FROM item WHERE sheet=?", (sheet,))}
     live = {row[0] for row in db.execute("SELECT node FROM item WHERE sheet=?", (sheet,))}
-    kind = _labeled_kind(form, labels)
+    declared = form.plan.spec.document_type
+    kind = None if declared is None else canonical_type(form.plan, labels.get(declared.field))
     asked = db.execute(
         "SELECT node, given FROM asked WHERE document=? AND shown<>'context' ORDER BY place", (document,)
     )
@@ -365,11 +378,6 @@ def open_nodes(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
     ]
 
 
-def _labeled_kind(form: Form, labels: Mapping[str, str | None]) -> str | None:
-    declared = form.plan.spec.document_type
-    return None if declared is None else canonical_type(form.plan, labels.get(declared.field))
-
-
 def unreadable_nodes(db: sqlite3.Connection, sheet: int) -> list[str]:
     """Return the nodes of a sheet whose labels the spec cannot read, but for those in removed items."""
     live = {row[0] for row in db.execute("SELECT node FROM item WHERE sheet=?", (sheet,))}
@@ -382,7 +390,7 @@ def unreadable_nodes(db: sqlite3.Connection, sheet: int) -> list[str]:
 
 
 def finish(
-    journal: Journal, form: Form, person: Person, sheet: int, *, takes_unreadable: bool = False
+    journal: ReviewJournal, form: ReviewForm, person: Person, sheet: int, *, takes_unreadable: bool = False
 ) -> None:
     """Finish a sheet.
 
@@ -398,10 +406,10 @@ def finish(
     unreadable = [] if takes_unreadable else unreadable_nodes(db, sheet)
     if unreadable:
         raise RefusedError("conflict", f"{len(unreadable)} not readable: {', '.join(unreadable[:5])}")
-    journal.append(Entry("finish", {"person": person.id}, person.alias, sheet))
+    journal.append(ReviewEvent("finish", {"person": person.id}, person.alias, sheet))
 
 
-def undo_finish(journal: Journal, person: Person, sheet: int) -> None:
+def undo_finish(journal: ReviewJournal, person: Person, sheet: int) -> None:
     """Give a finished sheet back to its person. Raises `RefusedError` once it was ruled upon."""
     db = journal.db
     check_open(db)
@@ -412,30 +420,32 @@ def undo_finish(journal: Journal, person: Person, sheet: int) -> None:
         raise RefusedError("conflict", "this sheet is ruled upon already")
     if db.execute("SELECT 1 FROM sheet WHERE holder=? AND state='held'", (person.id,)).fetchone():
         release_all(journal, person)
-    journal.append(Entry("undo", {"person": person.id}, person.alias, sheet))
+    journal.append(ReviewEvent("undo", {"person": person.id}, person.alias, sheet))
 
 
-def release_all(journal: Journal, person: Person) -> None:
+def release_all(journal: ReviewJournal, person: Person) -> None:
     """Put the sheets that a person holds back into the queue, with the labels that they have."""
     for (sheet,) in journal.db.execute(
         "SELECT id FROM sheet WHERE holder=? AND state='held'", (person.id,)
     ).fetchall():
-        journal.append(Entry("release", {"why": "put back"}, person.alias, sheet))
+        journal.append(ReviewEvent("release", {"why": "put back"}, person.alias, sheet))
 
 
-def release(journal: Journal, person: Person, sheet: int) -> None:
+def release(journal: ReviewJournal, person: Person, sheet: int) -> None:
     """Put a held sheet back into the queue."""
     check_holder(journal.db, person, sheet)
-    journal.append(Entry("release", {"why": "put back"}, person.alias, sheet))
+    journal.append(ReviewEvent("release", {"why": "put back"}, person.alias, sheet))
 
 
-def decline(journal: Journal, person: Person, sheet: int, note: str) -> None:
+def decline(journal: ReviewJournal, person: Person, sheet: int, note: str) -> None:
     """Put a held sheet back for others; this person does not get it again."""
     check_holder(journal.db, person, sheet)
-    journal.append(Entry("decline", {"person": person.id, "note": note[:_LONGEST]}, person.alias, sheet))
+    journal.append(
+        ReviewEvent("decline", {"person": person.id, "note": note[:_LONGEST]}, person.alias, sheet)
+    )
 
 
-def view(db: sqlite3.Connection, form: Form, person: Person, sheet: int) -> dict[str, Any]:
+def view(db: sqlite3.Connection, form: ReviewForm, person: Person, sheet: int) -> dict[str, Any]:
     """Return a sheet for its person. Raises `RefusedError` for others.
 
     It holds neither predictions that are not shown, nor why a value is asked, nor labels of other people.
@@ -451,7 +461,9 @@ def view(db: sqlite3.Connection, form: Form, person: Person, sheet: int) -> dict
         "SELECT node, field, given, shown='context', reason<>? FROM asked WHERE document=? ORDER BY place",
         (Reason.NO_PREDICTIONS, row[0]),
     )
-    hides = _hides(read_facts(db))
+    facts = read_facts(db)  # an audit, or a review of doubtful gold, leaves fields blank on purpose
+    hides = any(facts["shares"][name] for name in ("withheld", "double")) or facts["policy"] is not None
+    hides = hides or facts["system"] is None
     items: dict[str, list[str]] = {}
     for listed, node in db.execute("SELECT list, node FROM item WHERE sheet=? ORDER BY list, rank", (sheet,)):
         items.setdefault(listed, []).append(node)
@@ -494,14 +506,7 @@ def _previous(db: sqlite3.Connection, person: Person, sheet: int) -> dict[str, d
     }
 
 
-def _hides(facts: Mapping[str, Any]) -> bool:
-    """Return whether a review leaves fields blank on purpose: an audit, or one of doubtful gold."""
-    shares = facts["shares"]
-    hidden = shares["withheld"] or shares["double"] or facts["policy"] is not None
-    return bool(hidden) or facts["system"] is None
-
-
-def _labels(db: sqlite3.Connection, form: Form, sheet: int) -> dict[str, dict[str, Any]]:
+def _labels(db: sqlite3.Connection, form: ReviewForm, sheet: int) -> dict[str, dict[str, Any]]:
     found = {
         node: {
             "state": state,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,20 +15,21 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from fieldassay.errors import FieldassayError
+from fieldassay.io.files.typed_json import parse_json
 from fieldassay.review.sheets.sheets import Person, RefusedError
 from fieldassay.review.web import lead_routes, pages, people, sheet_routes, sign_in
 from fieldassay.review.web.guard import App, Guard, Message, Site
 from fieldassay.review.web.people import EVERYTHING, ROLES
-from fieldassay.review.web.room import Call, Room
+from fieldassay.review.web.room import ReviewRoom, WebCall
 
-Handler = Callable[[Call], Any]
+Handler = Callable[[WebCall], Any]
 _STATUS = {"conflict": 409, "forbidden": 403, "invalid": 422, "unknown": 404}
 _TOUCH_SECONDS = 60.0
 _LARGEST = 1 << 53
 NOBODY = Person(0, "", "")
 
 
-class Path(Struct, frozen=True):
+class WebRoute(Struct, frozen=True):
     """A route: path, method, handler, and the roles that may use it; no roles: nobody need be signed in."""
 
     path: str
@@ -45,44 +44,44 @@ RULING = frozenset({"adjudicator", "lead"})
 WATCHING = frozenset({"lead", "observer"})
 OPEN = frozenset[str]()
 
-PATHS: tuple[Path, ...] = (
-    Path("/", "GET", pages.shell("queue"), ALL),
-    Path("/sheet/{sheet:int}", "GET", pages.shell("sheet"), LABELING),
-    Path("/adjudicate", "GET", pages.shell("adjudicate"), RULING),
-    Path("/adjudicate/{document:int}", "GET", pages.shell("ruling"), RULING),
-    Path("/progress", "GET", pages.shell("progress"), WATCHING),
-    Path("/history/{document:int}", "GET", pages.shell("history"), WATCHING),
-    Path("/help", "GET", pages.shell("help"), ALL),
-    Path("/sign-in", "GET", pages.shell("sign-in"), OPEN),
-    Path("/sign-in", "POST", sign_in.sign_in, OPEN),
-    Path("/sign-out", "POST", sign_in.sign_out, ALL),
-    Path("/enter", "GET", sign_in.enter, OPEN),
-    Path("/assets/{digest}/{name}", "GET", pages.asset, OPEN),
-    Path("/favicon.ico", "GET", pages.no_icon, OPEN),
-    Path("/api/form", "GET", sheet_routes.describe_form, ALL),
-    Path("/api/claim", "POST", sheet_routes.claim, LABELING),
-    Path("/api/sheets/{sheet:int}", "GET", sheet_routes.view, LABELING),
-    Path("/api/sheets/{sheet:int}/labels", "PUT", sheet_routes.put_label, LABELING),
-    Path("/api/sheets/{sheet:int}/items", "PUT", sheet_routes.put_items, LABELING),
-    Path("/api/sheets/{sheet:int}/renew", "POST", sheet_routes.renew, LABELING),
-    Path("/api/sheets/{sheet:int}/release", "POST", sheet_routes.release, LABELING),
-    Path("/api/sheets/{sheet:int}/decline", "POST", sheet_routes.decline, LABELING),
-    Path("/api/sheets/{sheet:int}/finish", "POST", sheet_routes.finish, LABELING),
-    Path("/api/sheets/{sheet:int}/undo", "POST", sheet_routes.undo, LABELING),
-    Path("/api/adjudicate", "GET", lead_routes.list_open, RULING),
-    Path("/api/adjudicate/{document:int}", "GET", lead_routes.view, RULING),
-    Path("/api/rulings", "POST", lead_routes.rule, RULING),
-    Path("/api/progress", "GET", lead_routes.progress, WATCHING),
-    Path("/api/history/{document:int}", "GET", lead_routes.history, WATCHING),
-    Path("/api/read", "POST", sheet_routes.read_text, LABELING),
-    Path("/api/pages/{document:int}", "GET", sheet_routes.list_pages, LABELING),
-    Path("/api/pages/{document:int}/{page:int}", "GET", sheet_routes.draw_page, LABELING),
-    Path("/api/pages/{document:int}/{page:int}/words", "GET", sheet_routes.list_words, LABELING),
-    Path("/api/pages/{document:int}/find", "POST", sheet_routes.find_value, LABELING),
+PATHS: tuple[WebRoute, ...] = (
+    WebRoute("/", "GET", pages.shell("queue"), ALL),
+    WebRoute("/sheet/{sheet:int}", "GET", pages.shell("sheet"), LABELING),
+    WebRoute("/adjudicate", "GET", pages.shell("adjudicate"), RULING),
+    WebRoute("/adjudicate/{document:int}", "GET", pages.shell("ruling"), RULING),
+    WebRoute("/progress", "GET", pages.shell("progress"), WATCHING),
+    WebRoute("/history/{document:int}", "GET", pages.shell("history"), WATCHING),
+    WebRoute("/help", "GET", pages.shell("help"), ALL),
+    WebRoute("/sign-in", "GET", pages.shell("sign-in"), OPEN),
+    WebRoute("/sign-in", "POST", sign_in.sign_in, OPEN),
+    WebRoute("/sign-out", "POST", sign_in.sign_out, ALL),
+    WebRoute("/enter", "GET", sign_in.enter, OPEN),
+    WebRoute("/assets/{digest}/{name}", "GET", pages.asset, OPEN),
+    WebRoute("/favicon.ico", "GET", pages.no_icon, OPEN),
+    WebRoute("/api/form", "GET", sheet_routes.describe_form, ALL),
+    WebRoute("/api/claim", "POST", sheet_routes.claim, LABELING),
+    WebRoute("/api/sheets/{sheet:int}", "GET", sheet_routes.view, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/labels", "PUT", sheet_routes.put_label, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/items", "PUT", sheet_routes.put_items, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/renew", "POST", sheet_routes.renew, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/release", "POST", sheet_routes.release, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/decline", "POST", sheet_routes.decline, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/finish", "POST", sheet_routes.finish, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/undo", "POST", sheet_routes.undo, LABELING),
+    WebRoute("/api/adjudicate", "GET", lead_routes.list_open, RULING),
+    WebRoute("/api/adjudicate/{document:int}", "GET", lead_routes.view, RULING),
+    WebRoute("/api/rulings", "POST", lead_routes.rule, RULING),
+    WebRoute("/api/progress", "GET", lead_routes.progress, WATCHING),
+    WebRoute("/api/history/{document:int}", "GET", lead_routes.history, WATCHING),
+    WebRoute("/api/read", "POST", sheet_routes.read_text, LABELING),
+    WebRoute("/api/pages/{document:int}", "GET", sheet_routes.list_pages, LABELING),
+    WebRoute("/api/pages/{document:int}/{page:int}", "GET", sheet_routes.draw_page, LABELING),
+    WebRoute("/api/pages/{document:int}/{page:int}/words", "GET", sheet_routes.list_words, LABELING),
+    WebRoute("/api/pages/{document:int}/find", "POST", sheet_routes.find_value, LABELING),
 )
 
 
-def make_app(room: Room, site: Site) -> App:
+def make_app(room: ReviewRoom, site: Site) -> App:
     """Return the server as an ASGI application, the guard around it."""
     routes = [Route(one.path, _endpoint(room, one), methods=[one.method]) for one in PATHS]
 
@@ -94,13 +93,13 @@ def make_app(room: Room, site: Site) -> App:
     return Guard(Starlette(routes=routes), site, has_session)
 
 
-def _session(room: Room, request: Request) -> tuple[str, tuple[Person, float] | None]:
+def _session(room: ReviewRoom, request: Request) -> tuple[str, tuple[Person, float] | None]:
     """Return the token of a request, and who has a session by it since when."""
     token = request.cookies.get(room.cookie, "")
     return token, people.find_session(room.db, token, room.clock()) if token else None
 
 
-def _endpoint(room: Room, path: Path) -> Callable[[Request], Any]:
+def _endpoint(room: ReviewRoom, path: WebRoute) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         body = await request.body()
         try:
@@ -111,7 +110,7 @@ def _endpoint(room: Room, path: Path) -> Callable[[Request], Any]:
     return endpoint
 
 
-def _answer(room: Room, path: Path, request: Request, body: bytes) -> Response:
+def _answer(room: ReviewRoom, path: WebRoute, request: Request, body: bytes) -> Response:
     """Answer a request that passed the guard: session, role, handler."""
     token, found = _session(room, request)
     if path.roles:
@@ -125,10 +124,10 @@ def _answer(room: Room, path: Path, request: Request, body: bytes) -> Response:
     if any(isinstance(one, int) and one > _LARGEST for one in request.path_params.values()):
         return _problem(404, "there is no such thing")
     try:
-        data: Any = json.loads(body, parse_constant=_refuse, parse_float=_finite) if body else {}
+        data = parse_json(body) if body else {}
         if not isinstance(data, dict):
             return _problem(422, "an object is expected")
-        call = Call(
+        call = WebCall(
             room,
             found[0] if found is not None else NOBODY,
             request.path_params,
@@ -146,15 +145,6 @@ def _answer(room: Room, path: Path, request: Request, body: bytes) -> Response:
     except (ValueError, OverflowError, RecursionError):
         return _problem(422, "this is not JSON")
     return answer if isinstance(answer, Response) else JSONResponse(answer)
-
-
-def _refuse(name: str) -> float:
-    raise ValueError(name)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _refuse(text)
 
 
 def _problem(status: int, text: str) -> Response:

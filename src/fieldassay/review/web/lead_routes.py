@@ -6,27 +6,26 @@ from typing import Any
 
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.review import adjudicate
-from fieldassay.review.controls import read_status
 from fieldassay.review.log.journal import COLUMNS, list_events
 from fieldassay.review.sheets.sheets import RefusedError
-from fieldassay.review.status_text import render_status
+from fieldassay.review.status import read_status, render_status
 from fieldassay.review.web.people import list_people
-from fieldassay.review.web.room import Call
+from fieldassay.review.web.room import WebCall
 
 _QUICK = BootstrapSettings(replicates=500)
 
 
-def list_open(call: Call) -> dict[str, Any]:
+def list_open(call: WebCall) -> dict[str, Any]:
     """Return the documents that wait for a ruling by this person."""
     return {"documents": adjudicate.list_open(call.room.db, call.room.form, call.person)}
 
 
-def view(call: Call) -> dict[str, Any]:
+def view(call: WebCall) -> dict[str, Any]:
     """Return the differences of a document, without names."""
     return adjudicate.view(call.room.db, call.room.form, call.person, call.params["document"])
 
 
-def rule(call: Call) -> dict[str, Any]:
+def rule(call: WebCall) -> dict[str, Any]:
     """Save a ruling."""
     given = {name: call.text(name) for name in ("node", "choice", "text", "note")}
     room, document = call.room, call.number("document")
@@ -34,7 +33,7 @@ def rule(call: Call) -> dict[str, Any]:
     return {"waiting": waiting}
 
 
-def progress(call: Call) -> dict[str, Any]:
+def progress(call: WebCall) -> dict[str, Any]:
     """Return how far the review is, and what it says; names are for the lead alone."""
     status = read_status(call.room.db, call.room.form, _QUICK)
     people = list_people(call.room.db)
@@ -43,7 +42,7 @@ def progress(call: Call) -> dict[str, Any]:
     return {"text": render_status(status), "status": status.to_dict(), "people": people}
 
 
-def history(call: Call) -> dict[str, Any]:
+def history(call: WebCall) -> dict[str, Any]:
     """Return the events of a document that nobody labels any more: others' labels are not to be seen."""
     db, number = call.room.db, call.params["document"]
     row = db.execute("SELECT name FROM document WHERE id=?", (number,)).fetchone()

@@ -12,7 +12,9 @@ from msgspec.structs import replace
 
 from fieldassay.documents.geometry import page_text
 from fieldassay.documents.load import load_bytes
-from fieldassay.documents.sources import DEFAULTS, DocumentFile
+from fieldassay.documents.loaders.image import open_pictures
+from fieldassay.documents.loaders.pdf import open_page, open_pdf
+from fieldassay.documents.sources import DEFAULTS, DocumentFile, find_kind
 from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript
 
 MOST_PAGES = 2000
@@ -114,12 +116,8 @@ def _share(side: float, whole: float) -> float:
 
 def _empty_pages(file: DocumentFile, data: bytes) -> tuple[Page, ...]:
     """Return the pages of a PDF or image without a text layer."""
-    from fieldassay.documents.sources import find_kind
-
     kind = find_kind(file.path.name, data)
     if kind == "pdf":
-        from fieldassay.documents.loaders.pdf import open_page, open_pdf
-
         pages = []
         with open_pdf(data) as document:
             for number in range(1, min(len(document), MOST_PAGES) + 1):
@@ -128,8 +126,6 @@ def _empty_pages(file: DocumentFile, data: bytes) -> tuple[Page, ...]:
                 pages.append(Page(number, width=width, height=height))
         return tuple(pages)
     if kind == "image":
-        from fieldassay.documents.loaders.image import open_pictures
-
         found = enumerate(open_pictures(data, _OPTIONS), 1)
         return tuple(Page(number, width=size[0], height=size[1]) for number, (_, size) in found)
     raise DocumentError("no_text", "holds no text")

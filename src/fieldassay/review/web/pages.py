@@ -11,7 +11,7 @@ from importlib.resources import files
 from starlette.responses import Response
 
 from fieldassay.review.sheets.sheets import RefusedError
-from fieldassay.review.web.room import Call
+from fieldassay.review.web.room import WebCall
 
 _SHARED = ("dom.js", "visible.js")
 _SCRIPTS = ("api.js", "page.js", "labels.js", "grid.js", "keys.js", "sheet.js", "lead.js", "screens.js")
@@ -40,10 +40,10 @@ def digest(name: str) -> str:
     return hashlib.sha256(bundle(name)).hexdigest()[:16]
 
 
-def shell(screen: str) -> Callable[[Call], Response]:
+def shell(screen: str) -> Callable[[WebCall], Response]:
     """Return the handler of a page: a shell that its script fills."""
 
-    def handle(call: Call) -> Response:  # noqa: ARG001 - every page is the same for everybody
+    def handle(call: WebCall) -> Response:  # noqa: ARG001 - every page is the same for everybody
         script, style = (f"/assets/{digest(name)}/{name}" for name in ("review.js", "review.css"))
         text = (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -59,7 +59,7 @@ def shell(screen: str) -> Callable[[Call], Response]:
     return handle
 
 
-def asset(call: Call) -> Response:
+def asset(call: WebCall) -> Response:
     """Return a script or style."""
     name = call.params["name"]
     if name not in _TYPES or call.params["digest"] != digest(name):
@@ -68,6 +68,6 @@ def asset(call: Call) -> Response:
     return Response(bundle(name), media_type=_TYPES[name], headers=headers)
 
 
-def no_icon(call: Call) -> Response:  # noqa: ARG001 - a browser asks for it by itself
+def no_icon(call: WebCall) -> Response:  # noqa: ARG001 - a browser asks for it by itself
     """Return nothing, which is no error."""
     return Response(status_code=204)

@@ -8,7 +8,7 @@ import sqlite3
 from typing import Any
 
 from fieldassay.errors import MissingExtraError, nearest, problem
-from fieldassay.review.log.journal import Entry, Journal
+from fieldassay.review.log.journal import ReviewEvent, ReviewJournal
 from fieldassay.review.sheets.sheets import Person, release_all
 
 ROLES = ("reviewer", "adjudicator", "lead", "observer")
@@ -18,41 +18,39 @@ SESSION_SECONDS, IDLE_SECONDS = 12 * 3600.0, 2 * 3600.0
 _SHORTEST = 10
 
 
-def add_person(
-    journal: Journal, name: str, role: str, password: str | None, actor: str = "command"
-) -> Person:
+def add_person(journal: ReviewJournal, name: str, role: str, password: str | None) -> Person:
     """Return a new person, under the next alias. Names and passwords are in no event."""
-    _check_name(journal.db, name)
+    if not name.strip() or len(name) > 100 or not name.isprintable():
+        raise problem("name", "is no name", "give 1 to 100 characters", "invalid_option")
+    if journal.db.execute("SELECT 1 FROM person WHERE name=?", (name,)).fetchone():
+        what = f"there is a person {name!r} already"
+        raise problem("name", what, "name them apart", "duplicate")
     number = 1 + journal.db.execute("SELECT coalesce(max(id), 0) FROM person").fetchone()[0]
     alias = f"r{number}"
-    journal.append(Entry("person", {"id": number, "alias": alias, "role": role, "disabled": 0}, actor))
+    journal.append(
+        ReviewEvent("person", {"id": number, "alias": alias, "role": role, "disabled": 0}, "command")
+    )
     hashed = None if password is None else hash_password(password)
     journal.db.execute("UPDATE person SET name=?, password=? WHERE id=?", (name, hashed, number))
     return Person(number, alias, role)
 
 
-def _check_name(db: sqlite3.Connection, name: str) -> None:
-    if not name.strip() or len(name) > 100 or not name.isprintable():
-        raise problem("name", "is no name", "give 1 to 100 characters", "invalid_option")
-    if db.execute("SELECT 1 FROM person WHERE name=?", (name,)).fetchone():
-        what = f"there is a person {name!r} already"
-        raise problem("name", what, "name them apart", "duplicate")
-
-
-def change_person(journal: Journal, name: str, *, role: str | None = None, is_disabled: bool = False) -> None:
+def change_person(
+    journal: ReviewJournal, name: str, *, role: str | None = None, is_disabled: bool = False
+) -> None:
     """Change the role of a person, or disable the account; sessions end with that.
 
     The sheets that a disabled person holds go back into the queue.
     """
     number, alias, old = _find(journal.db, name)
     body = {"id": number, "alias": alias, "role": role or old, "disabled": int(is_disabled)}
-    journal.append(Entry("person", body, "command"))
+    journal.append(ReviewEvent("person", body, "command"))
     if is_disabled:
         release_all(journal, Person(number, alias, old))
     end_sessions(journal.db, number)
 
 
-def set_password(journal: Journal, name: str, password: str) -> None:
+def set_password(journal: ReviewJournal, name: str, password: str) -> None:
     """Change the password of a person; sessions end with that."""
     number, _, _ = _find(journal.db, name)
     journal.db.execute("UPDATE person SET password=? WHERE id=?", (hash_password(password), number))

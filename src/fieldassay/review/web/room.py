@@ -19,9 +19,9 @@ from fieldassay.documents.load import DocumentPool, Limits
 from fieldassay.documents.pages import PictureOptions, render_page
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.documents.transcript import DocumentError
-from fieldassay.review.log.journal import Journal
+from fieldassay.review.log.journal import ReviewJournal
 from fieldassay.review.log.store import Store, connect
-from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.forms import ReviewForm
 from fieldassay.review.sheets.sheets import Person, RefusedError
 from fieldassay.review.web.page_words import read_pages
 
@@ -115,12 +115,11 @@ def _stamp(file: DocumentFile) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
-class Room(Struct, dict=True):
+class ReviewRoom(Struct, dict=True):
     """Everything that a request may need."""
 
     store: Store
-    form: Form
-    facts: Mapping[str, Any]
+    form: ReviewForm
     pages: Pages
     writer: sqlite3.Connection
     cookie: str
@@ -146,7 +145,7 @@ class Room(Struct, dict=True):
         db: sqlite3.Connection = self._local.db
         return db
 
-    def write(self, work: Callable[[Journal], Outcome]) -> Outcome:
+    def write(self, work: Callable[[ReviewJournal], Outcome]) -> Outcome:
         """Return the outcome of a transaction, once it is on the disk. Requests write one after the other."""
         with self.writing:
             return self.store.write(work, self.writer)
@@ -156,10 +155,10 @@ class Room(Struct, dict=True):
         return datetime.fromtimestamp(self.clock(), UTC)
 
 
-class Call(Struct, frozen=True):
+class WebCall(Struct, frozen=True):
     """One request, after the guard and the session: who asks, the places in its path, its query and body."""
 
-    room: Room
+    room: ReviewRoom
     person: Person
     params: Mapping[str, Any]
     query: Mapping[str, str]

@@ -21,7 +21,7 @@ from fieldassay.review.sheets.form_of import read_form
 from fieldassay.review.web import people
 from fieldassay.review.web.app import make_app
 from fieldassay.review.web.guard import App, Site
-from fieldassay.review.web.room import LIMITS, Pages, Room
+from fieldassay.review.web.room import LIMITS, Pages, ReviewRoom
 from fieldassay.review.web.sign_in import make_ticket
 
 LOOPBACK = "127.0.0.1"
@@ -83,7 +83,7 @@ class Address(Struct, frozen=True):
 @contextmanager
 def open_room(
     store: Store, cookie: str, *, is_secure: bool = False, documents: Path | None = None
-) -> Iterator[Room]:
+) -> Iterator[ReviewRoom]:
     """Yield what the handlers share; old sessions are over when it begins, and its own when it ends.
 
     `documents` are those of the review, where they have another place now.
@@ -94,8 +94,10 @@ def open_room(
         stack.enter_context(store.serving())
         writer = stack.enter_context(closing(connect(store.file)))
         pool = stack.enter_context(DocumentPool(_WORKERS, LIMITS))
-        pages = Pages(_find_documents(facts, documents), pool, _digests(store))
-        room = Room(store, form, facts, pages, writer, cookie, is_secure)
+        with store.reading() as db:
+            digests = dict(db.execute("SELECT path, sha256 FROM document WHERE path IS NOT NULL"))
+        pages = Pages(_find_documents(facts, documents), pool, digests)
+        room = ReviewRoom(store, form, pages, writer, cookie, is_secure)
         room.write(lambda journal: people.end_sessions(journal.db))
         yield room
         room.write(lambda journal: people.end_sessions(journal.db))
@@ -112,11 +114,6 @@ def _find_documents(facts: Mapping[str, Any], moved: Path | None) -> Path | None
         what, remedy = "the documents are not there", "say with --documents where they are now"
         raise problem(folder, what, remedy, "unreadable_file")
     return folder
-
-
-def _digests(store: Store) -> dict[str, str | None]:
-    with store.reading() as db:
-        return dict(db.execute("SELECT path, sha256 FROM document WHERE path IS NOT NULL"))
 
 
 def serve_team(

@@ -10,17 +10,17 @@ from typing import Any
 from starlette.responses import Response
 
 from fieldassay.regex import lazy_regex
-from fieldassay.review.log.journal import Journal
+from fieldassay.review.log.journal import ReviewJournal
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.web.people import EVERYTHING
-from fieldassay.review.web.room import Call, Room
+from fieldassay.review.web.room import WebCall
 
 _MOST_FOUND = 200
 _CAMEL, _WORDS = lazy_regex(r"(?<=[a-z])(?=[A-Z])|[_-]"), lazy_regex(r"[^\W_]+")
 
 
-def describe_form(call: Call) -> dict[str, Any]:
+def describe_form(call: WebCall) -> dict[str, Any]:
     """Return the fields of the spec, the person, and how far the review is."""
     room, db = call.room, call.room.db
     states = dict(db.execute("SELECT state, count(*) FROM sheet GROUP BY state"))
@@ -33,6 +33,7 @@ def describe_form(call: Call) -> dict[str, Any]:
         "SELECT sheet.id, document.name FROM sheet JOIN document ON document.id=document WHERE holder=?",
         (call.person.id,),
     ).fetchall()
+    promotion = f"fieldassay review promote {shlex.quote(str(room.store.folder))} --gold gold.jsonl"
     return {
         "name": room.store.folder.name if room.form.plan.spec.name == _UNNAMED else room.form.plan.spec.name,
         "fields": room.form.describe(),
@@ -41,7 +42,7 @@ def describe_form(call: Call) -> dict[str, Any]:
         "values": db.execute(_MOST_ASKED).fetchone()[0],
         "skipped": db.execute("SELECT count(*) FROM label WHERE state='skipped'").fetchone()[0],
         "seconds": spent / 1000 / mine if spent else None,
-        "promote": _promotion(room) if call.person.role in ("lead", EVERYTHING) else None,
+        "promote": promotion if call.person.role in ("lead", EVERYTHING) else None,
         "held": [{"id": number, "name": name} for number, name in held],
         "closed": json.loads(db.execute("SELECT value FROM fact WHERE name='closed'").fetchone()[0]),
     }
@@ -55,12 +56,7 @@ _MOST_ASKED = (
 )
 
 
-def _promotion(room: Room) -> str:
-    folder = shlex.quote(str(room.store.folder))
-    return f"fieldassay review promote {folder} --gold gold.jsonl"
-
-
-def claim(call: Call) -> dict[str, Any]:
+def claim(call: WebCall) -> dict[str, Any]:
     """Return the sheet to work on, or why there is none."""
     number = call.room.write(lambda journal: sheets.claim(journal, call.person, call.room.now()))
     if number is not None:
@@ -70,12 +66,12 @@ def claim(call: Call) -> dict[str, Any]:
     return {"sheet": None, "held_by_others": held[0], "until": held[1]}
 
 
-def view(call: Call) -> dict[str, Any]:
+def view(call: WebCall) -> dict[str, Any]:
     """Return a sheet of the person's own."""
     return sheets.view(call.room.db, call.room.form, call.person, call.params["sheet"])
 
 
-def put_label(call: Call) -> dict[str, Any]:
+def put_label(call: WebCall) -> dict[str, Any]:
     """Save one label; the same key saves it once."""
     regions = call.body.get("regions", [])
     if not isinstance(regions, list) or not all(isinstance(one, dict) for one in regions):
@@ -84,7 +80,7 @@ def put_label(call: Call) -> dict[str, Any]:
     if text is not None and not isinstance(text, str):
         raise RefusedError("invalid", "text must be a text")
     state: Any = call.text("state", 20)
-    answer = sheets.Answer(
+    answer = sheets.LabelAnswer(
         call.text("node", 1000),
         state,
         text,
@@ -96,7 +92,7 @@ def put_label(call: Call) -> dict[str, Any]:
     )
     key, sheet, room = f"{call.person.id}:{call.text('key', 100)}", call.params["sheet"], call.room
 
-    def save(journal: Journal) -> int:
+    def save(journal: ReviewJournal) -> int:
         seen = journal.db.execute("SELECT seq FROM seen WHERE key=?", (key,)).fetchone()
         if seen is not None:
             return int(seen[0])
@@ -113,7 +109,7 @@ def put_label(call: Call) -> dict[str, Any]:
     }
 
 
-def put_items(call: Call) -> dict[str, Any]:
+def put_items(call: WebCall) -> dict[str, Any]:
     """Save the items of a list in a new order; null among them is a new one.
 
     `expects` is the event by which the list has the order that the person saw, 0 for the first one.
@@ -124,7 +120,7 @@ def put_items(call: Call) -> dict[str, Any]:
     listed, expects = call.text("list", 1000), call.number("expects")
     sheet, room = call.params["sheet"], call.room
 
-    def save(journal: Journal) -> list[str]:
+    def save(journal: ReviewJournal) -> list[str]:
         sheets.check_holder(journal.db, call.person, sheet)
         sheets.check_order(journal.db, sheet, listed, expects)
         return sheets.save_items(journal, room.form, call.person, sheet, listed, nodes)
@@ -133,7 +129,7 @@ def put_items(call: Call) -> dict[str, Any]:
     return {"nodes": named, "open": sheets.open_nodes(room.db, room.form, sheet)}
 
 
-def finish(call: Call) -> dict[str, Any]:
+def finish(call: WebCall) -> dict[str, Any]:
     """Finish a sheet; labels that the spec cannot read are taken if the body says so."""
     sheet, room = call.params["sheet"], call.room
     takes = call.body.get("takes_unreadable") is True
@@ -141,38 +137,33 @@ def finish(call: Call) -> dict[str, Any]:
     return {}
 
 
-def undo(call: Call) -> dict[str, Any]:
+def undo(call: WebCall) -> dict[str, Any]:
     """Take a finished sheet up again."""
     call.room.write(lambda journal: sheets.undo_finish(journal, call.person, call.params["sheet"]))
     return {"sheet": call.params["sheet"]}
 
 
-def renew(call: Call) -> dict[str, Any]:
+def renew(call: WebCall) -> dict[str, Any]:
     """Keep a sheet for longer."""
     sheet, room = call.params["sheet"], call.room
-
-    def work(journal: Journal) -> None:
-        sheets.check_holder(journal.db, call.person, sheet)
-        sheets.renew(journal.db, sheet, room.now())
-
-    room.write(work)
+    room.write(lambda journal: sheets.keep(journal, call.person, sheet, room.now()))
     return {}
 
 
-def release(call: Call) -> dict[str, Any]:
+def release(call: WebCall) -> dict[str, Any]:
     """Put a sheet back."""
     call.room.write(lambda journal: sheets.release(journal, call.person, call.params["sheet"]))
     return {}
 
 
-def decline(call: Call) -> dict[str, Any]:
+def decline(call: WebCall) -> dict[str, Any]:
     """Put a sheet back for somebody else, with a note."""
     note = call.text("note")
     call.room.write(lambda journal: sheets.decline(journal, call.person, call.params["sheet"], note))
     return {}
 
 
-def read_text(call: Call) -> dict[str, Any]:
+def read_text(call: WebCall) -> dict[str, Any]:
     """Return a text as the spec reads it in a field."""
     field, text, form = call.text("field", 1000), call.text("text"), call.room.form
     leaf = form.leaf(field)
@@ -189,17 +180,17 @@ def read_text(call: Call) -> dict[str, Any]:
     }
 
 
-def list_pages(call: Call) -> dict[str, Any]:
+def list_pages(call: WebCall) -> dict[str, Any]:
     """Return the pages of a document: sizes, and the text of those without a picture."""
     return {"pages": [{**page, "words": []} for page in call.room.pages.read(_file_of(call))]}
 
 
-def list_words(call: Call) -> dict[str, Any]:
+def list_words(call: WebCall) -> dict[str, Any]:
     """Return the words of a page with their places."""
     return {"words": _page(call)["words"]}
 
 
-def draw_page(call: Call) -> Response:
+def draw_page(call: WebCall) -> Response:
     """Return the picture of a page."""
     picture = call.room.pages.draw(_file_of(call), _page(call)["number"])
     headers = {
@@ -209,7 +200,7 @@ def draw_page(call: Call) -> Response:
     return Response(picture, media_type="image/png", headers=headers)
 
 
-def find_value(call: Call) -> dict[str, Any]:
+def find_value(call: WebCall) -> dict[str, Any]:
     """Return the places of a document where a text could stand: equal words, or words that read the same."""
     field, text = call.text("field", 1000), call.text("text")
     form = call.room.form
@@ -267,7 +258,7 @@ def _fold(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _page(call: Call) -> dict[str, Any]:
+def _page(call: WebCall) -> dict[str, Any]:
     pages = call.room.pages.read(_file_of(call))
     number = call.params["page"]
     if not 1 <= number <= len(pages):
@@ -276,7 +267,7 @@ def _page(call: Call) -> dict[str, Any]:
     return found
 
 
-def _file_of(call: Call) -> str:
+def _file_of(call: WebCall) -> str:
     """Return the file of a document that a person has a sheet of, or may see as adjudicator or lead."""
     db, person = call.room.db, call.person
     row = db.execute("SELECT path FROM document WHERE id=?", (call.params["document"],)).fetchone()

@@ -7,10 +7,9 @@ from typing import Any
 
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from fieldassay.review.log.journal import Journal
 from fieldassay.review.sheets.sheets import Person, RefusedError
 from fieldassay.review.web import people
-from fieldassay.review.web.room import Call, Room
+from fieldassay.review.web.room import ReviewRoom, WebCall
 
 TICKET_SECONDS = 60.0
 _FREE_TRIES = 5
@@ -18,7 +17,7 @@ _LONGEST_DELAY = 900.0
 _QUEUE_SECONDS = 10.0
 
 
-def sign_in(call: Call) -> Response:
+def sign_in(call: WebCall) -> Response:
     """Begin a session for a name and a password. Every failure has the same answer."""
     name, password = call.text("name", 200), call.text("password", 1000)
     room, now = call.room, call.room.clock()
@@ -42,7 +41,7 @@ def sign_in(call: Call) -> Response:
     return _begin(room, person, JSONResponse({}))
 
 
-def _delay(room: Room, key: str, now: float) -> float:
+def _delay(room: ReviewRoom, key: str, now: float) -> float:
     """Return the seconds before the next try: none at first, then twice as many each time.
 
     None either after the clock was set back: nobody is locked out for as long as it was wrong.
@@ -53,7 +52,7 @@ def _delay(room: Room, key: str, now: float) -> float:
     return last + min(2.0 ** (count - _FREE_TRIES), _LONGEST_DELAY) - now
 
 
-def sign_out(call: Call) -> Response:
+def sign_out(call: WebCall) -> Response:
     """End the session."""
     call.room.write(lambda journal: people.end_session(journal.db, call.token))
     answer = JSONResponse({})
@@ -61,7 +60,7 @@ def sign_out(call: Call) -> Response:
     return answer
 
 
-def make_ticket(room: Room) -> str:
+def make_ticket(room: ReviewRoom) -> str:
     """Return the token of a new one-time link."""
     ticket = secrets.token_urlsafe(32)
     room.tickets[ticket] = room.clock() + TICKET_SECONDS
@@ -72,7 +71,7 @@ _NO_SITE = "this program does not say where the request comes from (Sec-Fetch-Si
 _NOT_TYPED = "the link was opened from another page: paste it into the address bar"
 
 
-def enter(call: Call) -> Any:
+def enter(call: WebCall) -> Any:
     """Begin the session of the person who works alone, by the one-time link: once, and soon."""
     room = call.room
     if call.came_from != "none":
@@ -84,10 +83,7 @@ def enter(call: Call) -> Any:
     return _begin(room, Person(*row), RedirectResponse("/", 303))
 
 
-def _begin(room: Room, person: Person, answer: Response) -> Response:
-    def begin(journal: Journal) -> str:
-        return people.begin_session(journal.db, person.id, room.clock())
-
-    token = room.write(begin)
+def _begin(room: ReviewRoom, person: Person, answer: Response) -> Response:
+    token = room.write(lambda journal: people.begin_session(journal.db, person.id, room.clock()))
     answer.set_cookie(room.cookie, token, path="/", httponly=True, samesite="strict", secure=room.is_secure)
     return answer

@@ -1,0 +1,595 @@
+"""The status of a review: how right the system and its reviewers are, and what seeing a value changes.
+
+The labels' chance of being made is known, so that shares of all values can be told from them.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
+from fieldassay.decisions.calibration.certificate import (
+    Losses,
+    ratio_interval,
+    ratio_replicates,
+    risk_lower,
+    risk_upper,
+)
+from fieldassay.decisions.calibration.observations import Floats
+from fieldassay.errors import problem
+from fieldassay.io.json_value import read_given
+from fieldassay.io.text.shown import format_count
+from fieldassay.metrics.estimate import format_bounds, format_in_unit, format_signed_points
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings, percentile_intervals
+from fieldassay.review.log.journal import ReviewEvent, ReviewJournal
+from fieldassay.review.log.store import Store, read_facts
+from fieldassay.review.sheets.draw import Reason, Showing
+from fieldassay.review.sheets.forms import ReviewForm
+
+LEVEL = 0.95
+FEWEST = 20
+"""Documents below which no share is told: too few labels."""
+_ANSWERS = ("value", "absent")
+_ACCEPTED = (Reason.AUDIT, Reason.DOUBLE)
+
+
+class ReviewedValue(Struct, frozen=True):
+    """A reviewed value: its document, whether the prediction is right, and the probability of review.
+
+    `is_accepted`: it was looked at as an audit of accepted values.
+    """
+
+    document: str
+    is_correct: bool
+    probability: float
+    is_accepted: bool = False
+
+
+class LabelRow(NamedTuple):
+    """A label on a finished sheet with what was asked; `predicted` and `truth` are JSON texts."""
+
+    document: str
+    node: str
+    field: str
+    shown: str
+    predicted: str | None
+    truth: str | None
+    reason: str
+    probability: float
+    state: str
+    text: str | None
+    active_ms: int
+    keys: int
+    alias: str
+    slot: int
+    ruling: str | None
+    ruled: str | None
+
+    @property
+    def said(self) -> str | None:
+        """Return what the label says, as JSON text; None for absent."""
+        return json.dumps(self.text) if self.state == "value" else None
+
+    @property
+    def is_ruled(self) -> bool:
+        """Return whether somebody decided what stands on the document."""
+        return self.ruled is not None or self.ruling == "absent"
+
+    @property
+    def decided(self) -> str | None:
+        """Return what was ruled, as JSON text; None for absent."""
+        return None if self.ruled is None else json.dumps(self.ruled)
+
+
+class ValueJudge:
+    """Whether values are right, each pair of texts judged once."""
+
+    def __init__(self, form: ReviewForm) -> None:
+        self._form = form
+        self._known: dict[tuple[str, str | None, str | None], bool] = {}
+
+    def is_right(self, field: str, gold: str | None, pred: str | None) -> bool:
+        """Return whether a prediction matches gold, both as JSON text, None for absent."""
+        key = (field, gold, pred)
+        if key not in self._known:
+            self._known[key] = self._compare(field, gold, pred)
+        return self._known[key]
+
+    def _compare(self, field: str, gold: str | None, pred: str | None) -> bool:
+        leaf = self._form.leaf(field)
+        if gold is None or pred is None or leaf is None:
+            return gold == pred
+        sides: list[Any] = [read_given(one) for one in (gold, pred)]
+        sides = [self._form.to_read(field, one) if isinstance(one, str) else one for one in sides]
+        if any(isinstance(one, dict) or (isinstance(one, list) and not leaf.is_list) for one in sides):
+            return bool(sides[0] == sides[1])
+        return leaf.is_match(leaf.reader.read(sides[0]), leaf.reader.read(sides[1]))
+
+
+class ReviewedShare(Struct, frozen=True):
+    """A share of n values, with its interval over documents; None and None with too few documents."""
+
+    found: int
+    n: int
+    documents: int
+    share: float | None = None
+    interval: tuple[float, float] | None = None
+
+
+def share_of(values: Sequence[ReviewedValue], chance: BootstrapSettings) -> ReviewedShare:
+    """Return the share of correct values, each weighted by 1 / probability, with an interval over documents.
+
+    One document that was not seen, right or wrong as a whole, is in each replicate: without it the interval
+    of a share near 0 or 1 would be too narrow.
+
+    >>> values = [ReviewedValue(f"d{at}", True, 1.0) for at in range(30)]
+    >>> found = share_of(values, BootstrapSettings())
+    >>> found.share, found.interval[0] < 0.95, share_of(values[:19], BootstrapSettings()).share
+    (1.0, True, None)
+    """
+    names = sorted({value.document for value in values})
+    found = ReviewedShare(sum(one.is_correct for one in values), len(values), len(names))
+    if len(names) < FEWEST:
+        return found
+    sums = _sum_up(values, names)
+    right, whole = sums.sum(axis=1)
+    bounds = ratio_interval(sums, names, chance, is_guarded=True)
+    return replace(found, share=float(right / whole), interval=bounds)
+
+
+def wrong_of(values: Sequence[ReviewedValue], level: float = 0.95) -> ReviewedShare:
+    """Return the share of wrong values, each weighted by 1 / probability, with Gaffke's interval.
+
+    >>> found = wrong_of([ReviewedValue(f"d{at}", True, 0.03) for at in range(100)])
+    >>> found.share, [round(bound, 3) for bound in found.interval]
+    (0.0, [0.0, 0.036])
+    """
+    names = sorted({value.document for value in values})
+    found = ReviewedShare(sum(not one.is_correct for one in values), len(values), len(names))
+    if len(names) < FEWEST:
+        return found
+    right, whole = _sum_up(values, names)
+    wrong, most, tail = whole - right, float(whole.max()), (1.0 - level) / 2.0
+    losses = Losses(wrong / most, whole / most, np.ones(len(whole)))
+    bounds = (risk_lower(losses, tail), risk_upper(losses, tail))
+    return replace(found, share=float(wrong.sum() / whole.sum()), interval=bounds)
+
+
+def _sum_up(values: Sequence[ReviewedValue], documents: Sequence[str]) -> Floats:
+    """Return the weights of right values and of all (rows) in each document."""
+    places = {name: at for at, name in enumerate(documents)}
+    sums = np.zeros((2, len(documents)))
+    for value in values:
+        sums[:, places[value.document]] += (value.is_correct / value.probability, 1.0 / value.probability)
+    return sums
+
+
+class Doubled(Struct, frozen=True):
+    """The two labels of each place of the documents that two people labeled, and the places in doubt.
+
+    In doubt is where the labels differ and nobody ruled.
+    """
+
+    rows: Mapping[tuple[str, str], tuple[LabelRow, LabelRow]]
+    doubtful: frozenset[str]
+    """Documents with such a place."""
+
+    @property
+    def documents(self) -> frozenset[str]:
+        """Return the documents that were labeled twice."""
+        return frozenset(document for document, _ in self.rows)
+
+    def slips(self, judge: ValueJudge) -> float:
+        """Return the share of labels that are slips, taken as half of the places where the two differ."""
+        return sum(not _is_same(*both, judge) for both in self.rows.values()) / max(1, 2 * len(self.rows))
+
+    @classmethod
+    def of(cls, rows: Iterable[LabelRow], judge: ValueJudge) -> Doubled:
+        """Return the places that have the labels of both sheets."""
+        sides: dict[tuple[str, str], dict[int, LabelRow]] = {}
+        for row in rows:
+            sides.setdefault((row.document, row.node), {})[row.slot] = row
+        both = {place: (side[0], side[1]) for place, side in sides.items() if side.keys() >= {0, 1}}
+        doubtful = {
+            document
+            for (document, _), (one, two) in both.items()
+            if not one.is_ruled and not _is_same(one, two, judge)
+        }
+        return cls(both, frozenset(doubtful))
+
+
+def _is_same(one: LabelRow, two: LabelRow, judge: ValueJudge) -> bool:
+    if one.state not in _ANSWERS or two.state not in _ANSWERS:
+        return one.state == two.state
+    return judge.is_right(one.field, one.said, two.said) and judge.is_right(one.field, two.said, one.said)
+
+
+class JudgedPrediction(NamedTuple):
+    """A predicted value that was labeled unseen: right, wrong, or open until a second person looked."""
+
+    row: LabelRow
+    is_right: bool | None
+
+
+def judge_predictions(
+    rows: Sequence[LabelRow], doubled: Doubled, judge: ValueJudge
+) -> Iterator[JudgedPrediction]:
+    """Yield the predicted values that were labeled without being shown; of two sheets the first one.
+
+    A label equal to the prediction says that it is right: a slip is hardly ever what was predicted. One that
+    contradicts it may be a slip: it counts only if a second label or a ruling says the same, else it is open.
+    """
+    for row in rows:
+        is_blind = row.shown == Showing.NOTHING and row.predicted is not None and row.slot == 0
+        if (
+            is_blind
+            and row.state in _ANSWERS
+            and row.reason not in (Reason.SUSPICIOUS, Reason.NO_PREDICTIONS)
+        ):
+            second = doubled.rows.get((row.document, row.node), (row, None))[1]
+            yield JudgedPrediction(row, _verdict(row, second, judge))
+
+
+def _verdict(row: LabelRow, second: LabelRow | None, judge: ValueJudge) -> bool | None:
+    if row.is_ruled:
+        return judge.is_right(row.field, row.decided, row.predicted)
+    if judge.is_right(row.field, row.said, row.predicted):
+        return True
+    if second is None or second.state not in _ANSWERS:
+        return None
+    if judge.is_right(row.field, second.said, row.predicted):
+        return True
+    return False if _is_same(row, second, judge) else None
+
+
+def accuracy_of(
+    verdicts: Sequence[JudgedPrediction], doubled: Doubled, judge: ValueJudge, chance: BootstrapSettings
+) -> ReviewedShare:
+    """Return the accuracy of the predictions before review.
+
+    Where enough documents were labeled twice, they alone say it: chance drew them, and two people looked at
+    every value. Its upper bound allows for two people who slip at one value in the same way. Else all values
+    say it that were labeled unseen, and the interval holds whether open ones are right or wrong.
+    """
+    known = [one for one in verdicts if one.row.document in doubled.documents]
+    is_double = len({one.row.document for one in known}) >= FEWEST
+    chosen = known if is_double else verdicts
+    sides = [
+        share_of(
+            [
+                ReviewedValue(
+                    row.document,
+                    bool(otherwise if said is None else said),
+                    1.0 if is_double else row.probability,
+                )
+                for row, said in chosen
+            ],
+            chance,
+        )
+        for otherwise in (False, True)
+    ]
+    low, high = sides
+    if low.interval is None or high.interval is None:
+        return low
+    alike = doubled.slips(judge) ** 2 if is_double else 0.0
+    return replace(low, interval=(low.interval[0], min(1.0, high.interval[1] + alike)))
+
+
+def reviewers_of(
+    rows: Sequence[LabelRow], doubled: Doubled, judge: ValueJudge
+) -> dict[str, list[ReviewedValue]]:
+    """Return, by reviewer, whether the labels are right that were made without a shown value.
+
+    The truth is trusted gold; where the review has none, what both labels of a document say, or was ruled, in
+    documents where nothing is in doubt.
+    """
+    found: dict[str, list[ReviewedValue]] = {row.alias: [] for row in rows}
+    has_gold = any(row.truth is not None for row in rows)
+    for row in rows:
+        is_unseen = (
+            row.shown == Showing.NOTHING and row.reason != Reason.SUSPICIOUS and row.state != "skipped"
+        )
+        truth = _truth(row, doubled, has_gold=has_gold)
+        if is_unseen and truth is not None:
+            is_right = row.state in _ANSWERS and judge.is_right(row.field, truth[0], row.said)
+            found[row.alias].append(ReviewedValue(row.document, is_right, 1.0))
+    return dict(sorted(found.items()))
+
+
+def _truth(row: LabelRow, doubled: Doubled, *, has_gold: bool) -> tuple[str | None] | None:
+    """Return what stands on the document, as JSON text, None for absent; or None where it is not known."""
+    if has_gold:
+        return None if row.truth is None else (row.truth,)
+    is_settled = row.document in doubled.documents and row.document not in doubled.doubtful
+    if not is_settled or (row.document, row.node) not in doubled.rows:
+        return None
+    return (row.decided if row.is_ruled else row.said,)
+
+
+def missed_of(rows: Iterable[LabelRow], judge: ValueJudge) -> dict[str, list[ReviewedValue]]:
+    """Return, by reviewer, the shown predictions that are wrong by gold: correct is one that was missed.
+
+    All reviewers together are under the empty name.
+    """
+    found: dict[str, list[ReviewedValue]] = {"": []}
+    for row in rows:
+        if row.shown == Showing.PREDICTION and row.truth is not None and row.state in _ANSWERS:
+            if judge.is_right(row.field, row.truth, row.predicted):
+                continue
+            is_missed = row.state == "value" and judge.is_right(row.field, row.predicted, row.said)
+            for name in ("", row.alias):
+                found.setdefault(name, []).append(ReviewedValue(row.document, is_missed, 1.0))
+    return found
+
+
+# How far a review is, and what it says
+
+
+class Anchoring(Struct, frozen=True):
+    """The share of labels equal to the prediction where it was shown, minus where it was withheld."""
+
+    shown: ReviewedShare
+    withheld: ReviewedShare
+    difference: float | None
+    interval: tuple[float, float] | None
+
+
+class Effort(Struct, frozen=True):
+    """The medians of active seconds and keys per label, over n labels."""
+
+    seconds: float | None
+    keys: float | None
+    n: int
+
+
+class Status(Struct, frozen=True, eq=False):
+    """How far a review is, and what it says so far."""
+
+    sheets: Mapping[str, int]
+    asked: int
+    labeled: int
+    audits_open: int
+    accuracy: ReviewedShare
+    accepted: ReviewedShare
+    missed: ReviewedShare
+    reviewers: Mapping[str, Mapping[str, ReviewedShare]]
+    has_gold: bool
+    """False: what two reviewers say alike, or what was ruled, is taken for right."""
+    anchoring: Anchoring
+    residual: float | None
+    residual_upper: float | None
+    effort: Mapping[str, Effort]
+    is_closed: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the status as plain data."""
+        data = to_builtins(self)
+        names = ("sheets", "asked", "labeled", "audits_open", "accuracy", "missed", "reviewers")
+        return {
+            **{name: data[name] for name in (*names, "anchoring", "effort")},
+            "closed": self.is_closed,
+            "accepted_wrong": {"share": self.accepted.share, "interval": self.accepted.interval},
+            "reviewers_truth": "gold" if self.has_gold else "agreement",
+            "residual_error": {"value": self.residual, "upper": self.residual_upper, "level": LEVEL},
+        }
+
+
+def read_status(db: sqlite3.Connection, form: ReviewForm, chance: BootstrapSettings | None = None) -> Status:
+    """Return how far a review is, and what its finished sheets say."""
+    facts = read_facts(db)
+    rows = [
+        LabelRow._make(row)
+        for row in db.execute(
+            "SELECT document.name, label.node, field, shown, predicted, truth, reason, probability, "
+            "label.state, label.text, active_ms, keys, alias, slot, ruling.choice, ruling.text FROM label "
+            "JOIN sheet ON sheet.id=label.sheet JOIN document ON document.id=sheet.document "
+            "JOIN asked ON asked.document=sheet.document AND asked.node=label.node "
+            "JOIN person ON person.id=label.person "
+            "LEFT JOIN ruling ON ruling.document=sheet.document AND ruling.node=label.node "
+            "WHERE sheet.state IN ('done', 'adjudicated') ORDER BY sheet.id, place"
+        )
+    ]
+    judge = ValueJudge(form)
+    chance = chance or BootstrapSettings()
+    doubled = Doubled.of(rows, judge)
+    verdicts = list(judge_predictions(rows, doubled, judge))
+    looked = [
+        ReviewedValue(row.document, bool(is_right), min(row.probability, 1.0), row.reason in _ACCEPTED)
+        for row, is_right in verdicts
+    ]
+    accepted = wrong_of([value for value in looked if value.is_accepted], chance.level)
+    missed = missed_of(rows, judge)
+    reviewers = {
+        alias: {"right": share_of(right, chance), "missed": share_of(missed.get(alias, []), chance)}
+        for alias, right in reviewers_of(rows, doubled, judge).items()
+    }
+    counts = (facts["values"] or 0, facts["accepted"] or 0)
+    residual, residual_upper = bound_residual(counts, looked, missed[""]) or (None, None)
+    asked, labeled = db.execute(
+        "SELECT (SELECT count(*) FROM asked JOIN sheet USING(document) WHERE shown<>'context'), "
+        "(SELECT count(*) FROM label)"
+    ).fetchone()
+    return Status(
+        dict(db.execute("SELECT state, count(*) FROM sheet GROUP BY state ORDER BY state")),
+        asked,
+        labeled,
+        count_open_audits(db),
+        accuracy_of(verdicts, doubled, judge, chance),
+        accepted,
+        share_of(missed[""], chance),
+        reviewers,
+        any(row.truth is not None for row in rows),
+        _anchoring(rows, judge, chance),
+        residual,
+        residual_upper,
+        {name: _effort(rows, name) for name in (Showing.PREDICTION, Showing.NOTHING)},
+        bool(facts["closed"]),
+    )
+
+
+def count_open_audits(db: sqlite3.Connection) -> int:
+    """Return how many audited values have no label on a finished sheet."""
+    row = db.execute(
+        "SELECT count(*) FROM asked JOIN sheet USING(document) WHERE reason=? AND state NOT IN "
+        "('done', 'adjudicated')",
+        (Reason.AUDIT.value,),
+    ).fetchone()
+    return int(row[0])
+
+
+def _anchoring(rows: Sequence[LabelRow], judge: ValueJudge, chance: BootstrapSettings) -> Anchoring:
+    """Return the randomized comparison: it needs no truth, since only the showing differs."""
+    skipped = (
+        *_ACCEPTED,
+        Reason.NOT_PREDICTED,
+        Reason.SUSPICIOUS,
+        Reason.DOUBLE_FLAGGED,
+        Reason.NO_PREDICTIONS,
+    )
+    arms: dict[str, list[ReviewedValue]] = {Showing.PREDICTION: [], Showing.NOTHING: []}
+    for row in rows:
+        if row.shown in arms and row.reason not in skipped and row.state != "skipped" and row.predicted:
+            is_equal = row.state != "illegible" and judge.is_right(row.field, row.predicted, row.said)
+            arms[row.shown].append(ReviewedValue(row.document, is_equal, 1.0))
+    shown, withheld = (share_of(arm, chance) for arm in arms.values())
+    if shown.share is None or withheld.share is None:
+        return Anchoring(shown, withheld, None, None)
+    documents = sorted({value.document for arm in arms.values() for value in arm})
+    replicates = [ratio_replicates(_sum_up(arm, documents), documents, chance) for arm in arms.values()]
+    bounds = percentile_intervals((replicates[0] - replicates[1])[None, :], chance.level)
+    low, high = float(bounds.low[0]), float(bounds.high[0])
+    return Anchoring(shown, withheld, shown.share - withheld.share, (low, high) if low < high else None)
+
+
+def bound_residual(
+    counts: tuple[int, int], looked: Sequence[ReviewedValue], missed: Sequence[ReviewedValue]
+) -> tuple[float, float] | None:
+    """Return the share of values that stay wrong, and its upper bound at 95 %; None without a part of it.
+
+    Wrong values among the accepted stay; of those sent to review the overlooked ones do. `counts` are all
+    values and the accepted ones. Each of the three shares has its bound at a third of 5 % (Bonferroni), so
+    that all hold at once, Gaffke's over documents. `missed` are wrong values that were shown: correct is one
+    that was overlooked.
+
+    >>> found = [ReviewedValue(f"d{at}", at > 4, 1.0, is_accepted=False) for at in range(50)]
+    >>> missed = [ReviewedValue(f"m{at}", at < 3, 1.0) for at in range(60)]
+    >>> [round(one, 3) for one in bound_residual((50, 0), found, missed) or ()]
+    [0.005, 0.03]
+    """
+    if not counts[0]:
+        return None
+    accepted = counts[1] / counts[0]
+    tail = (1 - LEVEL) / (2 * (accepted < 1) + (accepted > 0))
+    value = upper = 0.0
+    for share, is_accepted in ((accepted, True), (1 - accepted, False)):
+        if not share:
+            continue
+        wrong = wrong_of([one for one in looked if one.is_accepted == is_accepted], 1 - 2 * tail)
+        turned = [replace(one, is_correct=not one.is_correct) for one in missed]
+        stay = ReviewedShare(0, 0, 0, 1.0, (1.0, 1.0)) if is_accepted else wrong_of(turned, 1 - 2 * tail)
+        if wrong.share is None or wrong.interval is None or stay.share is None or stay.interval is None:
+            return None
+        value += share * wrong.share * stay.share
+        upper += share * wrong.interval[1] * stay.interval[1]
+    return value, upper
+
+
+def _effort(rows: Sequence[LabelRow], shown: str) -> Effort:
+    chosen = [row for row in rows if row.shown == shown and row.active_ms > 0]
+    if not chosen:
+        return Effort(None, None, 0)
+    seconds = median(row.active_ms for row in chosen) / 1000
+    return Effort(seconds, float(median(row.keys for row in chosen)), len(chosen))
+
+
+def close_review(store: Store) -> None:
+    """Let a review take no label any more.
+
+    Raises `ProblemsError` while audits are open: an estimate from those that happened to be done is biased.
+    """
+
+    def close(journal: ReviewJournal) -> None:
+        waiting = count_open_audits(journal.db)
+        if waiting:
+            what = f"{waiting:,} audit{' is' if waiting == 1 else 's are'} open"
+            remedy = "finish their sheets: the estimate of accuracy needs all audits"
+            raise problem(store.folder, what, remedy, "open_audits")
+        journal.append(ReviewEvent("close", {"closed": True}, "command"))
+
+    store.write(close)
+
+
+# The status for the terminal
+
+_NO_GOLD = "no wrong value of a document with gold was shown"
+
+
+def render_status(status: Status) -> str:
+    """Return how far a review is and what it says, one line each; what is not known yet is said."""
+    return "".join(f"{line}\n" for line in _lines(status))
+
+
+def _lines(status: Status) -> Iterator[str]:
+    total, done = (
+        sum(status.sheets.values()),
+        status.sheets.get("done", 0) + status.sheets.get("adjudicated", 0),
+    )
+    states = ", ".join(f"{count:,} {state}" for state, count in status.sheets.items())
+    yield (
+        f"sheets           {done:,} of {total:,} done ({states}); "
+        f"{format_count(status.labeled, 'label')}{'; closed' if status.is_closed else ''}"
+    )
+    if status.audits_open:
+        yield f"audits           {status.audits_open:,} open: estimates are of the finished part"
+    yield f"system accuracy  {_share(status.accuracy, 'nothing was labeled unseen yet')}"
+    if status.accepted.share is not None:
+        risk = format_in_unit(status.accepted.share)
+        yield f"accepted, wrong  {risk}{_interval(status.accepted.interval)}"
+    yield f"missed errors    {_share(status.missed, _NO_GOLD)}"
+    for alias, shares in status.reviewers.items():
+        right = _share(shares["right"], "nothing unseen with a known truth")
+        at_best = "" if status.has_gold else ", at best (no gold: what both say, or what was ruled, is right)"
+        yield f"  {alias:<14} right unseen{at_best}: {right}; missed: {_share(shares['missed'], _NO_GOLD)}"
+    yield f"anchoring        {_anchoring_line(status.anchoring)}"
+    residual = "not known"
+    if status.residual is not None and status.residual_upper is not None:
+        upper = format_in_unit(status.residual_upper)
+        residual = f"{format_in_unit(status.residual)} of all values, at most {upper} at 95 %"
+    yield f"residual error   {residual}"
+    for name, effort in status.effort.items():
+        if effort.seconds is not None:
+            told = "shown" if name == "prediction" else "unseen"
+            keys = f"{effort.keys:g} key{'' if effort.keys == 1 else 's'}"
+            per_value = f"{effort.seconds:.1f} s and {keys} a value"
+            yield f"effort, {told:<8} {per_value} (median of {effort.n:,})"
+
+
+def _anchoring_line(found: Anchoring) -> str:
+    if found.difference is None:
+        return f"not known: it takes {FEWEST} documents with values shown, and {FEWEST} with values withheld"
+    low, high = found.interval or (None, None)
+    bounds = "" if low is None or high is None else f" [{100 * low:+.1f}, {100 * high:+.1f}]"
+    shown, withheld = (f"{arm.found:,} of {arm.n:,}" for arm in (found.shown, found.withheld))
+    where = f"{shown} where it was shown, {withheld} where not"
+    return f"{format_signed_points(found.difference)} points{bounds}: labels equal to the prediction, {where}"
+
+
+def _share(found: ReviewedShare, nothing: str) -> str:
+    """Return a share with its interval and what it stands on; with few documents that they are too few."""
+    if not found.n:
+        return f"not known: {nothing}"
+    stands = f"{format_count(found.n, 'value')} in {format_count(found.documents, 'document')}"
+    if found.share is None:
+        return f"too few labels: {stands}; {FEWEST} documents are needed"
+    return f"{format_in_unit(found.share)}{_interval(found.interval)}, from {stands}"
+
+
+def _interval(bounds: tuple[float, float] | None) -> str:
+    return "" if bounds is None else f" [{format_bounds(bounds)}]"
