@@ -121,13 +121,13 @@ def _list_answers(decisions: Sequence[Decision]) -> str:
 
 def render_markdown_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
     """Yield the reports of runs as Markdown, one below the other."""
-    from fieldassay.reports.content.run.markdown import render_markdown
+    from fieldassay.reports.content.run.parts import report_parts
     from fieldassay.reports.content.run.summary import summarize
+    from fieldassay.reports.writers.markdown import render_markdown
 
     for place, run in enumerate(reported):
-        yield ("\n" if place else "") + render_markdown(
-            summarize(run.result, run.evidence, decisions=run.decisions)
-        )
+        summary = summarize(run.result, run.evidence, decisions=run.decisions)
+        yield ("\n" if place else "") + render_markdown(report_parts(summary))
 
 
 def render_table_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:

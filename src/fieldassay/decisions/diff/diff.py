@@ -66,7 +66,8 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
     if len(references) == 1 and options.systems == (None, None):
         entries = _put_reference_first(entries)
     if options.target is not None:
-        _check_target(options.target, entries)
+        for entry in entries:
+            entry.run.run.check_target(options.target)
     ground = find_ground(entries, is_common=options.is_common)
     data = join_data([entry.contestant for entry in entries], ground.documents)
     metrics = _choose_metrics(data, options.metrics)
@@ -90,24 +91,6 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
         notes=(*_remark(entries, data), *contest.notes),
         warnings=ground.warnings,
     )
-
-
-def _check_target(target: Path, entries: Sequence[Entry]) -> None:
-    """Raise `ProblemsError` for a file that is an input of one of the runs, or in one of their folders."""
-    place = target.resolve()
-    for entry in entries:
-        inputs = entry.run.run.inputs
-        own = {Path(label).resolve() for label in (inputs.gold, *inputs.predictions.values())}
-        if place in own or entry.run.run.folder.resolve() in place.parents:
-            remedy = "choose another file"
-            raise problem(
-                target,
-                f"is an input of run {entry.run.reference!r}, or in its folder",
-                remedy,
-                "export_target",
-            )
-    if target.is_dir():
-        raise problem(target, "is a folder", "name a file", "export_target")
 
 
 def _put_reference_first(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:

@@ -14,8 +14,9 @@ from fieldassay.metrics.notation import format_bounds, format_in_unit, format_p
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.decision import Decision, decisions_data
 from fieldassay.metrics.thresholds import format_change, format_changes
-from fieldassay.reports.content.run.gates import add_gates
+from fieldassay.reports.content.run.gates import gates_parts
 from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.reports.writers.terminal import add_part
 
 _DIGITS = 12
 _NAME, _LONG = 60, 600
@@ -78,7 +79,8 @@ def render_check(
     page.line(
         "change: now less baseline on the same documents; p counts that all lines were looked at", "dim"
     )
-    add_gates(page, decisions)
+    for part in gates_parts(decisions):
+        add_part(page, part)
     return page.text()
 
 

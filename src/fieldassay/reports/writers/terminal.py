@@ -20,7 +20,7 @@ def render_diff_terminal(told: Told, screen: Screen) -> str:
     if told.systems:
         page.pairs(told.systems)
     for part in told.parts:
-        _add(page, part)
+        add_part(page, part)
     if told.notes:
         page.line()
     for note in told.notes:
@@ -28,25 +28,26 @@ def render_diff_terminal(told: Told, screen: Screen) -> str:
     return page.text()
 
 
-def _add(page: Page, part: Part) -> None:
+def add_part(page: Page, part: Part) -> None:
+    """Add a part below an empty line, its remarks dim; columns for which there is no room are left out."""
     page.line()
-    page.title(part.title)
+    page.title(visible(part.title))
     for line in part.lines:
-        page.line(line)
+        page.line(visible(line))
     left_out: dict[str, None] = {}
     for at, table in enumerate(part.tables):
         if at or part.lines:
             page.line()
         if len(part.tables) > 1:
-            page.line(table.caption, "dim")
+            page.line(visible(table.caption), "dim")
         shown = _fit(table, page.width)
         left_out |= dict.fromkeys(head for head in table.heads if head not in shown.heads)
         page.table(
-            [Column(head, at in shown.numbers, _is_whole(shown, at)) for at, head in enumerate(shown.heads)],
-            shown.rows,
+            [Column(head, at in shown.aligned, _is_whole(shown, at)) for at, head in enumerate(shown.heads)],
+            [[visible(cell) for cell in row] for row in shown.rows],
         )
-    for remark in part.remarks:
-        page.line(remark, "dim")
+    for remark in (*part.remarks, *part.end):
+        page.line(visible(remark), "dim")
     if left_out:
         page.line(f"left out, for this width: {', '.join(left_out)}; --format markdown shows them", "dim")
 
@@ -69,7 +70,7 @@ def _without(table: Table, head: str) -> Table:
         table.caption,
         tuple(table.heads[at] for at in kept),
         rows,
-        tuple(new for new, at in enumerate(kept) if at in table.numbers),
+        tuple(new for new, at in enumerate(kept) if at in table.aligned),
     )
 
 
@@ -80,4 +81,4 @@ def _needs(table: Table) -> list[int]:
 
 
 def _is_whole(table: Table, at: int) -> bool:
-    return at in table.numbers or table.heads[at] in ("difference", "place", "decision")
+    return at in table.aligned or table.heads[at] in ("difference", "place", "decision", "system")

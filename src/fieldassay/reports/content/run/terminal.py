@@ -12,9 +12,10 @@ from fieldassay.regex import lazy_regex
 from fieldassay.reports.content.run.answer import REPAIRS, add_answer, add_repairs, shorten_names
 from fieldassay.reports.content.run.asked import Grid
 from fieldassay.reports.content.run.checked import describe_first
-from fieldassay.reports.content.run.comparisons import add_comparisons
-from fieldassay.reports.content.run.gates import add_gates
-from fieldassay.reports.content.run.repeats import add_repeats
+from fieldassay.reports.content.run.comparisons import comparisons_part
+from fieldassay.reports.content.run.gates import gates_parts
+from fieldassay.reports.content.run.parts import count_documents
+from fieldassay.reports.content.run.repeats import repeats_parts
 from fieldassay.reports.content.run.summary import (
     MOST_LOSSES,
     SIDE_BY_SIDE,
@@ -28,6 +29,7 @@ from fieldassay.reports.content.run.summary import (
 )
 from fieldassay.reports.findings.ranking import LONGEST_NAME
 from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.reports.writers.terminal import add_part
 
 _NAME, _LONG = 32, 100
 
@@ -67,15 +69,16 @@ def render_terminal(summary: Summary, screen: Screen) -> str:
     page.line(describe_method(summary, SIDE_BY_SIDE), "dim")
     positions = range(len(summary.systems))
     add_repairs(page, summary, positions, MOST_LOSSES)
-    if summary.compared is not None:
-        add_comparisons(page, summary.compared)
-    add_repeats(page, summary.repeats)
+    compared = [comparisons_part(summary.compared)] if summary.compared is not None else []
+    for part in (*compared, *repeats_parts(summary.repeats)):
+        add_part(page, part)
     for position in positions:
         _fields(page, summary, position)
     _diagnoses(page, summary)
     _checks(page, summary)
     _tables(page, summary)
-    add_gates(page, summary.decisions)
+    for part in gates_parts(summary.decisions):
+        add_part(page, part)
     _remarks(page, summary.warnings, summary.notes)
     return page.text()
 
@@ -256,7 +259,7 @@ def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
     else:
         columns = [Column(""), Column("documents", is_number=True), *(Column(name) for name in names)]
         room = (page.width - 34) // len(names) - 2
-        rows = [[clip(line.label, 30), _documents(line), *_cells(line, room)] for line in table.lines]
+        rows = [[clip(line.label, 30), count_documents(line), *_cells(line, room)] for line in table.lines]
     page.table(columns, rows)
     if table.hidden:
         page.line(f"and {table.hidden} more", "dim")
@@ -272,11 +275,6 @@ def _grid(page: Page, grid: Grid) -> None:
     page.table(columns, shorten_names(page, columns, grid.rows, 0))
     if grid.hidden:
         page.line(f"and {grid.hidden} more", "dim")
-
-
-def _documents(line: Line) -> str:
-    counts = [estimate.documents for estimate in line.estimates if estimate is not None]
-    return f"{max(counts):,}" if counts else ""
 
 
 def _remarks(page: Page, warnings: Sequence[str], notes: Sequence[str]) -> None:
