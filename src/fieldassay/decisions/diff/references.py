@@ -8,7 +8,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.decisions.diff.grounds import list_lacking
 from fieldassay.decisions.diff.join import Contestant
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.runs.run import Run
@@ -89,7 +88,11 @@ def _read(reference: str, folder: Path, runs: dict[Path, NamedRun]) -> NamedRun:
     if place not in runs:
         run = Run.open(folder)
         check_unchanged(folder, run.facts, EVIDENCE)
-        lacking = list_lacking(run)
+        needed = {
+            "bootstrap": run.file.bootstrap, "inputs": run.file.inputs, "spec": run.file.spec,
+            "versions": run.version or None,
+        }  # fmt: skip
+        lacking = [name for name, part in needed.items() if part is None]
         if lacking:
             what = f"run.json does not say what the run stands on ({', '.join(lacking)})"
             raise problem(folder, what, "score again with this version", "run_folder")
