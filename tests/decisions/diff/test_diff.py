@@ -517,17 +517,12 @@ def test_systems_are_called_by_what_tells_them_apart(one: Path, other: Path, thr
     assert labels(one, other, three) == ["one:m", "other:m", "three:a", "three:b", "three:c:d"]
 
 
-def test_options_choose_systems_of_one_run_and_of_two(one: Path, three: Path) -> None:
-    assert labels(three, systems=("b", "a")) == ["b", "a"]
-    assert labels(one, three, systems=(None, "c:d")) == ["m", "c:d"]
-
-
 def test_the_reference_of_a_run_comes_first_unless_systems_are_named(make_run: Make) -> None:
     systems = dict.fromkeys("abc", REPORTS_GOLD)
     run = make_run(REPORTS_SPEC, REPORTS_GOLD, systems, "--reference", "b")
     assert labels(run) == ["b", "a", "c"]
     assert {comparison.systems for comparison in diff_runs(run).overall} == {("b", "a"), ("b", "c")}
-    assert labels(run, systems=("a", "b")) == labels(f"{run}:a", f"{run}:b") == ["a", "b"]
+    assert labels(f"{run}:a", f"{run}:b") == ["a", "b"]
 
 
 def test_runs_are_found_in_a_store_by_name(one: Path, other: Path, tmp_path: Path) -> None:
@@ -544,9 +539,6 @@ NOT_THERE: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
     "a run of one system": (("ONE",), {}, "has one system, 'm'"),
     "twice the same": (("ONE", "ONE"), {}, "given twice"),
     "twice the same system": (("THREE:a", "THREE"), {}, "given twice"),
-    "only one of two options": (("THREE",), {"systems": ("a", None)}, "--system-b"),
-    "options for three runs": (("ONE", "OTHER", "THREE"), {"systems": ("m", "m")}, "RUN:SYSTEM"),
-    "options that contradict": (("THREE:a", "ONE"), {"systems": ("b", None)}, "says 'b'"),
     "an unknown metric": (("ONE", "OTHER"), {"metrics": ("acuracy",)}, "accuracy"),
     "a metric of fields": (("ONE", "OTHER"), {"metrics": ("field_accuracy",)}, "field_accuracy[FIELD]"),
     "a metric of another field": (("ONE", "OTHER"), {"metrics": ("recall[totl]",)}, "did you mean 'total'?"),

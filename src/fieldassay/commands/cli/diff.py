@@ -22,12 +22,6 @@ _SHAPES = ("table", "markdown", "html", "csv")
 @click.command(cls=GroupedCommand)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
-    "--system-a", metavar="NAME", help="The system of the first run, or the one before of a single run."
-)
-@click.option(
-    "--system-b", metavar="NAME", help="The system of the second run, or the one after of a single run."
-)
-@click.option(
     "--metrics",
     metavar="LIST",
     multiple=True,
@@ -113,7 +107,6 @@ def _options(given: Mapping[str, Any]) -> DiffOptions:
     return DiffOptions(
         metrics=split_calls(given["metrics"]) or None,
         slices=tuple(given["slices"]) or None,
-        systems=(given["system_a"], given["system_b"]),
         is_common=given["is_common"],
         runs=given["store"],
         target=given["out"],

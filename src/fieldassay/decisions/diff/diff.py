@@ -42,15 +42,13 @@ _FAILURES = ("missing", "invalid", "error", "timeout")
 class DiffOptions(OptionRecord, frozen=True):
     """The options for comparing runs.
 
-    `metrics` (None: those compared in all runs) and `slices` (None: the runs') are names. `systems` choose
-    one of the first and one of the second run. `is_common`: where the runs have other documents, compare the
-    common ones. `runs` is the store of runs for looking up references. `target` is the output file, refused
-    if it is part of a run.
+    `metrics` (None: those compared in all runs) and `slices` (None: the runs') are names. `is_common`: where
+    the runs have other documents, compare the common ones. `runs` is the store of runs for looking up
+    references. `target` is the output file, refused if it is part of a run.
     """
 
     metrics: tuple[str, ...] | None = None
     slices: tuple[str, ...] | None = None
-    systems: tuple[str | None, str | None] = (None, None)
     is_common: bool = False
     runs: Path = Path("runs")
     target: Path | None = None
@@ -65,8 +63,8 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
     """
     if not references:
         raise problem("diff", "no run is named", "name one or more", "unclear_system")
-    entries = find_entries([str(one) for one in references], options.runs, options.systems)
-    if len(references) == 1 and options.systems == (None, None):
+    entries = find_entries([str(one) for one in references], options.runs)
+    if len(references) == 1:
         entries = _put_reference_first(entries)
     if options.target is not None:
         for entry in entries:
