@@ -24,7 +24,7 @@ _OTHERS = {
 }
 
 
-class Basis(Struct, frozen=True, eq=False):
+class ResultBasis(Struct, frozen=True, eq=False):
     """What the numbers of a run or of a baseline stand on.
 
     `digests` are those of the `PARTS`, `gold` those of each document by its id. `read` returns the content of
@@ -42,7 +42,7 @@ class Basis(Struct, frozen=True, eq=False):
         return tuple(part for part in PARTS if part not in self.digests or (part == "gold" and not self.gold))
 
 
-class Difference(Struct, frozen=True, eq=False):
+class BasisDifference(Struct, frozen=True, eq=False):
     """How a basis differs from an earlier one.
 
     `parts` are those that differ, `rows` the places of the documents with the same gold in both, `reason`
@@ -55,7 +55,7 @@ class Difference(Struct, frozen=True, eq=False):
     documents: str = ""
 
 
-def basis_of_run(facts: Mapping[str, Any], system: DocumentStatistics) -> Basis:
+def basis_of_run(facts: Mapping[str, Any], system: DocumentStatistics) -> ResultBasis:
     """Return the basis of a run from the facts of `run.json` and the statistics of one of its systems."""
     recorded = facts.get("digests")
     digests = recorded if isinstance(recorded, Mapping) else {}
@@ -68,7 +68,7 @@ def basis_of_run(facts: Mapping[str, Any], system: DocumentStatistics) -> Basis:
             return {}
         return {name: part.content for name, part in parts.items()}
 
-    return Basis(
+    return ResultBasis(
         {part: digests[part] for part in PARTS if isinstance(digests.get(part), str)},
         dict(zip(system.documents, gold, strict=False)),
         read,
@@ -76,7 +76,7 @@ def basis_of_run(facts: Mapping[str, Any], system: DocumentStatistics) -> Basis:
     )
 
 
-def compare_bases(before: Basis, now: Basis, key: Callable[[str], str] = str) -> Difference:
+def compare_bases(before: ResultBasis, now: ResultBasis, key: Callable[[str], str] = str) -> BasisDifference:
     """Return how a basis differs from an earlier one; `key` makes an id now that of the earlier one."""
     gone = dict(before.gold)
     rows: list[int] = []
@@ -93,12 +93,12 @@ def compare_bases(before: Basis, now: Basis, key: Callable[[str], str] = str) ->
     documents = describe_documents(added, list(gone), changed)
     differing = {part for part in PARTS if before.digests.get(part) != now.digests.get(part)}
     parts = tuple(part for part in PARTS if part in differing or (part == "gold" and documents))
-    return Difference(
+    return BasisDifference(
         parts, np.array(rows, np.int64), _describe(before, now, parts, documents) if parts else "", documents
     )
 
 
-def _describe(before: Basis, now: Basis, parts: tuple[str, ...], documents: str) -> str:
+def _describe(before: ResultBasis, now: ResultBasis, parts: tuple[str, ...], documents: str) -> str:
     first, second = (before.read(), now.read()) if set(parts) - {"gold"} else ({}, {})
     other = " (or the specs declare other fields of it)" if "spec" in parts and documents else ""
     details = {"gold": documents + other}

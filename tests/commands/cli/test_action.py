@@ -205,7 +205,7 @@ def test_a_run_that_fails_fails_the_job_after_everything_was_reported(runner: Ru
     assert ended.code == 1 and ended.outputs["score"]["exit-code"] == "1"
     title = "## GO: new model · NO-GO: birch: sample"
     assert runner.summary.startswith(title)
-    assert title in runner.comments[1]["body"] and "<code>new model</code>" in runner.comments[1]["body"]
+    assert title in runner.comments[1]["body"] and "| new model |" in runner.comments[1]["body"]
     commands = [line for line in ended.logs["Report"].splitlines() if line.startswith("::")]
     assert len(commands) == 10 and commands[0].startswith("::error title=gate failed")
     assert any("file=gold.jsonl,line=24," in line for line in commands)
@@ -251,11 +251,9 @@ def test_a_run_that_is_worse_than_its_baseline_fails_and_says_by_how_much(
     held = {"baseline": "base.json", "fail_on_regression": "accuracy=0.01\n"}
     ended = runner.run(**DATA, pred="new=birch.jsonl", comment="true", **held)
     assert ended.code == 1
-    told = (
-        runner.comments[1]["body"].split("<summary>Against the baseline</summary>")[1].split("</details>")[0]
-    )
-    change = r"−\d+\.\d points \(−\d+\.\d to −\d+\.\d points\)"
-    assert re.search(rf"\| <code>accuracy</code> \| {change} \| FAIL \|", told)
+    change = r"−\d+\.\d\u00a0points \| \d+ \| −\d+\.\d points, 95% interval −\d+\.\d to −\d+\.\d points"
+    gate = r"\| ❌ FAIL \| new \| regression\(accuracy\) &gt; -0\.01 \| "
+    assert re.search(gate + change, runner.comments[1]["body"])
 
 
 def test_wrong_input_fails_and_reports_nothing(runner: Runner) -> None:

@@ -33,10 +33,10 @@ from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.comparisons_file import read_comparisons
 from fieldassay.metrics.uncertainty.power import Alike
 from fieldassay.reports.content.diff import describe_diff
-from fieldassay.reports.writers.html import render_diff_html
-from fieldassay.reports.writers.markdown import render_diff_markdown
+from fieldassay.reports.writers.html import lay_out_html
+from fieldassay.reports.writers.markdown import lay_out_markdown
 from fieldassay.reports.writers.page import Screen
-from fieldassay.reports.writers.terminal import render_diff_terminal
+from fieldassay.reports.writers.terminal import lay_out_terminal
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import COMPARISONS
 
@@ -304,7 +304,7 @@ ALLOWED = {
 
 
 def test_html_has_nothing_but_its_own_elements(hostile: Diff) -> None:
-    html = render_diff_html(describe_diff(hostile, 50))
+    html = lay_out_html(describe_diff(hostile, 50))
     checker = Checker()
     checker.feed(html)
     checker.close()
@@ -328,7 +328,7 @@ def test_html_has_nothing_but_its_own_elements(hostile: Diff) -> None:
 
 
 def test_markdown_has_no_markup_from_values(hostile: Diff) -> None:
-    text = render_diff_markdown(describe_diff(hostile, 50))
+    text = lay_out_markdown(describe_diff(hostile, 50))
     assert "<" not in text.replace("&lt;", "")
     assert "\x1b" not in text
     assert "\u202e" not in text
@@ -341,14 +341,14 @@ def test_markdown_has_no_markup_from_values(hostile: Diff) -> None:
 
 @pytest.mark.parametrize("width", [40, 80, 100, 200])
 def test_a_terminal_gets_nothing_that_moves_its_cursor(hostile: Diff, width: int) -> None:
-    text = render_diff_terminal(describe_diff(hostile, 50), Screen(width))
+    text = lay_out_terminal(describe_diff(hostile, 50), Screen(width))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
     assert max(map(len, text.split("\n"))) <= width
     assert len(text) < 200_000
 
 
 def test_an_ascii_terminal_gets_ascii(hostile: Diff) -> None:
-    assert render_diff_terminal(describe_diff(hostile, 3), Screen(100, is_ascii=True)).isascii()
+    assert lay_out_terminal(describe_diff(hostile, 3), Screen(100, is_ascii=True)).isascii()
 
 
 def test_json_is_complete_and_plain(hostile: Diff) -> None:
@@ -381,9 +381,7 @@ def rendered(make_run: Make, change: Callable[[int, dict[str, Any]], dict[str, A
             ("new", [change(at, row) for at, row in enumerate(REPORTS_GOLD)]),
         )
     ]
-    return render_diff_terminal(
-        describe_diff(diff_runs(*runs, options=DiffOptions(**options)), 3), Screen(200)
-    )
+    return lay_out_terminal(describe_diff(diff_runs(*runs, options=DiffOptions(**options)), 3), Screen(200))
 
 
 def test_a_real_loss_is_called_worse_with_its_values(make_run: Make) -> None:
@@ -407,7 +405,7 @@ def test_no_shown_difference_is_given_the_difference_that_would_be_found(make_ru
     ]
     runs = [make_run(REPORTS_SPEC, gold, {name: rows}) for name, rows in zip("ab", sides, strict=True)]
     diff = diff_runs(*runs)
-    text = render_diff_terminal(describe_diff(diff, 3), Screen(200))
+    text = lay_out_terminal(describe_diff(diff, 3), Screen(200))
     assert "no difference could be shown between a and b in accuracy (−1.7 points" in text
     [one] = [one for one in diff.overall if one.metric == "accuracy"]
     assert one.detectable is not None and one.documents_needed is not None
@@ -448,7 +446,7 @@ def test_more_systems_are_told_by_their_places(make_run: Make) -> None:
         "bad": [{**row, "total": 99, "name": "z"} for row in REPORTS_GOLD],
     }
     found = diff_runs(make_run(REPORTS_SPEC, REPORTS_GOLD, systems, "--reference", "good"))
-    text = render_diff_terminal(describe_diff(found), Screen(160))
+    text = lay_out_terminal(describe_diff(found), Screen(160))
     assert "accuracy: 2 of 3 pairs of systems differ by more than chance" in text
     assert re.search(r"^1 to 2 +good .* reference$", text, re.MULTILINE)
     assert re.search(r"^1 to 2 +same .* identical$", text, re.MULTILINE)
@@ -461,12 +459,12 @@ def test_a_slice_may_be_called_anything(make_run: Make, key: str) -> None:
     spec = {"fields": {**REPORTS_SPEC["fields"], key: "text"}, "slices": [key]}
     systems = {"a": gold, "b": [{**row, "total": 99} for row in gold], "c": gold}
     run = make_run(spec, gold, systems, "--bootstrap", 0)
-    two = render_diff_terminal(describe_diff(diff_runs(f"{run}:a", f"{run}:b"), 0), Screen(160))
+    two = lay_out_terminal(describe_diff(diff_runs(f"{run}:a", f"{run}:b"), 0), Screen(160))
     assert [len(re.findall(rf"^{value} +6 .* worse$", two, re.MULTILINE)) for value in ("left", "right")] == [
         1,
         1,
     ]
-    three = render_diff_markdown(describe_diff(diff_runs(run), 0))
+    three = lay_out_markdown(describe_diff(diff_runs(run), 0))
     assert three.count(": left, n = 6:") == three.count(": right, n = 6:") == 1
 
 

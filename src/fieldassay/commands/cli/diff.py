@@ -147,11 +147,11 @@ def _render(found: Diff, shape: str, given: Mapping[str, Any]) -> list[str]:
         return list(render_diff(found, given["store"]))
     told = describe_diff(found, given["most"])
     if shape == "markdown":
-        from fieldassay.reports.writers.markdown import render_diff_markdown
+        from fieldassay.reports.writers.markdown import lay_out_markdown
 
-        return [render_diff_markdown(told)]
+        return [lay_out_markdown(told)]
     from fieldassay.commands.cli.output import screen
     from fieldassay.reports.writers.page import Screen
-    from fieldassay.reports.writers.terminal import render_diff_terminal
+    from fieldassay.reports.writers.terminal import lay_out_terminal
 
-    return [render_diff_terminal(told, screen() if given["out"] is None else Screen(120))]
+    return [lay_out_terminal(told, screen() if given["out"] is None else Screen(120))]

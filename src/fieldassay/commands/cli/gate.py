@@ -199,9 +199,12 @@ def _render(page: DecisionPage, shape: str, screen: Any) -> str:
         from fieldassay.io.json_value import json_text
 
         return json_text(page.to_dict())
-    from fieldassay.reports.content.run.gates import render_page, render_page_markdown
+    from fieldassay.reports.content.run.gates import describe_page
+    from fieldassay.reports.writers.markdown import lay_out_markdown
+    from fieldassay.reports.writers.terminal import lay_out_terminal
 
-    return render_page_markdown(page) if shape == "markdown" else render_page(page, screen)
+    told = describe_page(page)
+    return lay_out_markdown(told) if shape == "markdown" else lay_out_terminal(told, screen)
 
 
 def _write_page(path: Path, text: str) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fieldassay.decisions.baseline.baseline import Baseline, BaselineSystem, hash_text
 from fieldassay.decisions.baseline.file import read_baseline
-from fieldassay.decisions.basis import Basis, Difference, basis_of_run, compare_bases
+from fieldassay.decisions.basis import ResultBasis, BasisDifference, basis_of_run, compare_bases
 from fieldassay.decisions.gates.regression import BEFORE, NOW, BaselineMatch
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.text.shown import make_printable
@@ -102,15 +102,15 @@ def match_systems(
 UNKNOWN = "the run does not say what it stands on; score it again with this version"
 
 
-def find_difference(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> Difference:
+def find_difference(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> BasisDifference:
     """Return how the basis of a run differs from that of a baseline.
 
     Raises `ProblemsError` if the baseline is frozen and anything differs.
     """
     basis = basis_of_run(run, data.systems[0])
     if basis.unknown:
-        return Difference(basis.unknown, np.zeros(0, np.int64), UNKNOWN)
-    before = Basis(
+        return BasisDifference(basis.unknown, np.zeros(0, np.int64), UNKNOWN)
+    before = ResultBasis(
         baseline.digests,
         dict(zip(baseline.documents, baseline.gold, strict=True)),
         lambda: baseline.basis,

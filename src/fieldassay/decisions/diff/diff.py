@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fieldassay.decisions.basis import Difference, basis_of_run, compare_bases
+from fieldassay.decisions.basis import BasisDifference, basis_of_run, compare_bases
 from fieldassay.decisions.diff.changes import find_changes
 from fieldassay.decisions.diff.join import join_data, keep_needed
 from fieldassay.decisions.diff.references import Entry, NamedRun, find_entries
@@ -148,7 +148,7 @@ def find_common_documents(
 _OPTIONS = {"spec": "--spec", "formulas": "--spec", "gold": "--gold"}
 
 
-def _refuse(first: NamedRun, run: NamedRun, found: Difference) -> Problem:
+def _refuse(first: NamedRun, run: NamedRun, found: BasisDifference) -> Problem:
     """Return why a run cannot be compared with the first one, and how it could be."""
     older = min(first, run, key=lambda one: one.run.file.started or "")
     options = dict.fromkeys(_OPTIONS[part] for part in found.parts if part in _OPTIONS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import asdict
@@ -95,7 +95,7 @@ def baseline_data(held: Baseline) -> dict[str, Any]:
         "documents": len(held.documents),
         "hashed": held.is_hashed,
         "metrics": list(held.metrics),
-        "headlines": [_headline_data(one) for one in held.headlines],
+        "headlines": [asdict(one) for one in held.headlines],
         "history": [asdict(one) for one in held.history],
     }
 
@@ -152,22 +152,6 @@ def _headline_row(one: Headline) -> list[str]:
         interval,
         f"{one.documents:,}",
     ]
-
-
-def _headline_data(one: Headline) -> Mapping[str, Any]:
-    head = {
-        "system": one.system,
-        "metric": one.metric,
-        "value": one.value,
-        "n": one.n,
-        "documents": one.documents,
-    }
-    return {
-        **head,
-        "interval": None if one.interval is None else list(one.interval),
-        "unit": one.unit,
-        "better": one.better,
-    }
 
 
 def _change_row(one: ChangeLine) -> list[str]:

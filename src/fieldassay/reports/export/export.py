@@ -42,7 +42,7 @@ _BYTES_AT_ONCE = 1 << 20
 _CELL, _NAME = 300, 60
 
 
-class Rows(Struct, frozen=True, eq=False):
+class TableRows(Struct, frozen=True, eq=False):
     """The rows of a table: what `shape` makes of any part of the rows of `source`; a note stands beside."""
 
     source: pl.LazyFrame
@@ -63,10 +63,10 @@ class Rows(Struct, frozen=True, eq=False):
             yield from self.shape(self.source.slice(start, _ROWS_AT_ONCE)).collect().iter_rows()
 
 
-Content: TypeAlias = Rows | dict[str, Any] | str
+Content: TypeAlias = TableRows | dict[str, Any] | str
 
 
-class Table(Struct, frozen=True):
+class RunTable(Struct, frozen=True):
     """A table of a run: its content in words, the function that makes it, and the endings of its files.
 
     The function takes a run and a system (None: all); it returns rows, data for JSON, or Markdown.
@@ -107,7 +107,7 @@ def export_run(
     return chosen.words
 
 
-def find_table(name: str) -> Table:
+def find_table(name: str) -> RunTable:
     """Return the table of a name. Raises `ProblemsError` with the nearest name."""
     if name not in TABLES:
         what = f"no table is called {name[:100]!r}"
@@ -115,7 +115,7 @@ def find_table(name: str) -> Table:
     return TABLES[name]
 
 
-def _make(table: Table, run: Run, system: str | None) -> Content:
+def _make(table: RunTable, run: Run, system: str | None) -> Content:
     known = run.result.systems
     if system is not None and system not in known:
         raise problem(run.folder, f"no system {system[:100]!r}", nearest(system[:100], known), "unknown_name")
@@ -127,7 +127,7 @@ def print_table(folder: Path, name: str, system: str | None, screen: Screen) -> 
     run, table = Run.open(folder), find_table(name)
     with corrupt_run_errors(run):
         content = _make(table, run, system)
-        if not isinstance(content, Rows):
+        if not isinstance(content, TableRows):
             return "".join(map(str, _write([(name, content)], table.endings[0])))
         rows = list(content)
         page, title = Page(screen), f"{table.words[:1].upper()}{table.words[1:]}"
@@ -155,7 +155,7 @@ def _write(contents: Sequence[tuple[str, Content]], ending: str) -> Iterator[str
     if isinstance(content, dict):
         return iter([json_line(content, indent=1) + "\n"])
     if ending == ".xlsx":
-        sheets = [(each, rows) for each, rows in contents if isinstance(rows, Rows)]
+        sheets = [(each, rows) for each, rows in contents if isinstance(rows, TableRows)]
         return workbook_bytes([Sheet(each, rows.columns, map(_show, rows)) for each, rows in sheets])
     if ending == ".parquet":
         return _parquet(content)
@@ -164,14 +164,14 @@ def _write(contents: Sequence[tuple[str, Content]], ending: str) -> Iterator[str
     )
 
 
-def _csv(_: str, rows: Rows) -> Iterator[str]:
+def _csv(_: str, rows: TableRows) -> Iterator[str]:
     """Yield CSV: a cell that a spreadsheet would take for a formula begins with an apostrophe."""
     lines = chain([rows.columns], map(_show, rows))
     while part := list(islice(lines, _ROWS_AT_ONCE)):
         yield csv_text(part)
 
 
-def _json(_: str, rows: Rows) -> Iterator[str]:
+def _json(_: str, rows: TableRows) -> Iterator[str]:
     """Yield a JSON array with a row on each line."""
     columns, before = rows.columns, "[\n"
     for row in rows:
@@ -180,7 +180,7 @@ def _json(_: str, rows: Rows) -> Iterator[str]:
     yield "\n]\n" if before.startswith(",") else "[]\n"
 
 
-def _parquet(rows: Rows) -> Iterator[bytes]:
+def _parquet(rows: TableRows) -> Iterator[bytes]:
     with tempfile.TemporaryDirectory(prefix="fieldassay-") as folder:
         file = Path(folder) / "rows.parquet"
         write_parquet(rows.shape(rows.source), file)
@@ -189,14 +189,14 @@ def _parquet(rows: Rows) -> Iterator[bytes]:
                 yield portion
 
 
-def _markdown(words: str, rows: Rows) -> Iterator[str]:
+def _markdown(words: str, rows: TableRows) -> Iterator[str]:
     yield f"# {words[:1].upper()}{words[1:]}\n\n"
     yield f"{format_markdown(rows.note[:1].upper() + rows.note[1:], 600)}.\n\n" if rows.note else ""
     for line in chain([rows.columns, ["---"] * len(rows.columns)], map(_texts, rows)):
         yield f"| {' | '.join(format_markdown(cell, _CELL) if cell != '---' else cell for cell in line)} |\n"
 
 
-def _latex(words: str, rows: Rows) -> Iterator[str]:
+def _latex(words: str, rows: TableRows) -> Iterator[str]:
     """Yield a table of booktabs; no character of a cell is a command of LaTeX."""
     yield "% needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}\n"
     caption = escape_latex(clip(rows.note or words, 2 * _CELL))
@@ -246,7 +246,7 @@ def _format(value: Any) -> str:
     return format_number(value) if isinstance(value, float) else str(value)
 
 
-def list_values(run: Run, system: str | None) -> Rows:
+def list_values(run: Run, system: str | None) -> TableRows:
     """Return the judged values, one by one; values that neither side has if the main metric counts them."""
     import polars as pl
 
@@ -261,7 +261,7 @@ def list_values(run: Run, system: str | None) -> Rows:
             "correct", "score", "outcome", "reason", pl.col("diagnoses").list.join(" | ").alias("diagnosis"),
         )  # fmt: skip
 
-    return Rows(rows, shape)
+    return TableRows(rows, shape)
 
 
 def _as_text(given: str) -> str:
@@ -277,7 +277,7 @@ def _with_evidence(run: Run) -> tuple[Result, pl.LazyFrame]:
     return result, rows
 
 
-def list_estimates(run: Run, system: str | None) -> Rows:
+def list_estimates(run: Run, system: str | None) -> TableRows:
     """Return every estimate of the run: of all documents and of slices, of all values and of fields."""
     import polars as pl
 
@@ -291,10 +291,10 @@ def list_estimates(run: Run, system: str | None) -> Rows:
         }
         for one in run.result.estimates if system in (None, one.system)
     ]  # fmt: skip
-    return Rows(pl.LazyFrame(lines, infer_schema_length=None))
+    return TableRows(pl.LazyFrame(lines, infer_schema_length=None))
 
 
-def list_metrics_by_system(run: Run, system: str | None) -> Rows:
+def list_metrics_by_system(run: Run, system: str | None) -> TableRows:
     """Return the metrics at the head of every report, with intervals, as texts: a column for each system."""
     import polars as pl
 
@@ -304,10 +304,10 @@ def list_metrics_by_system(run: Run, system: str | None) -> Rows:
         if system in (None, name):
             columns[name] = [format_both(line.estimates[at]) for line in summary.headline]
     note = f"{clip(summary.name, 100)}, {format_count(summary.documents, 'document')}"
-    return Rows(pl.LazyFrame(columns), note=f"{note}; {describe_method(summary)}")
+    return TableRows(pl.LazyFrame(columns), note=f"{note}; {describe_method(summary)}")
 
 
-def list_fields(run: Run, system: str | None) -> Rows:
+def list_fields(run: Run, system: str | None) -> TableRows:
     """Return precision, recall, F1 and support of each field, and their averages, as in scikit-learn.
 
     The numbers are those of the run's metrics; raises `ProblemsError` where it lacks one.
@@ -340,7 +340,7 @@ def list_fields(run: Run, system: str | None) -> Rows:
             for label, prefix in averages.items()
         ]  # fmt: skip
     columns = ("system", "field", "precision", "recall", "f1-score", "support")
-    return Rows(pl.LazyFrame(rows, schema=columns, orient="row", infer_schema_length=None))
+    return TableRows(pl.LazyFrame(rows, schema=columns, orient="row", infer_schema_length=None))
 
 
 def _number(estimate: Estimate | None) -> float | int | None:
@@ -349,7 +349,7 @@ def _number(estimate: Estimate | None) -> float | int | None:
     return round(estimate.value) if estimate.unit == "count" else estimate.value
 
 
-def list_suspicious_gold(run: Run, system: str | None) -> Rows:
+def list_suspicious_gold(run: Run, system: str | None) -> TableRows:
     """Return the gold values of a run that all or most of its systems contradict in the same way.
 
     Raises `ProblemsError` for a run of one system.
@@ -362,10 +362,10 @@ def list_suspicious_gold(run: Run, system: str | None) -> Rows:
     found = suspicious_gold_of_run(run)
     lines = [tuple(asdict(one).values()) for one in found.values]
     frame = pl.LazyFrame(lines, schema=Suspicion.__struct_fields__, orient="row", infer_schema_length=None)
-    return Rows(frame, note=found.extent)
+    return TableRows(frame, note=found.extent)
 
 
-def list_curve(run: Run, system: str | None) -> Rows:
+def list_curve(run: Run, system: str | None) -> TableRows:
     """Return the steps of F(t) of a run's lists; `ProblemsError` without lists paired by similarity."""
     import polars as pl
 
@@ -376,7 +376,7 @@ def list_curve(run: Run, system: str | None) -> Rows:
     if steps.is_empty():
         what = "has no list whose items were paired by similarity"
         raise problem(run.folder, what, "F(t) is of such lists", "missing_part")
-    return Rows(steps.lazy())
+    return TableRows(steps.lazy())
 
 
 def list_results(run: Run, system: str | None) -> dict[str, Any]:
@@ -396,16 +396,16 @@ def compare_for_executives(run: Run, system: str | None) -> str:
     return render_executive(result, str(run.facts.get("started") or ""), losses, decisions_of_run(run))
 
 
-TABLES: Mapping[str, Table] = {
-    "values": Table("judged values", list_values),
-    "estimates": Table("estimates", list_estimates),
-    "metrics": Table("metrics of the systems", list_metrics_by_system),
-    "fields": Table("precision, recall and F1 of fields", list_fields),
-    "curve": Table("F(t)", list_curve),
-    "suspicious-gold": Table("suspicious gold", list_suspicious_gold),
-    "results": Table("results by system", list_results, (".json",)),
-    "comparison": Table("comparison of the systems", compare_for_executives, (".md",)),
-    "errors": Table("error report", render_error_report, (".md",)),
+TABLES: Mapping[str, RunTable] = {
+    "values": RunTable("judged values", list_values),
+    "estimates": RunTable("estimates", list_estimates),
+    "metrics": RunTable("metrics of the systems", list_metrics_by_system),
+    "fields": RunTable("precision, recall and F1 of fields", list_fields),
+    "curve": RunTable("F(t)", list_curve),
+    "suspicious-gold": RunTable("suspicious gold", list_suspicious_gold),
+    "results": RunTable("results by system", list_results, (".json",)),
+    "comparison": RunTable("comparison of the systems", compare_for_executives, (".md",)),
+    "errors": RunTable("error report", render_error_report, (".md",)),
 }
 """The tables by their names for `report --table`."""
 

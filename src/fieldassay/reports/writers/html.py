@@ -9,7 +9,7 @@ from fieldassay.io.text.shown import visible
 from fieldassay.reports.writers.tables import Part, Table, Told
 
 
-def render_diff_html(told: Told) -> str:
+def lay_out_html(told: Told) -> str:
     """Return the report as a `<section>` in ASCII, to be put into any page, or opened as it is."""
     parts = ['<section class="fieldassay-diff">', _element("h2", told.title)]
     parts += [f'<p role="alert"><strong>Warning:</strong> {_text(warning)}.</p>' for warning in told.warnings]

@@ -9,7 +9,7 @@ from msgspec import Struct
 from fieldassay.io.text.shown import format_count, format_markdown
 from fieldassay.reports.writers.tables import NUMBER, Marked, Part, Table, Told
 
-_HEAD, _CELL, _TEXT = 100, 200, 600
+_HEAD, _CELL, _TEXT = 100, 200, 2_400
 _UNLIMITED = 1 << 40
 _RESERVE = 400
 """Room for the sentences on what is left out, and for the end of a part."""
@@ -20,7 +20,7 @@ def render_markdown(parts: Iterable[Part]) -> str:
     return "".join(write_markdown(parts))
 
 
-def render_diff_markdown(told: Told) -> str:
+def lay_out_markdown(told: Told) -> str:
     """Return a report with its warnings, systems and notes as Markdown."""
     lead = [Marked(f"**Warning:** {_text(warning)}.") for warning in told.warnings]
     systems = [f"{name}: {text}" for name, text in told.systems]

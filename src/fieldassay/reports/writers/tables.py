@@ -57,6 +57,8 @@ class Part(Struct, frozen=True):
     end: Sequence[str] = ()
     level: int = 2
     folds: bool = False
+    style: str = ""
+    """The color of the title on a terminal."""
 
 
 class Told(Struct, frozen=True):

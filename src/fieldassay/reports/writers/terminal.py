@@ -1,4 +1,4 @@
-"""A diff for a terminal or a pipe."""
+"""Reports for a terminal or a pipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DISPENSABLE = ("effect", "p", "n", "+/−/=")
 """The columns that a narrow screen does without, in this order."""
 
 
-def render_diff_terminal(told: Told, screen: Screen) -> str:
+def lay_out_terminal(told: Told, screen: Screen) -> str:
     """Return the report as text that fits the screen; nothing in it can move the cursor."""
     page = Page(screen)
     page.title(told.title)
@@ -31,9 +31,9 @@ def render_diff_terminal(told: Told, screen: Screen) -> str:
 def add_part(page: Page, part: Part) -> None:
     """Add a part below an empty line, its remarks dim; columns for which there is no room are left out."""
     page.line()
-    page.title(visible(part.title))
+    page.title(visible(part.title), part.style)
     for line in part.lines:
-        page.line(visible(line))
+        page.line(f"{'  ' * (part.level > 2)}{visible(line)}")
     left_out: dict[str, None] = {}
     for at, table in enumerate(part.tables):
         if at or part.lines:

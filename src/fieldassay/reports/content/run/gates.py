@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fieldassay.io.text.shown import clip, format_count, format_markdown
+from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.result.decision import UNGATED, Answer, Decision, DecisionPage, GateOutcome, Verdict
-from fieldassay.reports.writers.markdown import render_markdown
-from fieldassay.reports.writers.page import Column, Page, Screen
-from fieldassay.reports.writers.tables import Marked, Part, Table
-from fieldassay.reports.writers.terminal import add_part
+from fieldassay.reports.writers.tables import Part, Table, Told
 
 STYLES = {
     Verdict.PASS: "green",
@@ -41,84 +38,40 @@ def gates_parts(decisions: Sequence[Decision]) -> list[Part]:
     ]
 
 
-def render_page(found: DecisionPage, screen: Screen) -> str:
-    """Return the GO / NO-GO page as text of at most the screen's width."""
-    page = Page(screen)
-    page.title(f"{clip(found.name, 100)}: {found.answer}")
-    if found.description:
-        page.line(clip(found.description, _LONG))
-    page.line()
-    page.pairs(
-        [("run", clip(line, _WIDE)) for line in _run_lines(found)]
-        + ([("records", clip(found.records, _WIDE))] if found.records else [])
+def describe_page(found: DecisionPage) -> Told:
+    """Return the GO / NO-GO page: runs, records, and each system with its gates and their evidence."""
+    sources = [("about", found.description)] if found.description else []
+    sources += [("run", line) for line in _run_lines(found)]
+    sources += [("records", found.records)] if found.records else []
+    parts = [part for decision in found.decisions for part in _decision_parts(decision)]
+    if found.invalid:
+        parts.append(Part("Records that do not count", [clip(str(one), _LONG) for one in found.invalid]))
+    return Told(
+        f"{clip(found.name, 100)}: {found.answer}",
+        (),
+        tuple((name, clip(text, _LONG)) for name, text in sources),
+        tuple(parts),
+        tuple(clip(remark, _LONG) for remark in found.remarks),
     )
-    for decision in found.decisions:
-        _add_decision(page, decision)
-    for part in _rest(found):
-        add_part(page, part)
-    return page.text()
-
-
-def render_page_markdown(found: DecisionPage) -> str:
-    """Return the GO / NO-GO page as Markdown that can be attached to a release."""
-    sources = [f"run {line}" for line in _run_lines(found)]
-    sources += [f"records {found.records}"] if found.records else []
-    about = [found.description] if found.description else []
-    parts = [
-        Part(
-            f"{clip(found.name, _WIDE)}: {found.answer}",
-            [clip(one, _WIDE) for one in sources],
-            lead=about,
-            level=1,
-        )
-    ]
-    parts += [part for decision in found.decisions for part in _decision_parts(decision)]
-    return render_markdown([*parts, *_rest(found)])
-
-
-def _add_decision(page: Page, decision: Decision) -> None:
-    page.line()
-    page.title(clip(_heading(decision), _WIDE))
-    rows = [[clip(cell, _WIDE) for cell in row] for row in map(_gate_row, decision.outcomes)]
-    page.table(
-        [
-            Column("gate", is_name=True),
-            Column("value", is_number=True),
-            Column("threshold"),
-            Column("verdict"),
-        ],
-        rows,
-    )
-    for outcome in decision.outcomes:
-        page.line()
-        page.line(clip(_name(outcome), _WIDE), STYLES[outcome.verdict])
-        for line in _evidence(outcome):
-            page.line(f"  {clip(line, _LONG)}")
-    page.line()
-    page.line(f"{decision.answer}: {clip('; '.join(decision.reasons), 4 * _LONG)}", STYLES[decision.answer])
-    if decision.chance:
-        page.line(f"chance: {clip(decision.chance, _LONG)}", "dim")
 
 
 def _decision_parts(decision: Decision) -> list[Part]:
     heads = ["gate", "value", "threshold", "verdict"]
-    reasons = [*decision.reasons, *([f"chance: {decision.chance}"] if decision.chance else [])]
+    rows = [[clip(cell, _WIDE) for cell in _gate_row(outcome)] for outcome in decision.outcomes]
+    reasons = [f"{decision.answer}: {'; '.join(decision.reasons)}"]
+    reasons += [f"chance: {decision.chance}"] if decision.chance else []
     evidence = [
         Part(
-            "",
-            _evidence(outcome),
-            lead=[Marked(f"**{format_markdown(_name(outcome), _WIDE)}**: {outcome.verdict}")],
+            f"{clip(_name(outcome), _WIDE)}: {outcome.verdict}",
+            [clip(line, _LONG) for line in _evidence(outcome)],
+            level=3,
+            style=STYLES[outcome.verdict],
         )
         for outcome in decision.outcomes
     ]
-    table = Table("", heads, list(map(_gate_row, decision.outcomes)), ())
-    whole = Part(clip(_heading(decision), _WIDE), tables=[table], remarks=reasons)
-    return [whole, Part("Evidence", level=3), *evidence]
-
-
-def _rest(found: DecisionPage) -> list[Part]:
-    parts = [Part("Records that do not count", list(map(str, found.invalid))), Part("Remarks", found.remarks)]
-    return [part for part in parts if part.lines]
+    heading, style = clip(_heading(decision), _WIDE), STYLES[decision.answer]
+    remarks = [clip(reason, 4 * _LONG) for reason in reasons]
+    return [Part(heading, tables=[Table("", heads, rows, (1,))], remarks=remarks, style=style), *evidence]
 
 
 def _run_lines(found: DecisionPage) -> list[str]:
