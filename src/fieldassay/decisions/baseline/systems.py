@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fieldassay.decisions.baseline.baseline import Baseline, BaselineSystem, hash_text
 from fieldassay.decisions.baseline.file import read_baseline
-from fieldassay.decisions.basis import ResultBasis, BasisDifference, basis_of_run, compare_bases
+from fieldassay.decisions.basis import BasisDifference, ResultBasis, basis_of_run, compare_bases
 from fieldassay.decisions.gates.regression import BEFORE, NOW, BaselineMatch
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.text.shown import make_printable

@@ -43,7 +43,10 @@ def add_part(page: Page, part: Part) -> None:
         shown = _fit(table, page.width)
         left_out |= dict.fromkeys(head for head in table.heads if head not in shown.heads)
         page.table(
-            [Column(head, at in shown.aligned, _is_whole(shown, at)) for at, head in enumerate(shown.heads)],
+            [
+                Column(visible(head), at in shown.aligned, _is_whole(shown, at))
+                for at, head in enumerate(shown.heads)
+            ],
             [[visible(cell) for cell in row] for row in shown.rows],
         )
     for remark in (*part.remarks, *part.end):

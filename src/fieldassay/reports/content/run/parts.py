@@ -13,6 +13,7 @@ from fieldassay.reports.content.run.comparisons import comparisons_part
 from fieldassay.reports.content.run.gates import gates_parts
 from fieldassay.reports.content.run.repeats import repeats_parts
 from fieldassay.reports.content.run.summary import (
+    SIDE_BY_SIDE,
     FieldLine,
     Line,
     SliceTable,
@@ -67,13 +68,8 @@ def detail_parts(summary: Summary) -> Iterator[Part]:
     for position in range(len(summary.systems)):
         yield from _fields(summary, position)
     yield from _suspicious(summary)
-    if summary.diagnoses:
-        kinds = [
-            [name.replace("_", " "), *(f"{count:,}" for count in counts)]
-            for name, counts in summary.diagnoses
-        ]
-        yield Part("Most frequent kinds of error", tables=[Table("", ["", *summary.systems], kinds)])
-    yield from _checks(summary)
+    yield from diagnoses_parts(summary)
+    yield from checks_parts(summary)
     for table in summary.slices:
         yield _slice(summary, table)
     for grid in summary.grids:
@@ -142,7 +138,20 @@ def _suspicious(summary: Summary) -> Iterator[Part]:
     yield Part(title, lead=[lead], tables=[table], end=more)
 
 
-def _checks(summary: Summary) -> Iterator[Part]:
+def diagnoses_parts(summary: Summary) -> Iterator[Part]:
+    """Yield the most frequent kinds of error: by system, or of many systems together."""
+    is_short = len(summary.systems) <= SIDE_BY_SIDE
+    rows = [
+        [name.replace("_", " "), *(f"{count:,}" for count in (counts if is_short else [sum(counts)]))]
+        for name, counts in summary.diagnoses
+    ]
+    if rows:
+        heads = ["", *(summary.systems if is_short else ["all systems"])]
+        yield Part("Most frequent kinds of error", tables=[Table("", heads, rows)])
+
+
+def checks_parts(summary: Summary) -> Iterator[Part]:
+    """Yield the checks that predictions violate, with an example of each."""
     head = ["check", "system", "path", "violations", "of values", "documents", "for example"]
     rows = [
         [

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from fieldassay.io.text.shown import clip, format_count, format_pair, join_names
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.notation import format_both, format_interval, format_value
-from fieldassay.metrics.result.violations import CheckCount
 from fieldassay.regex import lazy_regex
 from fieldassay.reports.content.run.answer import REPAIRS, add_answer, add_repairs, shorten_names
 from fieldassay.reports.content.run.asked import Grid
-from fieldassay.reports.content.run.checked import describe_first
 from fieldassay.reports.content.run.comparisons import comparisons_part
 from fieldassay.reports.content.run.gates import gates_parts
-from fieldassay.reports.content.run.parts import count_documents
+from fieldassay.reports.content.run.parts import checks_parts, count_documents, diagnoses_parts
 from fieldassay.reports.content.run.repeats import repeats_parts
 from fieldassay.reports.content.run.summary import (
     MOST_LOSSES,
@@ -74,8 +72,8 @@ def render_terminal(summary: Summary, screen: Screen) -> str:
         add_part(page, part)
     for position in positions:
         _fields(page, summary, position)
-    _diagnoses(page, summary)
-    _checks(page, summary)
+    for part in (*diagnoses_parts(summary), *checks_parts(summary)):
+        add_part(page, part)
     _tables(page, summary)
     for part in gates_parts(summary.decisions):
         add_part(page, part)
@@ -194,53 +192,6 @@ def _field_row(line: FieldLine, width: int, has_both: bool) -> list[str]:
     room = max(10, (width - 60) // 2) if width >= 76 else 12
     example = " → ".join(format_pair(line.mistake.gold, line.mistake.pred, room))
     return [*cells, f"{kind}: {example}"] if width < 76 else [*cells, kind, example]
-
-
-def _diagnoses(page: Page, summary: Summary) -> None:
-    if not summary.diagnoses:
-        return
-    page.line()
-    page.title("Most frequent kinds of error")
-    if len(summary.systems) > SIDE_BY_SIDE:
-        rows = [[name.replace("_", " "), f"{sum(counts):,}"] for name, counts in summary.diagnoses]
-        page.table([Column(""), Column("all systems", is_number=True)], rows)
-        return
-    names = _names(summary)
-    rows = [
-        [name.replace("_", " "), *(f"{count:,}" for count in counts)] for name, counts in summary.diagnoses
-    ]
-    page.table([Column(""), *(Column(name, is_number=True) for name in names)], rows)
-
-
-def _checks(page: Page, summary: Summary) -> None:
-    if not summary.checks:
-        return
-    page.line()
-    page.title("Checks that predictions violate")
-    is_narrow, has_systems = page.width < 76, len(summary.systems) > 1
-    heads = [
-        *([Column("system", is_name=True)] if has_systems else []),
-        Column("check"),
-        Column("path", is_name=True),
-        Column("violations", is_number=True),
-    ]
-    heads += (
-        []
-        if is_narrow
-        else [Column("of values", is_number=True), Column("documents", is_number=True), Column("for example")]
-    )
-    page.table(
-        heads,
-        [_check_row(one, page.width)[0 if has_systems else 1 :][: len(heads)] for one in summary.checks],
-    )
-    if summary.hidden_checks:
-        page.line(f"and {summary.hidden_checks} more", "dim")
-
-
-def _check_row(one: CheckCount, width: int) -> list[str]:
-    names = [clip(one.system, _NAME), clip(one.check), clip(one.at, _LONG)]
-    numbers = (one.violations, one.values, one.documents)
-    return [*names, *(f"{number:,}" for number in numbers), describe_first(one, max(20, width // 2))]
 
 
 def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
