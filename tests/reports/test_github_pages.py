@@ -42,7 +42,7 @@ def large(documents: int = 1500) -> Reported:
 def test_the_verdict_comes_first_then_the_numbers_with_their_intervals(maker: Maker) -> None:
     page = text(maker, small())
     lines = [line for line in page.splitlines() if line and not line.startswith("<!--")]
-    assert lines[0] == "## NO-GO: bills"
+    assert lines[0] == "## NO-GO llama: bills"
     assert lines[1].startswith("Of 3 gates 1 failed, 1 cannot be decided, 1 passed; 6 documents.")
     assert re.search(r"\| accuracy \| \d+\.\d%\u00a0\(\d+\.\d\u00a0to\u00a0\d+\.\d\) \|", page)
     for part in (

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct, field
 
 from fieldassay.decisions.diff.result import Diff
-from fieldassay.io.text.shown import clip
-from fieldassay.metrics.result.decision import Decision, Verdict
+from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.source_locations import Place
@@ -73,50 +72,6 @@ class Reported(Struct, frozen=True, eq=False):
     """Opens the sources of the values of extractions in their documents."""
     folder: Path | None = None
     """Where the run is on disk, if anywhere."""
-
-
-def count_verdicts(decisions: Sequence[Decision]) -> dict[Verdict, int]:
-    """Return how many gates have each verdict, of all systems together.
-
-    >>> count_verdicts([])[Verdict.PASS]
-    0
-    """
-    counts = dict.fromkeys(Verdict, 0)
-    for decision in decisions:
-        for outcome in decision.outcomes:
-            counts[outcome.verdict] += 1
-    return counts
-
-
-def describe_verdict(decisions: Sequence[Decision]) -> tuple[str, str]:
-    """Return the answer, by system if there are several, and why in a sentence.
-
-    >>> describe_verdict([])
-    ('NOT DECIDED', 'there is no gate')
-    """
-    counts = count_verdicts(decisions)
-    if not sum(counts.values()):
-        return "NOT DECIDED", "there is no gate"
-    named = {
-        Verdict.FAIL: "failed",
-        Verdict.INCONCLUSIVE: "cannot be decided",
-        Verdict.NO_LOSS: "show no loss",
-        Verdict.PASS: "passed",
-        Verdict.SKIPPED: "do not apply",
-    }
-    said = ", ".join(f"{counts[verdict]:,} {words}" for verdict, words in named.items() if counts[verdict])
-    return _list_answers(decisions), f"of {sum(counts.values()):,} gates {said}"
-
-
-def _list_answers(decisions: Sequence[Decision]) -> str:
-    """Return the answer, or the systems of each answer: `GO: a · NO-GO: b, c`."""
-    systems: dict[str, list[str]] = {}
-    for decision in decisions:
-        systems.setdefault(str(decision.answer), []).append(clip(decision.system, 60))
-    found = [answer for answer in ("GO", "INCONCLUSIVE", "NO-GO") if answer in systems]
-    if len(decisions) == 1:
-        return found[0]
-    return " · ".join(f"{answer}: {', '.join(systems[answer])}" for answer in found)
 
 
 def render_markdown_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001

@@ -192,18 +192,18 @@ DATA = {"spec": "spec.yaml", "gold": "gold.jsonl", "args": "--pred-key=predictio
 def test_a_run_that_passes_leaves_a_summary_a_junit_file_and_a_comment(runner: Runner) -> None:
     ended = runner.run(**DATA, pred="\n  atlas.jsonl  \n\n", comment="true")
     assert ended.code == 0, ended.logs
-    assert runner.summary.startswith("## GO: sample")
+    assert runner.summary.startswith("## GO atlas: sample")
     assert ended.outputs["score"] == {"exit-code": "0", "run": "fieldassay-run"}
     assert ET.parse(runner.folder / ended.outputs["report"]["junit"]).getroot()[0].attrib["failures"] == "0"
     assert [one["body"].split("\n")[:2] for one in runner.comments[1:]] == [
-        ["<!-- fieldassay:fieldassay -->", "## GO: sample"]
+        ["<!-- fieldassay:fieldassay -->", "## GO atlas: sample"]
     ]
 
 
 def test_a_run_that_fails_fails_the_job_after_everything_was_reported(runner: Runner) -> None:
     ended = runner.run(**DATA, pred="new model=atlas.jsonl\nbirch=birch.jsonl", comment="true")
     assert ended.code == 1 and ended.outputs["score"]["exit-code"] == "1"
-    title = "## GO: new model · NO-GO: birch: sample"
+    title = "## GO new model · NO-GO birch: sample"
     assert runner.summary.startswith(title)
     assert title in runner.comments[1]["body"] and "| new model |" in runner.comments[1]["body"]
     commands = [line for line in ended.logs["Report"].splitlines() if line.startswith("::")]

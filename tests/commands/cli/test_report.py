@@ -36,7 +36,7 @@ def scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 OWN = ("junit", "markdown", "github", "annotations", "comment")
 STARTS = {
-    "junit": "<?xml", "markdown": "# tiny", "github": "## NO-GO: tiny", "annotations": "::error title=",
+    "junit": "<?xml", "markdown": "# tiny", "github": "## NO-GO llama: tiny", "annotations": "::error title=",
     "comment": "<!-- fieldassay:report -->\n"
 }  # fmt: skip
 
@@ -84,7 +84,7 @@ def test_a_step_summary_is_appended_to_what_github_names(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary")
     done = run("report", scored, "--format", "github")
     assert (done.code, done.out) == (0, "")
-    assert Path("summary").read_text().startswith("before\n## NO-GO: tiny")
+    assert Path("summary").read_text().startswith("before\n## NO-GO llama: tiny")
     assert run("report", scored, "--format", "github", "--out", "own.md").code == 0
     assert (
         Path("own.md").read_text().startswith("## NO-GO")
@@ -178,7 +178,7 @@ def test_a_gate_is_decided_by_the_estimates_whatever_the_file_of_gates_says(
         data["decisions"][0]["gates"][0] |= {"verdict": "PASS", "value": 1.0, "rule": "all is well"}
         replace_file(file, json.dumps(data))
     out = run("report", scored, "--format", "comment").out
-    assert "## NO-GO: tiny" in out and "all is well" not in out and "1 cannot be decided" in out
+    assert "## NO-GO llama: tiny" in out and "all is well" not in out and "1 cannot be decided" in out
 
 
 def test_what_only_the_run_could_know_of_a_baseline_is_taken_from_its_file_of_gates(

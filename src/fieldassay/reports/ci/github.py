@@ -11,10 +11,11 @@ from fieldassay.decisions.diff.result import Change, Diff
 from fieldassay.io.text.shown import clip, format_count, format_json, format_pair
 from fieldassay.metrics.result.decision import Verdict
 from fieldassay.reports.ci.annotations import describe_document
+from fieldassay.reports.content.run.answer import describe_answers
 from fieldassay.reports.content.run.parts import answer_part, detail_parts, remarks_part
 from fieldassay.reports.content.run.summary import Summary, summarize
 from fieldassay.reports.findings.wrong_values import count_wrong, find_worst, list_wrong
-from fieldassay.reports.reported import Reported, ReportOptions, describe_verdict
+from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.wording.sentences import describe_comparison
 from fieldassay.reports.wording.terms import DIAGNOSES, describe
 from fieldassay.reports.writers.markdown import write_markdown
@@ -28,7 +29,11 @@ MOST_CHANGES = 50
 
 _NAME, _VALUE = 60, 80
 _SIGNS = {Verdict.PASS: "✅", Verdict.FAIL: "❌", Verdict.INCONCLUSIVE: "❔", Verdict.NO_LOSS: "➖"}
-_FIRST = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NO_LOSS, Verdict.PASS, Verdict.SKIPPED)
+_SAID = {
+    Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "cannot be decided", Verdict.NO_LOSS: "show no loss",
+    Verdict.PASS: "passed", Verdict.SKIPPED: "do not apply",
+}  # fmt: skip
+"""The verdicts in words, those that need attention first."""
 
 
 def mark(name: str) -> str:
@@ -75,7 +80,7 @@ def _parts(run: Reported, documents: int, errors: int, *, folds: bool) -> Iterat
 
 def _verdict(run: Reported, summary: Summary) -> Part:
     """Return the heading with the verdict, and why."""
-    answer, why = describe_verdict(run.decisions)
+    answer, why = describe_answers(run.decisions) or "NOT DECIDED", _count_verdicts(run)
     about = f" ({clip(run.label, 200)})" if run.label else ""
     failures = [
         f"{clip(system, _NAME)}: {text}"
@@ -87,6 +92,13 @@ def _verdict(run: Reported, summary: Summary) -> Part:
     return Part(f"{clip(answer, 400)}: {clip(summary.name, 100)}{about}", lead=lead)
 
 
+def _count_verdicts(run: Reported) -> str:
+    """Return how many gates have each verdict, of all systems together."""
+    verdicts = [outcome.verdict for decision in run.decisions for outcome in decision.outcomes]
+    told = [f"{verdicts.count(one):,} {words}" for one, words in _SAID.items() if one in verdicts]
+    return f"of {len(verdicts):,} gates {', '.join(told)}" if told else "there is no gate"
+
+
 def _gates(run: Reported) -> Iterator[Part]:
     """Yield every gate of every system, those that did not pass first."""
     outcomes = [(decision, outcome) for decision in run.decisions for outcome in decision.outcomes]
@@ -95,7 +107,7 @@ def _gates(run: Reported) -> Iterator[Part]:
             f"{_SIGNS.get(one.verdict, '')} {one.verdict}".lstrip(), clip(decision.system, _NAME),
             one.title or str(one.gate), one.value_text, f"{one.n:,}", one.rule,
         ]
-        for decision, one in sorted(outcomes, key=lambda pair: _FIRST.index(pair[1].verdict))
+        for decision, one in sorted(outcomes, key=lambda pair: list(_SAID).index(pair[1].verdict))
     ]  # fmt: skip
     if rows:
         heads = ("verdict", "system", "gate", "value", "n", "why")
