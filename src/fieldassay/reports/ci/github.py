@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from fieldassay.decisions.diff.result import Change, Diff
-from fieldassay.io.text.shown import clip, format_count, format_json, format_pair
+from fieldassay.decisions.diff.result import Diff
+from fieldassay.io.text.shown import clip, format_count, format_markdown, format_pair
 from fieldassay.metrics.result.decision import Verdict
 from fieldassay.reports.ci.annotations import describe_document
+from fieldassay.reports.content.diff import describe_diff
 from fieldassay.reports.content.run.answer import describe_answers
 from fieldassay.reports.content.run.parts import answer_part, detail_parts, remarks_part
 from fieldassay.reports.content.run.summary import Summary, summarize
 from fieldassay.reports.findings.wrong_values import count_wrong, find_worst, list_wrong
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.wording.sentences import describe_comparison
 from fieldassay.reports.wording.terms import DIAGNOSES, describe
 from fieldassay.reports.writers.markdown import write_markdown
 from fieldassay.reports.writers.tables import Marked, Part, Table
@@ -115,39 +115,12 @@ def _gates(run: Reported) -> Iterator[Part]:
 
 
 def _changes(diff: Diff) -> Iterator[Part]:
-    """Yield the comparison of a system with that of an earlier run, with the values broken and fixed."""
-    before, after = diff.sides[0], diff.sides[1]
-    lines = [describe_comparison(one) for one in diff.overall]
-    lines += [Marked(f"**warning:** {clip(warning, 600)}") for warning in diff.warnings]
-    changes, title = (
-        diff.changes,
-        f"{clip(after.system, _NAME)} since {clip(before.run or before.label, 100)}",
-    )
-    if changes is None:
-        yield Part(
-            title, [*lines, f"which values changed is not known: {diff.reason or 'a run kept too little'}"]
-        )
-        return
-    counts = {change: changes.count(change) for change in ("broken", "fixed")}
-    lines.append(
-        f"{format_count(counts['broken'], 'value')} broken, {counts['fixed']:,} fixed, "
-        f"{changes.still_wrong:,} wrong as before"
-    )
-    if changes.undecided:
-        lines.append(f"{format_count(changes.undecided, 'value')} could not be judged in one of the runs")
-    yield Part(title, lines)
-    for change, count in counts.items():
-        if count:
-            rows = [_change(one) for one in changes.rows(change, MOST_CHANGES)]
-            table = Table("", ("document", "value", "gold", "before", "after", "why"), rows, (), count)
-            yield Part(f"{change.capitalize()} ({count:,})", tables=[table], folds=True)
-
-
-def _change(one: Change) -> list[str]:
-    diagnoses = one.diagnoses_before if one.change == "fixed" else one.diagnoses_after
-    why = describe(DIAGNOSES, diagnoses[0]) if diagnoses else ""
-    values = [format_json(value, _VALUE) for value in (one.gold, one.before, one.after)]
-    return [clip(one.doc, _NAME), one.path, *values, f"{'critical: ' if one.critical else ''}{why}"]
+    """Yield the comparison of a system with that of an earlier run, its tables folded."""
+    told = describe_diff(diff, MOST_CHANGES)
+    lines: list[str] = [Marked(f"**warning:** {format_markdown(text, 600)}") for text in told.warnings]
+    lines += [f"{name}: {text}" for name, text in told.systems]
+    yield Part(told.title, [*lines, *told.parts[0].lines, *told.parts[-1].lines])
+    yield from (replace(part, lines=(), folds=True) for part in told.parts if part.tables)
 
 
 def _documents(run: Reported, most: int) -> Iterator[Part]:
