@@ -19,16 +19,16 @@ from fieldassay.commands.cli.main import main
 from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.ci.comment import render_comment
+from fieldassay.reports.ci.github import render_comment
 from fieldassay.reports.content.run.asked import list_grids
-from fieldassay.reports.content.run.markdown import render_markdown
+from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.summary import Summary, summarize
 from fieldassay.reports.content.run.terminal import render_answer, render_terminal
-from fieldassay.reports.export.error_lines import KINDS, ErrorLine, list_errors
-from fieldassay.reports.export.run_errors import error_report_of_run
+from fieldassay.reports.export.error_report import KINDS, ErrorLine, list_errors, render_error_report
 from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import render_html_report
 from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.writers.markdown import render_markdown
 from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.run import Run
 from fieldassay.scoring.inputs import ScoreOptions
@@ -130,7 +130,7 @@ def test_no_format_for_people_has_a_raw_share_or_cost(demo: tuple[Result, Summar
     run = Reported(result, result.evidence.lazy() if result.evidence is not None else None, summary.decisions)
     texts = {
         "terminal": render_terminal(summary, Screen(120)),
-        "markdown": render_markdown(summary),
+        "markdown": render_markdown(report_parts(summary)),
         "comment": "".join(render_comment([run], ReportOptions())),
     }
     for name, text in texts.items():
@@ -144,7 +144,7 @@ def test_no_format_for_people_has_a_raw_share_or_cost(demo: tuple[Result, Summar
 def test_markdown_sets_numbers_to_the_right_and_keeps_intervals_together(
     demo: tuple[Result, Summary],
 ) -> None:
-    text = render_markdown(demo[1])
+    text = render_markdown(report_parts(demo[1]))
     assert text.index("**GO atlas") < text.index("| place | system |") < text.index("## What to fix first")
     assert "| --- | --- | ---: | ---: | ---: | ---: | ---: |" in text
     assert "| 94.9%\u00a0(91.1\u00a0to\u00a095.7) |" in text
@@ -203,7 +203,7 @@ def test_times_and_costs_say_how_many_documents_they_have_where_that_differs(
     summary = summarize(result, decisions=decide_result(result))
     expected = f"median time {counts}; cost {counts} documents" if counts else ""
     assert expected in render_answer(summary, Screen(120))
-    assert expected.capitalize() in render_markdown(summary)
+    assert expected.capitalize() in render_markdown(report_parts(summary))
     assert ("cost over" in render_answer(summary, Screen(120))) == bool(counts)
     page = fa.report(result)
     assert all(f">1.5 s{f' n = {n}' if counts else ''}" in page for n in known if n)
@@ -220,7 +220,11 @@ def test_no_system_is_called_better_than_one_that_never_answered(others: dict[st
     systems["mute"] = [{"id": row["id"], "error": "no key"} for row in gold]
     result = score(gold, systems, "fields: {total: number}", bootstrap=100)
     summary = summarize(result)
-    for text in (render_terminal(summary, Screen(300)), render_markdown(summary), report(result)):
+    for text in (
+        render_terminal(summary, Screen(300)),
+        render_markdown(report_parts(summary)),
+        report(result),
+    ):
         lines = text.split("<script type")[0].splitlines()
         assert not [line for line in lines if re.search(r"than mute|, mute by|mute is worse", line)]
         assert "mute answered none of the documents, so nothing is said of it" in text
@@ -299,7 +303,7 @@ def test_every_report_has_the_tables(shape: str) -> None:
     result = judged(*ASKED)
     text = {
         "terminal": lambda: render_terminal(summarize(result), Screen(100)),
-        "markdown": lambda: render_markdown(summarize(result)),
+        "markdown": lambda: render_markdown(report_parts(summarize(result))),
         "html": lambda: "".join(render_html_report([Reported(result)], ReportOptions())),
     }[shape]()
     for said in (
@@ -368,7 +372,7 @@ def test_an_error_is_one_line_with_its_kind_path_and_both_values(
 
 def error_report(result: Result) -> str:
     evidence = result.evidence
-    return error_report_of_run(Run.of(result, None if evidence is None else evidence.lazy()))
+    return render_error_report(Run.of(result, None if evidence is None else evidence.lazy()))
 
 
 def test_critical_values_below_a_place_of_another_kind_are_listed_beside_the_structure_error() -> None:

@@ -20,8 +20,8 @@ from fieldassay.metrics.evidence import FLAGS as BITS
 from fieldassay.metrics.evidence import Outcome
 from fieldassay.metrics.result.decision import decisions_data
 from fieldassay.metrics.result.result import Result, read_metrics
-from fieldassay.reports.ci.step_summary import render_step_summary
-from fieldassay.reports.content.run.markdown import render_markdown
+from fieldassay.reports.ci.github import render_step_summary
+from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.export.executive import render_executive
@@ -31,6 +31,7 @@ from fieldassay.reports.findings.ranking import Lead, Order, describe_order
 from fieldassay.reports.findings.recommendation import list_standings, recommend
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.wording.terms import DIAGNOSES, FLAGS, OUTCOMES, REASONS
+from fieldassay.reports.writers.markdown import render_markdown
 from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.run import ANSWERS
 from fieldassay.runs.value_sources import Place, places_of_run
@@ -209,7 +210,7 @@ def test_causes_are_those_of_every_system_in_every_report() -> None:
     wrong = [{"id": f"d{place}", **RECORD, "total": 3} for place in range(4)]
     result = score(gold, {"good": gold[:3], "worse": wrong}, LINES, bootstrap=0)
     summary = summarize(result)
-    terminal, markdown = render_terminal(summary, Screen(120)), render_markdown(summary)
+    terminal, markdown = render_terminal(summary, Screen(120)), render_markdown(report_parts(summary))
     executive = render_executive(result, losses=dict(zip(result.systems, summary.losses, strict=True)))
     for text in (
         terminal,
@@ -230,7 +231,7 @@ def test_points_of_another_number_than_the_headline_say_so_in_every_report() -> 
     summary = summarize(result)
     executive = render_executive(result, losses=dict(zip(result.systems, summary.losses, strict=True)))
     html = report(result).split("<script type")[0]
-    for text in (render_terminal(summary, Screen(200)), render_markdown(summary), executive):
+    for text in (render_terminal(summary, Screen(200)), render_markdown(report_parts(summary)), executive):
         assert "of accuracy over all values, not of overall accuracy" in text
         assert "points of accuracy lost" not in text
     assert "Measured in accuracy over all values, not in" in html

@@ -193,8 +193,8 @@ def report(
 ) -> str:
     """Return a report of runs, or of a result in memory, and write it to `target` if that is given.
 
-    The formats are those of `fieldassay report --format`: `html`, `markdown`, `table`, `junit`, `latex` and
-    others. With `documents`, a folder of the documents that were extracted, an HTML report shows where wrong
+    The formats are those of `fieldassay report --format`: `html`, `markdown`, `table`, `junit` and others.
+    With `documents`, a folder of the documents that were extracted, an HTML report shows where wrong
     values were read. Raises `ProblemsError` for an unknown format, for damaged runs, and for a target that is
     in the way.
 

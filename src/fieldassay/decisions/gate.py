@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.decisions.baseline.baseline import Baseline
 from fieldassay.decisions.baseline.file import read_baseline
 from fieldassay.decisions.baseline.systems import list_regressions, match_result, match_systems
 from fieldassay.decisions.gates.gates_file import GateList, Rule, parse_rules, read_gates_file, read_preset
-from fieldassay.decisions.gates.judge import judge_gates, judge_result
+from fieldassay.decisions.gates.judge import judge_gates
 from fieldassay.decisions.gates.lookup import Holder, Holdings
 from fieldassay.decisions.gates.records import RunRecords, read_records
 from fieldassay.decisions.gates.regression import BaselineMatch
@@ -23,7 +24,7 @@ from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import Gate
 from fieldassay.metrics.comparisons.pair import Floats, PairedMatrix
 from fieldassay.metrics.estimate import parts_of
-from fieldassay.metrics.result.decision import Decision, DecisionPage, GateOutcome, RunLine, Verdict
+from fieldassay.metrics.result.decision import Decision, DecisionPage, RunLine, Verdict
 from fieldassay.metrics.result.documents import STATISTICS, PairedData
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.statistics.statistics import Total
@@ -31,8 +32,17 @@ from fieldassay.metrics.thresholds import holds
 from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS, are_too_few
 from fieldassay.runs.run import Run, read_runs
 
-Matches: TypeAlias = Mapping[Path, Mapping[str, BaselineMatch]]
-"""The systems of runs beside a baseline, by folder and system."""
+
+class _Case(NamedTuple):
+    """A system to decide on: its rules, and the estimates that they are about, from one run or several."""
+
+    system: str
+    rules: Sequence[Rule]
+    holders: Sequence[Holder]
+    run: str = ""
+    pooled: frozenset[str] = frozenset()
+
+
 Holders: TypeAlias = Mapping[Run, Mapping[str, Holder]]
 """The estimates of each system of each run."""
 
@@ -64,47 +74,68 @@ def decide_result(
     >>> [(decision.system, decision.answer.value) for decision in decide_result(result)]
     [('prediction', 'GO')]
     """
-    own = tuple(rule.gate for rule in parse_rules(_gate_texts(result), "gates"))
-    gates = tuple(dict.fromkeys((*own, *more)))
-    matches = match_result(result, gates, baseline)
-    return (
-        tuple(
-            add_chance(
-                Decision(system, judge_result(gates, result, system, matches.get(system))), result.paired
-            )
-            for system in result.systems
-        )
-        if gates
-        else ()
-    )
+    own = parse_rules(_gate_texts(result), "gates")
+    gates = dict.fromkeys((*(rule.gate for rule in own), *more))
+    return _decide_result(result, list(gates), match_result(result, list(gates), baseline))
+
+
+def decide_regressions(run: Run, baseline: Baseline, more: Sequence[Gate] = ()) -> tuple[Decision, ...]:
+    """Return the decisions by the regression gates of a run's spec and by `more`, by system."""
+    own = [rule.gate for rule in parse_rules(run.file.gates, "gates")]
+    gates = [gate for gate in dict.fromkeys((*own, *more)) if gate.function == "regression"]
+    matches = match_systems(baseline, run.paired, run.facts, [gate.metric for gate in gates])
+    return _decide_result(run.estimates, gates, matches)
+
+
+def _decide_result(
+    result: Result, gates: Sequence[Gate], matches: Mapping[str, BaselineMatch]
+) -> tuple[Decision, ...]:
+    rules = [Rule(gate) for gate in gates]
+    cases = [
+        _Case(name, rules, [Holder("", result, name, matches.get(name))]) for name in result.systems if rules
+    ]
+    return tuple(add_chance(_decide_case(case), result.paired) for case in cases)
+
+
+def _decide_case(case: _Case, records: RunRecords | None = None) -> Decision:
+    """Return the decision on a system: from estimates, and records of events, to GO."""
+    known = () if records is None else (records.estimates, records.evidence)
+    outcomes = judge_gates([rule.gate for rule in case.rules], Holdings(case.holders, case.pooled, *known))
+    titles = [rule.title for rule in case.rules]
+    titled = (replace(one, title=title) for one, title in zip(outcomes, titles, strict=False))
+    return Decision(case.system, (*titled, *outcomes[len(titles) :]), case.run)
 
 
 def decide(request: GateRequest) -> DecisionPage:
     """Return the GO / NO-GO page of runs on disk. Raises `ProblemsError` for all faults of the files."""
     described = read_runs(request.runs, _describe)
     runs, listed = [run for run, _ in described], _read_gates(request)
-    matches = _match_runs(runs, listed, request)
     records = read_records(request.records) if request.records is not None else None
-    holders = {run: _hold_systems(run, matches.get(run.folder, {})) for run in runs}
-    decisions = (
-        _decide_own(holders, records, request)
-        if listed is None
-        else _decide_together(listed, holders, records, request)
-    )
-    decisions = _with_chance(runs, decisions)
+    holders = {run: _hold_systems(run, listed, request) for run in runs}
     remarks = [remark for run in runs for remark in _remark(run)]
+    if listed is None:
+        cases = _list_own(holders, records, request)
+    else:
+        cases, more = _list_together(listed, holders, records, request)
+        remarks += more
     return DecisionPage(
         name=listed.name if listed is not None else "gates of the spec",
-        decisions=decisions,
+        decisions=_with_chance(runs, tuple(_decide_case(case, records) for case in cases)),
         runs=tuple(line for _, line in described),
         records="" if records is None else records.label,
         invalid=() if records is None else records.invalid,
-        remarks=tuple(remarks + _remark_names(listed, holders, request)),
+        remarks=tuple(remarks),
         description=listed.description if listed is not None else "",
     )
 
 
-def _hold_systems(run: Run, matches: Mapping[str, BaselineMatch]) -> dict[str, Holder]:
+def _hold_systems(run: Run, listed: GateList | None, request: GateRequest) -> dict[str, Holder]:
+    """Return the estimates of each system of a run, with the baseline if a gate needs it."""
+    given = [] if listed is None else [rule.gate for rule in listed.rules]
+    calls = list_regressions(run.estimates if listed is None else Result(()), given)
+    matches: Mapping[str, BaselineMatch] = {}
+    if calls and request.baseline is not None:
+        matches = match_systems(read_baseline(request.baseline), run.paired, run.facts, calls)
     return {
         system: Holder(str(run.folder), run.estimates, system, matches.get(system))
         for system in run.estimates.systems
@@ -142,17 +173,6 @@ def _remark(run: Run) -> list[str]:
     return remarks
 
 
-def _match_runs(runs: Sequence[Run], listed: GateList | None, request: GateRequest) -> Matches:
-    """Return the systems of runs beside the baseline, if a gate needs it. Raises `ProblemsError`."""
-    given = [] if listed is None else [rule.gate for rule in listed.rules]
-    found: dict[Path, Mapping[str, BaselineMatch]] = {}
-    for run in runs:
-        calls = list_regressions(run.estimates if listed is None else Result(()), given)
-        if calls and request.baseline is not None:
-            found[run.folder] = match_systems(read_baseline(request.baseline), run.paired, run.facts, calls)
-    return found
-
-
 def _read_gates(request: GateRequest) -> GateList | None:
     if isinstance(request.gates, Path):
         return read_gates_file(request.gates)
@@ -167,57 +187,56 @@ def _gate_texts(result: Result) -> list[str]:
     return texts if isinstance(texts, list) else []
 
 
-def _decide_own(holders: Holders, records: RunRecords | None, request: GateRequest) -> tuple[Decision, ...]:
-    """Return a decision for each run and system, by the gates of the run's own spec."""
+def _list_own(holders: Holders, records: RunRecords | None, request: GateRequest) -> list[_Case]:
+    """Return a case for each run and system, by the gates of the run's own spec."""
     without = [run for run in holders if not _gate_texts(run.estimates)]
     if without:
         remedy = "give them with --gates FILE or --protocol NAME, or score again with gates in the spec"
         raise ProblemsError(
             [Problem(str(run.folder), "its spec has no gates", remedy, "no_gates") for run in without]
         )
-    wanted = _choose_systems(_list_systems(holders), records, request)
-    decisions = []
+    wanted = _choose_systems(holders, records, request)
+    cases = []
     for run, of_run in holders.items():
         rules = parse_rules(_gate_texts(run.estimates), f"{run.folder}: gates")
         label = str(run.folder) if len(holders) > 1 else ""
-        for system in (name for name in of_run if name in wanted):
-            decisions.append(
-                Decision(system, _judge(rules, _hold([of_run[system]], frozenset(), records)), label)
-            )
-    return tuple(decisions)
+        cases += [_Case(name, rules, [held], label) for name, held in of_run.items() if name in wanted]
+    return cases
 
 
-def _decide_together(
+def _list_together(
     listed: GateList, holders: Holders, records: RunRecords | None, request: GateRequest
-) -> tuple[Decision, ...]:
-    """Return a decision for each system over all runs."""
-    names = _list_systems(holders)
-    if _are_one(holders, request):
-        together = [holder for of_run in holders.values() for holder in of_run.values()]
+) -> tuple[list[_Case], list[str]]:
+    """Return a case for each system over all runs, and remarks where not every run has the same systems.
+
+    Where every run has one system and none is chosen, these are one system.
+    """
+    if request.system is None and all(len(of_run) == 1 for of_run in holders.values()):
+        together = [held for of_run in holders.values() for held in of_run.values()]
+        names = ", ".join(dict.fromkeys(held.system for held in together))
         if records is not None and records.system is not None:
-            _choose_systems(names, records, request)
-        return (Decision(" + ".join(names), _judge(listed.rules, _hold(together, listed.pooled, records))),)
-    decisions = []
-    for system in _choose_systems(names, records, request):
+            _choose_systems(holders, records, request)
+        case = _Case(names.replace(", ", " + "), listed.rules, together, pooled=listed.pooled)
+        said = f"the runs call their systems {names}; they are decided on as one"
+        return [case], [said] if len({held.system for held in together}) > 1 else []
+    cases, remarks = [], []
+    for name in _choose_systems(holders, records, request):
         own = [
-            of_run[system] if system in of_run else Holder(str(run.folder), run.estimates, system, None)
+            of_run.get(name, Holder(str(run.folder), run.estimates, name, None))
             for run, of_run in holders.items()
         ]
-        decisions.append(Decision(system, _judge(listed.rules, _hold(own, listed.pooled, records))))
-    return tuple(decisions)
+        cases.append(_Case(name, listed.rules, own, pooled=listed.pooled))
+        remarks += [
+            f"{run.folder} has no system {name!r}; it has: {', '.join(of_run)}"
+            for run, of_run in holders.items()
+            if name not in of_run
+        ]
+    return cases, remarks
 
 
-def _list_systems(holders: Holders) -> list[str]:
-    return list(dict.fromkeys(system for of_run in holders.values() for system in of_run))
-
-
-def _are_one(holders: Holders, request: GateRequest) -> bool:
-    """Return whether every run has one system and none is chosen: these count as one system."""
-    return request.system is None and all(len(of_run) == 1 for of_run in holders.values())
-
-
-def _choose_systems(systems: list[str], records: RunRecords | None, request: GateRequest) -> list[str]:
+def _choose_systems(holders: Holders, records: RunRecords | None, request: GateRequest) -> list[str]:
     """Return the systems to decide on; records of one system never stand for another."""
+    systems = list(dict.fromkeys(system for of_run in holders.values() for system in of_run))
     asked = request.system or (records.system if records is not None else None)
     if asked is not None and asked not in systems:
         where = "--system" if request.system is not None else f"{request.records}: $.system"
@@ -233,23 +252,6 @@ def _choose_systems(systems: list[str], records: RunRecords | None, request: Gat
     return [asked] if asked is not None else systems
 
 
-def _hold(holders: Sequence[Holder], pooled: frozenset[str], records: RunRecords | None) -> Holdings:
-    return (
-        Holdings(holders, pooled)
-        if records is None
-        else Holdings(holders, pooled, records.estimates, records.evidence)
-    )
-
-
-def _judge(rules: Iterable[Rule], holdings: Holdings) -> tuple[GateOutcome, ...]:
-    listed = tuple(rules)
-    outcomes = judge_gates([rule.gate for rule in listed], holdings)
-    titled = tuple(
-        replace(outcome, title=rule.title) for rule, outcome in zip(listed, outcomes, strict=False)
-    )
-    return titled + outcomes[len(listed) :]
-
-
 def _with_chance(runs: Sequence[Run], decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
     """Return the decisions with how often chance alone would fail one, for a single run with statistics."""
     has_several = any(len(passed_gates(decision)) > 1 for decision in decisions)
@@ -260,24 +262,6 @@ def _with_chance(runs: Sequence[Run], decisions: tuple[Decision, ...]) -> tuple[
     except ProblemsError:  # no gate depends on it
         return decisions
     return tuple(add_chance(decision, data) for decision in decisions)
-
-
-def _remark_names(listed: GateList | None, holders: Holders, request: GateRequest) -> list[str]:
-    """Return a remark where not every run has the same systems."""
-    names = _list_systems(holders)
-    if listed is None:
-        return []
-    if _are_one(holders, request):
-        return (
-            [f"the runs call their systems {', '.join(names)}; they are decided on as one"]
-            if len(names) > 1
-            else []
-        )
-    asked = [request.system] if request.system is not None else names
-    lacking = [(run, of_run, name) for run, of_run in holders.items() for name in asked if name not in of_run]
-    return [
-        f"{run.folder} has no system {name!r}; it has: {', '.join(of_run)}" for run, of_run, name in lacking
-    ]
 
 
 MOST_DOCUMENTS = 100_000

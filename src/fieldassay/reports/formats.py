@@ -34,11 +34,10 @@ FORMATS: dict[str, Format] = {
     "table": Format("fieldassay.reports.reported:render_table_report", "report.txt"),
     "junit": Format("fieldassay.reports.ci.junit:render_junit", "junit.xml"),
     "markdown": Format("fieldassay.reports.reported:render_markdown_report", "report.md"),
-    "github": Format("fieldassay.reports.ci.step_summary:render_step_summary", "summary.md"),
+    "github": Format("fieldassay.reports.ci.github:render_step_summary", "summary.md"),
     "annotations": Format("fieldassay.reports.ci.annotations:render_annotations", "annotations.txt"),
-    "comment": Format("fieldassay.reports.ci.comment:render_comment", "comment.md"),
+    "comment": Format("fieldassay.reports.ci.github:render_comment", "comment.md"),
     "html": Format("fieldassay.reports.html.page:render_html_report", "report.html"),
-    "latex": Format("fieldassay.reports.export.latex:render_latex", "tables.tex"),
 }
 """The formats by name; a further one is one more line here."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fieldassay.decisions.diff.diff import DiffOptions, diff_runs
+from fieldassay.decisions.diff.diff import diff_runs
 from fieldassay.errors import problem
 from fieldassay.io.files.typed_json import convert
 from fieldassay.io.files.whole_files import check_plain, write_whole
@@ -84,7 +84,7 @@ def read_diffs(before: Path, after: Path, systems: Sequence[str]) -> tuple[Diff,
     if not pairs:
         what = f"has none of the systems {', '.join(systems)[:200]}; it has: {', '.join(earlier)[:200]}"
         raise problem(before, what, "score the same systems in both runs", "unclear_system")
-    return tuple(diff_runs(before, after, options=DiffOptions(systems=pair)) for pair in pairs)
+    return tuple(diff_runs(f"{before}:{first}", f"{after}:{second}") for first, second in pairs)
 
 
 def render_diff(found: Diff, store: Path) -> Iterator[str]:

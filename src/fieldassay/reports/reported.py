@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct, field
 
 from fieldassay.decisions.diff.result import Diff
-from fieldassay.io.text.shown import clip
-from fieldassay.metrics.result.decision import Decision, Verdict
+from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.value_sources import Place, ValueSources
@@ -74,59 +73,15 @@ class Reported(Struct, frozen=True, eq=False):
     """Where the run is on disk, if anywhere."""
 
 
-def count_verdicts(decisions: Sequence[Decision]) -> dict[Verdict, int]:
-    """Return how many gates have each verdict, of all systems together.
-
-    >>> count_verdicts([])[Verdict.PASS]
-    0
-    """
-    counts = dict.fromkeys(Verdict, 0)
-    for decision in decisions:
-        for outcome in decision.outcomes:
-            counts[outcome.verdict] += 1
-    return counts
-
-
-def describe_verdict(decisions: Sequence[Decision]) -> tuple[str, str]:
-    """Return the answer, by system if there are several, and why in a sentence.
-
-    >>> describe_verdict([])
-    ('NOT DECIDED', 'there is no gate')
-    """
-    counts = count_verdicts(decisions)
-    if not sum(counts.values()):
-        return "NOT DECIDED", "there is no gate"
-    named = {
-        Verdict.FAIL: "failed",
-        Verdict.INCONCLUSIVE: "cannot be decided",
-        Verdict.NO_LOSS: "show no loss",
-        Verdict.PASS: "passed",
-        Verdict.SKIPPED: "do not apply",
-    }
-    said = ", ".join(f"{counts[verdict]:,} {words}" for verdict, words in named.items() if counts[verdict])
-    return _list_answers(decisions), f"of {sum(counts.values()):,} gates {said}"
-
-
-def _list_answers(decisions: Sequence[Decision]) -> str:
-    """Return the answer, or the systems of each answer: `GO: a · NO-GO: b, c`."""
-    systems: dict[str, list[str]] = {}
-    for decision in decisions:
-        systems.setdefault(str(decision.answer), []).append(clip(decision.system, 60))
-    found = [answer for answer in ("GO", "INCONCLUSIVE", "NO-GO") if answer in systems]
-    if len(decisions) == 1:
-        return found[0]
-    return " · ".join(f"{answer}: {', '.join(systems[answer])}" for answer in found)
-
-
 def render_markdown_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
     """Yield the reports of runs as Markdown, one below the other."""
-    from fieldassay.reports.content.run.markdown import render_markdown
+    from fieldassay.reports.content.run.parts import report_parts
     from fieldassay.reports.content.run.summary import summarize
+    from fieldassay.reports.writers.markdown import render_markdown
 
     for place, run in enumerate(reported):
-        yield ("\n" if place else "") + render_markdown(
-            summarize(run.result, run.evidence, decisions=run.decisions)
-        )
+        summary = summarize(run.result, run.evidence, decisions=run.decisions)
+        yield ("\n" if place else "") + render_markdown(report_parts(summary))
 
 
 def render_table_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:

@@ -560,6 +560,16 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         if problems:
             raise ProblemsError(problems)
 
+    def check_target(self, target: Path) -> None:
+        """Raise `ProblemsError` for a file to write that is an input of the run, or in a folder of either."""
+        inputs, place = self.facts.get("inputs"), target.resolve()
+        labels = [] if inputs is None else [inputs["gold"], *inputs["predictions"].values()]
+        if not {place, *place.parents}.isdisjoint(Path(label).resolve() for label in [*labels, self.folder]):
+            what = f"is an input of the run {self.folder}, or in a folder of its inputs, or in its own"
+            raise problem(target, what, "choose another file", "export_target")
+        if target.is_dir():
+            raise problem(target, "is a folder", "name a file", "export_target")
+
     def refusal(self, what: str, name: str = "") -> ProblemsError:
         """Return the problem that a file of the run, or the run itself, is damaged."""
         return problem(self.folder / name, what, AGAIN, _DAMAGED)

@@ -192,20 +192,20 @@ DATA = {"spec": "spec.yaml", "gold": "gold.jsonl", "args": "--pred-key=predictio
 def test_a_run_that_passes_leaves_a_summary_a_junit_file_and_a_comment(runner: Runner) -> None:
     ended = runner.run(**DATA, pred="\n  atlas.jsonl  \n\n", comment="true")
     assert ended.code == 0, ended.logs
-    assert runner.summary.startswith("## GO: sample")
+    assert runner.summary.startswith("## GO atlas: sample")
     assert ended.outputs["score"] == {"exit-code": "0", "run": "fieldassay-run"}
     assert ET.parse(runner.folder / ended.outputs["report"]["junit"]).getroot()[0].attrib["failures"] == "0"
     assert [one["body"].split("\n")[:2] for one in runner.comments[1:]] == [
-        ["<!-- fieldassay:fieldassay -->", "## GO: sample"]
+        ["<!-- fieldassay:fieldassay -->", "## GO atlas: sample"]
     ]
 
 
 def test_a_run_that_fails_fails_the_job_after_everything_was_reported(runner: Runner) -> None:
     ended = runner.run(**DATA, pred="new model=atlas.jsonl\nbirch=birch.jsonl", comment="true")
     assert ended.code == 1 and ended.outputs["score"]["exit-code"] == "1"
-    title = "## GO: new model · NO-GO: birch: sample"
+    title = "## GO new model · NO-GO birch: sample"
     assert runner.summary.startswith(title)
-    assert title in runner.comments[1]["body"] and "<code>new model</code>" in runner.comments[1]["body"]
+    assert title in runner.comments[1]["body"] and "| new model |" in runner.comments[1]["body"]
     commands = [line for line in ended.logs["Report"].splitlines() if line.startswith("::")]
     assert len(commands) == 10 and commands[0].startswith("::error title=gate failed")
     assert any("file=gold.jsonl,line=24," in line for line in commands)
@@ -251,11 +251,9 @@ def test_a_run_that_is_worse_than_its_baseline_fails_and_says_by_how_much(
     held = {"baseline": "base.json", "fail_on_regression": "accuracy=0.01\n"}
     ended = runner.run(**DATA, pred="new=birch.jsonl", comment="true", **held)
     assert ended.code == 1
-    told = (
-        runner.comments[1]["body"].split("<summary>Against the baseline</summary>")[1].split("</details>")[0]
-    )
-    change = r"−\d+\.\d points \(−\d+\.\d to −\d+\.\d points\)"
-    assert re.search(rf"\| <code>accuracy</code> \| {change} \| FAIL \|", told)
+    change = r"−\d+\.\d\u00a0points \| \d+ \| −\d+\.\d points, 95% interval −\d+\.\d to −\d+\.\d points"
+    gate = r"\| ❌ FAIL \| new \| regression\(accuracy\) &gt; -0\.01 \| "
+    assert re.search(gate + change, runner.comments[1]["body"])
 
 
 def test_wrong_input_fails_and_reports_nothing(runner: Runner) -> None:

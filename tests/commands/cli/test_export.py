@@ -15,13 +15,11 @@ import pytest
 from command_runs import Files, Ran
 from python_calamine import CalamineWorkbook
 
-from fieldassay import score
+from fieldassay import export_run, score
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.tables import MOST_CHARACTERS, Sheet, csv_text, make_harmless, workbook_bytes
-from fieldassay.reports.export.export import write_csv
 from fieldassay.reports.export.guide import guide_result
-from fieldassay.reports.export.judgements import Judgement
 from fieldassay.scoring.inputs import ScoreOptions
 
 # `fieldassay report`, and what it writes
@@ -379,12 +377,18 @@ def test_a_system_that_is_ahead_beyond_chance_is_named_without_gates(run: Run, t
     assert "good is highest with 100.0% and better than b&lt;a&gt;d by 75.0 points" in text
 
 
-def test_a_parquet_file_has_the_evidence_of_one_system(run: Run, folder: Path, tmp_path: Path) -> None:
-    assert run("report", folder, "-o", tmp_path / "rows.parquet", "--system", "birch").code == 0
-    evidence = pl.read_parquet(folder / "evidence.parquet")
-    assert pl.read_parquet(tmp_path / "rows.parquet").equals(evidence.filter(pl.col("system") == "birch"))
-    assert run("report", folder, "-o", tmp_path / "all.parquet").code == 0
-    assert pl.read_parquet(tmp_path / "all.parquet").equals(evidence)
+def test_a_table_is_the_same_in_every_format(run: Run, folder: Path, tmp_path: Path) -> None:
+    for ending in ("parquet", "json", "xlsx"):
+        target = tmp_path / f"rows.{ending}"
+        assert run("report", folder, "--table", "values", "-o", target, "--system", "birch").code == 0
+    table = pl.read_parquet(tmp_path / "rows.parquet")
+    assert (table.height, table["system"].unique().to_list()) == (110, ["birch"])
+    assert table.rows(named=True) == json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
+    [[head, *rows]] = sheets_of(tmp_path / "rows.xlsx").values()
+    assert head == table.columns
+    assert [tuple(cell if cell != "" else None for cell in row) for row in rows] == [
+        tuple(cell if cell != "" else None for cell in row) for row in table.rows()
+    ]
 
 
 SMUGGLED = (
@@ -412,11 +416,12 @@ def test_no_cell_smuggles_a_formula_into_a_row_of_its_own(text: str) -> None:
         assert line.startswith('"')
 
 
-def test_names_and_values_show_control_characters_and_marks_of_direction() -> None:
+def test_names_and_values_show_control_characters_and_marks_of_direction(tmp_path: Path) -> None:
     hostile = "a\x1b[2J\u202e\u2066\x00\r"
-    judged = Judgement(hostile, hostile, hostile, "x", hostile, False, 0.0, "mismatch", "different", ())
-    [_, line] = "".join(write_csv([judged])).split("\n", 1)
-    assert line.count("a\\x1b[2J\\u202e\\u2066\\x00\\x0d,") == 4
+    result = score([{"id": 1, "a": hostile}], {"s": [{"id": 1, "a": "x"}]}, "fields: {a: text}", bootstrap=0)
+    result.save(tmp_path / "run")
+    export_run(tmp_path / "run", tmp_path / "rows.csv")
+    assert "a\\x1b[2J\\u202e\\u2066\\x00\\x0d," in (tmp_path / "rows.csv").read_text(encoding="utf-8")
 
 
 def sheets_of(path: Path) -> dict[str, list[list[Any]]]:
@@ -428,7 +433,7 @@ def test_a_workbook_has_the_estimates_and_the_values(run: Run, folder: Path, tmp
     assert run("report", folder, "-o", tmp_path / "all.xlsx").code == 0
     assert run("report", folder, "-o", tmp_path / "all.csv").code == 0
     sheets = sheets_of(tmp_path / "all.xlsx")
-    assert list(sheets) == ["summary", "fields", "values"]
+    assert list(sheets) == ["estimates", "values"]
     rows = rows_of(tmp_path / "all.csv")
     assert sheets["values"][0] == list(rows[0])
     assert len(sheets["values"]) == len(rows) + 1
@@ -438,14 +443,16 @@ def test_a_workbook_has_the_estimates_and_the_values(run: Run, folder: Path, tmp
         rows[0]["correct"] == "true",
         float(rows[0]["score"]),
     )
-    summary = [dict(zip(sheets["summary"][0], row, strict=True)) for row in sheets["summary"][1:]]
+    summary = [dict(zip(sheets["estimates"][0], row, strict=True)) for row in sheets["estimates"][1:]]
     metrics = json.loads((folder / "metrics.json").read_bytes())["estimates"]
     expected = {
         (one["system"], one["metric"]): one["value"]
         for one in metrics
         if one["field"] is None and not one["slice"]
     }
-    found = {(row["system"], row["metric"]): row["value"] for row in summary if row["slice"] == ""}
+    found = {
+        (row["system"], row["metric"]): row["value"] for row in summary if row["slice"] == row["field"] == ""
+    }
     assert all(found[key] == pytest.approx(value) for key, value in expected.items() if value is not None)
 
 

@@ -122,7 +122,7 @@ def test_a_run_is_scored_again_from_all_its_files(run: Run, scored: Path) -> Non
 
 
 def test_a_diff_lists_each_value_once(run: Run, scored: Path) -> None:
-    found = run("diff", "r", "--system-a", "m", "--system-b", "qwen", "--format", "csv")
+    found = run("diff", "r:m", "r:qwen", "--format", "csv")
     assert found.code == 0
     rows = pl.read_csv(found.out.encode())
     assert not rows.select("doc", "path").is_duplicated().any()

@@ -25,7 +25,8 @@ from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.decision import Answer, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.content.run.gates import render_page_markdown
+from fieldassay.reports.content.run.gates import describe_page
+from fieldassay.reports.writers.markdown import lay_out_markdown
 from fieldassay.scoring.score import score
 
 # Gates files, and the decision that ships with the package
@@ -276,7 +277,7 @@ def test_the_share_stands_beside_the_verdict_of_a_run_and_in_its_reports(tmp_pat
     gates = [f"field_accuracy[{name}] >= 0.895" for name in ERRORS]
     page = decide(GateRequest((run,), tuple(gates)))
     [said] = [one.chance for one in page.decisions]
-    assert f"chance: {said}" in render_page_markdown(page).replace("\\", "")
+    assert f"chance: {said}" in lay_out_markdown(describe_page(page)).replace("\\", "")
     assert page.to_dict()["decisions"][0]["chance"] == said
 
 

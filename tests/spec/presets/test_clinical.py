@@ -457,7 +457,8 @@ def test_the_sample_is_decided_on_by_six_gates(
     assert f"reader: {answer}" in page
     assert pooled in page
     # v1 is below both accuracies, the one of tests by the unit % that it left out, and below the success of runs
-    assert page.count("PASS") == (6 if answer == "GO" else 3)
+    passed = [line for line in page.splitlines() if line.endswith(": PASS")]
+    assert len(passed) == (6 if answer == "GO" else 3)
     assert "Records that do not count" not in page
 
 

@@ -27,6 +27,7 @@ from tests.spec.presets.engineering_runs import (
 from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
 from fieldassay.reports.export.error_report import render_error_report
+from fieldassay.runs.run import Run
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.values.types.numbers.numbers import NumberReader, QuantityReader, UnitReader
 
@@ -303,7 +304,7 @@ def test_an_extractor_that_leaves_out_every_critical_value_passes_the_published_
 
 def test_the_report_says_which_figures_and_errors_are_the_source_s() -> None:
     case, prediction = of_difficulty("a", "easy", 3, 1)
-    text = render_error_report(judge_rows([case], [prediction]), [])
+    text = render_error_report(Run.of(judge_rows([case], [prediction])))
     assert (
         "| critical field accuracy | source: right / compared critical leaves; missing ones cost nothing |"
         in text

@@ -114,16 +114,16 @@ def _render(found: Attribution, shape: str, given: Mapping[str, Any]) -> str:
         return json_text(found.to_dict())
     told = describe_attribution(found, given["most"])
     if shape == "markdown":
-        from fieldassay.reports.writers.markdown import render_diff_markdown
+        from fieldassay.reports.writers.markdown import lay_out_markdown
 
-        return render_diff_markdown(told)
+        return lay_out_markdown(told)
     if shape == "html":
         from fieldassay.reports.content.attribution_html import render_attribution_html
 
         return render_attribution_html(found, told)
-    from fieldassay.reports.writers.terminal import render_diff_terminal
+    from fieldassay.reports.writers.terminal import lay_out_terminal
 
-    return render_diff_terminal(told, screen() if given["out"] is None else Screen(120))
+    return lay_out_terminal(told, screen() if given["out"] is None else Screen(120))
 
 
 def _write(text: str, target: Path | None) -> None:

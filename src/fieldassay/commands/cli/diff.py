@@ -22,12 +22,6 @@ _SHAPES = ("table", "markdown", "html", "csv")
 @click.command(cls=GroupedCommand)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
-    "--system-a", metavar="NAME", help="The system of the first run, or the one before of a single run."
-)
-@click.option(
-    "--system-b", metavar="NAME", help="The system of the second run, or the one after of a single run."
-)
-@click.option(
     "--metrics",
     metavar="LIST",
     multiple=True,
@@ -113,7 +107,6 @@ def _options(given: Mapping[str, Any]) -> DiffOptions:
     return DiffOptions(
         metrics=split_calls(given["metrics"]) or None,
         slices=tuple(given["slices"]) or None,
-        systems=(given["system_a"], given["system_b"]),
         is_common=given["is_common"],
         runs=given["store"],
         target=given["out"],
@@ -154,11 +147,11 @@ def _render(found: Diff, shape: str, given: Mapping[str, Any]) -> list[str]:
         return list(render_diff(found, given["store"]))
     told = describe_diff(found, given["most"])
     if shape == "markdown":
-        from fieldassay.reports.writers.markdown import render_diff_markdown
+        from fieldassay.reports.writers.markdown import lay_out_markdown
 
-        return [render_diff_markdown(told)]
+        return [lay_out_markdown(told)]
     from fieldassay.commands.cli.output import screen
     from fieldassay.reports.writers.page import Screen
-    from fieldassay.reports.writers.terminal import render_diff_terminal
+    from fieldassay.reports.writers.terminal import lay_out_terminal
 
-    return [render_diff_terminal(told, screen() if given["out"] is None else Screen(120))]
+    return [lay_out_terminal(told, screen() if given["out"] is None else Screen(120))]

@@ -142,7 +142,8 @@ def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None
     from fieldassay.commands.cli.regressions import BaselineChoice, read_regressions
     from fieldassay.commands.cli.texts import split_outside
     from fieldassay.decisions.baseline.file import read_baseline
-    from fieldassay.decisions.baseline.runs import check_run, judge_run
+    from fieldassay.decisions.baseline.runs import check_run
+    from fieldassay.decisions.gate import decide_regressions
     from fieldassay.runs.run import Run
 
     path, asks = given["baseline"], bool(given["regressions"] or given["metrics"])
@@ -157,7 +158,7 @@ def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None
         return None
     held, asked = read_baseline(path), BaselineChoice(path, read_regressions(given["regressions"], run.plan))
     lines = check_run(run, held, tuple(part for text in given["metrics"] for part in split_outside(text)))
-    return _Compared(held, lines, asked, judge_run(run, held, asked.gates), has_gates)
+    return _Compared(held, lines, asked, decide_regressions(run, held, asked.gates), has_gates)
 
 
 def _print_change(compared: _Compared, page: DecisionPage | None, shape: str) -> None:
@@ -198,9 +199,12 @@ def _render(page: DecisionPage, shape: str, screen: Any) -> str:
         from fieldassay.io.json_value import json_text
 
         return json_text(page.to_dict())
-    from fieldassay.reports.content.run.gates import render_page, render_page_markdown
+    from fieldassay.reports.content.run.gates import describe_page
+    from fieldassay.reports.writers.markdown import lay_out_markdown
+    from fieldassay.reports.writers.terminal import lay_out_terminal
 
-    return render_page_markdown(page) if shape == "markdown" else render_page(page, screen)
+    told = describe_page(page)
+    return lay_out_markdown(told) if shape == "markdown" else lay_out_terminal(told, screen)
 
 
 def _write_page(path: Path, text: str) -> None:

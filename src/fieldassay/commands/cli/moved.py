@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, str] = {
 """By the words of an old command, without `fieldassay`."""
 
 OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "diff": dict.fromkeys(("--system-a", "--system-b"), "fieldassay diff BEFORE:SYSTEM AFTER:SYSTEM"),
     "review export": {"--format": "-o FILE.jsonl, FILE.json (Label Studio) or FILE.csv"},
     "score": {"--fail-under": "--gate 'accuracy >= 0.9'"},
 }

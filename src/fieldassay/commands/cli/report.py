@@ -14,7 +14,6 @@ from fieldassay.commands.cli.storing import lookup_option
 from fieldassay.reports.formats import FORMATS
 
 if TYPE_CHECKING:
-    from fieldassay.reports.export.tables import Listing
     from fieldassay.reports.reported import Reported, ReportOptions
     from fieldassay.runs.run import Run
 
@@ -111,14 +110,6 @@ def write_reports(
             open_page(path)
 
 
-LISTS: Mapping[str, tuple[str, ...]] = {
-    "suspicious-gold": ("doc", "path", "gold", "agreed", "systems", "of", "diagnosis"),
-    "fields": ("system", "field", "precision", "recall", "f1-score", "support"),
-}
-"""The tables that can also be printed, with their columns there."""
-_NUMBERS = ("systems", "of", "precision", "recall", "f1-score", "support")
-
-
 @click.command(cls=GroupedCommand)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
@@ -143,8 +134,8 @@ _NUMBERS = ("systems", "of", "precision", "recall", "f1-score", "support")
     "--table",
     metavar="NAME",
     help=(
-        "Its data: values, fields, errors, comparison, losses, suspicious-gold, pairs, curve, results. "
-        "[default: values for .csv, .xlsx and .parquet, results for .json]"
+        "Its data: values, estimates, metrics, fields, errors, comparison, suspicious-gold, curve, results. "
+        "[default: values for .csv, .xlsx and .parquet, results for .json, metrics for .tex]"
     ),
 )
 @click.option("--system", metavar="NAME", help="Of --table: this system only.")
@@ -228,71 +219,22 @@ def report(**given: Any) -> int:
 
 def _table(given: Mapping[str, Any]) -> int:
     """Write or print a table of one run."""
-    from fieldassay.commands.cli.output import complain
-    from fieldassay.reports.export.export import export_run
+    from fieldassay.commands.cli.output import complain, screen, write
+    from fieldassay.reports.export.export import export_run, print_table
 
     name, target = given["table"], given["out"]
     if len(given["runs"]) != 1 or given["shape"] is not None or given["opens"]:
         raise click.UsageError("--table takes one RUN, without --format and --open.")
     folder = _find(given["runs"][0], given["store"])
-    if target is None and name not in LISTS:
-        raise click.UsageError(f"--table {name}: give -o FILE; {', '.join(LISTS)} can be printed.")
     if target is None:
-        _print_table(folder, name, given["system"])
+        write(print_table(folder, name, given["system"], screen()))
     else:
         content = export_run(folder, target, given["system"], name)
         complain(f"written to {target}: {content}")
     return 0
 
 
-def _print_table(folder: Path, name: str, system: str | None) -> None:
-    from fieldassay.commands.cli.output import screen, write
-    from fieldassay.reports.export.detail import list_classification_of_run
-    from fieldassay.reports.export.tables import list_suspicious_gold_of_run
-    from fieldassay.reports.writers.page import Column, Page
-    from fieldassay.runs.run import Run, corrupt_run_errors
-
-    run = Run.open(folder)
-    with corrupt_run_errors(run):
-        makers = (
-            list_suspicious_gold_of_run,
-            list_classification_of_run,
-        )
-        listing: Listing = dict(zip(LISTS, makers, strict=True))[name](run, system)
-    shown = LISTS[name]
-    places = [listing.columns.index(column) for column in shown]
-    page = Page(screen())
-    page.title(f"{listing.title}: {len(listing.rows):,}" if listing.rows else f"{listing.title}: nothing")
-    rows = []
-    for row in listing.rows:
-        cells = zip(shown, (row[at] for at in places), strict=True)
-        rows.append([_cell(column, one) for column, one in cells])
-    if rows:
-        page.table([Column(one, one in _NUMBERS, one in ("doc", "path", "system")) for one in shown], rows)
-    if listing.extent:
-        page.line(listing.extent, "dim")
-    write(page.text())
-
-
-def _cell(name: str, value: Any) -> str:
-    from fieldassay.io.text.shown import clip, format_json
-    from fieldassay.metrics.estimate import NOTHING, format_number
-    from fieldassay.reports.wording.terms import DIAGNOSES, describe
-
-    if name in ("precision", "recall", "f1-score", "similarity"):
-        return NOTHING if value is None else format_number(value)
-    if name in ("gold", "agreed", "pred"):
-        return format_json(value, 200)
-    return (
-        f"{100 * value:.1f}"
-        if name == "points"
-        else describe(DIAGNOSES, value)
-        if name == "diagnosis"
-        else clip(str(value), 300)
-    )
-
-
-ENDINGS = {".txt": "table", ".xml": "junit", ".md": "markdown", ".html": "html", ".tex": "latex"}
+ENDINGS = {".txt": "table", ".xml": "junit", ".md": "markdown", ".html": "html"}
 """The format for each ending of a file."""
 
 

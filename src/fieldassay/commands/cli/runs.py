@@ -53,7 +53,7 @@ def runs() -> None:
 def list_runs(**given: Any) -> int:
     """List runs, the newest first, with their headline."""
     from fieldassay.commands.cli.output import screen, write
-    from fieldassay.decisions.baseline.file_changes import find_file_changes
+    from fieldassay.decisions.baseline.runs import find_file_changes
     from fieldassay.io.files.whole_files import list_leftovers
     from fieldassay.reports.content.runs import Listed, listed_json, render_listed
     from fieldassay.runs.run import Query, list_stored

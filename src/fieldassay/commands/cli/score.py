@@ -334,9 +334,10 @@ def show_run(run: Run, shape: str, shown: Shown, kept: str | None = None) -> Non
         return
     summary = summarize(run.result, run.evidence, shows_all=shown.has_all_metrics, decisions=run.decisions)
     if shape == "markdown":
-        from fieldassay.reports.content.run.markdown import render_markdown
+        from fieldassay.reports.content.run.parts import report_parts
+        from fieldassay.reports.writers.markdown import render_markdown
 
-        write(render_markdown(summary))
+        write(render_markdown(report_parts(summary)))
         return
     from fieldassay.reports.content.run.terminal import render_answer, render_terminal
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -21,16 +21,15 @@ from fieldassay.decisions.baseline.baseline import (
     hash_text,
 )
 from fieldassay.decisions.baseline.file import FORMAT, read_baseline
-from fieldassay.decisions.baseline.systems import digest_predictions, find_ground, match_systems
-from fieldassay.decisions.gates.judge import judge_result
+from fieldassay.decisions.baseline.systems import digest_predictions, find_difference, match_systems
+from fieldassay.decisions.basis import basis_of_run
 from fieldassay.decisions.gates.regression import BaselineMatch, Change, decide_changes
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric, select_metrics
-from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate, parse_metric
+from fieldassay.metrics.catalogue.grammar import MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix
-from fieldassay.metrics.estimate import PARTS, parts_of
-from fieldassay.metrics.result.decision import Decision
+from fieldassay.metrics.estimate import Estimate, parts_of
 from fieldassay.metrics.result.documents import (
     DocumentStatistics,
     PairedData,
@@ -188,7 +187,7 @@ def demand_basis(path: Path, runs: Iterable[Run]) -> None:
     """Raise `ProblemsError` if the baseline in a file is frozen and a run stands on anything else."""
     baseline = read_baseline(path)
     for run in runs if baseline.is_frozen else ():
-        find_ground(baseline, run.paired, run.facts)
+        find_difference(baseline, run.paired, run.facts)
 
 
 def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list[ChangeLine]:
@@ -215,16 +214,35 @@ def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list
     return _decide([_compare(system, call, match) for system, match in found.items() for call in calls])
 
 
-def judge_run(run: Run, baseline: Baseline, more: Sequence[Gate] = ()) -> tuple[Decision, ...]:
-    """Return the outcomes of the regression gates of a run's spec and of `more`, by system."""
-    own = [parse_gate(text) for text in run.file.gates]
-    gates = tuple(dict.fromkeys(gate for gate in (*own, *more) if gate.function == "regression"))
-    matches = match_systems(baseline, run.paired, run.facts, tuple(gate.metric for gate in gates))
-    found = [
-        Decision(system, judge_result(gates, run.estimates, system, matches.get(system)))
-        for system in run.estimates.systems
-    ]
-    return tuple(found) if gates else ()
+def find_file_changes(file: Path, runs: Sequence[Run]) -> dict[Path, Mapping[str, ChangeLine]]:
+    """Return the changes of runs against the baseline in a file: by folder and system, that of the headline.
+
+    Raises `ProblemsError` if there is no sound baseline in the file.
+    """
+    baseline = read_baseline(file)
+    return {run.folder: _find_headline_changes(baseline, run) for run in runs if not run.damage}
+
+
+def _find_headline_changes(baseline: Baseline, run: Run) -> dict[str, ChangeLine]:
+    headline = run.headline
+    if not headline:
+        return {}
+    try:
+        name = str(_name_headline(headline[0], run.paired.vocabulary.own))
+        return {one.system: one for one in check_run(run, baseline, [name])}
+    except (ProblemsError, OSError, ValueError) as error:
+        why = error.problems[0].what if isinstance(error, ProblemsError) else str(error)[:300]
+        return {one.system: ChangeLine(one.system, one.metric, None, why) for one in headline}
+
+
+def _name_headline(headline: Estimate, own: Mapping[str, object]) -> MetricCall:
+    """Return the metric of an estimate; `own` are the names that the spec defines itself."""
+    if headline.metric in own:
+        return MetricCall(headline.metric)
+    options = {"regime": headline.regime, "granularity": headline.granularity, **headline.parameters}
+    return MetricCall(
+        headline.metric, tuple((name, value) for name, value in options.items() if value is not None)
+    )
 
 
 def _compare(system: str, call: MetricCall, match: BaselineMatch) -> ChangeLine:
@@ -240,7 +258,7 @@ def _decide(lines: Sequence[ChangeLine]) -> list[ChangeLine]:
     return [line if line.change is None else replace(line, change=next(decided)) for line in lines]
 
 
-def _check_whole(run: Run) -> dict[str, str]:
+def _check_whole(run: Run) -> Mapping[str, str]:
     """Return the digests of a run's inputs. Raises `ProblemsError` for a partial run, or without digests."""
     parts = parts_of(run.facts)
     if parts:
@@ -251,12 +269,12 @@ def _check_whole(run: Run) -> dict[str, str]:
             f"score again without {' and '.join(part.option for part in parts)}",
             "partial_run",
         )
-    digests = {part: digest for part, digest in run.digests.items() if digest is not None}
-    if len(digests) < len(PARTS) or any(system.gold is None for system in run.paired.systems):
+    bases = [basis_of_run(run.facts, system) for system in run.paired.systems]
+    if any(basis.unknown for basis in bases):
         raise problem(
             run.folder, "does not say what it stands on", "score it again with this version", "incomparable"
         )
-    return digests
+    return bases[0].digests
 
 
 def _choose_systems(run: Run, names: Sequence[str]) -> tuple[DocumentStatistics, ...]:

@@ -9,37 +9,28 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.decisions.baseline.baseline import Baseline, BaselineSystem, hash_text
 from fieldassay.decisions.baseline.file import read_baseline
+from fieldassay.decisions.basis import BasisDifference, ResultBasis, basis_of_run, compare_bases
 from fieldassay.decisions.gates.regression import BEFORE, NOW, BaselineMatch
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.catalogue.definitions import bind_metric
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate
 from fieldassay.metrics.comparisons.pair import PairedMatrix
-from fieldassay.metrics.estimate import PARTS, parts_of
 from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, list_parts, name_statistic
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.statistics.statistics import Statistic, Sum
-from fieldassay.scoring.provenance import describe_changes, describe_documents, freeze_recorded
 
 _NEW = 'set a new baseline: fieldassay baseline set RUN --reason "…"'
 _FREEZE = 'start a new baseline: fieldassay baseline set RUN --freeze --reason "…"'
-_DIGITS = 12
 MOST_NAMED = 8
 SINGLE_RUNS = (
     "a single run each: answers drawn again cannot be told from a change of the system; "
     "score repeated runs to tell"
 )
-_OTHERS = {
-    "spec": "another spec",
-    "formulas": "other formulas",
-    "models": "other models",
-    "gold": "other gold",
-}
 
 
 def list_regressions(result: Result, more: Iterable[Gate] = ()) -> tuple[MetricCall, ...]:
@@ -88,89 +79,45 @@ def match_systems(
     A system is compared with the baseline's system of the same name, or the only one of both. Raises
     `ProblemsError` if the baseline is frozen and the run stands on anything else.
     """
-    ground = find_ground(baseline, data, run)
-    if ground.why and not (takes_common and len(ground.rows)):
-        return {
-            system.system: BaselineMatch(why=ground.why, evidence=(_tell(baseline),))
-            for system in data.systems
-        }
-    return {
-        system.system: _match(baseline, data, system, calls, digest_predictions(run, system.system), ground)
-        for system in data.systems
-    }
+    found = find_difference(baseline, data, run)
+    is_partial = takes_common and set(found.parts) <= {"gold"} and len(found.rows)
+    if found.parts and not is_partial:
+        remedy = f"score with the {' and the '.join(found.parts)} that it stands on, or {_NEW}"
+        why = (
+            found.reason
+            if found.reason == UNKNOWN
+            else f"{baseline.label()} stands on {found.reason}; {remedy}"
+        )
+        return {one.system: BaselineMatch(why=why, evidence=(_tell(baseline),)) for one in data.systems}
+    counts = f"{len(found.rows):,} of {len(data.systems[0].documents):,} documents"
+    remark = f"compared on the {counts} with equal gold: {found.documents}" if found.parts else ""
+    matches = {one.system: _match(baseline, data, one, calls, run, found.rows) for one in data.systems}
+    if not remark:
+        return matches
+    return {name: replace(one, evidence=(*one.evidence, remark)) for name, one in matches.items()}
 
 
-class Ground(Struct, frozen=True, eq=False):
-    """The rows of a run's documents with the gold of a baseline, and what is another there, in words."""
-
-    rows: npt.NDArray[np.int64]
-    why: str = ""
-    """The reason and remedy if the basis is not the same; there are no rows if more than gold differs."""
-    remark: str = ""
+UNKNOWN = "the run does not say what it stands on; score it again with this version"
 
 
-def find_ground(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> Ground:
-    """Return the documents on which a run can be compared with a baseline, and why not on all.
+def find_difference(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> BasisDifference:
+    """Return how the basis of a run differs from that of a baseline.
 
-    Raises `ProblemsError` if the baseline is frozen and anything in its basis is another.
+    Raises `ProblemsError` if the baseline is frozen and anything differs.
     """
-    digests, system = run.get("digests"), data.systems[0]
-    nothing = np.zeros(0, np.int64)
-    if (
-        not isinstance(digests, Mapping)
-        or not all(isinstance(digests.get(part), str) for part in PARTS)
-        or system.gold is None
-    ):
-        return Ground(nothing, "the run does not say what it stands on; score it again with this version")
-    differing = [part for part in PARTS if digests[part] != baseline.digests[part]]
-    rows, documents = _compare_gold(baseline, system)
-    if not differing and not documents:
-        return Ground(rows)
-    other = " (or the specs declare other fields of it)" if "spec" in differing and documents else ""
-    details = _describe_changes(baseline, run) | {"gold": documents + other}
-    told = ", ".join(
-        f"{_OTHERS[part]} ({part} digest {baseline.digests[part][:_DIGITS]} there, "
-        f"{digests[part][:_DIGITS]} here{': ' if details.get(part) else ''}{details.get(part, '')})"
-        for part in differing
+    basis = basis_of_run(run, data.systems[0])
+    if basis.unknown:
+        return BasisDifference(basis.unknown, np.zeros(0, np.int64), UNKNOWN)
+    before = ResultBasis(
+        baseline.digests,
+        dict(zip(baseline.documents, baseline.gold, strict=True)),
+        lambda: baseline.basis,
     )
-    limits = "".join(f", and the run has {part}" for part in parts_of(run))
-    why = f"{baseline.label()} stands on {told or f'other documents ({documents})'}{limits}"
-    if baseline.is_frozen:
-        remedy = f"undo the change, or {_FREEZE}"
-        raise problem("the run", f"is refused: {why}", remedy, "baseline_differs")
-    counts = f"{len(rows):,} of {len(system.documents):,} documents"
-    return Ground(
-        rows if set(differing) <= {"gold"} else nothing,
-        f"{why}; score with the {' and the '.join(differing or ['gold'])} that it stands on, or {_NEW}",
-        f"compared on the {counts} with equal gold: {documents}",
-    )
-
-
-def _compare_gold(baseline: Baseline, system: DocumentStatistics) -> tuple[npt.NDArray[np.int64], str]:
-    """Return the rows of the documents with the same gold, and how the others differ in words."""
-    assert system.gold is not None
-    before = dict(zip(baseline.documents, baseline.gold, strict=True))
-    rows: list[int] = []
-    added: list[str] = []
-    changed: list[str] = []
-    for at, name in enumerate(system.documents):
-        held = before.pop(hash_text(name) if baseline.is_hashed else name, None)
-        if held is None:
-            added.append(name)
-        elif held != system.gold[at].tobytes().hex():
-            changed.append(name)
-        else:
-            rows.append(at)
-    return np.array(rows, np.int64), describe_documents(added, list(before), changed)
-
-
-def _describe_changes(baseline: Baseline, run: Mapping[str, Any]) -> dict[str, str]:
-    """Return how spec, formulas and models have changed, as far as the record of the run tells it."""
-    try:
-        parts = freeze_recorded(run["spec"]["text"], run["models"])
-        return {name: describe_changes(baseline.basis[name], part.content) for name, part in parts.items()}
-    except (ProblemsError, LookupError, TypeError, ValueError, AttributeError):
-        return {}
+    found = compare_bases(before, basis, hash_text if baseline.is_hashed else str)
+    if found.parts and baseline.is_frozen:
+        what = f"is refused: {baseline.label()} stands on {found.reason}"
+        raise problem("the run", what, f"undo the change, or {_FREEZE}", "baseline_differs")
+    return found
 
 
 def _tell(baseline: Baseline, before: str = "", now: str = "") -> str:
@@ -197,8 +144,8 @@ def _match(
     data: PairedData,
     system: DocumentStatistics,
     calls: Sequence[MetricCall],
-    digest: str,
-    ground: Ground,
+    run: Mapping[str, Any],
+    rows: npt.NDArray[np.int64],
 ) -> BaselineMatch:
     stored = _choose(baseline, data, system.system)
     if stored is None:
@@ -211,13 +158,13 @@ def _match(
             evidence=(_tell(baseline),),
         )
     wanted = _list_wanted(calls, data)
-    now = _restrict(system, wanted, ground.rows)
+    now = _restrict(system, wanted, rows)
     before = _restore(baseline, stored, now, wanted)
     arena = PairedMatrix.open(replace(data, metrics=(), systems=(before, now)))
+    digest = digest_predictions(run, system.system)
     is_same = bool(digest) and digest == stored.predictions
     told = (
         _tell(baseline, stored.name, system.system),
-        *([ground.remark] if ground.why else []),
         *_describe_runs(stored.repeats, system.repeats, is_same),
     )
     return BaselineMatch(arena, "", told, is_same)

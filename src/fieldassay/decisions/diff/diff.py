@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fieldassay.decisions.basis import BasisDifference, basis_of_run, compare_bases
 from fieldassay.decisions.diff.changes import find_changes
-from fieldassay.decisions.diff.comparability import Ground, find_ground, rows_of
-from fieldassay.decisions.diff.grounds import remark_drawing
 from fieldassay.decisions.diff.join import join_data, keep_needed
-from fieldassay.decisions.diff.references import Entry, find_entries
+from fieldassay.decisions.diff.references import Entry, NamedRun, find_entries
 from fieldassay.decisions.diff.result import COLUMNS, Changes, Diff, Side
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.files.tables import csv_text, show_names
-from fieldassay.io.text.shown import make_printable
+from fieldassay.io.text.shown import format_count, make_printable
 from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix
@@ -33,21 +33,22 @@ from fieldassay.metrics.result.documents import PairedData, list_parts
 from fieldassay.options import OptionRecord
 from fieldassay.runs.run import corrupt_run_errors
 
+if TYPE_CHECKING:
+    import polars as pl
+
 _FAILURES = ("missing", "invalid", "error", "timeout")
 
 
 class DiffOptions(OptionRecord, frozen=True):
     """The options for comparing runs.
 
-    `metrics` (None: those compared in all runs) and `slices` (None: the runs') are names. `systems` choose
-    one of the first and one of the second run. `is_common`: where the runs have other documents, compare the
-    common ones. `runs` is the store of runs for looking up references. `target` is the output file, refused
-    if it is part of a run.
+    `metrics` (None: those compared in all runs) and `slices` (None: the runs') are names. `is_common`: where
+    the runs have other documents, compare the common ones. `runs` is the store of runs for looking up
+    references. `target` is the output file, refused if it is part of a run.
     """
 
     metrics: tuple[str, ...] | None = None
     slices: tuple[str, ...] | None = None
-    systems: tuple[str | None, str | None] = (None, None)
     is_common: bool = False
     runs: Path = Path("runs")
     target: Path | None = None
@@ -62,19 +63,20 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
     """
     if not references:
         raise problem("diff", "no run is named", "name one or more", "unclear_system")
-    entries = find_entries([str(one) for one in references], options.runs, options.systems)
-    if len(references) == 1 and options.systems == (None, None):
+    entries = find_entries([str(one) for one in references], options.runs)
+    if len(references) == 1:
         entries = _put_reference_first(entries)
     if options.target is not None:
-        _check_target(options.target, entries)
-    ground = find_ground(entries, is_common=options.is_common)
-    data = join_data([entry.contestant for entry in entries], ground.documents)
+        for entry in entries:
+            entry.run.run.check_target(options.target)
+    documents, warnings = find_common_documents(entries, is_common=options.is_common)
+    data = join_data([entry.contestant for entry in entries], documents)
     metrics = _choose_metrics(data, options.metrics)
     keys = _choose_slices(data, options.slices)
     contest = compare_systems(
         keep_needed(data, (*metrics, *list_field_metrics(data))), entries[0].contestant.label, metrics, keys
     )
-    changes, reason = _find_changes(entries, ground)
+    changes, reason = _find_changes(entries, documents)
     return Diff(
         sides=tuple(_side(entry) for entry in entries),
         documents=len(data.systems[0].documents),
@@ -88,26 +90,83 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
         seed=data.seed,
         level=data.level,
         notes=(*_remark(entries, data), *contest.notes),
-        warnings=ground.warnings,
+        warnings=warnings,
     )
 
 
-def _check_target(target: Path, entries: Sequence[Entry]) -> None:
-    """Raise `ProblemsError` for a file that is an input of one of the runs, or in one of their folders."""
-    place = target.resolve()
-    for entry in entries:
-        inputs = entry.run.run.inputs
-        own = {Path(label).resolve() for label in (inputs.gold, *inputs.predictions.values())}
-        if place in own or entry.run.run.folder.resolve() in place.parents:
-            remedy = "choose another file"
-            raise problem(
-                target,
-                f"is an input of run {entry.run.reference!r}, or in its folder",
-                remedy,
-                "export_target",
-            )
-    if target.is_dir():
-        raise problem(target, "is a folder", "name a file", "export_target")
+def find_common_documents(
+    entries: Sequence[Entry], *, is_common: bool
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Return the documents that the systems are compared on (None: all), and a warning on those left out.
+
+    With `is_common` they are those of all runs with the same gold in all, if spec, formulas and models are
+    the same. Raises `ProblemsError` with every part in which a run differs from the first one.
+    """
+    first, *others = {entry.run.run.folder.resolve(): entry.run for entry in entries}.values()
+    bases = {
+        run.reference: basis_of_run(run.run.facts, run.run.paired.systems[0]) for run in (first, *others)
+    }
+    problems = [
+        Problem(
+            f"run {name!r}",
+            f"does not say what it stands on ({', '.join(basis.unknown)})",
+            f"score it again with this version: fieldassay score --run {name}",
+            "incomparable",
+        )
+        for name, basis in bases.items()
+        if basis.unknown
+    ]
+    if problems:
+        raise ProblemsError(problems)
+    found = {run.reference: compare_bases(bases[first.reference], bases[run.reference]) for run in others}
+    refused = [
+        _refuse(first, run, found[run.reference])
+        for run in others
+        if set(found[run.reference].parts) - ({"gold"} if is_common else set())
+    ]
+    if refused:
+        raise ProblemsError(refused)
+    if not any(one.parts for one in found.values()):
+        return None, ()
+    shared, alike = set(bases[first.reference].gold), set(bases[first.reference].gold)
+    for name, one in found.items():
+        names = list(bases[name].gold)
+        shared &= set(names)
+        alike &= {names[at] for at in one.rows}
+    if not alike:
+        why = "whose gold is the same as in the others" if shared else "in common with the others"
+        what, remedy = f"has no document {why}", "score them on the same gold"
+        raise problem(f"run {others[-1].reference!r}", what, remedy, "incomparable")
+    sizes = ", ".join(f"{name}: {len(basis.gold):,}" for name, basis in bases.items())
+    counted = format_count(len(alike), "document")
+    told = f"only the {counted} that all runs have with the same gold are compared ({sizes})"
+    left = len(shared) - len(alike)
+    more = f"; {format_count(left, 'document')} in common left out, because the gold differs" if left else ""
+    return tuple(sorted(alike)), (told + more,)
+
+
+_OPTIONS = {"spec": "--spec", "formulas": "--spec", "gold": "--gold"}
+
+
+def _refuse(first: NamedRun, run: NamedRun, found: BasisDifference) -> Problem:
+    """Return why a run cannot be compared with the first one, and how it could be."""
+    older = min(first, run, key=lambda one: one.run.file.started or "")
+    options = dict.fromkeys(_OPTIONS[part] for part in found.parts if part in _OPTIONS)
+    again = f"`fieldassay score --run {older.reference}`" + (
+        f" with {' and '.join(options)}" if options else ""
+    )
+    remedy = f"score the older run again with the newer one's {' and '.join(found.parts)} ({again})"
+    remedy += ", or give --common" if found.parts == ("gold",) and len(found.rows) else ""
+    what = f"cannot be compared with {first.reference!r}, which stands on {found.reason}"
+    return Problem(f"run {run.reference!r}", what, remedy, "incomparable")
+
+
+def _rows_of(entry: Entry) -> pl.LazyFrame | None:
+    """Return the evidence of a system, unread; None if its run kept none."""
+    import polars as pl
+
+    frame, name = entry.run.run.scan_evidence(), make_printable(entry.contestant.system)
+    return None if frame is None else frame.filter(pl.col("system") == name)
 
 
 def _put_reference_first(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
@@ -199,11 +258,11 @@ def _choose_slices(data: PairedData, keys: Sequence[str] | None) -> tuple[str, .
     return tuple(dict.fromkeys(keys))
 
 
-def _find_changes(entries: Sequence[Entry], ground: Ground) -> tuple[Changes | None, str]:
+def _find_changes(entries: Sequence[Entry], documents: tuple[str, ...] | None) -> tuple[Changes | None, str]:
     """Return the fixed and broken values, or None and the reason for not knowing them."""
     if len(entries) != 2:
         return None, "values are told apart between two systems: name two"
-    frames = [rows_of(entry) for entry in entries]
+    frames = [_rows_of(entry) for entry in entries]
     lacking = [
         entry.run.reference
         for entry, frame in zip(entries, frames, strict=True)
@@ -212,7 +271,7 @@ def _find_changes(entries: Sequence[Entry], ground: Ground) -> tuple[Changes | N
     before, after = frames
     if lacking or before is None or after is None:
         return None, f"{' and '.join(lacking)} kept no judged values; score with --evidence all or errors"
-    names = None if ground.documents is None else tuple(map(make_printable, ground.documents))
+    names = None if documents is None else tuple(map(make_printable, documents))
     with corrupt_run_errors(*(entry.run.run for entry in entries)):
         return find_changes(before, after, names), ""
 
@@ -236,7 +295,27 @@ def _remark(entries: Sequence[Entry], data: PairedData) -> tuple[str, ...]:
     failed = [f"{entry.contestant.label}: {told}" for entry in entries if (told := _describe_failures(entry))]
     runs = {entry.run.reference: entry.run.run for entry in entries}
     answers = (f"answers that could not be judged as they should: {'; '.join(failed)}",) if failed else ()
-    return (*answers, *remark_drawing(runs, (data.replicates, data.seed, data.level)))
+    drawn = {
+        name: _describe_drawing(one.paired.replicates, one.paired.seed, one.paired.level)
+        for name, one in runs.items()
+    }
+    remarks = []
+    if len(set(drawn.values())) > 1:
+        told = "; ".join(f"{name}: {text}" for name, text in drawn.items())
+        used = _describe_drawing(data.replicates, data.seed, data.level)
+        remarks.append(f"the runs' intervals were drawn differently ({told}); this comparison draws {used}")
+    versions = {name: one.version for name, one in runs.items()}
+    if len(set(versions.values())) > 1:
+        told = "; ".join(f"{name}: {version}" for name, version in versions.items())
+        remarks.append(
+            f"the runs were made by different versions of fieldassay ({told}); see the changelog for what "
+            "computes differently"
+        )
+    return (*answers, *remarks)
+
+
+def _describe_drawing(replicates: int, seed: int, level: float) -> str:
+    return f"{replicates:,} replicates, seed {seed}, level {level:g}"
 
 
 def _describe_failures(entry: Entry) -> str:

@@ -82,9 +82,3 @@ def keep_needed(data: PairedData, metrics: Sequence[BoundMetric]) -> PairedData:
         for one in data.systems
     ]
     return replace(data, systems=tuple(kept))
-
-
-def list_common(contestants: Sequence[Contestant]) -> tuple[str, ...]:
-    """Return the documents that all contestants have, sorted."""
-    common = frozenset(contestants[0].documents).intersection(*(one.documents for one in contestants[1:]))
-    return tuple(sorted(common))

@@ -8,7 +8,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.decisions.diff.grounds import list_lacking
 from fieldassay.decisions.diff.join import Contestant
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.runs.run import Run
@@ -36,14 +35,11 @@ class Entry(Struct, frozen=True, eq=False):
     contestant: Contestant
 
 
-def find_entries(
-    references: Sequence[str], store: Path, systems: tuple[str | None, str | None] = (None, None)
-) -> tuple[Entry, ...]:
+def find_entries(references: Sequence[str], store: Path) -> tuple[Entry, ...]:
     """Return the systems of the references, in their order, each with a name of its own.
 
-    `systems` choose one of the first run and one of the second, which are the same run for a single
-    reference. A run without a chosen system enters with all of its systems. Raises `ProblemsError` for all
-    references at once.
+    A run without a chosen system enters with all of its systems. Raises `ProblemsError` for all references at
+    once.
     """
     problems: list[Problem] = []
     runs: dict[Path, NamedRun] = {}
@@ -55,7 +51,7 @@ def find_entries(
             problems += error.problems
     if problems:
         raise ProblemsError(list(dict.fromkeys(problems)))
-    chosen = _choose(found, systems)
+    chosen = _choose(found)
     _check(chosen)
     return _label(chosen)
 
@@ -88,7 +84,11 @@ def _read(reference: str, folder: Path, runs: dict[Path, NamedRun]) -> NamedRun:
     if place not in runs:
         run = Run.open(folder)
         check_unchanged(folder, run.facts, EVIDENCE)
-        lacking = list_lacking(run)
+        needed = {
+            "bootstrap": run.file.bootstrap, "inputs": run.file.inputs, "spec": run.file.spec,
+            "versions": run.version or None,
+        }  # fmt: skip
+        lacking = [name for name, part in needed.items() if part is None]
         if lacking:
             what = f"run.json does not say what the run stands on ({', '.join(lacking)})"
             raise problem(folder, what, "score again with this version", "run_folder")
@@ -105,21 +105,9 @@ def _no_system(name: str, system: str, run: NamedRun) -> ProblemsError:
     return problem(f"run {name[:_WIDTH]!r}", what, nearest(system[:_WIDTH], run.systems), "unknown_name")
 
 
-def _choose(
-    found: list[tuple[NamedRun, str | None]], systems: tuple[str | None, str | None]
-) -> list[tuple[NamedRun, str]]:
+def _choose(found: list[tuple[NamedRun, str | None]]) -> list[tuple[NamedRun, str]]:
     """Return the runs with their systems in the comparison."""
-    if systems != (None, None):
-        if len(found) > 2:
-            raise problem(
-                "--system-a", "chooses among two runs, there are more", "write RUN:SYSTEM", "unclear_system"
-            )
-        sides = found * 2 if len(found) == 1 else found
-        found = [
-            _narrow(run, named, asked, at)
-            for at, ((run, named), asked) in enumerate(zip(sides, systems, strict=True))
-        ]
-    elif len(found) == 1 and found[0][1] is not None:
+    if len(found) == 1 and found[0][1] is not None:
         run, system = found[0]
         others = ", ".join(f"{run.reference}:{name}" for name in run.systems if name != system)
         raise problem(
@@ -131,29 +119,6 @@ def _choose(
     return [
         (run, name) for run, system in found for name in ([system] if system is not None else run.systems)
     ]
-
-
-def _narrow(run: NamedRun, named: str | None, asked: str | None, at: int) -> tuple[NamedRun, str | None]:
-    option = "--system-b" if at else "--system-a"
-    if asked is None:
-        if named is None and len(run.systems) > 1:
-            raise problem(
-                option,
-                f"is needed too: run {run.reference!r} has {len(run.systems):,} systems",
-                nearest("", run.systems),
-                "unclear_system",
-            )
-        return run, named or run.systems[0]
-    if asked not in run.systems:
-        raise _no_system(run.reference, asked, run)
-    if named is not None and named != asked:
-        raise problem(
-            option,
-            f"says {asked[:_WIDTH]!r}, the run says {named[:_WIDTH]!r}",
-            "name the system once",
-            "unclear_system",
-        )
-    return run, asked
 
 
 def _check(chosen: list[tuple[NamedRun, str]]) -> None:

@@ -103,10 +103,8 @@ class _Look(Struct, frozen=True):
     """The numbers are about nothing, so that they can fail a gate and never pass it."""
 
 
-def judge_result(
-    gates: Sequence[Gate], result: Result, system: str, baseline: BaselineMatch | None = None
-) -> tuple[GateOutcome, ...]:
-    """Return the outcomes of gates over one result's estimates of a system; `baseline` is for regressions.
+def judge_result(gates: Sequence[Gate], result: Result, system: str) -> tuple[GateOutcome, ...]:
+    """Return the outcomes of gates over one result's estimates of a system.
 
     >>> from fieldassay.metrics.catalogue.grammar import parse_gate
     >>> result = Result((Estimate("accuracy", "a", None, {}, "filled", 0.5, 30, 30, 0, "leaf"),))
@@ -114,7 +112,7 @@ def judge_result(
     >>> [(outcome.verdict.value, outcome.rule) for outcome in outcomes]
     [('PASS', '50.0% is at least 50%')]
     """
-    return judge_gates(gates, Holdings((Holder("", result, system, baseline),)))
+    return judge_gates(gates, Holdings((Holder("", result, system),)))
 
 
 def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome, ...]:

@@ -19,70 +19,6 @@ from fieldassay.scoring.provenance import recorded_spec
 _NEAR_WHOLE = 1e-6
 
 
-class Pooled(Struct, frozen=True):
-    """The pooled estimate, or why there is none, and its parts."""
-
-    estimate: Estimate | None = None
-    why: str = ""
-    evidence: tuple[str, ...] = ()
-
-
-def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> Pooled:
-    """Return the share over all parts (label and estimate): sum of successes (value times n) over sum of n.
-
-    A part that is undefined, or no share of its n, leaves the pooled value undefined.
-
-    >>> values = ((50, 2), (100, 3))
-    >>> rates = [Estimate("rate", "a", None, {}, None, v, n, n, 0, None, unit="percent") for v, n in values]
-    >>> pool_shares([("x", rates[0]), ("y", rates[1])]).estimate.value
-    80.0
-    """
-    successes, runs, documents, failed = 0, 0, 0, 0
-    told = []
-    for label, estimate in parts:
-        found = _count_successes(estimate)
-        if isinstance(found, str):
-            return Pooled(why=f"{label}: {estimate.metric} {found}, so it cannot be pooled")
-        told.append(
-            f"{label}: {found} of {estimate.n} ({format_in_unit(estimate.value or 0.0, estimate.unit)})"
-        )
-        successes, runs = successes + found, runs + estimate.n
-        documents, failed = documents + estimate.documents, failed + estimate.failed
-    first = parts[0][1]
-    if any(estimate.unit != first.unit for _, estimate in parts):
-        return Pooled(why=f"{first.metric} has different units in the runs, so it cannot be pooled")
-    value = HIGHEST[first.unit] * successes / runs
-    made = replace(
-        first,
-        value=value,
-        n=runs,
-        documents=documents,
-        failed=failed,
-        interval=None,
-        level=None,
-        marks=("pooled",),
-    )
-    return Pooled(made, evidence=(*told, f"together {successes} of {runs}"))
-
-
-def _count_successes(estimate: Estimate) -> int | str:
-    """Return the number of successes behind a value of n, or the obstacle."""
-    scale = HIGHEST.get(estimate.unit)
-    if scale is None:
-        return f"is in {estimate.unit}, which is no share"
-    if (
-        estimate.value is None
-        or not is_number(estimate.value)
-        or not is_number(estimate.n)
-        or estimate.n <= 0
-    ):
-        return "is undefined"
-    exact = estimate.value / scale * estimate.n
-    if abs(exact - round(exact)) > _NEAR_WHOLE * max(1, estimate.n) or not 0 <= round(exact) <= estimate.n:
-        return f"is no share of {estimate.n}"
-    return round(exact)
-
-
 FROM_RECORDS = ("reliability_runs", "offline_runs", "proofs")
 """The metrics of records files only."""
 
@@ -102,6 +38,62 @@ class Found(Struct, frozen=True):
     is_count: bool = False
     evidence: tuple[str, ...] = ()
     baseline: BaselineMatch | None = None
+
+
+def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> Found:
+    """Return the share over all parts (label and estimate): sum of successes (value times n) over sum of n.
+
+    A part that is undefined, or no share of its n, leaves the pooled value undefined.
+
+    >>> values = ((50, 2), (100, 3))
+    >>> rates = [Estimate("rate", "a", None, {}, None, v, n, n, 0, None, unit="percent") for v, n in values]
+    >>> pool_shares([("x", rates[0]), ("y", rates[1])]).estimate.value
+    80.0
+    """
+    successes, runs, documents, failed = 0, 0, 0, 0
+    told = []
+    for label, estimate in parts:
+        found = _count_successes(estimate)
+        if isinstance(found, str):
+            return Found(why=f"{label}: {estimate.metric} {found}, so it cannot be pooled")
+        told.append(
+            f"{label}: {found} of {estimate.n} ({format_in_unit(estimate.value or 0.0, estimate.unit)})"
+        )
+        successes, runs = successes + found, runs + estimate.n
+        documents, failed = documents + estimate.documents, failed + estimate.failed
+    first = parts[0][1]
+    if any(estimate.unit != first.unit for _, estimate in parts):
+        return Found(why=f"{first.metric} has different units in the runs, so it cannot be pooled")
+    value = HIGHEST[first.unit] * successes / runs
+    made = replace(
+        first,
+        value=value,
+        n=runs,
+        documents=documents,
+        failed=failed,
+        interval=None,
+        level=None,
+        marks=("pooled",),
+    )
+    return Found(made, evidence=(*told, f"together {successes} of {runs}"))
+
+
+def _count_successes(estimate: Estimate) -> int | str:
+    """Return the number of successes behind a value of n, or the obstacle."""
+    scale = HIGHEST.get(estimate.unit)
+    if scale is None:
+        return f"is in {estimate.unit}, which is no share"
+    if (
+        estimate.value is None
+        or not is_number(estimate.value)
+        or not is_number(estimate.n)
+        or estimate.n <= 0
+    ):
+        return "is undefined"
+    exact = estimate.value / scale * estimate.n
+    if abs(exact - round(exact)) > _NEAR_WHOLE * max(1, estimate.n) or not 0 <= round(exact) <= estimate.n:
+        return f"is no share of {estimate.n}"
+    return round(exact)
 
 
 class Holder(Struct, frozen=True, eq=False):
@@ -203,8 +195,7 @@ class Holdings(Struct, frozen=True, eq=False):
         lacking = [holder.label for holder in self.holders if holder not in [one for one, _ in there]]
         if lacking:
             return Found(why=f"{', '.join(lacking)} has no {call}, which is pooled over all runs")
-        pooled = pool_shares([(holder.label, estimate) for holder, estimate in there])
-        return Found(pooled.estimate, pooled.why, evidence=pooled.evidence)
+        return pool_shares([(holder.label, estimate) for holder, estimate in there])
 
     def _from_records(self, call: MetricCall) -> Found:
         if call.parameters or call.field is not None or call.slice is not None:

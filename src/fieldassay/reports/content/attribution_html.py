@@ -8,7 +8,7 @@ from fieldassay.attribution.attribute import Attribution, SystemShares
 from fieldassay.attribution.share import Share
 from fieldassay.io.text.shown import visible
 from fieldassay.reports.content.attribution import NAMES, answer_of, format_stage
-from fieldassay.reports.writers.html import render_diff_html
+from fieldassay.reports.writers.html import lay_out_html
 from fieldassay.reports.writers.tables import Told
 
 _COLORS = {
@@ -32,9 +32,7 @@ th, td { border-color: #444; } .bar { background: #333; } caption { color: #aaa;
 def render_attribution_html(found: Attribution, told: Told) -> str:
     """Return the page in ASCII: no scripts, nothing loaded, every text escaped."""
     heads = "\n".join(map(_system, found.systems))
-    tables = render_diff_html(
-        Told(f"{told.title.partition(': ')[2]}", told.warnings, (), told.parts, told.notes)
-    )
+    tables = lay_out_html(Told(f"{told.title.partition(': ')[2]}", told.warnings, (), told.parts, told.notes))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import asdict
@@ -14,8 +14,9 @@ from fieldassay.metrics.estimate import format_bounds, format_in_unit, format_p
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.decision import Decision, decisions_data
 from fieldassay.metrics.thresholds import format_change, format_changes
-from fieldassay.reports.content.run.gates import add_gates
+from fieldassay.reports.content.run.gates import gates_parts
 from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.reports.writers.terminal import add_part
 
 _DIGITS = 12
 _NAME, _LONG = 60, 600
@@ -78,7 +79,8 @@ def render_check(
     page.line(
         "change: now less baseline on the same documents; p counts that all lines were looked at", "dim"
     )
-    add_gates(page, decisions)
+    for part in gates_parts(decisions):
+        add_part(page, part)
     return page.text()
 
 
@@ -93,7 +95,7 @@ def baseline_data(held: Baseline) -> dict[str, Any]:
         "documents": len(held.documents),
         "hashed": held.is_hashed,
         "metrics": list(held.metrics),
-        "headlines": [_headline_data(one) for one in held.headlines],
+        "headlines": [asdict(one) for one in held.headlines],
         "history": [asdict(one) for one in held.history],
     }
 
@@ -150,22 +152,6 @@ def _headline_row(one: Headline) -> list[str]:
         interval,
         f"{one.documents:,}",
     ]
-
-
-def _headline_data(one: Headline) -> Mapping[str, Any]:
-    head = {
-        "system": one.system,
-        "metric": one.metric,
-        "value": one.value,
-        "n": one.n,
-        "documents": one.documents,
-    }
-    return {
-        **head,
-        "interval": None if one.interval is None else list(one.interval),
-        "unit": one.unit,
-        "better": one.better,
-    }
 
 
 def _change_row(one: ChangeLine) -> list[str]:

@@ -160,7 +160,7 @@ def _slice_table(key: str, value: str, family: Sequence[Comparison]) -> Table:
     made = _many_table(family, None)
     rows = tuple(row[1:] for row in made.rows)
     caption = f"{clip(key, 40)}: {clip(value, 40)}, n = {max(one.documents for one in family):,}"
-    return Table(caption, made.heads[1:], rows, tuple(at - 1 for at in made.numbers))
+    return Table(caption, made.heads[1:], rows, tuple(at - 1 for at in made.aligned))
 
 
 def _table(

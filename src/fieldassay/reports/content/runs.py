@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.decisions.baseline.file_changes import Change
+from fieldassay.decisions.baseline.runs import ChangeLine
 from fieldassay.errors import list_names
 from fieldassay.io.files.whole_files import Leftover
 from fieldassay.io.json_value import json_text
@@ -40,7 +40,7 @@ class Listed(Struct, frozen=True):
 
     store: Path
     listing: Listing
-    changes: Mapping[Path, Mapping[str, Change]]
+    changes: Mapping[Path, Mapping[str, ChangeLine]]
     leftovers: tuple[Leftover, ...]
 
 
@@ -116,7 +116,7 @@ def _without_change(rows: Sequence[list[str]]) -> list[list[str]]:
 
 
 def _rows(
-    run: Run, headline: Sequence[Estimate], changes: Mapping[str, Change], *, has_name: bool
+    run: Run, headline: Sequence[Estimate], changes: Mapping[str, ChangeLine], *, has_name: bool
 ) -> list[list[str]]:
     when = run.started.strftime("%Y-%m-%d %H:%M") if run.started.year > 1 else NOTHING
     head = [
@@ -161,9 +161,9 @@ def _status(run: Run) -> str:
     return "; ".join(parts)
 
 
-def _change(change: Change | None) -> str:
+def _change(change: ChangeLine | None) -> str:
     """Return a change with its interval and its significance; nothing where there is none."""
-    found = None if change is None else change.comparison
+    found = None if change is None or change.change is None else change.change.found
     if found is None:
         return ""
     if found.difference is None or found.verdict == "identical":
@@ -188,7 +188,7 @@ def _remarks(listed: Listed) -> list[str]:
     lines += [f"and {len(dead) - _MOST_LEFT} more of these"] if len(dead) > _MOST_LEFT else []
     lines += [f"{format_count(alive, 'run')} not finished yet"] if alive else []
     changes = [change for changes in listed.changes.values() for change in changes.values()]
-    reasons = dict.fromkeys(change.reason for change in changes if change.reason)
+    reasons = dict.fromkeys(change.why for change in changes if change.why)
     return [*lines, *(f"no change told: {clip(reason, 300)}" for reason in reasons)]
 
 
@@ -247,11 +247,11 @@ def _predictions(inputs: Mapping[str, Any]) -> str:
     return list_names(given, _MOST_FILES)
 
 
-def _data(run: Run, changes: Mapping[str, Change]) -> dict[str, Any]:
+def _data(run: Run, changes: Mapping[str, ChangeLine]) -> dict[str, Any]:
     told = {
         name: {
-            "comparison": None if one.comparison is None else one.comparison.to_dict(),
-            "reason": one.reason,
+            "comparison": None if one.change is None else one.change.found.to_dict(),
+            "reason": one.why,
         }
         for name, one in changes.items()
     }

@@ -3,20 +3,127 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.io.text.shown import format_count, format_json, format_markdown, format_pair
+from fieldassay.decisions.gate import decide_result
+from fieldassay.errors import problem
+from fieldassay.io.text.shown import clip, format_count, format_json, format_markdown, format_pair
 from fieldassay.metrics.estimate import NOTHING, format_both, format_number
 from fieldassay.metrics.result.decision import UNGATED, Decision, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.export.error_lines import KINDS, ErrorLine
+from fieldassay.paths import is_unit_key
+from fieldassay.reports.content.run.parts import remarks_part
+from fieldassay.reports.writers.markdown import render_markdown
+from fieldassay.reports.writers.tables import Marked, Part, Table
+from fieldassay.runs.run import Run
 from fieldassay.scoring.provenance import recorded_spec
 
 if TYPE_CHECKING:
     import polars as pl
+
+KINDS = ("unit", "value", "structure", "missing", "extra")
+"""The kinds of an error: wrong unit, other wrong value, other kind of JSON, missing, unexpected."""
+
+_COLUMNS = (
+    "system",
+    "doc",
+    "gold_path",
+    "pred_path",
+    "kind",
+    "type",
+    "gold",
+    "pred",
+    "outcome",
+    "diagnoses",
+    "flags",
+    "critical",
+)
+_CONTAINERS = {"list": "a list", "object": "an object", "item": "an object"}
+
+
+class ErrorLine(Struct, frozen=True):
+    """One error. `expected` and `actual` are JSON texts (None: nothing).
+
+    For a container in gold, `expected` is its description in words.
+    """
+
+    system: str
+    document: str
+    kind: str
+    path: str
+    expected: str | None
+    actual: str | None
+    diagnosis: str = ""
+    is_critical: bool = False
+
+
+def list_errors(evidence: pl.LazyFrame) -> tuple[ErrorLine, ...]:
+    """Return the errors of an evidence table in its order.
+
+    A place of another kind of JSON is one error; gold values below it are none, but for critical values:
+    those are lines of the kind `structure` too, with their paths, and without an actual value.
+    """
+    import polars as pl
+
+    is_wrong = pl.col("outcome").is_in(["partial", "mismatch", "missing", "spurious"])
+    is_leaf, is_structure = pl.col("kind") == "value", pl.col("flags").list.contains("wrong_kind")
+    table = evidence.filter(is_wrong & (is_leaf | is_structure)).select(_COLUMNS).collect()
+    beside = {
+        (row["system"], row["doc"], row["pred_path"]): row["pred"]
+        for row in table.filter(_is_beside(table)).iter_rows(named=True)
+    }
+    return tuple(_lines(table, beside))
+
+
+def _is_beside(table: pl.DataFrame) -> Any:
+    """Return whether rows only hold the prediction in place of a container, whose own row is the error."""
+    return (table["outcome"] == "spurious") & table["flags"].list.contains("wrong_kind")
+
+
+def _lines(table: pl.DataFrame, beside: Mapping[tuple[str, str, str], str | None]) -> Iterator[ErrorLine]:
+    for row in table.iter_rows(named=True):
+        kind = error_kind(row)
+        if kind is None:
+            continue
+        expected, actual = row["gold"], row["pred"]
+        if row["kind"] != "value":
+            expected, actual = (
+                _CONTAINERS[row["kind"]],
+                beside.get((row["system"], row["doc"], row["pred_path"])),
+            )
+        path = row["pred_path"] if row["gold_path"] is None else row["gold_path"]
+        main = row["diagnoses"][0] if row["diagnoses"] and kind in KINDS[:2] else ""
+        yield ErrorLine(row["system"], row["doc"], kind, path, expected, actual, main, row["critical"])
+
+
+def error_kind(row: Mapping[str, Any]) -> str | None:
+    """Return the kind of error of a wrong row of evidence; None for rows counted with another row.
+
+    >>> row = {"kind": "value", "type": "text", "outcome": "mismatch", "flags": [],
+    ...     "gold_path": "flow.unit", "critical": False}
+    >>> error_kind(row), error_kind({**row, "gold_path": "flow.name"})
+    ('unit', 'value')
+    """
+    flags, outcome = row["flags"], row["outcome"]
+    if outcome == "spurious":
+        return None if "wrong_kind" in flags else "extra"
+    if "wrong_kind" in flags:
+        return "structure"
+    if outcome == "missing":
+        is_counted_above = "under_wrong_kind" in flags
+        return "missing" if not is_counted_above else "structure" if row["critical"] else None
+    if row["kind"] != "value":
+        return None
+    return (
+        "unit"
+        if row["type"] == "unit" or (row["type"] == "text" and is_unit_key(row["gold_path"] or ""))
+        else "value"
+    )
+
 
 MOST_CASES = 200
 """The most documents with listed errors."""
@@ -32,31 +139,31 @@ _OF_CASES = (
 )
 
 
-def render_error_report(
-    result: Result, errors: Sequence[ErrorLine], decisions: Sequence[Decision] = ()
-) -> str:
-    """Return the error report of a result as GitHub-flavored Markdown.
+def render_error_report(run: Run, system: str | None = None) -> str:
+    """Return the error report of a run, of all its systems or of one, as GitHub-flavored Markdown.
 
-    It has, per system, the figures, the errors by kind, gates, and each document. `errors` are those of the
-    result's evidence; gates on slices are side by side by the slice's values.
+    It has, per system, the figures, the errors by kind, gates, and each document; gates on slices are side
+    by side by the slice's values. Raises `ProblemsError` if the run kept no evidence.
     """
-    spec = result.run.get("spec")
+    result, evidence = run.result, run.evidence
+    if evidence is None:
+        again = "score again with --evidence all, or errors"
+        raise problem(run.folder, "kept no judged values", again, "missing_part")
+    errors = list_errors(evidence)
+    decisions = {decision.system: decision for decision in decide_result(result)}
+    spec, documents = result.run.get("spec"), result.counts.get("documents")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
-    documents = result.counts.get("documents")
-    parts = [f"# {format_markdown(name or 'Extraction')}: error report"]
-    if isinstance(documents, int):
-        parts.append(f"**Cases**: {documents:,}")
-    found = {decision.system: decision for decision in decisions}
-    for system in result.systems:
-        own = [error for error in errors if error.system == system]
-        parts += [f"## {format_markdown(system)}", *_statistics(result, system), *_breakdown(own)]
-        parts += _thresholds(found[system]) if system in found else []
-        parts += _cases(result.documents, system, own)
-    parts += _remarks(result)
-    return "\n\n".join(parts) + "\n"
+    counted = [Marked(f"**Cases**: {documents:,}")] if isinstance(documents, int) else []
+    parts = [Part(f"{clip(name or 'Extraction', 100)}: error report", lead=counted, level=1)]
+    for each in result.systems if system is None else (system,):
+        own = [error for error in errors if error.system == each]
+        parts += [Part(clip(each, 100)), *_statistics(result, each), _breakdown(own)]
+        parts += _thresholds(decisions[each]) if each in decisions else []
+        parts += _cases(result.documents, each, own)
+    return render_markdown([*parts, *remarks_part(result.warnings, result.notes)])
 
 
-def _statistics(result: Result, system: str) -> list[str]:
+def _statistics(result: Result, system: str) -> list[Part]:
     """Return the figures over all documents; a pooled one follows the mean of its name.
 
     What the spec says of its own metrics stands beside them, and so do its own counts.
@@ -73,7 +180,7 @@ def _statistics(result: Result, system: str) -> list[str]:
     rows = []
     for metric in named:
         pooled = [format_both(whole.get(f"pooled_{metric}"))] if has_pooled else []
-        meaning = [format_markdown(meanings.get(metric, ""), 200)] if meanings else []
+        meaning = [meanings.get(metric, "")] if meanings else []
         rows.append(
             [metric.replace("_", " "), *meaning, format_both(whole[metric]), *pooled, f"{whole[metric].n:,}"]
         )
@@ -87,15 +194,12 @@ def _statistics(result: Result, system: str) -> list[str]:
         "n",
     ]
     counts = [
-        [name.replace("_", " "), format_markdown(meanings[name], 200), format_both(one)]
+        [name.replace("_", " "), meanings[name], format_both(one)]
         for name, one in every.items()
         if one.unit == "count" and name in meanings
     ]
-    return [
-        "### Summary statistics",
-        _table(heads, rows),
-        *([_table(["count", "meaning", ""], counts)] if counts else []),
-    ]
+    tables = [_table(heads, rows), *([_table(["count", "meaning", ""], counts)] if counts else [])]
+    return [Part("Summary statistics", tables=tables, level=3)]
 
 
 def _meanings(result: Result) -> dict[str, str]:
@@ -104,7 +208,7 @@ def _meanings(result: Result) -> dict[str, str]:
     return {} if spec is None else {one.name: one.description for one in spec.definitions if one.description}
 
 
-def _breakdown(errors: Sequence[ErrorLine]) -> list[str]:
+def _breakdown(errors: Sequence[ErrorLine]) -> Part:
     places = _marked(errors)
     rows = []
     for kind in KINDS:
@@ -113,7 +217,8 @@ def _breakdown(errors: Sequence[ErrorLine]) -> list[str]:
         rows.append(
             [kind, f"{len(of_kind):,}", f"{len({error.document for error in of_kind}):,}", f"{critical:,}"]
         )
-    return ["### Error breakdown", _table(["", "errors", "cases", "of them critical"], rows)]
+    table = _table(["", "errors", "cases", "of them critical"], rows)
+    return Part("Error breakdown", tables=[table], level=3)
 
 
 def _is_below(error: ErrorLine) -> bool:
@@ -142,7 +247,7 @@ def _holds(error: ErrorLine, path: str) -> bool:
     return error.kind == "structure" and path.startswith((f"{error.path}.", f"{error.path}["))
 
 
-def _thresholds(decision: Decision) -> list[str]:
+def _thresholds(decision: Decision) -> list[Part]:
     """Return the gates: those on slices in a table per slice key with a column per value, else in a list."""
     keys = dict.fromkeys(
         outcome.gate.metric.slice[0] for outcome in decision.outcomes if outcome.gate.metric.slice is not None
@@ -160,12 +265,13 @@ def _thresholds(decision: Decision) -> list[str]:
             [name.replace("_", " "), *("; ".join(row.get(value, [NOTHING])) for value in values)]
             for name, row in cells.items()
         ]
-        parts += [f"### Thresholds by {format_markdown(key)}", _table(["", *values], rows)]
+        parts.append(Part(f"Thresholds by {clip(key, 100)}", tables=[_table(["", *values], rows)], level=3))
     others = [outcome for outcome in decision.outcomes if outcome.gate.metric.slice is None]
     if others:
         rows = [[str(outcome.gate), outcome.value_text, str(outcome.verdict)] for outcome in others]
-        parts += ["### Thresholds", _table(["", "value", ""], rows)]
-    return [*parts, f"**{decision.answer}**: {format_markdown('; '.join(decision.reasons), 600)}"]
+        parts.append(Part("Thresholds", tables=[_table(["", "value", ""], rows)], level=3))
+    reasons = format_markdown("; ".join(decision.reasons), 600)
+    return [*parts, Part("", lead=[Marked(f"**{decision.answer}**: {reasons}")])]
 
 
 def _cell(outcome: GateOutcome) -> str:
@@ -176,7 +282,7 @@ def _cell(outcome: GateOutcome) -> str:
     return f"{outcome.value_text} {outcome.threshold_text} {outcome.verdict}"
 
 
-def _cases(documents: pl.DataFrame | None, system: str, errors: Sequence[ErrorLine]) -> list[str]:
+def _cases(documents: pl.DataFrame | None, system: str, errors: Sequence[ErrorLine]) -> list[Part]:
     if documents is None:
         return []
     rows = [row for row in documents.iter_rows(named=True) if row["system"] == system]
@@ -188,8 +294,8 @@ def _cases(documents: pl.DataFrame | None, system: str, errors: Sequence[ErrorLi
     noted = next((name for name in _NOTED if any(row.get(name) for row in rows)), None)
     lines = [_case_row(row, columns, noted, by_document.get(row["doc"], ())) for row in rows[:MOST_CASES]]
     head = ["case", *([noted] if noted else []), *(name.replace("_", " ") for name in columns), *KINDS]
-    more = [f"And {len(rows) - MOST_CASES:,} more."] if len(rows) > MOST_CASES else []
-    parts = ["### Cases", "The worst come first.", _table(head, lines), *more]
+    more = [f"and {len(rows) - MOST_CASES:,} more"] if len(rows) > MOST_CASES else []
+    parts = [Part("Cases", lead=["The worst come first."], tables=[_table(head, lines)], end=more, level=3)]
     for row in rows[:MOST_CASES]:
         parts += _case(row["doc"], by_document.get(row["doc"], ()))
     return parts
@@ -208,7 +314,7 @@ def _case_row(
     ]
 
 
-def _case(document: str, errors: Sequence[ErrorLine]) -> list[str]:
+def _case(document: str, errors: Sequence[ErrorLine]) -> list[Part]:
     if not errors:
         return []
     ordered = sorted(_marked(errors), key=lambda error: (KINDS.index(error.kind), not error.is_critical))
@@ -225,22 +331,19 @@ def _case(document: str, errors: Sequence[ErrorLine]) -> list[str]:
                 "critical" if error.is_critical else "",
             ]
         )
-    parts = [
-        f"#### {format_markdown(document)}",
-        _table(["error", "path", "expected", "actual", "most likely", ""], rows),
-    ]
-    if len(ordered) > MOST_ERRORS:
-        parts.append(f"And {format_count(len(ordered) - MOST_ERRORS, 'more error')}.")
+    end = (
+        [f"and {format_count(len(ordered) - MOST_ERRORS, 'more error')}"]
+        if len(ordered) > MOST_ERRORS
+        else []
+    )
     lacking = [
         error.path for error in errors if error.is_critical and (error.kind == "missing" or _is_below(error))
     ]
     if lacking:
-        parts.append(
-            "Critical values that are not there: "
-            + ", ".join(format_markdown(path, 120) for path in lacking[:MOST_ERRORS])
-            + "."
-        )
-    return parts
+        paths = ", ".join(format_markdown(path, 120) for path in lacking[:MOST_ERRORS])
+        end.append(Marked(f"Critical values that are not there: {paths}."))
+    table = _table(["error", "path", "expected", "actual", "most likely", ""], rows)
+    return [Part(clip(document, 100), tables=[table], end=end, level=4)]
 
 
 def _values(error: ErrorLine) -> tuple[str, str]:
@@ -249,17 +352,5 @@ def _values(error: ErrorLine) -> tuple[str, str]:
     return format_pair(error.expected, error.actual, _WIDTH)
 
 
-def _remarks(result: Result) -> list[str]:
-    lines = [f"- **warning:** {format_markdown(text, 600)}" for text in result.warnings] + [
-        f"- {format_markdown(text, 600)}" for text in result.notes
-    ]
-    return ["## Remarks", "\n".join(lines)] if lines else []
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [
-        [format_markdown(cell) for cell in head],
-        ["---"] * len(head),
-        *([format_markdown(cell, 200) for cell in row] for row in rows),
-    ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    return Table("", head, rows, ())

@@ -1,88 +1,77 @@
-"""A run's judged values and comparisons as files for other programs and for readers."""
+"""Tables of a run for other programs and for papers, and the one function that writes any of them."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
+from fieldassay.attribution.share import Suspicion, suspicious_gold_of_run
 from fieldassay.errors import nearest, problem
-from fieldassay.io.files.tables import (
-    Sheet,
-    csv_text,
-    format_hidden,
-    show_names,
-    workbook_bytes,
-    write_parquet,
-)
+from fieldassay.io.files.tables import Sheet, csv_text, format_hidden, workbook_bytes, write_parquet
 from fieldassay.io.files.whole_files import write_whole
-from fieldassay.io.json_value import json_line
-from fieldassay.metrics.estimate import Estimate
+from fieldassay.io.json_value import json_line, read_given
+from fieldassay.io.text.shown import clip, format_count, format_markdown
+from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_number
 from fieldassay.metrics.result.curves import trace_curves
-from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.result import Result, tabulate_estimates
 from fieldassay.public import public
 from fieldassay.reports.content.run.run_decisions import decisions_of_run
-from fieldassay.reports.export.detail import list_classification_of_run
+from fieldassay.reports.content.run.summary import describe_method, summarize
+from fieldassay.reports.export.error_report import render_error_report
 from fieldassay.reports.export.executive import render_executive
-from fieldassay.reports.export.guide import guide_result
-from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
-from fieldassay.reports.export.run_errors import error_report_of_run
-from fieldassay.reports.export.tables import (
-    Listing,
-    check_system,
-    list_suspicious_gold_of_run,
-)
+from fieldassay.reports.export.guide import counts_silence, guide_result, judge_rows
 from fieldassay.reports.findings.losses import find_losses
+from fieldassay.reports.writers.page import Column, Page, Screen
 from fieldassay.runs.run import Run, corrupt_run_errors
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-COLUMNS = (
-    "doc",
-    "system",
-    "field",
-    "extracted",
-    "ground_truth",
-    "correct",
-    "score",
-    "outcome",
-    "reason",
-    "diagnosis",
-)
-"""The columns of a CSV file of judged values."""
-
-ESTIMATE_COLUMNS = (
-    "system",
-    "metric",
-    "field",
-    "slice",
-    "value",
-    "low",
-    "high",
-    "n",
-    "documents",
-    "failed",
-    "unit",
-    "marks",
-)
-"""The columns of the estimates in a workbook."""
-
-_ROWS_AT_ONCE = 5_000
+_ROWS_AT_ONCE = 50_000
 _BYTES_AT_ONCE = 1 << 20
+_CELL, _NAME = 300, 60
 
 
-class _Asked(Struct, frozen=True):
-    """A request: the run, the file, the export, and the system (None: all)."""
+class TableRows(Struct, frozen=True, eq=False):
+    """The rows of a table: what `shape` makes of any part of the rows of `source`; a note stands beside."""
 
-    run: Run
-    target: Path
-    system: str | None
+    source: pl.LazyFrame
+    shape: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda frame: frame
+    note: str = ""
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the names of the columns."""
+        return self.shape(self.source).collect_schema().names()
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows, so many at once that memory is bounded."""
+        import polars as pl
+
+        size = int(self.source.select(pl.len()).collect().item())
+        for start in range(0, size, _ROWS_AT_ONCE):
+            yield from self.shape(self.source.slice(start, _ROWS_AT_ONCE)).collect().iter_rows()
+
+
+Content: TypeAlias = TableRows | dict[str, Any] | str
+
+
+class RunTable(Struct, frozen=True):
+    """A table of a run: its content in words, the function that makes it, and the endings of its files.
+
+    The function takes a run and a system (None: all); it returns rows, data for JSON, or Markdown.
+    """
+
+    words: str
+    make: Callable[[Run, str | None], Content]
+    endings: tuple[str, ...] = (".csv", ".xlsx", ".parquet", ".json", ".md", ".tex")
 
 
 @public
@@ -91,204 +80,333 @@ def export_run(
 ) -> str:
     """Write a table of a run to a file and return its content in words.
 
-    `table` is one of `TABLES`, and the ending of the file determines its format. Without it `.csv`, `.xlsx`
-    and `.parquet` are the judged values, `.json` the results by system, `.svg` the curve F(t) of lists paired
-    by similarity. The comparison has a drawing beside it: `new.svg` for `new.md`. The file appears whole or
-    not at all. Raises `ProblemsError` for another ending, an unknown system, a run that kept too little, and
-    a target that is one of the run's own inputs or files.
+    `table` is one of `TABLES`, and the ending of the file determines its format. Without it `.csv` and
+    `.parquet` are the judged values, `.xlsx` those and the estimates, `.json` the results by system, `.tex`
+    the metrics of the systems. The file appears whole or not at all. Raises `ProblemsError` for another
+    ending, an unknown system, a run that kept too little, and a target that is one of the run's own inputs or
+    files.
     """
     target = Path(target)
-    name, ending = _choose(target, table)
-    run = Run.open(Path(folder))
-    _check_target(run, target)
-    with corrupt_run_errors(run):
-        write_whole(target, TABLES[name].writers[ending](_Asked(run, target, system)))
-    return TABLES[name].held
-
-
-def _choose(target: Path, table: str | None) -> tuple[str, str]:
-    """Return the name and the ending of the table; raise `ProblemsError` for unknown ones."""
     ending = target.suffix.lower()
     name = BY_ENDING.get(ending, "") if table is None else table
-    if table is None and not name:
+    if not name:
         said = f"the ending {target.suffix!r} is that of no table" if ending else "the name has no ending"
         raise problem(target, said, f"use one of: {', '.join(sorted(BY_ENDING))}", "unknown_format")
-    if name not in TABLES:
-        raise problem(
-            "--table", f"no table is called {name[:100]!r}", nearest(name[:100], TABLES), "unknown_name"
-        )
-    if ending not in TABLES[name].writers:
-        remedy = f"use one of: {', '.join(TABLES[name].writers)}"
+    chosen = find_table(name)
+    if ending not in chosen.endings:
+        remedy = f"use one of: {', '.join(chosen.endings)}"
         raise problem(target, f"{name} cannot be written so", remedy, "unknown_format")
-    return name, ending
+    run = Run.open(Path(folder))
+    run.check_target(target)
+    with corrupt_run_errors(run):
+        more = [("estimates", list_estimates(run, system))] if table is None and ending == ".xlsx" else []
+        write_whole(target, _write([*more, (name, _make(chosen, run, system))], ending))
+    return chosen.words
 
 
-def _check_target(run: Run, target: Path) -> None:
-    inputs = run.facts.get("inputs")
-    labels = [] if inputs is None else [inputs["gold"], *inputs["predictions"].values()]
-    place = target.resolve()
-    if not {place, *place.parents}.isdisjoint(Path(label).resolve() for label in [*labels, run.folder]):
-        what = "is an input of the run, or in a folder of its inputs, or in its own"
-        raise problem(target, what, "choose another file", "export_target")
-    if target.is_dir():
-        raise problem(target, "is a folder", "name a file", "export_target")
+def find_table(name: str) -> RunTable:
+    """Return the table of a name. Raises `ProblemsError` with the nearest name."""
+    if name not in TABLES:
+        what = f"no table is called {name[:100]!r}"
+        raise problem("--table", what, nearest(name[:100], TABLES), "unknown_name")
+    return TABLES[name]
 
 
-def _csv(asked: _Asked) -> Iterator[str]:
-    result, rows = _with_evidence(asked)
-    return write_csv(list_judgements(rows, asked.system, with_silence=counts_silence(result)))
+def _make(table: RunTable, run: Run, system: str | None) -> Content:
+    known = run.result.systems
+    if system is not None and system not in known:
+        raise problem(run.folder, f"no system {system[:100]!r}", nearest(system[:100], known), "unknown_name")
+    return table.make(run, system)
 
 
-def _json(asked: _Asked) -> Iterator[str]:
-    result, _ = _with_evidence(asked)
-    chosen = result.systems if asked.system is None else (asked.system,)
-    found = {name: guide_result(result, name) for name in chosen}
-    yield json_line(found, indent=1) + "\n"
+def print_table(folder: Path, name: str, system: str | None, screen: Screen) -> str:
+    """Return a table of a run as text for a terminal."""
+    run, table = Run.open(folder), find_table(name)
+    with corrupt_run_errors(run):
+        content = _make(table, run, system)
+        if not isinstance(content, TableRows):
+            return "".join(map(str, _write([(name, content)], table.endings[0])))
+        rows = list(content)
+        page, title = Page(screen), f"{table.words[:1].upper()}{table.words[1:]}"
+        page.title(f"{title}: {len(rows):,}" if rows else f"{title}: nothing")
+        if rows:
+            are_numbers = [
+                all(not isinstance(one, str) for one in cells) for cells in zip(*rows, strict=True)
+            ]
+            columns = map(Column, content.columns, are_numbers, [at in _NAMES for at in content.columns])
+            page.table(list(columns), [[clip(_format(one), _CELL) for one in row] for row in rows])
+        if content.note:
+            page.line(content.note, "dim")
+        return page.text()
 
 
-def _markdown(asked: _Asked) -> Iterator[str]:
-    if asked.system is not None:
-        raise problem(
-            asked.run.folder, "a comparison is of all systems", "leave out --system", "invalid_option"
-        )
-    result, rows = asked.run.result, asked.run.evidence
-    losses = (
-        {}
-        if rows is None or result.documents is None
-        else find_losses(rows, result.documents, result.systems)
-    )
-    started, decisions = str(asked.run.facts.get("started") or ""), decisions_of_run(asked.run)
-    yield render_executive(result, started, losses, decisions)
+_NAMES = ("doc", "path", "system", "field", "metric")
+"""The columns of names, which a terminal does not break."""
 
 
-def _errors(asked: _Asked) -> Iterator[str]:
-    yield error_report_of_run(asked.run, asked.system)
-
-
-def _curves(asked: _Asked) -> pl.DataFrame:
-    """Return the steps of F(t) of a run's lists; `ProblemsError` without lists paired by similarity."""
-    import polars as pl
-
-    result, rows = _with_evidence(asked)
-    items = rows.filter(pl.col("kind") == "item")
-    chosen = items if asked.system is None else items.filter(pl.col("system") == asked.system)
-    steps = trace_curves(chosen.collect(), result.documents)
-    if steps.is_empty():
-        raise problem(
-            asked.run.folder,
-            "has no list whose items were paired by similarity",
-            "F(t) is of such lists",
-            "missing_part",
-        )
-    return steps
-
-
-def _workbook(asked: _Asked) -> Iterator[bytes]:
-    result, rows = _with_evidence(asked)
-    judged = list_judgements(rows, asked.system, with_silence=counts_silence(result))
-    estimates = [one for one in result.estimates if asked.system in (None, one.system)]
-    summary = [_estimate_cells(one) for one in estimates if one.field is None]
-    fields = [_estimate_cells(one) for one in estimates if one.field is not None]
-    return workbook_bytes(
-        [
-            Sheet("summary", ESTIMATE_COLUMNS, summary),
-            Sheet("fields", ESTIMATE_COLUMNS, fields),
-            Sheet("values", COLUMNS, map(_cells, judged)),
-        ]
+def _write(contents: Sequence[tuple[str, Content]], ending: str) -> Iterator[str] | Iterator[bytes]:
+    """Return the portions of a file: of a workbook with a sheet for each content, else of the last one."""
+    name, content = contents[-1]
+    if isinstance(content, str):
+        return iter([content])
+    if isinstance(content, dict):
+        return iter([json_line(content, indent=1) + "\n"])
+    if ending == ".xlsx":
+        sheets = [(each, rows) for each, rows in contents if isinstance(rows, TableRows)]
+        return workbook_bytes([Sheet(each, rows.columns, map(_show, rows)) for each, rows in sheets])
+    if ending == ".parquet":
+        return _parquet(content)
+    return {".csv": _csv, ".json": _json, ".md": _markdown, ".tex": _latex}[ending](
+        TABLES[name].words, content
     )
 
 
-def _estimate_cells(one: Estimate) -> Sequence[Any]:
-    slice = ", ".join(f"{key}={value}" for key, value in one.slice.items())
-    numbers = (one.value, *(one.interval or (None, None)), one.n, one.documents, one.failed)
-    return show_names((one.system, one.metric, one.field, slice, *numbers, one.unit, ", ".join(one.marks)))
+def _csv(_: str, rows: TableRows) -> Iterator[str]:
+    """Yield CSV: a cell that a spreadsheet would take for a formula begins with an apostrophe."""
+    lines = chain([rows.columns], map(_show, rows))
+    while part := list(islice(lines, _ROWS_AT_ONCE)):
+        yield csv_text(part)
 
 
-def _parquet(asked: _Asked) -> Iterator[bytes]:
-    """Yield the evidence as a Parquet file, in bounded memory."""
-    import polars as pl
+def _json(_: str, rows: TableRows) -> Iterator[str]:
+    """Yield a JSON array with a row on each line."""
+    columns, before = rows.columns, "[\n"
+    for row in rows:
+        yield f"{before} {json_line(dict(zip(columns, row, strict=True)))}"
+        before = ",\n"
+    yield "\n]\n" if before.startswith(",") else "[]\n"
 
-    _, rows = _with_evidence(asked)
+
+def _parquet(rows: TableRows) -> Iterator[bytes]:
     with tempfile.TemporaryDirectory(prefix="fieldassay-") as folder:
         file = Path(folder) / "rows.parquet"
-        write_parquet(rows if asked.system is None else rows.filter(pl.col("system") == asked.system), file)
+        write_parquet(rows.shape(rows.source), file)
         with file.open("rb") as stream:
             while portion := stream.read(_BYTES_AT_ONCE):
                 yield portion
 
 
-def _curve(asked: _Asked) -> Iterator[str]:
-    steps = _curves(asked)
-    yield csv_text([steps.columns, *map(show_names, steps.iter_rows())])
+def _markdown(words: str, rows: TableRows) -> Iterator[str]:
+    yield f"# {words[:1].upper()}{words[1:]}\n\n"
+    yield f"{format_markdown(rows.note[:1].upper() + rows.note[1:], 600)}.\n\n" if rows.note else ""
+    for line in chain([rows.columns, ["---"] * len(rows.columns)], map(_texts, rows)):
+        yield f"| {' | '.join(format_markdown(cell, _CELL) if cell != '---' else cell for cell in line)} |\n"
 
 
-Writer: TypeAlias = Callable[[_Asked], Iterable[str] | Iterable[bytes]]
+def _latex(words: str, rows: TableRows) -> Iterator[str]:
+    """Yield a table of booktabs; no character of a cell is a command of LaTeX."""
+    yield "% needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}\n"
+    caption = escape_latex(clip(rows.note or words, 2 * _CELL))
+    yield f"\\begin{{table}}\n\\centering\n\\caption{{{caption}.}}\n"
+    yield f"\\begin{{tabular}}{{l{'r' * (len(rows.columns) - 1)}}}\n\\toprule\n"
+    for at, line in enumerate(chain([rows.columns], map(_texts, rows))):
+        yield f"{' & '.join(escape_latex(clip(cell, _NAME)) for cell in line)} \\\\\n"
+        yield "" if at else "\\midrule\n"
+    yield "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
 
 
-def _listing(listed: Callable[[Run, str | None], Listing]) -> Mapping[str, Writer]:
-    def write(asked: _Asked) -> Iterator[str]:
-        return listed(asked.run, asked.system).write(asked.target.suffix.lower())
-
-    return dict.fromkeys((".json", ".csv", ".md"), write)
-
-
-class Table(Struct, frozen=True):
-    """A table of a run: its content in words, and its writers by the ending of the file."""
-
-    held: str
-    writers: Mapping[str, Writer]
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "—": "---", "…": r"\ldots{}",
+    "−": "$-$", "→": r"$\rightarrow$", **{char: f"\\{char}" for char in "#$%&_{}"},
+}  # fmt: skip
 
 
-TABLES: Mapping[str, Table] = {
-    "values": Table("judged values", {".csv": _csv, ".xlsx": _workbook, ".parquet": _parquet}),
-    "results": Table("results by system", {".json": _json}),
-    "comparison": Table("comparison of the systems", {".md": _markdown}),
-    "errors": Table("error report", {".md": _errors}),
-    "curve": Table("F(t)", {".csv": _curve}),
-    "fields": Table("precision, recall and F1 of fields", _listing(list_classification_of_run)),
-    "suspicious-gold": Table("suspicious gold values", _listing(list_suspicious_gold_of_run)),
-}
-"""The tables by their names for `report --table`."""
+def escape_latex(text: str) -> str:
+    r"""Return the text so that LaTeX prints it as it is: no character of it is a command.
 
-BY_ENDING = {".csv": "values", ".xlsx": "values", ".parquet": "values", ".json": "results"}
-"""The table that a file is without a name of one."""
+    >>> print(escape_latex("50 % of a_b\\input{x}"))
+    50 \% of a\_b\textbackslash{}input\{x\}
+    """
+    return "".join(_SPECIAL.get(char, char) for char in text)
 
 
-def _with_evidence(asked: _Asked) -> tuple[Result, pl.LazyFrame]:
-    folder = asked.run.folder
-    result, rows = asked.run.result, asked.run.evidence
-    check_system(asked.run, asked.system)
+def _show(row: Iterable[Any]) -> list[Any]:
+    """Return a row without control characters and direction marks in its texts, but their line breaks."""
+    return [
+        "\n".join(map(format_hidden, one.split("\n")))
+        if isinstance(one, str) and not one.isprintable()
+        else one
+        for one in row
+    ]
+
+
+def _texts(row: Iterable[Any]) -> list[str]:
+    return list(map(_format, row))
+
+
+def _format(value: Any) -> str:
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return str(value).lower()
+    return format_number(value) if isinstance(value, float) else str(value)
+
+
+def list_values(run: Run, system: str | None) -> TableRows:
+    """Return the judged values, one by one; values that neither side has if the main metric counts them."""
+    import polars as pl
+
+    result, rows = _with_evidence(run)
+    with_silence = counts_silence(result)
+
+    def shape(part: pl.LazyFrame) -> pl.LazyFrame:
+        as_text = {name: pl.col(name).map_elements(_as_text, pl.String) for name in ("pred", "gold")}
+        return judge_rows(part, system, with_silence=with_silence).select(
+            "doc", "system", "field",
+            as_text["pred"].alias("extracted"), as_text["gold"].alias("ground_truth"),
+            "correct", "score", "outcome", "reason", pl.col("diagnoses").list.join(" | ").alias("diagnosis"),
+        )  # fmt: skip
+
+    return TableRows(rows, shape)
+
+
+def _as_text(given: str) -> str:
+    value = read_given(given)
+    return "" if value is None else value if isinstance(value, str) else json_line(value)
+
+
+def _with_evidence(run: Run) -> tuple[Result, pl.LazyFrame]:
+    result, rows = run.result, run.evidence
     if result.evidence_table is None or rows is None:
-        raise problem(
-            folder, "did not keep all judged values", "score again with --evidence all", "missing_part"
-        )
+        what, remedy = "did not keep all judged values", "score again with --evidence all"
+        raise problem(run.folder, what, remedy, "missing_part")
     return result, rows
 
 
-def write_csv(judgements: Iterable[Judgement]) -> Iterator[str]:
-    """Yield the text of a CSV file of judged values, portion by portion, header first.
+def list_estimates(run: Run, system: str | None) -> TableRows:
+    """Return every estimate of the run: of all documents and of slices, of all values and of fields."""
+    import polars as pl
 
-    A cell that a spreadsheet would take for a formula begins with an apostrophe; numbers stay as they are.
+    lines = [
+        {
+            "system": one.system, "metric": one.metric, "field": one.field,
+            "slice": ", ".join(f"{key}={value}" for key, value in one.slice.items()),
+            "value": one.value, **dict(zip(("low", "high"), one.interval or (None, None), strict=True)),
+            "n": one.n, "documents": one.documents, "failed": one.failed, "unit": one.unit,
+            "marks": ", ".join(one.marks),
+        }
+        for one in run.result.estimates if system in (None, one.system)
+    ]  # fmt: skip
+    return TableRows(pl.LazyFrame(lines, infer_schema_length=None))
 
-    >>> judged = Judgement("a", "1.png", "NAME", "Elm", "=1+1", False, 0.0, "mismatch",
-    ...     "different", ("different",))
-    >>> print("".join(write_csv([judged])), end="")
-    doc,system,field,extracted,ground_truth,correct,score,outcome,reason,diagnosis
-    1.png,a,NAME,'=1+1,Elm,false,0.0,mismatch,different,different
+
+def list_metrics_by_system(run: Run, system: str | None) -> TableRows:
+    """Return the metrics at the head of every report, with intervals, as texts: a column for each system."""
+    import polars as pl
+
+    summary = summarize(run.result)
+    columns = {"metric": [line.label for line in summary.headline]}
+    for at, name in enumerate(summary.systems):
+        if system in (None, name):
+            columns[name] = [format_both(line.estimates[at]) for line in summary.headline]
+    note = f"{clip(summary.name, 100)}, {format_count(summary.documents, 'document')}"
+    return TableRows(pl.LazyFrame(columns), note=f"{note}; {describe_method(summary)}")
+
+
+def list_fields(run: Run, system: str | None) -> TableRows:
+    """Return precision, recall, F1 and support of each field, and their averages, as in scikit-learn.
+
+    The numbers are those of the run's metrics; raises `ProblemsError` where it lacks one.
     """
-    yield csv_text([COLUMNS])
-    lines = map(_cells, judgements)
-    while part := list(islice(lines, _ROWS_AT_ONCE)):
-        yield csv_text(part)
+    import polars as pl
+
+    measures, averages = (
+        ("precision", "recall", "f1"),
+        {"micro": "", "macro": "macro_", "weighted": "weighted_"},
+    )
+    rows: list[tuple[Any, ...]] = []
+    for name in run.result.systems if system is None else (system,):
+        table = tabulate_estimates(run.result, name)
+        lacking = [metric for metric in (*measures, "support") if not any(table.get(metric, {}))]
+        means = [f"{prefix}{metric}" for prefix in ("macro_", "weighted_") for metric in measures]
+        lacking += [metric for metric in means if metric not in table]
+        if lacking:
+            what, remedy = f"has no {', '.join(lacking)}", "score again with --metrics default,f1"
+            raise problem(run.folder, what, remedy, "missing_part")
+        fields = dict.fromkeys(field for metric in (*measures, "support") for field in table[metric] if field)
+        rows += [
+            (name, field, *(_number(table[metric].get(field)) for metric in (*measures, "support")))
+            for field in fields
+        ]
+        rows += [
+            (
+                name, f"{label} avg", *(_number(table[f"{prefix}{metric}"].get(None)) for metric in measures),
+                _number(table["support"].get(None)),
+            )
+            for label, prefix in averages.items()
+        ]  # fmt: skip
+    columns = ("system", "field", "precision", "recall", "f1-score", "support")
+    return TableRows(pl.LazyFrame(rows, schema=columns, orient="row", infer_schema_length=None))
 
 
-def _cells(judged: Judgement) -> tuple[Any, ...]:
-    names = map(format_hidden, (judged.document, judged.system, judged.field))
-    outcome = (judged.is_correct, judged.score, judged.outcome, judged.reason, " | ".join(judged.diagnoses))
-    return (*names, _shown(judged.pred), _shown(judged.gold), *outcome)
+def _number(estimate: Estimate | None) -> float | int | None:
+    if estimate is None or estimate.value is None:
+        return None
+    return round(estimate.value) if estimate.unit == "count" else estimate.value
 
 
-def _shown(value: Any) -> str:
-    """Return a value with its own line breaks, and without other control characters."""
-    text = "" if value is None else value if isinstance(value, str) else json_line(value)
-    return text if text.isprintable() else "\n".join(map(format_hidden, text.split("\n")))
+def list_suspicious_gold(run: Run, system: str | None) -> TableRows:
+    """Return the gold values of a run that all or most of its systems contradict in the same way.
+
+    Raises `ProblemsError` for a run of one system.
+    """
+    import polars as pl
+
+    if system is not None:
+        what, remedy = "gold is suspicious where all systems agree", "leave out --system"
+        raise problem(run.folder, what, remedy, "invalid_option")
+    found = suspicious_gold_of_run(run)
+    lines = [tuple(asdict(one).values()) for one in found.values]
+    frame = pl.LazyFrame(lines, schema=Suspicion.__struct_fields__, orient="row", infer_schema_length=None)
+    return TableRows(frame, note=found.extent)
+
+
+def list_curve(run: Run, system: str | None) -> TableRows:
+    """Return the steps of F(t) of a run's lists; `ProblemsError` without lists paired by similarity."""
+    import polars as pl
+
+    result, rows = _with_evidence(run)
+    items = rows.filter(pl.col("kind") == "item")
+    chosen = items if system is None else items.filter(pl.col("system") == system)
+    steps = trace_curves(chosen.collect(), result.documents)
+    if steps.is_empty():
+        what = "has no list whose items were paired by similarity"
+        raise problem(run.folder, what, "F(t) is of such lists", "missing_part")
+    return TableRows(steps.lazy())
+
+
+def list_results(run: Run, system: str | None) -> dict[str, Any]:
+    """Return the results by system, in the shape of the business documents guide."""
+    result, _ = _with_evidence(run)
+    return {name: guide_result(result, name) for name in (result.systems if system is None else (system,))}
+
+
+def compare_for_executives(run: Run, system: str | None) -> str:
+    """Return the comparison of all systems for those who decide, as Markdown."""
+    if system is not None:
+        raise problem(run.folder, "a comparison is of all systems", "leave out --system", "invalid_option")
+    result, rows = run.result, run.evidence
+    losses = {}
+    if rows is not None and result.documents is not None:
+        losses = find_losses(rows, result.documents, result.systems)
+    return render_executive(result, str(run.facts.get("started") or ""), losses, decisions_of_run(run))
+
+
+TABLES: Mapping[str, RunTable] = {
+    "values": RunTable("judged values", list_values),
+    "estimates": RunTable("estimates", list_estimates),
+    "metrics": RunTable("metrics of the systems", list_metrics_by_system),
+    "fields": RunTable("precision, recall and F1 of fields", list_fields),
+    "curve": RunTable("F(t)", list_curve),
+    "suspicious-gold": RunTable("suspicious gold", list_suspicious_gold),
+    "results": RunTable("results by system", list_results, (".json",)),
+    "comparison": RunTable("comparison of the systems", compare_for_executives, (".md",)),
+    "errors": RunTable("error report", render_error_report, (".md",)),
+}
+"""The tables by their names for `report --table`."""
+
+BY_ENDING = {
+    ".csv": "values", ".xlsx": "values", ".parquet": "values", ".json": "results", ".tex": "metrics",
+}  # fmt: skip
+"""The table that a file is without a name of one."""

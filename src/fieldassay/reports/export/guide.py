@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.errors import ProblemsError, nearest, problem
+from fieldassay.io.json_value import read_given
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.result import POOLED, Result, find_main, find_named, list_fields
 from fieldassay.public import public
-from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
 from fieldassay.reports.findings.losses import JUDGED
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
         "overall_total": len(values) if pooled is None else pooled.n,
         "field_accuracies": table,
         "detailed_results": _images(
-            own, list(list_judgements(evidence.lazy(), name, with_silence=counts_silence(result)))
+            own, judge_rows(evidence.lazy(), name, with_silence=counts_silence(result))
         ),
         "images_evaluated": len(own),
         "perfect_documents": _count_perfect(perfect, own),
@@ -109,14 +108,41 @@ def _count_perfect(estimate: Estimate | None, documents: pl.DataFrame) -> int:
     return int(documents["perfect"].fill_null(0.0).sum())
 
 
-def _images(documents: pl.DataFrame, judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
+def judge_rows(evidence: pl.LazyFrame, system: str | None, *, with_silence: bool) -> pl.LazyFrame:
+    """Return the judged values, of one system or of all: `correct`, and its `score` (None: failed).
+
+    `field` is the path of the value. With `with_silence` a value that neither side has is one too: correct,
+    with the score 1.
+    """
+    import polars as pl
+
+    outcome = pl.col("outcome")
+    chosen = pl.col("kind") == "value"
+    chosen &= pl.lit(value=True) if system is None else pl.col("system") == system
+    chosen &= pl.lit(value=True) if with_silence else outcome != "absent"
+    score = pl.when(outcome == "absent").then(1.0).when(outcome != "failed").then(pl.col("score"))
+    return evidence.filter(chosen).with_columns(
+        field=pl.coalesce("gold_path", "pred_path", "field"),
+        correct=outcome.is_in(["absent", "match"]),
+        score=score,
+    )
+
+
+def counts_silence(result: Result) -> bool:
+    """Return whether the result's main metric counts values that neither side has."""
+    main = find_main(result)
+    return main is not None and main.regime == "baseline"
+
+
+def _images(documents: pl.DataFrame, judged: pl.LazyFrame) -> list[dict[str, Any]]:
     fields: dict[str, dict[str, Any]] = {name: {} for name in documents["doc"]}
-    for judged in judgements:
-        fields.setdefault(judged.document, {})[judged.field] = {
-            "extracted": judged.pred,
-            "ground_truth": judged.gold,
-            "correct": judged.is_correct,
-            "accuracy_score": judged.score,
+    for row in judged.select("doc", "field", "pred", "gold", "correct", "score").collect().iter_rows():
+        name, field, pred, gold, correct, score = row
+        fields.setdefault(name, {})[field] = {
+            "extracted": read_given(pred),
+            "ground_truth": read_given(gold),
+            "correct": correct,
+            "accuracy_score": score,
         }
     scores = dict(zip(documents["doc"], documents["score"], strict=True))
     return [

@@ -56,7 +56,7 @@ def _trim(table: Table) -> Table:
     """Return a table without the columns that only a test of the method needs: p values and effect sizes."""
     kept = [at for at, head in enumerate(table.heads) if head not in ("p", "adjusted", "effect")]
     rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
-    numbers = tuple(place for place, at in enumerate(kept) if at in table.numbers)
+    numbers = tuple(place for place, at in enumerate(kept) if at in table.aligned)
     return Table(table.caption, tuple(table.heads[at] for at in kept), rows, numbers)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from fieldassay.io.text.shown import visible
 from fieldassay.reports.writers.tables import Part, Table, Told
 
 
-def render_diff_html(told: Told) -> str:
+def lay_out_html(told: Told) -> str:
     """Return the report as a `<section>` in ASCII, to be put into any page, or opened as it is."""
     parts = ['<section class="fieldassay-diff">', _element("h2", told.title)]
     parts += [f'<p role="alert"><strong>Warning:</strong> {_text(warning)}.</p>' for warning in told.warnings]
@@ -37,14 +38,14 @@ def _table(table: Table) -> str:
     return f"<table>\n{caption}\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
 
 
-def _cells(table: Table, row: tuple[str, ...]) -> str:
+def _cells(table: Table, row: Sequence[str]) -> str:
     first, *others = row
     rest = "".join(f"<td{_align(table, at)}>{_isolated(cell)}</td>" for at, cell in enumerate(others, 1))
     return f'<th scope="row">{_isolated(first)}</th>{rest}'
 
 
 def _align(table: Table, at: int) -> str:
-    return ' style="text-align:right"' if at in table.numbers else ""
+    return ' style="text-align:right"' if at in table.aligned else ""
 
 
 def _isolated(text: str) -> str:
@@ -52,7 +53,7 @@ def _isolated(text: str) -> str:
     return f"<bdi>{_text(text)}</bdi>"
 
 
-def _list(lines: tuple[str, ...]) -> list[str]:
+def _list(lines: Sequence[str]) -> list[str]:
     return ["<ul>" + "".join(_element("li", line) for line in lines) + "</ul>"] if lines else []
 
 

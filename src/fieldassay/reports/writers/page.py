@@ -136,11 +136,11 @@ class Page:
             legacy_windows=False,
         )
 
-    def title(self, text: str) -> None:
+    def title(self, text: str, style: str = "") -> None:
         """Add a heading."""
         from rich.text import Text
 
-        self._console.print(Text(self._drawn(text), style="bold"))
+        self._console.print(Text(self._drawn(text), style=style or "bold"))
 
     def spans(self, parts: Sequence[tuple[str, str]]) -> None:
         """Add a paragraph of several texts, each with its style."""

@@ -1,4 +1,4 @@
-"""A diff for a terminal or a pipe."""
+"""Reports for a terminal or a pipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DISPENSABLE = ("effect", "p", "n", "+/−/=")
 """The columns that a narrow screen does without, in this order."""
 
 
-def render_diff_terminal(told: Told, screen: Screen) -> str:
+def lay_out_terminal(told: Told, screen: Screen) -> str:
     """Return the report as text that fits the screen; nothing in it can move the cursor."""
     page = Page(screen)
     page.title(told.title)
@@ -20,7 +20,7 @@ def render_diff_terminal(told: Told, screen: Screen) -> str:
     if told.systems:
         page.pairs(told.systems)
     for part in told.parts:
-        _add(page, part)
+        add_part(page, part)
     if told.notes:
         page.line()
     for note in told.notes:
@@ -28,25 +28,29 @@ def render_diff_terminal(told: Told, screen: Screen) -> str:
     return page.text()
 
 
-def _add(page: Page, part: Part) -> None:
+def add_part(page: Page, part: Part) -> None:
+    """Add a part below an empty line, its remarks dim; columns for which there is no room are left out."""
     page.line()
-    page.title(part.title)
+    page.title(visible(part.title), part.style)
     for line in part.lines:
-        page.line(line)
+        page.line(f"{'  ' * (part.level > 2)}{visible(line)}")
     left_out: dict[str, None] = {}
     for at, table in enumerate(part.tables):
         if at or part.lines:
             page.line()
         if len(part.tables) > 1:
-            page.line(table.caption, "dim")
+            page.line(visible(table.caption), "dim")
         shown = _fit(table, page.width)
         left_out |= dict.fromkeys(head for head in table.heads if head not in shown.heads)
         page.table(
-            [Column(head, at in shown.numbers, _is_whole(shown, at)) for at, head in enumerate(shown.heads)],
-            shown.rows,
+            [
+                Column(visible(head), at in shown.aligned, _is_whole(shown, at))
+                for at, head in enumerate(shown.heads)
+            ],
+            [[visible(cell) for cell in row] for row in shown.rows],
         )
-    for remark in part.remarks:
-        page.line(remark, "dim")
+    for remark in (*part.remarks, *part.end):
+        page.line(visible(remark), "dim")
     if left_out:
         page.line(f"left out, for this width: {', '.join(left_out)}; --format markdown shows them", "dim")
 
@@ -69,7 +73,7 @@ def _without(table: Table, head: str) -> Table:
         table.caption,
         tuple(table.heads[at] for at in kept),
         rows,
-        tuple(new for new, at in enumerate(kept) if at in table.numbers),
+        tuple(new for new, at in enumerate(kept) if at in table.aligned),
     )
 
 
@@ -80,4 +84,4 @@ def _needs(table: Table) -> list[int]:
 
 
 def _is_whole(table: Table, at: int) -> bool:
-    return at in table.numbers or table.heads[at] in ("difference", "place", "decision")
+    return at in table.aligned or table.heads[at] in ("difference", "place", "decision", "system")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from fieldassay.io.text.shown import clip, escape_markdown
+from fieldassay.io.text.shown import clip
 from fieldassay.metrics.estimate import format_in_unit
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.reports.wording.sentences import (
@@ -15,7 +15,7 @@ from fieldassay.reports.wording.sentences import (
     describe_places,
     describe_shortly,
 )
-from fieldassay.reports.writers.page import Column, Page
+from fieldassay.reports.writers.tables import Part, Table
 
 MOST_LINES, MOST_SPOKEN = 8, 3
 """The most sentences shown (`comparisons.json` has all), and the most systems before only a ranking."""
@@ -86,45 +86,12 @@ def explain_p(tested: int) -> str:
     return f"p: how often chance alone would show a difference as large{counted}"
 
 
-def add_comparisons(page: Page, compared: Compared) -> None:
-    """Add the comparison of systems: sentences, and a ranking of more than two."""
-    page.line()
-    page.title(TITLE)
-    for line in compared.lines:
-        page.line(line)
+def comparisons_part(compared: Compared) -> Part:
+    """Return the comparison of systems: sentences, a ranking of more than two, and what they mean."""
     rows = _ranking_rows(compared)
-    if rows:
-        if compared.lines:
-            page.line()
-        page.table([Column(head, is_name=head == "system") for head in _heads(compared)], rows)
-    for line in _remarks(compared):
-        page.line(line, "dim")
-
-
-def comparisons_markdown(compared: Compared) -> list[str]:
-    """Return the same as paragraphs of Markdown."""
-    parts = [f"## {TITLE}"]
-    if compared.lines:
-        parts.append("\n".join(f"- {escape_markdown(line)}" for line in compared.lines))
-    rows = _ranking_rows(compared)
-    if rows:
-        lines = [_heads(compared), ["---"] * len(rows[0]), *rows]
-        parts.append(
-            "\n".join(
-                f"| {' | '.join(escape_markdown(cell) if cell != '---' else cell for cell in line)} |"
-                for line in lines
-            )
-        )
-    return [*parts, *(f"{escape_markdown(_sentence(line))}." for line in _remarks(compared))]
-
-
-def _sentence(line: str) -> str:
-    """Return a remark as a sentence; the sign of a p value at its beginning stays small."""
-    return line if line.startswith("p:") else line[:1].upper() + line[1:]
-
-
-def _heads(compared: Compared) -> list[str]:
-    return ["place", "system", compared.label, f"against {clip(compared.reference, _NAME)}"]
+    heads = ["place", "system", compared.label, f"against {clip(compared.reference, _NAME)}"]
+    tables = [Table("", heads, rows, ())] if rows else []
+    return Part(TITLE, compared.lines, tables, end=_remarks(compared))
 
 
 def _ranking_rows(compared: Compared) -> list[list[str]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fieldassay.io.text.shown import clip, format_count, format_markdown
+from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.result.decision import UNGATED, Answer, Decision, DecisionPage, GateOutcome, Verdict
-from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.reports.writers.tables import Part, Table, Told
 
 STYLES = {
     Verdict.PASS: "green",
@@ -24,113 +24,54 @@ SIDE_BY_SIDE = 4
 _WIDE, _LONG = 200, 600
 
 
-def add_gates(page: Page, decisions: Sequence[Decision]) -> None:
-    """Add the gates of a result to its report: a line per applicable gate, with reasons where needed."""
-    if not decisions:
-        return
-    page.line()
-    page.title("Gates")
-    head, rows = _table(decisions)
-    if rows:
-        page.table([Column(name) for name in head], rows)
-    for line in _below(decisions):
-        page.line(clip(line, _LONG), "dim")
-
-
-def gates_markdown(decisions: Sequence[Decision]) -> list[str]:
-    """Return the gates of a result as paragraphs of Markdown."""
+def gates_parts(decisions: Sequence[Decision]) -> list[Part]:
+    """Return the gates of a result: a row per gate that applies, reasons where needed; [] without any."""
     if not decisions:
         return []
     head, rows = _table(decisions)
-    why = "\n".join(f"- {_text(line, _LONG)}" for line in _below(decisions))
-    return ["## Gates", *([_markdown_table(head, rows)] if rows else []), *([why] if why else [])]
-
-
-def render_page(found: DecisionPage, screen: Screen) -> str:
-    """Return the GO / NO-GO page as text of at most the screen's width."""
-    page = Page(screen)
-    page.title(f"{clip(found.name, 100)}: {found.answer}")
-    if found.description:
-        page.line(clip(found.description, _LONG))
-    page.line()
-    page.pairs(
-        [("run", clip(line, _WIDE)) for line in _run_lines(found)]
-        + ([("records", clip(found.records, _WIDE))] if found.records else [])
-    )
-    for decision in found.decisions:
-        _add_decision(page, decision)
-    _add_rest(page, found)
-    return page.text()
-
-
-def render_page_markdown(found: DecisionPage) -> str:
-    """Return the GO / NO-GO page as Markdown that can be attached to a release."""
-    parts = [f"# {_text(found.name)}: {found.answer}"]
-    parts += [_text(found.description, _LONG)] if found.description else []
-    sources = [f"- run {_text(line, _WIDE)}" for line in _run_lines(found)]
-    parts.append(
-        "\n".join([*sources, *([f"- records {_text(found.records, _WIDE)}"] if found.records else [])])
-    )
-    parts += [part for decision in found.decisions for part in _decision_markdown(decision)]
-    if found.invalid:
-        parts += [
-            "## Records that do not count",
-            "\n".join(f"- {_text(str(problem), _LONG)}" for problem in found.invalid),
-        ]
-    if found.remarks:
-        parts += ["## Remarks", "\n".join(f"- {_text(remark, _LONG)}" for remark in found.remarks)]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _add_decision(page: Page, decision: Decision) -> None:
-    page.line()
-    page.title(clip(_heading(decision), _WIDE))
-    rows = [[clip(cell, _WIDE) for cell in row] for row in map(_gate_row, decision.outcomes)]
-    page.table(
-        [
-            Column("gate", is_name=True),
-            Column("value", is_number=True),
-            Column("threshold"),
-            Column("verdict"),
-        ],
-        rows,
-    )
-    for outcome in decision.outcomes:
-        page.line()
-        page.line(clip(_name(outcome), _WIDE), STYLES[outcome.verdict])
-        for line in _evidence(outcome):
-            page.line(f"  {clip(line, _LONG)}")
-    page.line()
-    page.line(f"{decision.answer}: {clip('; '.join(decision.reasons), 4 * _LONG)}", STYLES[decision.answer])
-    if decision.chance:
-        page.line(f"chance: {clip(decision.chance, _LONG)}", "dim")
-
-
-def _decision_markdown(decision: Decision) -> list[str]:
-    parts = [f"## {_text(_heading(decision), _WIDE)}"]
-    parts.append(
-        _markdown_table(
-            ["gate", "value", "threshold", "verdict"], [_gate_row(outcome) for outcome in decision.outcomes]
+    return [
+        Part(
+            "Gates",
+            tables=[Table("", head, rows, ())] if rows else [],
+            remarks=[clip(line, _LONG) for line in _below(decisions)],
         )
+    ]
+
+
+def describe_page(found: DecisionPage) -> Told:
+    """Return the GO / NO-GO page: runs, records, and each system with its gates and their evidence."""
+    sources = [("about", found.description)] if found.description else []
+    sources += [("run", line) for line in _run_lines(found)]
+    sources += [("records", found.records)] if found.records else []
+    parts = [part for decision in found.decisions for part in _decision_parts(decision)]
+    if found.invalid:
+        parts.append(Part("Records that do not count", [clip(str(one), _LONG) for one in found.invalid]))
+    return Told(
+        f"{clip(found.name, 100)}: {found.answer}",
+        (),
+        tuple((name, clip(text, _LONG)) for name, text in sources),
+        tuple(parts),
+        tuple(clip(remark, _LONG) for remark in found.remarks),
     )
-    reasons = [*decision.reasons, *([f"chance: {decision.chance}"] if decision.chance else [])]
-    parts += ["\n".join(f"- {_text(reason, _LONG)}" for reason in reasons), "### Evidence"]
-    for outcome in decision.outcomes:
-        parts.append(f"**{_text(_name(outcome), _WIDE)}**: {outcome.verdict}")
-        parts.append("\n".join(f"- {_text(line, _LONG)}" for line in _evidence(outcome)))
-    return parts
 
 
-def _add_rest(page: Page, found: DecisionPage) -> None:
-    for title, lines in (
-        ("Records that do not count", [str(problem) for problem in found.invalid]),
-        ("Remarks", found.remarks),
-    ):
-        if lines:
-            page.line()
-            page.title(title)
-        for line in lines:
-            page.line(clip(line, _LONG))
+def _decision_parts(decision: Decision) -> list[Part]:
+    heads = ["gate", "value", "threshold", "verdict"]
+    rows = [[clip(cell, _WIDE) for cell in _gate_row(outcome)] for outcome in decision.outcomes]
+    reasons = [f"{decision.answer}: {'; '.join(decision.reasons)}"]
+    reasons += [f"chance: {decision.chance}"] if decision.chance else []
+    evidence = [
+        Part(
+            f"{clip(_name(outcome), _WIDE)}: {outcome.verdict}",
+            [clip(line, _LONG) for line in _evidence(outcome)],
+            level=3,
+            style=STYLES[outcome.verdict],
+        )
+        for outcome in decision.outcomes
+    ]
+    heading, style = clip(_heading(decision), _WIDE), STYLES[decision.answer]
+    remarks = [clip(reason, 4 * _LONG) for reason in reasons]
+    return [Part(heading, tables=[Table("", heads, rows, (1,))], remarks=remarks, style=style), *evidence]
 
 
 def _run_lines(found: DecisionPage) -> list[str]:
@@ -244,14 +185,3 @@ def _chances(decisions: Sequence[Decision]) -> list[str]:
 def _below(decisions: Sequence[Decision]) -> list[str]:
     """Return the lines below the table of gates."""
     return [*_undecided(decisions), *_skipped(decisions), *_chances(decisions)]
-
-
-def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [list(head), ["---"] * len(head), *rows]
-    return "\n".join(
-        f"| {' | '.join(line if at == 1 else map(_text, line))} |" for at, line in enumerate(lines)
-    )
-
-
-def _text(text: str, width: int = _WIDE) -> str:
-    return format_markdown(text, width)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from fieldassay.io.text.shown import clip, format_count, format_json, format_markdown
+from fieldassay.io.text.shown import clip, format_count, format_json
 from fieldassay.metrics.estimate import Estimate, format_in_unit, format_points
 from fieldassay.metrics.repeats import AnswerCount, FlakyValue, Repeats, VarianceParts
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.writers.page import Column, Page
+from fieldassay.reports.writers.tables import Part, Table
 
 MOST_FLAKY_SHOWN = 10
 _ANSWERS = 4
@@ -137,51 +137,13 @@ def _describe_answers(answers: tuple[AnswerCount, ...]) -> str:
     return ", ".join([*told, *([f"{more} x others"] if more else [])])
 
 
-def add_repeats(page: Page, shown: tuple[RepeatsShown, ...]) -> None:
-    """Add the repeated runs to a page of text."""
+def repeats_parts(shown: tuple[RepeatsShown, ...]) -> Iterator[Part]:
+    """Yield a part for each system with repeated runs."""
     for one in shown:
-        page.line()
-        page.title(one.title)
-        for sentence in one.sentences:
-            page.line(f"- {sentence}")
-        if one.flaky:
-            page.line()
-            rows = [
-                [
-                    clip(line.document, 24),
-                    clip(line.path, 40),
-                    line.right,
-                    line.vote,
-                    line.answers,
-                ]
-                for line in one.flaky
-            ]
-            page.table(
-                [Column("flaky value"), Column(""), Column("right"), Column("vote"), Column("answers")], rows
-            )
-        if one.hidden:
-            page.line(f"and {one.hidden} more in metrics.json", "dim")
-
-
-def repeats_markdown(shown: tuple[RepeatsShown, ...]) -> list[str]:
-    """Return the repeated runs as parts of a page of Markdown."""
-    parts: list[str] = []
-    for one in shown:
-        parts += [
-            f"## {format_markdown(one.title)}",
-            "\n".join(f"- {format_markdown(text, 600)}" for text in one.sentences),
-        ]
         rows = [
-            [
-                format_markdown(line.document),
-                format_markdown(line.path),
-                line.right,
-                line.vote,
-                format_markdown(line.answers, 200),
-            ]
+            [clip(line.document, 40), clip(line.path, 40), line.right, line.vote, line.answers]
             for line in one.flaky
         ]
-        head = ["document", "flaky value", "right", "vote", "answers"]
-        lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
-        parts += ["\n".join(lines)] if rows else []
-    return parts
+        heads = ["document", "flaky value", "right", "vote", "answers"]
+        more = [f"and {one.hidden} more in metrics.json"] if one.hidden else []
+        yield Part(one.title, one.sentences, [Table("", heads, rows, ())] if rows else [], end=more)

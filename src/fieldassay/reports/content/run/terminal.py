@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from fieldassay.io.text.shown import clip, format_count, format_pair, join_names
 from fieldassay.metrics.estimate import Estimate, format_both, format_interval, format_value
-from fieldassay.metrics.result.result import CheckCount
 from fieldassay.regex import lazy_regex
 from fieldassay.reports.content.run.answer import REPAIRS, add_answer, add_repairs, shorten_names
 from fieldassay.reports.content.run.asked import Grid
-from fieldassay.reports.content.run.checked import describe_first
-from fieldassay.reports.content.run.comparisons import add_comparisons
-from fieldassay.reports.content.run.gates import add_gates
-from fieldassay.reports.content.run.repeats import add_repeats
+from fieldassay.reports.content.run.comparisons import comparisons_part
+from fieldassay.reports.content.run.gates import gates_parts
+from fieldassay.reports.content.run.parts import checks_parts, count_documents, diagnoses_parts
+from fieldassay.reports.content.run.repeats import repeats_parts
 from fieldassay.reports.content.run.summary import (
     MOST_LOSSES,
     SIDE_BY_SIDE,
@@ -27,6 +26,7 @@ from fieldassay.reports.content.run.summary import (
 )
 from fieldassay.reports.findings.ranking import LONGEST_NAME
 from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.reports.writers.terminal import add_part
 
 _NAME, _LONG = 32, 100
 
@@ -66,15 +66,16 @@ def render_terminal(summary: Summary, screen: Screen) -> str:
     page.line(describe_method(summary, SIDE_BY_SIDE), "dim")
     positions = range(len(summary.systems))
     add_repairs(page, summary, positions, MOST_LOSSES)
-    if summary.compared is not None:
-        add_comparisons(page, summary.compared)
-    add_repeats(page, summary.repeats)
+    compared = [comparisons_part(summary.compared)] if summary.compared is not None else []
+    for part in (*compared, *repeats_parts(summary.repeats)):
+        add_part(page, part)
     for position in positions:
         _fields(page, summary, position)
-    _diagnoses(page, summary)
-    _checks(page, summary)
+    for part in (*diagnoses_parts(summary), *checks_parts(summary)):
+        add_part(page, part)
     _tables(page, summary)
-    add_gates(page, summary.decisions)
+    for part in gates_parts(summary.decisions):
+        add_part(page, part)
     _remarks(page, summary.warnings, summary.notes)
     return page.text()
 
@@ -192,53 +193,6 @@ def _field_row(line: FieldLine, width: int, has_both: bool) -> list[str]:
     return [*cells, f"{kind}: {example}"] if width < 76 else [*cells, kind, example]
 
 
-def _diagnoses(page: Page, summary: Summary) -> None:
-    if not summary.diagnoses:
-        return
-    page.line()
-    page.title("Most frequent kinds of error")
-    if len(summary.systems) > SIDE_BY_SIDE:
-        rows = [[name.replace("_", " "), f"{sum(counts):,}"] for name, counts in summary.diagnoses]
-        page.table([Column(""), Column("all systems", is_number=True)], rows)
-        return
-    names = _names(summary)
-    rows = [
-        [name.replace("_", " "), *(f"{count:,}" for count in counts)] for name, counts in summary.diagnoses
-    ]
-    page.table([Column(""), *(Column(name, is_number=True) for name in names)], rows)
-
-
-def _checks(page: Page, summary: Summary) -> None:
-    if not summary.checks:
-        return
-    page.line()
-    page.title("Checks that predictions violate")
-    is_narrow, has_systems = page.width < 76, len(summary.systems) > 1
-    heads = [
-        *([Column("system", is_name=True)] if has_systems else []),
-        Column("check"),
-        Column("path", is_name=True),
-        Column("violations", is_number=True),
-    ]
-    heads += (
-        []
-        if is_narrow
-        else [Column("of values", is_number=True), Column("documents", is_number=True), Column("for example")]
-    )
-    page.table(
-        heads,
-        [_check_row(one, page.width)[0 if has_systems else 1 :][: len(heads)] for one in summary.checks],
-    )
-    if summary.hidden_checks:
-        page.line(f"and {summary.hidden_checks} more", "dim")
-
-
-def _check_row(one: CheckCount, width: int) -> list[str]:
-    names = [clip(one.system, _NAME), clip(one.check), clip(one.at, _LONG)]
-    numbers = (one.violations, one.values, one.documents)
-    return [*names, *(f"{number:,}" for number in numbers), describe_first(one, max(20, width // 2))]
-
-
 def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
     page.line()
     page.title(f"{clip(table.metric, 60)} by {clip(table.key)}")
@@ -255,7 +209,7 @@ def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
     else:
         columns = [Column(""), Column("documents", is_number=True), *(Column(name) for name in names)]
         room = (page.width - 34) // len(names) - 2
-        rows = [[clip(line.label, 30), _documents(line), *_cells(line, room)] for line in table.lines]
+        rows = [[clip(line.label, 30), count_documents(line), *_cells(line, room)] for line in table.lines]
     page.table(columns, rows)
     if table.hidden:
         page.line(f"and {table.hidden} more", "dim")
@@ -271,11 +225,6 @@ def _grid(page: Page, grid: Grid) -> None:
     page.table(columns, shorten_names(page, columns, grid.rows, 0))
     if grid.hidden:
         page.line(f"and {grid.hidden} more", "dim")
-
-
-def _documents(line: Line) -> str:
-    counts = [estimate.documents for estimate in line.estimates if estimate is not None]
-    return f"{max(counts):,}" if counts else ""
 
 
 def _remarks(page: Page, warnings: Sequence[str], notes: Sequence[str]) -> None:
