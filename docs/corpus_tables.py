@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.corpus.reading import Reading, compare_reading
 
-from fieldassay.commands.corpus import SUMMARY, run_corpus
+from fieldassay.commands.run import CORPUS_SUMMARY, run_corpus
 from fieldassay.documents.corpus.manifest import DIFFICULTIES, SHIPPED, THRESHOLDS, Corpus, read_corpus
 from fieldassay.documents.transcript import TranscriptStore
 
@@ -65,7 +65,7 @@ def reading(corpus: Corpus, out: Path) -> str:
 
 def results(out: Path, metric: str) -> str:
     """Return the table of a metric by difficulty, with the thresholds of the engineering protocol."""
-    told = json.loads((out / SUMMARY).read_text(encoding="utf-8"))["estimates"]
+    told = json.loads((out / CORPUS_SUMMARY).read_text(encoding="utf-8"))["estimates"]
     systems = list(dict.fromkeys(one["system"] for one in told))
     held = {
         (one["system"], one["slice"].get("difficulty")): one
@@ -89,7 +89,7 @@ def results(out: Path, metric: str) -> str:
 
 def by_task(out: Path) -> str:
     """Return the table of the accuracy by task."""
-    told = json.loads((out / SUMMARY).read_text(encoding="utf-8"))["estimates"]
+    told = json.loads((out / CORPUS_SUMMARY).read_text(encoding="utf-8"))["estimates"]
     systems = list(dict.fromkeys(one["system"] for one in told))
     held = {
         (one["system"], one["slice"]["task"]): one
@@ -108,7 +108,7 @@ def by_task(out: Path) -> str:
 
 def twins(out: Path) -> str:
     """Return the table of what degradations cost."""
-    told = json.loads((out / SUMMARY).read_text(encoding="utf-8"))["twins"]
+    told = json.loads((out / CORPUS_SUMMARY).read_text(encoding="utf-8"))["twins"]
     return table(
         ["system", "degradation", "pairs", "clean", "degraded", "difference"],
         (
@@ -145,7 +145,7 @@ def write_tables(page: Path, made: Mapping[str, str]) -> None:
 def main() -> None:
     """Write the tables into the page."""
     out = Path(sys.argv[1])
-    if not (out / SUMMARY).exists():
+    if not (out / CORPUS_SUMMARY).exists():
         run_corpus(out)
     corpus = read_corpus(SHIPPED)
     made = {

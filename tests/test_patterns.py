@@ -62,7 +62,7 @@ PLAIN = [
     ("documents.loaders.plain", "_RULE", r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*"),
     ("records.answers.answer", "_KEY_BEFORE", r"""["'”＂*;]\s*[:：]\s*(?:\\n\s*)*\[?\s*$"""),
     ("records.answers.text_values", "_OPENING", r"""[\s\u200b]*(?:<[\w:|-]{1,40}>\s*)*(?:```|["'>+]?\s*\\?["']?\s*[\[{(｛［])"""),
-    ("reports.content.run.markdown", "_NUMBER", r"[−+-]?\$?[\d,]*\.?\d+(?:e[+-]?\d+)?…?%?(?: (?:s|points|tokens|few)|/min)?(?: \(.*\))?"),
+    ("reports.writers.tables", "NUMBER", r"[−+-]?\$?[\d,]*\.?\d+(?:e[+-]?\d+)?…?%?(?: (?:s|points|tokens|few)|/min)?(?: \(.*\))?"),
     ("spec.language.fields", "_ACCEPT", r"\s*(>=|>)?\s*([0-9]{0,20}(?:\.[0-9]{0,20})?(?:[eE]-?[0-9]{1,3})?)\s*"),
     ("values.comparators.numbers", "_NUMBER", r"-?(?:\d+\.?\d*|\.\d+)"),
     ("values.types.dates.parts", "_MARK", r"\s*(?:ه\W{0,2}\s?(?P<which>ش|ق)|ه|ه‍|هـ)\.?\s*\Z"),

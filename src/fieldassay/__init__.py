@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.version import __version__
 
 if TYPE_CHECKING:
-    from fieldassay.commands.agreement import agreement as agreement
-    from fieldassay.commands.attribute import attribute as attribute
-    from fieldassay.commands.corpus import run_corpus as run_corpus
     from fieldassay.commands.extract import ExtractOptions as ExtractOptions
     from fieldassay.commands.extract import extract as extract
     from fieldassay.commands.run import SweepOptions as SweepOptions
     from fieldassay.commands.run import run as run
+    from fieldassay.commands.run import run_corpus as run_corpus
+    from fieldassay.commands.runs import agreement as agreement
+    from fieldassay.commands.runs import attribute as attribute
     from fieldassay.commands.runs import calibrate as calibrate
     from fieldassay.commands.runs import check_baseline as check_baseline
     from fieldassay.commands.runs import diff as diff
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from fieldassay.metrics.result.result import metrics_json as metrics_json
     from fieldassay.metrics.result.result import read_metrics as read_metrics
     from fieldassay.reports.export.export import export_run as export_run
-    from fieldassay.reports.export.guide import guide_result as guide_result
+    from fieldassay.reports.export.export import guide_result as guide_result
     from fieldassay.runs.run import Run as Run
     from fieldassay.runs.run import list_stored as list_stored
     from fieldassay.scoring.explain import explain_field as explain_field
@@ -70,7 +70,7 @@ _HOMES = {
     "extract": "fieldassay.commands.extract",
     "run": "fieldassay.commands.run",
     "SweepOptions": "fieldassay.commands.run",
-    "run_corpus": "fieldassay.commands.corpus",
+    "run_corpus": "fieldassay.commands.run",
     "ExtractOptions": "fieldassay.commands.extract",
     "Result": "fieldassay.metrics.result.result",
     "Estimate": "fieldassay.metrics.estimate",
@@ -86,13 +86,13 @@ _HOMES = {
     "set_baseline": "fieldassay.commands.runs",
     "check_baseline": "fieldassay.commands.runs",
     "calibrate": "fieldassay.commands.runs",
-    "attribute": "fieldassay.commands.attribute",
+    "attribute": "fieldassay.commands.runs",
     "Promise": "fieldassay.decisions.calibration.certificate",
     "apply_policy": "fieldassay.decisions.calibration.policy",
-    "agreement": "fieldassay.commands.agreement",
+    "agreement": "fieldassay.commands.runs",
     "report": "fieldassay.commands.runs",
     "export_run": "fieldassay.reports.export.export",
-    "guide_result": "fieldassay.reports.export.guide",
+    "guide_result": "fieldassay.reports.export.export",
     "Spec": "fieldassay.spec.language.model",
     "read_spec": "fieldassay.spec.language.parse",
     "write_spec": "fieldassay.spec.language.write",

@@ -18,8 +18,8 @@ from fieldassay.attribution.attribute import Attribution
 from fieldassay.attribution.labels import LABELS, WrongValue, are_equal, label_value
 from fieldassay.attribution.sent import SentText, text_transcript
 from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
-from fieldassay.commands.attribute import judge_shares
 from fieldassay.commands.cli.main import main
+from fieldassay.commands.runs import judge_shares
 from fieldassay.documents.transcript import Line, Page, Transcript, Word
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.endpoints.exchange import Failure

@@ -24,9 +24,9 @@ import zstandard
 from tests.judging import score_alone
 
 from fieldassay import score
-from fieldassay.decisions.baseline.file import read_baseline
+from fieldassay.decisions.baseline.baseline import read_baseline
 from fieldassay.decisions.calibration.policy import read_policy
-from fieldassay.decisions.gates.gates_file import read_gates_file
+from fieldassay.decisions.gate import read_gates_file
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.whole_files import write_file, write_whole
 from fieldassay.io.text.encoding import detect_encoding

@@ -18,7 +18,7 @@ from fieldassay.commands.cli.main import commands, main
 from fieldassay.io.text.shown import join_names
 from fieldassay.metrics.estimate import Estimate, format_difference, format_in_unit, format_p
 from fieldassay.metrics.result.comparison import VERDICTS, Comparison
-from fieldassay.reports.wording.sentences import (
+from fieldassay.reports.wording import (
     describe_comparison,
     describe_estimate,
     describe_power,

@@ -20,16 +20,15 @@ from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.github import render_comment
-from fieldassay.reports.content.run.asked import list_grids
 from fieldassay.reports.content.run.parts import report_parts
-from fieldassay.reports.content.run.summary import Summary, summarize
+from fieldassay.reports.content.run.summary import Summary, list_grids, summarize
 from fieldassay.reports.content.run.terminal import render_answer, render_terminal
-from fieldassay.reports.export.error_report import KINDS, ErrorLine, list_errors, render_error_report
+from fieldassay.reports.export.pages import KINDS, ErrorLine, list_errors, render_error_report
 from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import render_html_report
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.writers.markdown import render_markdown
 from fieldassay.reports.writers.page import Screen
+from fieldassay.reports.writers.tables import render_markdown
 from fieldassay.runs.run import Run
 from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.score import score

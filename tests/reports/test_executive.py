@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from fieldassay import score
-from fieldassay.reports.export.executive import render_executive
+from fieldassay.reports.export.pages import render_executive
 
 SPEC = {"protocol": "business-documents"}
 

@@ -24,15 +24,21 @@ from fieldassay.reports.ci.github import render_step_summary
 from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_terminal
-from fieldassay.reports.export.executive import render_executive
-from fieldassay.reports.findings.findings import describe_cause, describe_loss
+from fieldassay.reports.export.pages import render_executive
 from fieldassay.reports.findings.losses import Loss, find_losses
-from fieldassay.reports.findings.ranking import Lead, Order, describe_order
-from fieldassay.reports.findings.recommendation import list_standings, recommend
+from fieldassay.reports.findings.recommendation import (
+    Lead,
+    Order,
+    describe_cause,
+    describe_loss,
+    describe_order,
+    list_standings,
+    recommend,
+)
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.wording.terms import DIAGNOSES, FLAGS, OUTCOMES, REASONS
-from fieldassay.reports.writers.markdown import render_markdown
+from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS
 from fieldassay.reports.writers.page import Screen
+from fieldassay.reports.writers.tables import render_markdown
 from fieldassay.runs.run import ANSWERS
 from fieldassay.runs.value_sources import Place, places_of_run
 from fieldassay.scoring.score import score as score_fully

@@ -14,11 +14,15 @@ from reports.ci_runs import hostile, made, records, small
 from tests.effort import few_examples
 
 from fieldassay.reports.ci import github
-from fieldassay.reports.ci.annotations import command, render_annotations
-from fieldassay.reports.ci.github import mark, render_comment, render_step_summary
+from fieldassay.reports.ci.github import (
+    command,
+    mark,
+    render_annotations,
+    render_comment,
+    render_step_summary,
+)
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.writers.markdown import write_markdown
-from fieldassay.reports.writers.tables import Part, Table
+from fieldassay.reports.writers.tables import Part, Table, write_markdown
 from fieldassay.runs.value_sources import Place
 
 Maker = Callable[[Sequence[Reported], ReportOptions], Iterator[str]]

@@ -28,17 +28,15 @@ from fieldassay.metrics.estimate import FEW, format_in_unit, format_number, form
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.junit import render_junit
-from fieldassay.reports.content.run.gates import gates_parts
 from fieldassay.reports.content.run.parts import report_parts
+from fieldassay.reports.content.run.sections import gates_parts
 from fieldassay.reports.content.run.summary import FEW_FIELDS, MOST_FIELDS, Summary, summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.export.export import escape_latex, export_run
-from fieldassay.reports.findings.cases import read_cases
-from fieldassay.reports.findings.mistakes import count_mistakes
+from fieldassay.reports.findings.losses import count_mistakes, read_cases
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.writers.markdown import render_markdown
 from fieldassay.reports.writers.page import Column, Extent, Page, Screen, fit
-from fieldassay.reports.writers.terminal import add_part
+from fieldassay.reports.writers.tables import add_part, render_markdown
 from fieldassay.runs.run import Run
 from fieldassay.scoring.score import score
 
@@ -342,7 +340,7 @@ def test_two_runs_are_told_apart() -> None:
 
 @pytest.mark.parametrize("batch", [1, 2, 1000])
 def test_cases_do_not_depend_on_how_the_evidence_is_read(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fieldassay.reports.findings.cases._ROWS_AT_ONCE", batch)
+    monkeypatch.setattr("fieldassay.reports.findings.losses._ROWS_AT_ONCE", batch)
     run = small()
     assert run.evidence is not None
     cases = read_cases(run.evidence)

@@ -6,12 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fieldassay.review.log.store import Store
-from fieldassay.review.sheets.draw import Shares
-from fieldassay.review.sheets.form_of import read_form
-from fieldassay.review.sheets.forms import ReviewForm
+from fieldassay.review.log import Store
+from fieldassay.review.sheets.forms import ReviewForm, Shares
 from fieldassay.review.sheets.make import ReviewRequest, make_review
-from fieldassay.review.sheets.sheets import LabelAnswer, Person, claim, save_label
+from fieldassay.review.sheets.sheets import LabelAnswer, Person, claim, read_form, save_label
 from fieldassay.review.web import people
 
 SPEC = """

@@ -7,8 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from fieldassay.review.log.journal import ReviewEvent
-from fieldassay.review.log.store import Store, create_store
+from fieldassay.review.log import ReviewEvent, Store, create_store
 
 
 def ticking() -> Callable[[], str]:

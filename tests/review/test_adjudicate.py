@@ -9,9 +9,9 @@ from tests.review.receipts import add, form_of, make_receipts, say, take
 
 from fieldassay.review import adjudicate
 from fieldassay.review.export import settled_sheets
-from fieldassay.review.log.store import Store
+from fieldassay.review.log import Store
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.draw import Shares, uniform
+from fieldassay.review.sheets.forms import Shares, uniform
 from fieldassay.review.sheets.sheets import Person, RefusedError
 
 FIRST = {"kind": "receipt", "shop": "Corner Cafe", "total": "$1,250.00", "day": "03/04/2025", "paid": "yes"}

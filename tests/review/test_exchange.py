@@ -15,7 +15,7 @@ from tests.effort import few_examples
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.records.labels_file import Label, Region, Sheet, read_labels, write_labels
-from fieldassay.review.exchange.formats import FORMS, export_labels, import_labels
+from fieldassay.review.exchange import FORMS, export_labels, import_labels
 
 REGION = Region(2, (0.25, 0.5, 0.5, 0.75), "1,250.00")
 SHEET = Sheet(

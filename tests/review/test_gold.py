@@ -18,10 +18,10 @@ from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.paths import value_at
 from fieldassay.records.labels_file import Label, Sheet, write_labels
-from fieldassay.review.log.store import Store
-from fieldassay.review.promotion.promote import PromoteOptions, Promotion, promote
+from fieldassay.review.log import Store
+from fieldassay.review.promote import PromoteOptions, Promotion, promote
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.forms import Shares
 from fieldassay.review.sheets.make import ReviewRequest, make_review
 from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.spec.plan.compile import read_plan, with_sections

@@ -14,9 +14,9 @@ from tests.review.test_promotion_of_review import answer, promote
 from tests.review.web.desk import at_desk
 from tests.review.web.served import served
 
-from fieldassay.review.log.journal import ReviewEvent
+from fieldassay.review.log import ReviewEvent
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.forms import Shares
 from fieldassay.review.sheets.make import ReviewRequest, make_review
 from fieldassay.review.sheets.sheets import RefusedError
 

@@ -22,8 +22,15 @@ from tests.review.test_promotion_of_review import fill
 from fieldassay.commands.cli.main import main
 from fieldassay.decisions.calibration.policy import Basis, write_policy
 from fieldassay.errors import ProblemsError
-from fieldassay.review.log.journal import ReviewEvent, ReviewJournal
-from fieldassay.review.log.store import FILE, Store, check_place, create_store, read_facts
+from fieldassay.review.log import (
+    FILE,
+    ReviewEvent,
+    ReviewJournal,
+    Store,
+    check_place,
+    create_store,
+    read_facts,
+)
 from fieldassay.review.sheets.sheets import Person
 from fieldassay.review.web.people import list_people
 

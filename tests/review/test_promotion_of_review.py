@@ -11,10 +11,9 @@ import pytest
 from tests.review.receipts import NONE, add, form_of, make_receipts, prediction, take
 
 from fieldassay.commands.cli.main import main
-from fieldassay.review.log.journal import ReviewEvent
-from fieldassay.review.log.store import Store
+from fieldassay.review.log import ReviewEvent, Store
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.forms import Shares
 
 
 def answer(
@@ -160,7 +159,7 @@ EMPTY = ("kind", "total", "day", "paid", "due", "lines")
 
 
 def test_an_empty_export_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from fieldassay.review.sheets.draw import Shares
+    from fieldassay.review.sheets.forms import Shares
 
     store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0))
     asked = ["review", "export", str(store.folder), "-o", str(tmp_path / "labels.jsonl"), "--settled"]

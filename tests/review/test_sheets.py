@@ -18,10 +18,9 @@ from fieldassay.decisions.calibration.policy import ReviewPolicy
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.review.export import list_sheets
-from fieldassay.review.log.journal import ReviewJournal
-from fieldassay.review.log.store import Store
+from fieldassay.review.log import ReviewJournal, Store
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.forms import Shares
 from fieldassay.review.sheets.make import ReviewRequest, make_review
 from fieldassay.review.sheets.sheets import LEASE, Person, RefusedError
 from fieldassay.review.status import (
@@ -274,7 +273,7 @@ def test_a_sheet_holds_nothing_that_must_not_be_seen(tmp_path: Path, shares: Sha
 
 
 def test_a_closed_review_takes_no_label(tmp_path: Path) -> None:
-    from fieldassay.review.log.journal import ReviewEvent
+    from fieldassay.review.log import ReviewEvent
 
     store = make_receipts(tmp_path, 1)
     me = add(store)

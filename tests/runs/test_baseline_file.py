@@ -15,8 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fieldassay.decisions.baseline.baseline import Baseline, BaselineSystem, Entry, Headline
-from fieldassay.decisions.baseline.file import (
+from fieldassay.decisions.baseline.baseline import (
+    Baseline,
+    BaselineSystem,
+    Entry,
+    Headline,
     baseline_bytes,
     decode_run_lengths,
     encode_run_lengths,

@@ -1,17 +1,20 @@
-"""Operations on finished runs, named as the commands: open, compare, calibrate, decide and report."""
+"""Runs as functions: opened, compared, decided, reported; agreement and attribution."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from fieldassay.decisions.baseline.baseline import Baseline
-from fieldassay.decisions.baseline.file import read_baseline, write_baseline
+from fieldassay.attribution.attribute import AttributeOptions, Attribution, attribute_run
+from fieldassay.attribution.share import STAGES
+from fieldassay.decisions.baseline.baseline import Baseline, read_baseline, write_baseline
 from fieldassay.decisions.baseline.runs import (
     BaselineRequest,
     ChangeLine,
@@ -20,25 +23,42 @@ from fieldassay.decisions.baseline.runs import (
     make_baseline,
     read_before,
 )
-from fieldassay.decisions.calibration.calibrate import Calibrated, CalibrationOptions
-from fieldassay.decisions.calibration.calibrate import calibrate as calibrate_run
+from fieldassay.decisions.calibration.policy import Calibrated, CalibrationOptions
+from fieldassay.decisions.calibration.policy import calibrate as calibrate_run
 from fieldassay.decisions.diff.diff import DiffOptions, diff_runs
 from fieldassay.decisions.diff.result import Diff
 from fieldassay.decisions.gate import GateRequest, decide, decide_result
-from fieldassay.errors import problem
-from fieldassay.metrics.result.decision import DecisionPage
+from fieldassay.decisions.gates.judge import judge_result
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate
+from fieldassay.metrics.result.agreement import Agreement
+from fieldassay.metrics.result.decision import Decision, DecisionPage
 from fieldassay.metrics.result.result import Result
 from fieldassay.options import choose
 from fieldassay.public import public
+from fieldassay.records.ids import cap_problems
+from fieldassay.records.labels_file import check_texts, is_labels_file, is_labels_line, read_labels
+from fieldassay.records.matching import batches
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.report import read_reported, render_report, report_scored, write_report
 from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.review.agreement import Answers, measure_agreement
 from fieldassay.runs.run import Run, read_runs
 from fieldassay.runs.run_file import find_run
 from fieldassay.runs.value_sources import document_of_run
 from fieldassay.scoring.explain import DocumentExplanation, choose_field
 from fieldassay.scoring.explain import explain_document as explain
-from fieldassay.scoring.inputs import ScoreOptions, drop_absent_fields, open_inputs, with_keywords
+from fieldassay.scoring.inputs import (
+    Records,
+    ScoreOptions,
+    drop_absent_fields,
+    open_inputs,
+    system_name,
+    with_keywords,
+)
+from fieldassay.spec.plan.nodes import Plan, single_values
+
+# Operations on finished runs, named as the commands: open, compare, calibrate, decide and report.
 
 Reference: TypeAlias = Run | str | os.PathLike[str]
 """A run: itself, the path of its folder, or as a text its folder, id, name or `latest`."""
@@ -256,3 +276,153 @@ def explain_document(
         matching = open_inputs(plan, gold, predictions, options.where)
         found = explain(drop_absent_fields(plan, matching), matching, document)
     return found if field is None else choose_field(plan, found, field)
+
+
+# How far reviewers agree, by the comparators of a spec.
+
+
+@public
+def agreement(
+    labels: Mapping[str, Records] | Sequence[Records],
+    spec: Any,
+    **keywords: Any,
+) -> Agreement:
+    """Return how far the reviewers of some documents agree, field by field.
+
+    `labels` are the labels of several reviewers: paths of labels files or of files of records, or records as
+    for `score`; a mapping names the reviewers of plain records, else the file does. `spec` and
+    `keywords` are as for `score`. Raises `ProblemsError` with everything that is wrong with the inputs,
+    `NothingEvaluatedError` if no document is labeled twice.
+
+    >>> import fieldassay as fa
+    >>> ada = [{"id": 1, "total": "1,250.00"}, {"id": 2, "total": "7"}, {"id": 3}]
+    >>> bob = [{"id": 1, "total": "1250"}, {"id": 2, "total": "1"}, {"id": 3}]
+    >>> found = fa.agreement({"ada": ada, "bob": bob}, "fields: {total: number}", bootstrap=0)
+    >>> round(found.value("observed", "total"), 3), round(found.value("alpha", "total"), 3)
+    (0.667, 0.615)
+    """
+    plan, _ = with_keywords(spec, ScoreOptions(), keywords)
+    return measure_agreement(plan, list(_read_all(plan, _named(labels))))
+
+
+def _named(labels: Mapping[str, Records] | Sequence[Records]) -> list[tuple[str, Records]]:
+    """Return the inputs with the names of their reviewers; equal names are numbered."""
+    if isinstance(labels, Mapping):
+        return list(labels.items())
+    names = [system_name(one) if isinstance(one, str | Path) else "reviewer" for one in labels]
+    often, numbers = Counter(names), defaultdict[str, Iterator[int]](lambda: count(1))
+    names = [f"{name} {next(numbers[name])}" if often[name] > 1 else name for name in names]
+    return list(zip(names, labels, strict=True))
+
+
+def _read_all(plan: Plan, given: Iterable[tuple[str, Records]]) -> Iterator[Answers]:
+    """Yield all answers. Raises `ProblemsError` with the problems of all inputs."""
+    problems: list[Problem] = []
+    known: dict[tuple[str, str, int], str] = {}
+    files: set[Path] = set()
+    for name, records in given:
+        where = str(records) if isinstance(records, str | Path) else name
+        if isinstance(records, str | Path) and str(records) != "-":
+            path = Path(records).resolve()
+            if path in files:
+                problems.append(Problem(where, "is given twice", "give each file once", "labels_file"))
+                continue
+            files.add(path)
+        try:
+            found = list(_read(plan, name, records))
+        except ProblemsError as error:
+            problems += error.problems
+            continue
+        for one in found:
+            key = (one.document, one.reviewer, one.slot)
+            if known.setdefault(key, where) != where:
+                what = f"{one.reviewer!r} has labeled {one.document!r} in {known[key]} already"
+                problems.append(Problem(where, what, "give each file once", "labels_file"))
+        yield from found
+    if problems:
+        raise ProblemsError(problems)
+
+
+def _read(plan: Plan, name: str, records: Records) -> Iterator[Answers]:
+    path = Path(records) if isinstance(records, str | Path) and str(records) != "-" else None
+    if path is not None and path.is_file() and is_labels_file(path):
+        sheets = read_labels(path)
+        if problems := list(check_texts(sheets, single_values(plan), str(path))):
+            raise ProblemsError(cap_problems(problems))
+        yield from map(Answers.of_sheet, sheets)
+        return
+    matching = open_inputs(plan, records, {})
+    for record in chain.from_iterable(batch.gold for batch in batches(matching)):
+        data = record.data or {}
+        if path is not None and is_labels_line({"id": record.id, **data}) and "labels" not in plan.slots:
+            read_labels(path)  # says which of its lines are none
+        meta = record.meta
+        yield Answers.of_record(record.id, name, data, meta.illegible_paths, meta.unreviewed_paths)
+
+
+# `fieldassay.attribute`: which stage is to blame for the wrong values of a run.
+
+
+@public
+def attribute(run: Reference, store: str = STORE, **options: Any) -> Attribution:
+    """Return which stage the wrong values of a run are due to: a label for each, and shares with intervals.
+
+    `options` are those of `AttributeOptions`. Raises `ProblemsError` for a run that did not keep all judged
+    values.
+
+    >>> import fieldassay as fa, json, pathlib
+    >>> folder = pathlib.Path(getfixture("tmp_path"))
+    >>> rows = [{"id": n, "pred": {"total": 1}, "transcript": f"Total {n}.00"} for n in range(2, 22)]
+    >>> _ = (folder / "p.jsonl").write_text("\\n".join(map(json.dumps, rows)))
+    >>> gold = [{"id": n, "total": n} for n in range(2, 22)]
+    >>> result = fa.score(gold, {"m": folder / "p.jsonl"}, "fields: {total: number}", pred_key="pred")
+    >>> dict(fa.attribute(result.save(folder / "run")).counts("m"))
+    {'model_invented': 20}
+    """
+    return attribute_run(_open(run, store), choose(AttributeOptions(), options, "attribute"))
+
+
+def _open(run: Reference, store: str) -> Run:
+    return run if isinstance(run, Run) else Run.open(find_run(str(run), Path(store)))
+
+
+def judge_shares(found: Attribution, gates: Sequence[str]) -> tuple[Decision, ...]:
+    """Return a decision for each system by gates such as `attributable(stage=reading) <= 0.3`.
+
+    Raises `ProblemsError` for texts that are no gates, and for gates on what an attribution does not have.
+    """
+    parsed: list[Gate] = []
+    problems: list[Problem] = []
+    for text in gates:
+        try:
+            parsed.append(parse_gate(text))
+            problems += _check_call(parsed[-1].metric, found)
+        except ValueError as error:
+            problems.append(
+                Problem("gate", str(error), "write attributable(stage=reading) <= 0.3", "invalid")
+            )
+    if problems:
+        raise ProblemsError(problems)
+    result = found.result()
+    return tuple(Decision(one.system, judge_result(parsed, result, one.system)) for one in found.systems)
+
+
+def _check_call(call: MetricCall, found: Attribution) -> Iterator[Problem]:
+    """Yield what a gate names that an attribution does not have: its metric, its stage, its field."""
+    fields = dict.fromkeys(one.field for system in found.systems for one in system.fields if one.field)
+    stage = dict(call.parameters).get("stage")
+    asked: list[tuple[str, object, Collection[str]]] = [("metric", call.name, ("attributable",))]
+    asked += [("parameter", name, ("stage",)) for name, _ in call.parameters]
+    asked += [("stage", stage, STAGES)] if call.name == "attributable" else []
+    asked += [] if call.field is None else [("field with values", call.field, list(fields))]
+    asked += [] if call.slice is None else [("slice", call.slice[0], ())]
+    for kind, name, known in asked:
+        if name not in known:
+            what = f"{call}: no {kind} {name!r}" if name is not None else f"{call}: names no stage"
+            yield Problem("gate", what, nearest(str(name), known), "unknown_name")
+
+
+def has_no_wrong_value(found: Attribution, system: str, gate: Gate) -> bool:
+    """Return whether a gate is about a share of no wrong values, which is undefined."""
+    shares = found.system(system)
+    return not any(one.wrong for one in (shares.whole, *shares.fields) if one.field == gate.metric.field)

@@ -35,7 +35,7 @@ FORMATS: dict[str, Format] = {
     "junit": Format("fieldassay.reports.ci.junit:render_junit", "junit.xml"),
     "markdown": Format("fieldassay.reports.reported:render_markdown_report", "report.md"),
     "github": Format("fieldassay.reports.ci.github:render_step_summary", "summary.md"),
-    "annotations": Format("fieldassay.reports.ci.annotations:render_annotations", "annotations.txt"),
+    "annotations": Format("fieldassay.reports.ci.github:render_annotations", "annotations.txt"),
     "comment": Format("fieldassay.reports.ci.github:render_comment", "comment.md"),
     "html": Format("fieldassay.reports.html.page:render_html_report", "report.html"),
 }

@@ -14,7 +14,7 @@ from fieldassay.errors import problem
 from fieldassay.io.files.typed_json import convert
 from fieldassay.io.files.whole_files import check_plain, write_whole
 from fieldassay.metrics.estimate import RecordedInputs
-from fieldassay.reports.content.run.run_decisions import decisions_of_run
+from fieldassay.reports.content.run.sections import decisions_of_run
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
 from fieldassay.runs.run import Run, corrupt_run_errors, mark_failed_answers, read_runs

@@ -77,7 +77,7 @@ def render_markdown_report(reported: Sequence[Reported], options: ReportOptions)
     """Yield the reports of runs as Markdown, one below the other."""
     from fieldassay.reports.content.run.parts import report_parts
     from fieldassay.reports.content.run.summary import summarize
-    from fieldassay.reports.writers.markdown import render_markdown
+    from fieldassay.reports.writers.tables import render_markdown
 
     for place, run in enumerate(reported):
         summary = summarize(run.result, run.evidence, decisions=run.decisions)

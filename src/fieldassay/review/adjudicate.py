@@ -10,11 +10,8 @@ from msgspec import Struct
 
 from fieldassay.paths import field_of
 from fieldassay.records.labels_file import Label
-from fieldassay.review.log.journal import ReviewEvent, ReviewJournal
-from fieldassay.review.log.nodes import items_above
-from fieldassay.review.log.store import read_facts
-from fieldassay.review.sheets.draw import uniform
-from fieldassay.review.sheets.forms import ReviewForm
+from fieldassay.review.log import ReviewEvent, ReviewJournal, items_above, read_facts
+from fieldassay.review.sheets.forms import ReviewForm, uniform
 from fieldassay.review.sheets.sheets import Person, RefusedError, check_open, is_alone
 
 CHOICES = ("first", "second", "both", "other", "absent", "illegible", "guideline")

@@ -13,10 +13,9 @@ from fieldassay.io.json_value import Json, as_kind, read_given
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Origin, Region, Sheet, State
 from fieldassay.review.adjudicate import settled, writing_rank
-from fieldassay.review.log.nodes import emptied_lists, items_above
-from fieldassay.review.log.store import Store
-from fieldassay.review.sheets.form_of import read_form
+from fieldassay.review.log import Store, emptied_lists, items_above
 from fieldassay.review.sheets.forms import ReviewForm, show, split_items
+from fieldassay.review.sheets.sheets import read_form
 
 
 class FinishedDocument(NamedTuple):

@@ -28,10 +28,8 @@ from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.estimate import format_bounds, format_in_unit, format_signed_points
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings, percentile_intervals
-from fieldassay.review.log.journal import ReviewEvent, ReviewJournal
-from fieldassay.review.log.store import Store, read_facts
-from fieldassay.review.sheets.draw import Reason, Showing
-from fieldassay.review.sheets.forms import ReviewForm
+from fieldassay.review.log import ReviewEvent, ReviewJournal, Store, read_facts
+from fieldassay.review.sheets.forms import Reason, ReviewForm, Showing
 
 LEVEL = 0.95
 FEWEST = 20

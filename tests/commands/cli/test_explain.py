@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from command_runs import PRED, Files, Ran
 
-from fieldassay.reports.wording.sources import describe_source
+from fieldassay.reports.wording import describe_source
 
 # `fieldassay explain`: the same judgements as scoring, step by step
 

@@ -19,7 +19,7 @@ from fieldassay import export_run, score
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.tables import MOST_CHARACTERS, Sheet, csv_text, make_harmless, workbook_bytes
-from fieldassay.reports.export.guide import guide_result
+from fieldassay.reports.export.export import guide_result
 from fieldassay.scoring.inputs import ScoreOptions
 
 # `fieldassay report`, and what it writes

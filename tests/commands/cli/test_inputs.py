@@ -18,8 +18,8 @@ from scored_runs import linked, scored, stamp
 
 from fieldassay import read_spec, score
 from fieldassay import score as score_in_python
+from fieldassay.commands.cli.grouping import SECTIONS as LINES
 from fieldassay.commands.cli.main import COMMANDS, commands
-from fieldassay.commands.cli.moved import SECTIONS as LINES
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
 from fieldassay.options import option_names
 from fieldassay.scoring.inputs import ScoreOptions

@@ -16,7 +16,7 @@ from fieldassay.commands.cli.main import main
 def test_the_log_has_every_label_before_and_after(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tests.review.small_review import label
 
-    from fieldassay.review.log.journal import ReviewEvent
+    from fieldassay.review.log import ReviewEvent
 
     store = labelled_store(tmp_path)
     store.append(ReviewEvent("label", label("total", "7.00"), "r1", 4))
@@ -37,7 +37,7 @@ def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.Captur
     from tests.review.receipts import SPEC, add, form_of, prediction, take
 
     from fieldassay.records.labels_file import read_labels
-    from fieldassay.review.log.store import Store
+    from fieldassay.review.log import Store
     from fieldassay.review.sheets import sheets
 
     (tmp_path / "spec.yaml").write_text(SPEC)

@@ -15,10 +15,10 @@ from tests.decisions.calibration.confidence_runs import SPEC, bills, score_rows
 from tests.effort import trials
 
 from fieldassay import score
-from fieldassay.decisions.calibration.calibrate import CalibrationOptions, calibrate
 from fieldassay.decisions.calibration.certificate import Promise
 from fieldassay.decisions.calibration.measures import calibrate_values
 from fieldassay.decisions.calibration.observations import Observations, read_observations
+from fieldassay.decisions.calibration.policy import CalibrationOptions, calibrate
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings

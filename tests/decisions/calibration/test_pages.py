@@ -11,10 +11,14 @@ import pytest
 from msgspec.structs import replace
 from tests.decisions.calibration.confidence_runs import bills, score_rows
 
-from fieldassay.decisions.calibration.calibrate import CalibrationOptions, CalibrationPage, calibrate
 from fieldassay.decisions.calibration.certificate import Promise, describe_promise
 from fieldassay.decisions.calibration.measures import select, thin
-from fieldassay.decisions.calibration.policy import apply_policy
+from fieldassay.decisions.calibration.policy import (
+    CalibrationOptions,
+    CalibrationPage,
+    apply_policy,
+    calibrate,
+)
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.content.calibration import render_calibration, render_check, render_plan
 from fieldassay.reports.writers.page import Screen

@@ -12,15 +12,16 @@ import pytest
 from msgspec.structs import replace
 from tests.decisions.calibration.confidence_runs import bills, score_rows
 
-from fieldassay.decisions.calibration.calibrate import CalibrationOptions, calibrate
 from fieldassay.decisions.calibration.certificate import Certificate, Promise
 from fieldassay.decisions.calibration.policy import (
     Basis,
+    CalibrationOptions,
     Item,
     PromiseStatus,
     ReviewPolicy,
     ReviewReason,
     apply_policy,
+    calibrate,
     list_reviews,
     policy_bytes,
     read_policy,

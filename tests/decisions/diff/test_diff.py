@@ -23,19 +23,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
-from fieldassay.decisions.diff.changes import find_changes
-from fieldassay.decisions.diff.diff import DiffOptions, changes_csv, diff_json, diff_runs
-from fieldassay.decisions.diff.join import Contestant, join_data
-from fieldassay.decisions.diff.result import COLUMNS, Changes, Diff
+from fieldassay.decisions.diff.diff import (
+    Contestant,
+    DiffOptions,
+    changes_csv,
+    diff_json,
+    diff_runs,
+    join_data,
+)
+from fieldassay.decisions.diff.result import COLUMNS, Changes, Diff, find_changes
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.typed_json import convert
 from fieldassay.metrics.result.comparison import Comparison, read_comparisons
 from fieldassay.metrics.uncertainty.power import Alike
 from fieldassay.reports.content.diff import describe_diff
-from fieldassay.reports.writers.html import lay_out_html
-from fieldassay.reports.writers.markdown import lay_out_markdown
 from fieldassay.reports.writers.page import Screen
-from fieldassay.reports.writers.terminal import lay_out_terminal
+from fieldassay.reports.writers.tables import lay_out_html, lay_out_markdown, lay_out_terminal
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import COMPARISONS
 

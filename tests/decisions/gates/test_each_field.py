@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from tests.decisions.gates.test_regression import NOW
 
-from fieldassay.decisions.baseline.baseline import Baseline
-from fieldassay.decisions.baseline.file import write_baseline
+from fieldassay.decisions.baseline.baseline import Baseline, write_baseline
 from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline
-from fieldassay.decisions.gate import decide_result, describe_chance
-from fieldassay.decisions.gates.gates_file import read_gates_file
+from fieldassay.decisions.gate import decide_result, describe_chance, read_gates_file
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.result.decision import GateOutcome

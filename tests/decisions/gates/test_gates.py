@@ -16,17 +16,22 @@ from msgspec.structs import replace
 from fieldassay import report
 from fieldassay import score as score_fully
 from fieldassay.commands.cli.main import main
-from fieldassay.decisions.gate import GateRequest, decide, decide_result
-from fieldassay.decisions.gates.gates_file import GateList, read_gates_file, read_preset
-from fieldassay.decisions.gates.judge import judge_gates, judge_result
-from fieldassay.decisions.gates.lookup import Holder, Holdings, pool_shares
+from fieldassay.decisions.gate import (
+    GateList,
+    GateRequest,
+    decide,
+    decide_result,
+    read_gates_file,
+    read_preset,
+)
+from fieldassay.decisions.gates.judge import Holder, Holdings, judge_gates, judge_result, pool_shares
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.decision import Answer, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.content.run.gates import describe_page
-from fieldassay.reports.writers.markdown import lay_out_markdown
+from fieldassay.reports.content.run.sections import describe_page
+from fieldassay.reports.writers.tables import lay_out_markdown
 from fieldassay.scoring.score import score
 
 # Gates files, and the decision that ships with the package

@@ -14,8 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fieldassay.decisions.baseline.baseline import Baseline
-from fieldassay.decisions.baseline.file import write_baseline
+from fieldassay.decisions.baseline.baseline import Baseline, write_baseline
 from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline
 from fieldassay.decisions.gate import decide_result
 from fieldassay.decisions.gates.regression import (

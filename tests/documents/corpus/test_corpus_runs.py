@@ -8,9 +8,9 @@ from tests.documents.corpus.short_corpus import shorten_corpus
 
 from fieldassay import ExtractOptions, SweepOptions, run, score
 from fieldassay.commands.cli.main import main
-from fieldassay.commands.corpus import run_corpus
+from fieldassay.commands.run import run_corpus
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.reports.content.corpora import render_corpus
+from fieldassay.reports.content.sweeps import render_corpus
 from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.sweep import CorpusRun
 

@@ -14,10 +14,10 @@ from fieldassay.metrics.comparisons.pairwise import can_rank
 from fieldassay.metrics.fold import FoldPlan, documents_frame, fold
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.bootstrap import document_keys, weight_table, weights
-from fieldassay.reports.content.run.comparisons import count_tested
+from fieldassay.reports.content.run.sections import count_tested
 from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_terminal
-from fieldassay.reports.findings.ranking import order_systems
+from fieldassay.reports.findings.recommendation import order_systems
 from fieldassay.reports.writers.page import Screen
 from fieldassay.scoring.score import score
 

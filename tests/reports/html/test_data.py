@@ -28,8 +28,8 @@ from fieldassay.errors import ProblemsError
 from fieldassay.io.text.shown import escape_markdown
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.html import chunks
-from fieldassay.reports.html.packing import encode_texts, pack, unpack
 from fieldassay.reports.html.page import render_html_report
+from fieldassay.reports.html.source import encode_texts, pack, unpack
 from fieldassay.reports.report import read_reported, render_report, report_scored
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.runs.run import mark_failed_answers

@@ -22,9 +22,8 @@ from fieldassay import score
 from fieldassay.commands.cli.main import main
 from fieldassay.documents.transcript import Box
 from fieldassay.errors import ProblemsError
-from fieldassay.reports.html.crops import Crops, Place
 from fieldassay.reports.html.page import render_page
-from fieldassay.reports.html.source import ReportSource
+from fieldassay.reports.html.source import Crops, Place, ReportSource
 from fieldassay.runs.value_sources import ExtractedDocument
 
 # The first questions of somebody who has never seen a report: each is answered within two clicks

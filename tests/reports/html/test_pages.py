@@ -18,14 +18,14 @@ from tests.reports.html.unpacked_rows import read_blocks
 import fieldassay as fa
 from fieldassay import score
 from fieldassay.commands.cli.main import main
-from fieldassay.decisions.calibration.calibrate import CalibrationOptions, calibrate
 from fieldassay.decisions.calibration.certificate import describe_certificate, describe_promise
+from fieldassay.decisions.calibration.policy import CalibrationOptions, calibrate
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.findings.mistakes import WRONG
+from fieldassay.reports.findings.losses import WRONG
 from fieldassay.reports.html.page import SCRIPTS, STYLES, hash_source, join_charts
-from fieldassay.reports.wording.meanings import LETTERS, MEANINGS
+from fieldassay.reports.wording import LETTERS, MEANINGS
 
 # The page as text: nothing in it asks for anything, and nothing from a document is markup
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fieldassay.review.log.store import Store
-from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.log import Store
+from fieldassay.review.sheets.forms import Shares
 from fieldassay.review.sheets.make import ReviewRequest, make_review
 from fieldassay.review.web import people
 

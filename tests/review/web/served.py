@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from fieldassay.review.log.store import Store
+from fieldassay.review.log import Store
 from fieldassay.review.web import people
 from fieldassay.review.web.app import make_app
 from fieldassay.review.web.guard import Site
 from fieldassay.review.web.room import ReviewRoom
+from fieldassay.review.web.routes import make_ticket
 from fieldassay.review.web.serve import LOOPBACK, listen, make_server, open_room
-from fieldassay.review.web.sign_in import make_ticket
 
 
 @dataclass(frozen=True)

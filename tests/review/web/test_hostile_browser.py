@@ -11,7 +11,7 @@ from tests.review.web.desk import READY, Desk, at_desk
 from tests.review.web.served import served
 
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.forms import Shares
 from fieldassay.review.sheets.make import ReviewRequest, make_review
 
 if TYPE_CHECKING:

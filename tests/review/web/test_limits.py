@@ -18,7 +18,7 @@ from tests.review.web.served import Served, served
 from uvicorn.server import ServerState
 
 from fieldassay.review.web import people
-from fieldassay.review.web.connections import limited
+from fieldassay.review.web.guard import limited
 from fieldassay.review.web.serve import LOOPBACK
 
 HALF = {

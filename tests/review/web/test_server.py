@@ -31,15 +31,14 @@ from fieldassay.commands.cli.main import main
 from fieldassay.documents.load import DocumentPool
 from fieldassay.documents.sources import list_documents
 from fieldassay.errors import ProblemsError
-from fieldassay.review.log.store import Store
-from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.log import Store
+from fieldassay.review.sheets.forms import Shares
 from fieldassay.review.sheets.make import ReviewRequest, make_review
 from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.web import people
 from fieldassay.review.web.app import PATHS
 from fieldassay.review.web.guard import HEADERS, MOST_BYTES
-from fieldassay.review.web.page_words import read_pages
-from fieldassay.review.web.room import Pages
+from fieldassay.review.web.room import Pages, read_pages
 from fieldassay.review.web.serve import LOOPBACK, Address, listen, open_room, serve_team
 
 # Every route refuses what it must: a route without a row here fails the first test

@@ -15,7 +15,7 @@ from tests.review.small_review import count_events
 from tests.review.web.desk import Desk, at_desk
 from tests.review.web.served import served
 
-from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.forms import Shares
 from fieldassay.review.sheets.make import ReviewRequest, make_review
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tests.review.web.desk import READY, Desk, at_desk
 from tests.review.web.served import served
 
 from fieldassay.commands.cli.main import main
-from fieldassay.review.log.store import Store
+from fieldassay.review.log import Store
 from fieldassay.review.sheets.make import ReviewRequest, make_review
 
 if TYPE_CHECKING:

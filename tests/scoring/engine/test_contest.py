@@ -19,7 +19,7 @@ from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.bootstrap import count_table, document_keys, weight_table, weights
 from fieldassay.metrics.uncertainty.paired import DRAWS, mcnemar_mid_p, sign_keys, signed_sums
-from fieldassay.reports.wording.sentences import describe_comparison
+from fieldassay.reports.wording import describe_comparison
 from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.score import score
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judging import leaves_of, result_of, rows_of
 
-from fieldassay.reports.findings.losses import find_losses
-from fieldassay.reports.findings.mistakes import count_mistakes
+from fieldassay.reports.findings.losses import count_mistakes, find_losses
 
 # What the engine says of presence, kinds of JSON, readability and lists
 

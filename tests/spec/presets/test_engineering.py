@@ -26,7 +26,7 @@ from tests.spec.presets.engineering_runs import (
 
 from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
-from fieldassay.reports.export.error_report import render_error_report
+from fieldassay.reports.export.pages import render_error_report
 from fieldassay.runs.run import Run
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.values.types.numbers.numbers import NumberReader, QuantityReader, UnitReader

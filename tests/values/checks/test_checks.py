@@ -22,8 +22,8 @@ from fieldassay.records.record import Meta, Record
 from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_terminal
-from fieldassay.reports.writers.markdown import render_markdown
 from fieldassay.reports.writers.page import Screen
+from fieldassay.reports.writers.tables import render_markdown
 from fieldassay.runs.run_file import VIOLATIONS
 from fieldassay.runs.write import make_folder, read_violations
 from fieldassay.scoring.checking import check_records, shown_value

@@ -28,7 +28,7 @@ from tests.values.embedding.references import (
     texts_column,
 )
 
-from fieldassay.commands.cli import progress
+from fieldassay.commands.cli import output
 from fieldassay.errors import MissingExtraError, ProblemsError
 from fieldassay.io.workers import blas_threads
 from fieldassay.spec.plan.compile import read_plan
@@ -237,8 +237,8 @@ def test_a_terminal_shows_how_many_texts_are_encoded_and_when_they_will_be(monke
     for name, value in {"TERM": "xterm", "COLUMNS": "120"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.01)
-    with progress.show_progress(is_quiet=False) as add:
+    monkeypatch.setattr(output, "PATIENCE_SECONDS", 0.01)
+    with output.show_progress(is_quiet=False) as add:
         report_progress(100, 2000)
         assert _wait_for(terminal, "100 of 2,000 texts encoded")
         for done in range(200, 700, 100):
@@ -254,7 +254,7 @@ def test_a_terminal_shows_how_many_texts_are_encoded_and_when_they_will_be(monke
 def test_nobody_who_is_not_watching_is_shown_anything(is_quiet, monkeypatch):
     stream = Terminal() if is_quiet else io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    with progress.show_progress(is_quiet) as add:
+    with output.show_progress(is_quiet) as add:
         report_progress(1, 2)
         assert add is None
         if is_quiet:
@@ -264,6 +264,6 @@ def test_nobody_who_is_not_watching_is_shown_anything(is_quiet, monkeypatch):
 
 def test_the_command_line_says_warnings_in_a_line(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with progress.show_progress(is_quiet=False):
+    with output.show_progress(is_quiet=False):
         warnings.warn_explicit("the disk is full", UserWarning, "fieldassay", 1)
     assert sys.stderr.getvalue() == "warning: the disk is full\n"

@@ -74,7 +74,7 @@ def attribute(**given: Any) -> int:
     fieldassay attribute run --transcripts texts --twins perfect
     fieldassay attribute run --gate 'attributable(stage=reading) <= 0.3'
     """
-    from fieldassay.commands.attribute import attribute as attribute_run
+    from fieldassay.commands.runs import attribute as attribute_run
 
     chosen = {name: given[name] for name in ("store", "systems", "transcripts", "twins")}
     found = attribute_run(given["run"], **chosen)
@@ -86,9 +86,9 @@ def _judge(found: Attribution, gates: Sequence[str]) -> int:
     """Return the exit code of gates: 1 if one fails, 4 if one is about a share of no wrong values."""
     from msgspec.structs import replace
 
-    from fieldassay.commands.attribute import has_no_wrong_value, judge_shares
     from fieldassay.commands.cli.output import complain
     from fieldassay.commands.cli.thresholds import describe_outcomes, find_exit_code
+    from fieldassay.commands.runs import has_no_wrong_value, judge_shares
 
     codes: set[int] = set()
     for one in judge_shares(found, gates):
@@ -114,14 +114,14 @@ def _render(found: Attribution, shape: str, given: Mapping[str, Any]) -> str:
         return json_text(found.to_dict())
     told = describe_attribution(found, given["most"])
     if shape == "markdown":
-        from fieldassay.reports.writers.markdown import lay_out_markdown
+        from fieldassay.reports.writers.tables import lay_out_markdown
 
         return lay_out_markdown(told)
     if shape == "html":
-        from fieldassay.reports.content.attribution_html import render_attribution_html
+        from fieldassay.reports.content.attribution import render_attribution_html
 
         return render_attribution_html(found, told)
-    from fieldassay.reports.writers.terminal import lay_out_terminal
+    from fieldassay.reports.writers.tables import lay_out_terminal
 
     return lay_out_terminal(told, screen() if given["out"] is None else Screen(120))
 

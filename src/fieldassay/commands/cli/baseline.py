@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommands, json_option
-from fieldassay.commands.cli.regressions import DEFAULT
 from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.commands.cli.thresholds import DEFAULT
 
 _FILE = click.argument(
     "file", metavar="[FILE]", required=False, default=DEFAULT, type=click.Path(path_type=Path)
@@ -82,9 +82,9 @@ def set_baseline(**given: Any) -> int:
     """
     from datetime import UTC, datetime
 
+    from fieldassay.commands.cli.grouping import split_outside
     from fieldassay.commands.cli.output import write
-    from fieldassay.commands.cli.texts import split_outside
-    from fieldassay.decisions.baseline.file import write_baseline
+    from fieldassay.decisions.baseline.baseline import write_baseline
     from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline, read_before
     from fieldassay.io.json_value import json_text
     from fieldassay.reports.content.baseline import baseline_data, render_set
@@ -111,7 +111,7 @@ def set_baseline(**given: Any) -> int:
 def show_baseline(file: Path, *, is_json: bool) -> int:
     """Show the contents of a baseline, and the digests of its inputs."""
     from fieldassay.commands.cli.output import screen, write
-    from fieldassay.decisions.baseline.file import read_baseline
+    from fieldassay.decisions.baseline.baseline import read_baseline
     from fieldassay.io.json_value import json_text
     from fieldassay.reports.content.baseline import baseline_data, render_baseline
 

@@ -44,7 +44,7 @@ _PROMISE = "fieldassay.decisions.calibration.certificate:Promise"
     help="How sure that has to be.  [default: 0.95]",
 )
 @record_option(
-    "fieldassay.decisions.calibration.calibrate:CalibrationOptions",
+    "fieldassay.decisions.calibration.policy:CalibrationOptions",
     "scale",
     group="Options",
     metavar="[probability|percent|logprob]",
@@ -136,9 +136,8 @@ def _calibrate(given: Mapping[str, Any]) -> int:
     from datetime import UTC, datetime
 
     from fieldassay.commands.cli.output import complain, screen, write
-    from fieldassay.decisions.calibration.calibrate import CalibrationOptions
-    from fieldassay.decisions.calibration.calibrate import calibrate as calibrate_run
-    from fieldassay.decisions.calibration.policy import write_policy
+    from fieldassay.decisions.calibration.policy import CalibrationOptions, write_policy
+    from fieldassay.decisions.calibration.policy import calibrate as calibrate_run
     from fieldassay.reports.content.calibration import render_calibration
 
     _check_out(given)

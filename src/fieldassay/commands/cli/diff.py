@@ -101,7 +101,7 @@ def _shape(given: Mapping[str, Any]) -> str:
 
 
 def _options(given: Mapping[str, Any]) -> DiffOptions:
-    from fieldassay.commands.cli.texts import split_calls
+    from fieldassay.commands.cli.grouping import split_calls
     from fieldassay.decisions.diff.diff import DiffOptions
 
     return DiffOptions(
@@ -147,11 +147,11 @@ def _render(found: Diff, shape: str, given: Mapping[str, Any]) -> list[str]:
         return list(render_diff(found, given["store"]))
     told = describe_diff(found, given["most"])
     if shape == "markdown":
-        from fieldassay.reports.writers.markdown import lay_out_markdown
+        from fieldassay.reports.writers.tables import lay_out_markdown
 
         return [lay_out_markdown(told)]
     from fieldassay.commands.cli.output import screen
     from fieldassay.reports.writers.page import Screen
-    from fieldassay.reports.writers.terminal import lay_out_terminal
+    from fieldassay.reports.writers.tables import lay_out_terminal
 
     return [lay_out_terminal(told, screen() if given["out"] is None else Screen(120))]

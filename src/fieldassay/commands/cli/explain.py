@@ -102,7 +102,7 @@ def explain(**given: Any) -> int:
 
 
 def _values(given: Mapping[str, Any]) -> Any:
-    from fieldassay.commands.cli.texts import definition_of, option_value
+    from fieldassay.commands.cli.grouping import definition_of, option_value
     from fieldassay.scoring.explain import explain_values
 
     if len(given["what"]) != 2:
@@ -123,7 +123,7 @@ def _values(given: Mapping[str, Any]) -> Any:
 
 
 def _field_values(given: Mapping[str, Any]) -> Any:
-    from fieldassay.commands.cli.texts import option_value
+    from fieldassay.commands.cli.grouping import option_value
     from fieldassay.scoring.explain import explain_field
 
     if given["kind"] is not None or given["what"]:

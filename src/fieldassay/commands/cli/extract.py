@@ -137,7 +137,7 @@ def extract(**given: Any) -> int:
         return 0
     if given["out"] is None:
         raise click.UsageError("say where the predictions go: --out DIR.")
-    from fieldassay.commands.cli.progress import show_extraction
+    from fieldassay.commands.cli.output import show_extraction
 
     with resumable(), keep_output_clean(), show_extraction(given["quiet"]) as progress:
         watch = make_watch(progress, is_quiet=given["quiet"])
@@ -190,7 +190,7 @@ def show_estimates(found: Mapping[str, CostEstimate], *, is_json: bool) -> None:
 
         write(json.dumps({name: asdict(one) for name, one in found.items()}, indent=1) + "\n")
         return
-    from fieldassay.reports.content.extractions import render_estimate
+    from fieldassay.reports.content.sweeps import render_estimate
 
     write("".join(render_estimate(name, one) for name, one in found.items()))
 
@@ -205,7 +205,7 @@ def _show(made: Extraction, given: Mapping[str, Any]) -> None:
         return
     if given["quiet"]:
         return
-    from fieldassay.reports.content.extractions import render_extraction
+    from fieldassay.reports.content.sweeps import render_extraction
 
     write(render_extraction(made))
     if made.is_complete and made.counts["predicted"]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, Shape, json_option
-from fieldassay.commands.cli.regressions import DEFAULT, REGRESSION_HELP, default_baseline
 from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.commands.cli.thresholds import DEFAULT, REGRESSION_HELP, default_baseline
 
 if TYPE_CHECKING:
-    from fieldassay.commands.cli.regressions import BaselineChoice
+    from fieldassay.commands.cli.thresholds import BaselineChoice
     from fieldassay.decisions.baseline.baseline import Baseline
     from fieldassay.decisions.baseline.runs import ChangeLine
     from fieldassay.metrics.result.decision import Decision, DecisionPage
@@ -139,9 +139,9 @@ class _Compared(NamedTuple):
 
 def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None:
     """Return a run beside its baseline; None without one, of several runs, or where only gates are asked."""
-    from fieldassay.commands.cli.regressions import BaselineChoice, read_regressions
-    from fieldassay.commands.cli.texts import split_outside
-    from fieldassay.decisions.baseline.file import read_baseline
+    from fieldassay.commands.cli.grouping import split_outside
+    from fieldassay.commands.cli.thresholds import BaselineChoice, read_regressions
+    from fieldassay.decisions.baseline.baseline import read_baseline
     from fieldassay.decisions.baseline.runs import check_run
     from fieldassay.decisions.gate import decide_regressions
     from fieldassay.runs.run import Run
@@ -199,9 +199,8 @@ def _render(page: DecisionPage, shape: str, screen: Any) -> str:
         from fieldassay.io.json_value import json_text
 
         return json_text(page.to_dict())
-    from fieldassay.reports.content.run.gates import describe_page
-    from fieldassay.reports.writers.markdown import lay_out_markdown
-    from fieldassay.reports.writers.terminal import lay_out_terminal
+    from fieldassay.reports.content.run.sections import describe_page
+    from fieldassay.reports.writers.tables import lay_out_markdown, lay_out_terminal
 
     told = describe_page(page)
     return lay_out_markdown(told) if shape == "markdown" else lay_out_terminal(told, screen)

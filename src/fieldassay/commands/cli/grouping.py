@@ -1,8 +1,4 @@
-"""Options and commands in groups, as `--help` shows them; click itself has no groups.
-
-A command shows groups if it is declared with `cls=GroupedCommand`; the group of an option is named where the
-option is declared.
-"""
+"""Groups of commands and options, and old words with the line to write today."""
 
 from __future__ import annotations
 
@@ -12,7 +8,132 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import click
 
-from fieldassay.commands.cli import moved
+from fieldassay.errors import ProblemsError
+
+# What commands and options were called before, and the line to write today.
+
+MOVED_COMMANDS: Mapping[str, str] = {
+    "agreement": "fieldassay review agreement",
+    "baseline check": "fieldassay gate RUN --baseline FILE",
+    "review close": "fieldassay review status DIR --close",
+    "review import": "fieldassay review export FILE -o labels.jsonl",
+    "review log": "fieldassay review export DIR -o log.csv --log",
+    "review people": "fieldassay review team DIR [list|add|passwd|role|disable|enable] [NAME]",
+    "review serve": "fieldassay review team DIR",
+    "export": "fieldassay report RUN -o FILE [--table NAME]",
+    "validate": "fieldassay score --check --spec FILE [--gold PATH] [--pred PATH]",
+}
+"""By the words of an old command, without `fieldassay`."""
+
+OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "diff": dict.fromkeys(("--system-a", "--system-b"), "fieldassay diff BEFORE:SYSTEM AFTER:SYSTEM"),
+    "review export": {"--format": "-o FILE.jsonl, FILE.json (Label Studio) or FILE.csv"},
+    "score": {"--fail-under": "--gate 'accuracy >= 0.9'"},
+}
+"""By command and old option."""
+
+SECTIONS: Mapping[str, str] = {
+    **{f"--{key.replace('_', '-')}": f"data: {{{key}: {value}}}" for key, value in (
+        ("gold_key", "KEY"), ("pred_key", "KEY"), ("systems_key", "KEY"), ("id_key", "KEY"), ("wrap", "KEY"),
+        ("group", "true"), ("encoding", "NAME"), ("names", "loose"), ("match_ids", "FORM"),
+        ("max_unpacked", "SIZE"),
+    )},
+    **{f"--{key}": f"statistics: {{{key}: {value}}}" for key, value in (
+        ("level", "SHARE"), ("bootstrap", "N"), ("seed", "N"), ("correction", "holm"),
+        ("compare", "[METRIC]"), ("reference", "NAME"),
+    )},
+}  # fmt: skip
+"""By an option that `score` alone has: the line of the spec, which every command reads."""
+
+
+def find_today(command: str, option: str) -> str | None:
+    """Return what to write today for an option of old; None for one that never was."""
+    line = SECTIONS.get(option)
+    return OPTIONS.get(command, {}).get(option) or (None if line is None else f"{line}, in the spec")
+
+
+# Short command line texts for parts of a spec.
+
+
+def definition_of(
+    kind: str, compare: str | None, normalize: Sequence[str], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the field definition by the options; `compare`, `normalize` are `name` or `name:key=value,…`.
+
+    >>> definition_of("text", "anls:threshold=0.5", ["case"], {"critical": True})
+    {'type': 'text', 'critical': True, 'compare': {'anls': {'threshold': 0.5}}, 'normalize': ['case']}
+    """
+    definition: dict[str, Any] = {"type": kind, **options}
+    if compare is not None:
+        definition["compare"] = call_of(compare)
+    if normalize:
+        definition["normalize"] = [call_of(text) for text in normalize]
+    return definition
+
+
+def call_of(text: str) -> Any:
+    """Return the call that `name` or `name:key=value,…` means, as the spec language has it.
+
+    >>> call_of("words"), call_of("date:days=3")
+    ('words', {'date': {'days': 3}})
+    """
+    name, colon, rest = text.partition(":")
+    if not colon:
+        return name.strip()
+    if "=" not in rest:
+        return {name.strip(): option_value(rest)}
+    pairs = (part.partition("=") for part in split_outside(rest))
+    return {name.strip(): {key.strip(): option_value(value) for key, _, value in pairs}}
+
+
+def option_value(text: str) -> Any:
+    """Return the value of a text in YAML; text that is not YAML is itself.
+
+    >>> option_value("0.01"), option_value("[a, b]"), option_value("en_AU"), option_value("{relative: 0.1}")
+    (0.01, ['a', 'b'], 'en_AU', {'relative': 0.1})
+    """
+    from fieldassay.spec.language.yaml_text import read_yaml
+
+    try:
+        data, _ = read_yaml(f"value: {text}", "option")
+    except ProblemsError:
+        return text
+    return data["value"] if isinstance(data, dict) and set(data) == {"value"} else text
+
+
+def split_calls(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the metrics in texts that separate them by commas.
+
+    >>> split_calls(["f1(granularity=slot, regime=filled), accuracy", "recall"])
+    ('f1(granularity=slot, regime=filled)', 'accuracy', 'recall')
+    """
+    return tuple(part for text in texts for part in split_outside(text))
+
+
+def split_outside(text: str, separator: str = ",") -> list[str]:
+    """Return the parts of a text between separators outside brackets and quotes.
+
+    >>> split_outside("f1(granularity=slot, regime=filled), accuracy")
+    ['f1(granularity=slot, regime=filled)', 'accuracy']
+    """
+    parts, depth, start, quote = [], 0, 0, ""
+    for position, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth = max(0, depth - 1)
+        elif char == separator and depth == 0:
+            parts.append(text[start:position])
+            start = position + 1
+    return [part.strip() for part in (*parts, text[start:]) if part.strip()]
+
+
+# Options and commands in groups, as `--help` shows them; click itself has no groups. A command shows groups
+# if it is declared with `cls=GroupedCommand`; the group of an option is named where the option is declared.
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 OptionGroup = Literal["Inputs", "Output", "Statistics", "Gates and baselines", "Work", "Options"]
@@ -56,8 +177,6 @@ def record_option(place: str, field: str, *names: str, **attributes: Any) -> Cal
     flags = names or (f"--{field.replace('_', '-')}",)
 
     def read(value: Any) -> Any:
-        from fieldassay.commands.cli.texts import option_value
-        from fieldassay.errors import ProblemsError
         from fieldassay.options import fit
 
         kind = pkgutil.resolve_name(place)
@@ -94,7 +213,7 @@ class GroupedCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            today = moved.find_today(" ".join(ctx.command_path.split()[1:]), error.option_name)
+            today = find_today(" ".join(ctx.command_path.split()[1:]), error.option_name)
             if today is None:
                 raise
             raise click.UsageError(f"no option {error.option_name}; write: {today}", ctx) from None
@@ -164,7 +283,7 @@ class GroupedCommands(click.Group):
             from fieldassay.errors import nearest
 
             words = " ".join([*ctx.command_path.split()[1:], args[0]])
-            today = moved.COMMANDS.get(words)
+            today = MOVED_COMMANDS.get(words)
             ctx.fail(f"no command {args[0]!r}; " + (f"write: {today}" if today else nearest(args[0], names)))
         return super().resolve_command(ctx, args)
 

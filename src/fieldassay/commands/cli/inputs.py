@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from fieldassay.commands.cli.grouping import OptionGroup, add_options, option, record_option
-from fieldassay.commands.cli.texts import split_calls
+from fieldassay.commands.cli.grouping import OptionGroup, add_options, option, record_option, split_calls
 
 if TYPE_CHECKING:
     from fieldassay.spec.plan.nodes import Plan

@@ -1,4 +1,4 @@
-"""`fieldassay review`: people make and correct gold."""
+"""The command `review`, with agreement, exchange and promotion."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.commands.cli.agreement import agreement
-from fieldassay.commands.cli.exchange import export
 from fieldassay.commands.cli.grouping import (
     GroupedCommand,
     GroupedCommands,
@@ -21,18 +19,246 @@ from fieldassay.commands.cli.grouping import (
 from fieldassay.commands.cli.inputs import (
     keep_interruptible,
     name_predictions,
+    read_plan_option,
     read_spec_option,
     spec_options,
 )
-from fieldassay.commands.cli.output import complain, write
-from fieldassay.commands.cli.promote import promote
+from fieldassay.commands.cli.output import complain, screen, write
 from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.commands.cli.thresholds import default_baseline
+from fieldassay.errors import nearest, problem
 from fieldassay.io.text.shown import format_count
 
 if TYPE_CHECKING:
-    from fieldassay.review.log.store import Store
-    from fieldassay.review.sheets.draw import Shares
+    from collections.abc import Sequence
+
+    from fieldassay.records.labels_file import Sheet
+    from fieldassay.review.log import Store
+    from fieldassay.review.sheets.forms import Shares
     from fieldassay.review.sheets.make import Made
+
+
+# `fieldassay review agreement`.
+
+
+@click.command(cls=GroupedCommand)
+@spec_options
+@click.option(
+    "-l",
+    "--labels",
+    "labels",
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    required=True,
+    help="A labels file, or the records of one reviewer; repeat for more.",
+)
+@json_option
+def agreement(**given: Any) -> int:
+    """Measure how far the reviewers of the same documents agree.
+
+    Values are compared by the spec in both directions: two answers agree if either would be right were the
+    other one gold. Only labels that were made without seeing a prediction count.
+
+    \b
+    fieldassay review agreement --spec spec.yaml --labels ada.jsonl --labels bob.jsonl
+    fieldassay review agreement --spec spec.yaml --labels double.jsonl --json
+    """
+    from fieldassay.commands.runs import agreement as measure
+    from fieldassay.io.json_value import json_text
+
+    spec = read_spec_option(given)
+    keep_interruptible()
+    found = measure([str(path) for path in given["labels"]], spec)
+    if given["is_json"]:
+        write(json_text(found.to_dict()))
+        return 0
+    from fieldassay.reports.content.agreement import render_agreement
+
+    write(render_agreement(found, screen()))
+    return 0
+
+
+# `fieldassay review export`.
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("source", metavar="SOURCE", type=_PATH)
+@click.option(
+    "-o", "--out", "target", metavar="FILE", required=True, type=_PATH,
+    help="The file that is written: .jsonl a labels file, .json tasks of Label Studio, .csv a table.",
+)  # fmt: skip
+@click.option("--reviewer", metavar="ALIAS", help="Only the sheets of this reviewer.")
+@click.option(
+    "--settled",
+    "is_settled",
+    is_flag=True,
+    help="One sheet per document: what both reviewers say, or what was ruled.",
+)
+@click.option(
+    "--log",
+    "is_log",
+    is_flag=True,
+    help="What happened in place of the labels, as CSV: who, when, which value, before and after.",
+)
+def export(source: Path, target: Path, reviewer: str | None, *, is_settled: bool, is_log: bool) -> int:
+    """Write the labels of a review, or what happened in it.
+
+    SOURCE is the folder of a review, whose finished sheets are taken, or a file of labels in one of the three
+    forms. What a form cannot hold is said.
+
+    \b
+    fieldassay review export invoices-1 -o labels.jsonl
+    fieldassay review export invoices-1 -o log.csv --log
+    fieldassay review export tasks.json -o labels.jsonl
+    """
+    from fieldassay.review.exchange import export_labels
+    from fieldassay.review.export import finished_sheets, settled_sheets
+    from fieldassay.review.log import Store
+
+    if (is_settled or is_log) and not source.is_dir():
+        raise click.UsageError(f"--{'log' if is_log else 'settled'} takes the folder of a review.")
+    if is_log:
+        _write_log(Store(source), target)
+        return 0
+    if source.is_dir():
+        store = Store(source)
+        sheets = _chosen(settled_sheets(store) if is_settled else finished_sheets(store), reviewer)
+    else:
+        sheets = _chosen(read_sheets(source), reviewer)
+    for what in export_labels(sheets, target):
+        complain(f"{target} does not hold {what}")
+    labels = format_count(sum(len(sheet.labels) for sheet in sheets), "label")
+    write(f"{target}: {format_count(len(sheets), 'sheet')} with {labels}\n")
+    if not sheets and source.is_dir():
+        complain(_why_empty(Store(source), is_settled=is_settled))
+    return 0
+
+
+def read_sheets(path: Path) -> Sequence[Sheet]:
+    """Return the sheets of a file of labels; what its form could not tell is said."""
+    from fieldassay.review.exchange import import_labels
+
+    imported = import_labels(path)
+    for note in imported.notes:
+        complain(f"{path}: {note}")
+    return imported.sheets
+
+
+def _write_log(store: Store, target: Path) -> None:
+    from fieldassay.io.files.tables import csv_text, show_names
+    from fieldassay.io.files.whole_files import write_whole
+    from fieldassay.review.log import COLUMNS, list_events
+
+    if target.suffix.lower() != ".csv":
+        raise click.UsageError("--log writes CSV: -o FILE.csv")
+    with store.reading() as db:
+        events = [show_names(event) for event in list_events(db)]
+    write_whole(target, [csv_text([COLUMNS, *events])])
+    write(f"{target}: {format_count(len(events), 'event')}\n")
+
+
+def _why_empty(store: Store, *, is_settled: bool) -> str:
+    """Return why an export of a review is empty, and what to do."""
+    from fieldassay.review.export import finished_documents
+    from fieldassay.review.sheets.sheets import read_form
+
+    form, _ = read_form(store)
+    with store.reading() as db:
+        finished = finished_documents(db, form)
+    waiting = sum(document.is_waiting for document in finished)
+    if is_settled and finished:
+        wait = f"{format_count(waiting, 'document')} {'waits' if waiting == 1 else 'wait'} for a second sheet"
+        return f"no document is settled: {wait}; finish it, or export without --settled"
+    return f"no sheet is finished: label with `fieldassay review open {store.folder}`"
+
+
+def _chosen(sheets: Sequence[Sheet], reviewer: str | None) -> list[Sheet]:
+    """Return the sheets of a reviewer, or all. Raises `ProblemsError` for an unknown reviewer."""
+
+    names = {sheet.reviewer for sheet in sheets}
+    if reviewer is not None and reviewer not in names:
+        what = f"no sheet of a reviewer {reviewer!r}"
+        raise problem("--reviewer", what, nearest(reviewer, names), "unknown_name")
+    return [sheet for sheet in sheets if reviewer in (None, sheet.reviewer)]
+
+
+# `fieldassay review promote`.
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("folder", metavar="[DIR]", required=False, type=_PATH)
+@click.option(
+    "-l",
+    "--labels",
+    metavar="FILE",
+    type=_PATH,
+    multiple=True,
+    help="Labels instead of a review: .jsonl, .json of Label Studio, or .csv; repeat for more.",
+)
+@click.option(
+    "-g",
+    "--gold",
+    metavar="PATH",
+    type=_PATH,
+    required=True,
+    help="The gold that the labels go into: JSON lines, JSON, a folder of JSON files, or CSV.",
+)
+@spec_options
+@click.option("--add", "is_adding", is_flag=True, help="Add the documents that gold does not have.")
+@click.option(
+    "--unreadable", "takes_unreadable", is_flag=True, help="Take labels that the spec cannot read, too."
+)
+@click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would change; write nothing.")
+@json_option
+def promote(**given: Any) -> int:
+    """Write reviewed values into gold.
+
+    The labels are those of the finished sheets of the review in DIR, and its rulings, or of labels files.
+
+    Where gold has changed since the review began, where two sheets differ, or where gold has no place for a
+    value, everything is listed and nothing is written. What nobody was asked about is unreviewed in gold,
+    which `score` leaves out. Gold as it was stays beside it until the next time, as `gold.jsonl.before`.
+
+    \b
+    fieldassay review promote invoices-1 --gold gold.jsonl
+    fieldassay review promote --labels agreed.jsonl --gold gold.csv --spec spec.yaml
+    fieldassay review promote --labels agreed.jsonl --gold gold.jsonl --dry-run
+    """  # fmt: skip
+    from fieldassay.io.json_value import json_text
+    from fieldassay.review.log import Store
+    from fieldassay.review.promote import PromoteOptions, promote_review, render_promotion
+    from fieldassay.review.promote import promote as apply
+
+    if (given["folder"] is None) == (not given["labels"]):
+        raise click.UsageError("Give the folder of a review, or --labels.")
+    has_spec = given["spec"] is not None or given["protocol"] is not None
+    plan = read_plan_option(given) if has_spec else None
+    options = PromoteOptions(
+        plan,
+        adds_documents=given["is_adding"],
+        takes_unreadable=given["takes_unreadable"],
+        is_dry=given["is_dry"],
+    )
+    if given["folder"] is None:
+        waiting: tuple[str, ...] = ()
+        found = apply(
+            given["gold"], [sheet for path in given["labels"] for sheet in read_sheets(path)], options
+        )
+        if not options.is_dry and found.files:
+            found.write()
+    else:
+        found, waiting = promote_review(Store(given["folder"]), given["gold"], options)
+    if given["is_json"]:
+        write(json_text({**found.to_dict(), "is_dry_run": options.is_dry, "waiting": waiting}))
+    else:
+        write(render_promotion(found, options, waiting, default_baseline()))
+    return 0
+
+
+# `fieldassay review`: people make and correct gold.
 
 _MOVED = click.option(
     "--documents",
@@ -44,7 +270,7 @@ _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path
 
 
 def _share(flag: str, name: str, told: str) -> Callable[[Any], Any]:
-    place = "fieldassay.review.sheets.draw:Shares"
+    place = "fieldassay.review.sheets.forms:Shares"
     return record_option(place, name, flag, group="Work", metavar="SHARE", help=told)
 
 
@@ -173,7 +399,7 @@ def _shares(given: dict[str, Any]) -> Shares:
     """Return the shares of the mode; raise UsageError for those of an audit in another one."""
     from msgspec.structs import replace
 
-    from fieldassay.review.sheets.draw import GOLD, Shares
+    from fieldassay.review.sheets.forms import GOLD, Shares
 
     mode = given["mode"] or ("gold" if given["policy"] is None else "audit")
     audit = {
@@ -199,7 +425,7 @@ def open_review(folder: Path, port: int, documents: Path | None, *, no_browser: 
 
     The link works once, within a minute. The server listens to this machine only, and ends with Ctrl-C.
     """
-    from fieldassay.review.log.store import Store
+    from fieldassay.review.log import Store
     from fieldassay.review.web.serve import open_alone
 
     def tell(link: str) -> None:
@@ -269,7 +495,7 @@ def team(folder: Path, action: str | None, person: str | None, **given: Any) -> 
     fieldassay review team invoices-1 --host 10.0.0.5 --name review.example --cert cert.pem --key key.pem
     fieldassay review team invoices-1 --port 8000 --behind https://review.example
     """
-    from fieldassay.review.log.store import Store
+    from fieldassay.review.log import Store
     from fieldassay.review.web.serve import Address, serve_team
 
     role, is_piped, documents = given.pop("role"), given.pop("is_piped"), given.pop("documents")
@@ -334,8 +560,8 @@ def status(folder: Path, *, closes: bool, is_json: bool) -> int:
     of documents with gold; anchoring on the random half that was withheld.
     """
     from fieldassay.io.json_value import json_text
-    from fieldassay.review.log.store import Store
-    from fieldassay.review.sheets.form_of import read_form
+    from fieldassay.review.log import Store
+    from fieldassay.review.sheets.sheets import read_form
     from fieldassay.review.status import close_review, read_status, render_status
 
     store = Store(folder)

@@ -86,8 +86,7 @@ def run(**given: Any) -> int:
     fieldassay run --corpus --out out
     """
     from fieldassay.commands.cli.inputs import read_spec_option
-    from fieldassay.commands.cli.output import keep_output_clean
-    from fieldassay.commands.cli.progress import show_extraction
+    from fieldassay.commands.cli.output import keep_output_clean, show_extraction
     from fieldassay.commands.run import SweepOptions, estimate
     from fieldassay.commands.run import run as run_systems
     from fieldassay.scoring.inputs import ScoreOptions
@@ -140,11 +139,10 @@ def _check_inputs(given: Mapping[str, Any]) -> None:
 
 
 def _run_corpus(given: Mapping[str, Any], options: SweepOptions) -> int:
-    from fieldassay.commands.cli.output import screen, write
-    from fieldassay.commands.cli.progress import show_extraction
+    from fieldassay.commands.cli.output import screen, show_extraction, write
     from fieldassay.commands.cli.report import write_reports
-    from fieldassay.commands.corpus import run_corpus
-    from fieldassay.reports.content.corpora import render_corpus
+    from fieldassay.commands.run import run_corpus
+    from fieldassay.reports.content.sweeps import render_corpus
 
     with show_extraction(given["quiet"]) as progress:
         watch = make_watch(progress, is_quiet=given["quiet"] or given["is_json"])

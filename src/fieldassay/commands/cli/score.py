@@ -17,9 +17,9 @@ from fieldassay.commands.cli.inputs import (
     spec_options,
     with_paths,
 )
-from fieldassay.commands.cli.regressions import BaselineChoice, baseline_options, read_baseline_options
 from fieldassay.commands.cli.report import VERBOSE, read_report_options, report_options, write_reports
 from fieldassay.commands.cli.storing import read_sources, store_options
+from fieldassay.commands.cli.thresholds import BaselineChoice, baseline_options, read_baseline_options
 
 if TYPE_CHECKING:
     from fieldassay.metrics.catalogue.grammar import Gate
@@ -193,8 +193,7 @@ def score(**given: Any) -> int:
     """
     import sys
 
-    from fieldassay.commands.cli.output import complain
-    from fieldassay.commands.cli.progress import show_progress
+    from fieldassay.commands.cli.output import complain, show_progress
     from fieldassay.commands.cli.thresholds import read_thresholds
 
     given, shape = with_paths(given), _shape(given)
@@ -276,7 +275,7 @@ def _shape(given: Mapping[str, Any]) -> str:
 
 def score_options(given: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> ScoreOptions:
     """Return the options of scoring that the command line's mean."""
-    from fieldassay.commands.cli.texts import split_calls
+    from fieldassay.commands.cli.grouping import split_calls
     from fieldassay.scoring.inputs import ScoreOptions
 
     evidence: Literal["all", "errors", "none"] = given["evidence"] or (
@@ -335,7 +334,7 @@ def show_run(run: Run, shape: str, shown: Shown, kept: str | None = None) -> Non
     summary = summarize(run.result, run.evidence, shows_all=shown.has_all_metrics, decisions=run.decisions)
     if shape == "markdown":
         from fieldassay.reports.content.run.parts import report_parts
-        from fieldassay.reports.writers.markdown import render_markdown
+        from fieldassay.reports.writers.tables import render_markdown
 
         write(render_markdown(report_parts(summary)))
         return

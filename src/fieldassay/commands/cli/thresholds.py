@@ -1,14 +1,16 @@
-"""Gates of a scoring run: `--gate` (`--gate`) and the spec's; their messages and exit code."""
+"""Options of gates and of regressions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from fieldassay.commands.cli.grouping import option
 from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from fieldassay.metrics.catalogue.grammar import Gate
     from fieldassay.metrics.result.decision import Decision, GateOutcome
     from fieldassay.spec.plan.nodes import Plan
+
+
+# Gates of a scoring run: `--gate` (`--gate`) and the spec's; their messages and exit code.
 
 EXAMPLE = "write a gate, such as accuracy >= 0.9 or field_accuracy[total] >= .97"
 _PERCENTAGE = lazy_regex(r"(\d{1,3}(?:\.\d{1,9})?)\s*%\s*$", re.ASCII)
@@ -33,7 +38,7 @@ def read_thresholds(texts: Sequence[str], plan: Plan) -> tuple[Gate, ...]:
     >>> [str(gate) for gate in read_thresholds(texts, read_plan("fields: {total: number}"))]
     ['f1(granularity=slot)[total] >= 0.9', 'lower(accuracy) > 0.8']
     """
-    return read_gates(texts, plan, _read)
+    return read_gates(texts, plan, _read_threshold)
 
 
 def read_gates(texts: Sequence[str], plan: Plan, read: Callable[[str, Vocabulary], Gate]) -> tuple[Gate, ...]:
@@ -46,7 +51,7 @@ def read_gates(texts: Sequence[str], plan: Plan, read: Callable[[str, Vocabulary
     return tuple(read(text, vocabulary) for text in texts)
 
 
-def _read(text: str, vocabulary: Vocabulary) -> Gate:
+def _read_threshold(text: str, vocabulary: Vocabulary) -> Gate:
     from fieldassay.metrics.catalogue.definitions import bind_metric
     from fieldassay.metrics.catalogue.grammar import parse_threshold
     from fieldassay.spec.plan.compile import gate_metrics
@@ -132,3 +137,111 @@ def _describe_wanted(outcome: GateOutcome) -> str:
 
     wanted = format_threshold(outcome.threshold, outcome.unit_shown)
     return f"{WORDS[outcome.gate.operator]} {wanted} is asked for"
+
+
+# The options for comparing a scoring run with a baseline: `--baseline` and `--fail-on-regression`.
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+DEFAULT = "fieldassay-baseline.json"
+BASELINE_HELP = f"The baseline.  [default: {DEFAULT}]"
+REGRESSION_HELP = "Exit with 1 if a system is worse than the baseline: METRIC, or METRIC=MARGIN."
+
+
+def baseline_options(command: Command) -> Command:
+    """Add `--baseline` and `--fail-on-regression` to a command that scores."""
+    asked = option(
+        "--fail-on-regression",
+        "regressions",
+        group="Gates and baselines",
+        metavar="METRIC",
+        multiple=True,
+        help=REGRESSION_HELP,
+    )
+    file = option(
+        "--baseline",
+        group="Gates and baselines",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help=BASELINE_HELP,
+    )
+    return file(asked(command))
+
+
+class BaselineChoice(NamedTuple):
+    """The baseline for comparing a run, if any, and the gates of `--fail-on-regression`."""
+
+    path: Path | None = None
+    gates: tuple[Gate, ...] = ()
+
+    def find_exit_code(self, decisions: Sequence[Decision]) -> int:
+        """Return 2 if a gate of `--fail-on-regression` lacked a baseline value, else 0."""
+        outcomes = (outcome for decision in decisions for outcome in decision.outcomes)
+        return 2 if any(outcome.gate in self.gates and outcome.value is None for outcome in outcomes) else 0
+
+
+def read_baseline_options(given: Mapping[str, Any], plan: Plan, asked: Sequence[Gate] = ()) -> BaselineChoice:
+    """Return the choice by the options, with the gates on regressions of other options.
+
+    Raises UsageError for invalid options, `ProblemsError` if a baseline is needed and missing.
+    """
+    gates = (*asked, *read_regressions(given["regressions"], plan))
+    path = given["baseline"]
+    if path is None and not gates:
+        found = default_baseline()
+        return BaselineChoice(found if found is not None and _has_regression(plan) else None)
+    from fieldassay.decisions.baseline.baseline import read_baseline
+
+    path = path or Path(DEFAULT)
+    held = read_baseline(path)  # a baseline that is missing or broken is told before anything is scored
+    if not gates and not held.is_frozen and not _has_regression(plan):
+        raise click.UsageError(
+            "--baseline: no gate compares with it; add --fail-on-regression METRIC, or a gate "
+            "`regression(METRIC) > -0.01`."
+        )
+    return BaselineChoice(path, gates)
+
+
+def default_baseline() -> Path | None:
+    """Return the baseline in the current folder, None if there is none."""
+    return Path(DEFAULT) if Path(DEFAULT).exists() else None
+
+
+def read_regressions(texts: Sequence[str], plan: Plan) -> tuple[Gate, ...]:
+    """Return the gates for `METRIC[=MARGIN]`, or gates on `regression(…)`, under a plan.
+
+    Raises UsageError for invalid ones.
+
+    >>> from fieldassay.spec.plan.compile import read_plan
+    >>> plan = read_plan("fields: {total: number}")
+    >>> [str(gate) for gate in read_regressions(["accuracy", "f1=0.01"], plan)]
+    ['regression(accuracy) >= 0', 'regression(f1) > -0.01']
+    """
+    return read_gates(texts, plan, _read_regressions)
+
+
+def _read_regressions(text: str, vocabulary: Vocabulary) -> Gate:
+    from fieldassay.metrics.catalogue.definitions import bind_metric
+    from fieldassay.metrics.catalogue.grammar import parse_regression
+    from fieldassay.metrics.result.documents import is_comparable
+    from fieldassay.spec.plan.compile import gate_metrics
+
+    try:
+        gate = parse_regression(text)
+        gate_metrics(gate, vocabulary)
+        if not is_comparable(bind_metric(gate.metric, vocabulary)):
+            raise ValueError(
+                f"{gate.metric} is not made of sums over documents, and only such metrics can be compared "
+                "with a baseline"
+            )
+    except ValueError as error:
+        raise click.UsageError(
+            f"--fail-on-regression {text[:200]}: {error}; write METRIC, METRIC=MARGIN such as "
+            "accuracy=0.01, or regression(accuracy) > -0.01"
+        ) from None
+    return gate
+
+
+def _has_regression(plan: Plan) -> bool:
+    from fieldassay.metrics.catalogue.grammar import parse_gate
+
+    return any(parse_gate(text).function == "regression" for text in plan.spec.gates)

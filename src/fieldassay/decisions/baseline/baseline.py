@@ -1,20 +1,28 @@
-"""A baseline: the reference of later runs, document by document, without any content of the documents."""
+"""A baseline, and its file."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from fieldassay.errors import problem
+from fieldassay.io.files.typed_json import JsonFormat, checksum
 from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.estimate import PARTS
+from fieldassay.metrics.result.documents import MOST_REPEATS
+
+# A baseline: the reference of later runs, document by document, without any content of the documents.
 
 Ints = npt.NDArray[np.int64]
 
@@ -136,3 +144,221 @@ def find_faults(baseline: Baseline) -> Iterator[str]:
 def _repeated(baseline: Baseline) -> Sequence[tuple[str, int]]:
     counts = Counter(system.name for system in baseline.systems)
     return [(name, count) for name, count in counts.items() if count > 1]
+
+
+# Baselines on disk: small JSON files to commit, with every document's statistics and a checksum.
+
+_LARGEST = 2**62
+_LONGEST = 40
+
+
+def encode_run_lengths(values: Ints) -> str:
+    """Return a column as text.
+
+    >>> encode_run_lengths(np.array([1, 1, 1, 0, -5]))
+    '1*3 0 -5'
+    """
+    if not len(values):
+        return ""
+    starts = np.concatenate([[0], np.flatnonzero(values[1:] != values[:-1]) + 1])
+    counts = np.diff(np.concatenate([starts, [len(values)]]))
+    return " ".join(
+        str(value) if count == 1 else f"{value}*{count}"
+        for value, count in zip(values[starts].tolist(), counts.tolist(), strict=True)
+    )
+
+
+def decode_run_lengths(text: str, length: int) -> Ints:
+    """Return the column written in a text.
+
+    Raises ValueError unless it is whole numbers, `length` of them, each below 2^62 in size.
+
+    >>> decode_run_lengths("1*3 0 -5", 5)
+    array([ 1,  1,  1,  0, -5])
+    """
+    pairs = [_split_run(part) for part in text.split()]
+    counts = [count for _, count in pairs]
+    if sum(counts) != length:  # before anything of that size is made
+        raise ValueError(f"a column has {sum(counts)} numbers for {length} documents")
+    return np.repeat(np.array([value for value, _ in pairs], np.int64), np.array(counts, np.int64))
+
+
+def _split_run(part: str) -> tuple[int, int]:
+    value, _, count = part.partition("*")
+    digits = value.removeprefix("-")
+    is_sound = (
+        len(part) <= _LONGEST
+        and digits.isascii()
+        and digits.isdigit()
+        and (count == "" if "*" not in part else count.isdigit())
+    )
+    if not is_sound or not part.isascii() or abs(int(value)) >= _LARGEST or (count and int(count) < 1):
+        raise ValueError(f"{part[:_LONGEST]!r} is no whole number")
+    return int(value), int(count or 1)
+
+
+BASELINE = "fieldassay-baseline.json"
+"""The default name of a baseline."""
+
+FORMAT = JsonFormat(
+    "baseline",
+    "restore it from version control, or set it again with `fieldassay baseline set RUN`",
+    bad="bad_baseline",
+    unwritable="unwritable_baseline",
+    most_bytes=256 << 20,
+    after_merge="; a merge cannot join two baselines",
+)
+
+
+def baseline_bytes(baseline: Baseline) -> bytes:
+    """Return a baseline as the bytes of its file: JSON, a document, headline or column a line."""
+    content = _content(baseline)
+    return _lay_out({**FORMAT.head(), "checksum": checksum(content), **content}).encode(
+        "utf-8", "backslashreplace"
+    )
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Return the baseline in a file. Raises `ProblemsError` if there is none, or if it is not a sound one."""
+    data = FORMAT.read_bytes(path)
+    if data is None:
+        remedy = "make one with `fieldassay baseline set RUN`, or name its file"
+        raise FORMAT.refusal(path, "there is no baseline here", remedy, "no_baseline")
+    held = FORMAT.decode(path, data)
+    content = {name: value for name, value in held.items() if name not in (*FORMAT.head(), "checksum")}
+    if held.get("checksum") != checksum(content):
+        raise FORMAT.refusal(path, "is damaged or was edited by hand: its checksum is another")
+    return _build(path, content)
+
+
+def write_baseline(path: Path, baseline: Baseline) -> None:
+    """Put a baseline in its place, as a whole. Raises `ProblemsError` if that fails."""
+    before = FORMAT.read_bytes(path)
+    if before is not None and f'"{FORMAT.name}"'.encode() not in before[:200]:
+        what = "is there already and is not a baseline of fieldassay"
+        raise FORMAT.refusal(path, what, "name another file", "not_a_baseline")
+    FORMAT.write(path, baseline_bytes(baseline))
+
+
+def _content(baseline: Baseline) -> dict[str, Any]:
+    systems = [
+        {
+            "name": system.name,
+            "predictions": system.predictions,
+            **({"repeats": system.repeats} if system.repeats > 1 else {}),
+            "slices": {key: [list(names) for names in groups] for key, groups in system.slices.items()},
+            "statistics": [
+                [name, field, encode_run_lengths(values)] for (name, field), values in system.columns.items()
+            ],
+        }
+        for system in baseline.systems
+    ]
+    head = {name: getattr(baseline, name) for name in ("fieldassay", "created", "run", "spec", "reason")}
+    return {
+        **head,
+        "frozen": baseline.is_frozen,
+        "digests": dict(baseline.digests),
+        "basis": dict(baseline.basis),
+        "metrics": list(baseline.metrics),
+        "headlines": [asdict(one) for one in baseline.headlines],
+        "hashed": baseline.is_hashed,
+        "documents": [list(pair) for pair in zip(baseline.documents, baseline.gold, strict=True)],
+        "systems": systems,
+        "history": [asdict(entry) for entry in baseline.history],
+    }
+
+
+def _lay_out(data: dict[str, Any]) -> str:
+    """Return JSON with one item of each list a line, for readable differences."""
+    parts = [f" {_text(key)}: {_lay_out_value(key, value)}" for key, value in data.items()]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _lay_out_value(key: str, value: Any) -> str:
+    if key == "basis":
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2)
+    if key == "systems":
+        return _lines((_lay_out_system(system) for system in value), "  ")
+    return _lines(map(_text, value), "  ") if isinstance(value, list) else _text(value)
+
+
+def _lay_out_system(system: dict[str, Any]) -> str:
+    slices = ",\n".join(f"    {_text(key)}: {_text(groups)}" for key, groups in system["slices"].items())
+    inner = f"{{\n{slices}\n   }}" if slices else "{}"
+    statistics = _lines(map(_text, system["statistics"]), "    ")
+    keys = [key for key in ("name", "predictions", "repeats") if key in system]
+    names = "".join(f'   "{key}": {_text(system[key])},\n' for key in keys)
+    return f'{{\n{names}   "slices": {inner},\n   "statistics": {statistics}\n  }}'
+
+
+def _lines(items: Iterator[str] | map[str], indent: str) -> str:
+    text = ",\n".join(f"{indent}{item}" for item in items)
+    return f"[\n{text}\n{indent[:-1]}]" if text else "[]"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+class _System(msgspec.Struct):
+    name: str
+    slices: dict[str, list[list[str]]]
+    statistics: list[tuple[str, str | None, str]]
+    predictions: str = ""
+    repeats: Annotated[int, msgspec.Meta(ge=1, le=MOST_REPEATS)] = 1
+
+
+class _File(msgspec.Struct):
+    """The content of the file, as it must be."""
+
+    fieldassay: str
+    created: str
+    run: str
+    spec: str
+    reason: str
+    frozen: bool
+    digests: dict[str, str]
+    basis: dict[str, Any]
+    metrics: list[str]
+    headlines: list[Headline]
+    hashed: bool
+    documents: list[tuple[str, str]]
+    systems: list[_System]
+    history: list[Entry]
+
+
+def _build(path: Path, content: dict[str, Any]) -> Baseline:
+    try:
+        found = msgspec.convert(content, _File)
+        systems = tuple(_build_system(system, len(found.documents)) for system in found.systems)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise FORMAT.malformed(path, error) from None
+    made = Baseline(
+        fieldassay=found.fieldassay,
+        created=found.created,
+        run=found.run,
+        spec=found.spec,
+        reason=found.reason,
+        is_frozen=found.frozen,
+        digests=found.digests,
+        basis=found.basis,
+        metrics=tuple(found.metrics),
+        headlines=tuple(found.headlines),
+        is_hashed=found.hashed,
+        documents=tuple(name for name, _ in found.documents),
+        gold=tuple(digest for _, digest in found.documents),
+        systems=systems,
+        history=tuple(found.history),
+    )
+    faults = list(find_faults(made))
+    if faults:
+        raise FORMAT.refusal(path, f"is not as a baseline must be: {'; '.join(faults)}")
+    return made
+
+
+def _build_system(found: _System, documents: int) -> BaselineSystem:
+    columns = {(name, field): decode_run_lengths(text, documents) for name, field, text in found.statistics}
+    if len(columns) < len(found.statistics):
+        raise ValueError(f"the system {found.name[:60]!r} has a statistic twice")
+    slices = {key: tuple(tuple(names) for names in groups) for key, groups in found.slices.items()}
+    return BaselineSystem(found.name, slices, columns, found.predictions, found.repeats)

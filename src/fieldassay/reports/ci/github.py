@@ -1,25 +1,197 @@
-"""Step summaries of workflows and comments of pull requests: the report of a run, within GitHub's limits."""
+"""GitHub: annotations, step summaries and comments."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from fieldassay.decisions.diff.result import Diff
-from fieldassay.io.text.shown import clip, format_count, format_markdown, format_pair
-from fieldassay.metrics.result.decision import Verdict
-from fieldassay.reports.ci.annotations import describe_document
+from fieldassay.io.text.shown import break_commands, clip, format_count, format_markdown, format_pair
+from fieldassay.metrics.estimate import format_value
+from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.reports.content.diff import describe_diff
-from fieldassay.reports.content.run.answer import describe_answers
-from fieldassay.reports.content.run.parts import answer_part, detail_parts, remarks_part
-from fieldassay.reports.content.run.summary import Summary, summarize
-from fieldassay.reports.findings.wrong_values import count_wrong, find_worst, list_wrong
+from fieldassay.reports.content.run.parts import answer_part, describe_answers, detail_parts, remarks_part
+from fieldassay.reports.content.run.summary import FieldLine, Summary, summarize
+from fieldassay.reports.findings.losses import WorstDocument, WrongValue, count_wrong, find_worst, list_wrong
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.wording.terms import DIAGNOSES, describe
-from fieldassay.reports.writers.markdown import write_markdown
-from fieldassay.reports.writers.tables import Marked, Part, Table
+from fieldassay.reports.wording import DIAGNOSES, describe
+from fieldassay.reports.writers.tables import Marked, Part, Table, write_markdown
+from fieldassay.runs.value_sources import Place
+
+# The failure message of a test: the gates, the worst fields, and one example of each.
+
+MOST_FIELDS = 5
+_FAILURE_NAME, _FAILURE_VALUE = 40, 60
+
+
+def render_outcome(outcome: GateOutcome) -> str:
+    """Return one gate's outcome on a line.
+
+    >>> from fieldassay.metrics.catalogue.grammar import parse_gate
+    >>> from fieldassay.metrics.result.decision import Verdict
+    >>> gate = parse_gate("accuracy >= 0.9")
+    >>> render_outcome(GateOutcome(gate, Verdict.FAIL, "0.500 is less than 0.9", 0.5, documents=2))
+    'FAIL          accuracy >= 0.9: 0.500 is less than 0.9 (2 documents)'
+    """
+    behind = f" ({format_count(outcome.documents, 'document')})" if outcome.documents else ""
+    return f"{outcome.verdict.value:<13} {outcome.gate}: {clip(outcome.rule, 300)}{behind}"
+
+
+def render_failure(summary: Summary, decision: Decision) -> str:
+    """Return the failures of one system: its gates, then its worst fields.
+
+    Each field has its most frequent error and an example.
+    """
+    position = summary.systems.index(decision.system)
+    lines = [
+        f"{summary.name}: the extraction by {clip(decision.system, _FAILURE_NAME)} is not good enough",
+        "",
+    ]
+    lines += [render_outcome(outcome) for outcome in decision.outcomes]
+    fields = summary.fields[position][:MOST_FIELDS]
+    if fields:
+        lines += ["", "worst fields:", *map(_render_field, fields)]
+    hidden = len(summary.fields[position]) - len(fields) + summary.hidden_fields[position]
+    return break_commands("\n".join([*lines, *([f"  and {hidden} more with errors"] if hidden else [])]))
+
+
+def _render_field(line: FieldLine) -> str:
+    value = "undefined" if line.accuracy.value is None else format_value(line.accuracy)
+    head = f"  {clip(line.field, _FAILURE_NAME):<24} {value} (n={line.accuracy.n})"
+    if line.mistake is None:
+        return head
+    gold, pred = format_pair(line.mistake.gold, line.mistake.pred, _FAILURE_VALUE)
+    return (
+        f"{head}  {line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count}): gold {gold}, "
+        f"predicted {pred}"
+    )
+
+
+# Annotations of GitHub: workflow commands for gates that did not pass, and for the worst documents.
+
+MOST = 10
+"""GitHub shows so many errors of a step, and so many warnings."""
+
+_LONG_NAME, _LONG, _LONG_VALUE = 80, 400, 60
+_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
+
+
+def render_annotations(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
+    """Yield workflow commands, a line each: failed gates, worst documents, undecided gates.
+
+    Failed gates are errors, then documents up to ten errors; undecided gates are warnings.
+
+    >>> list(render_annotations([], ReportOptions()))
+    []
+    """
+    outcomes = [
+        (run, decision, outcome)
+        for run in reported
+        for decision in run.decisions
+        for outcome in decision.outcomes
+    ]
+    failed, undecided = (
+        [one for one in outcomes if one[2].verdict is verdict]
+        for verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)
+    )
+    shown = failed if len(failed) <= MOST else failed[: MOST - 1]
+    yield from (_gate("error", *one) for one in shown)
+    if len(shown) < len(failed):
+        yield command("error", f"{format_count(len(failed) - len(shown), 'more gate')} failed", "fieldassay")
+    yield from _worst(reported, MOST - min(MOST, len(failed)))
+    told = undecided if len(undecided) <= MOST else undecided[: MOST - 1]
+    yield from (_gate("warning", *one) for one in told)
+    if len(told) < len(undecided):
+        yield command(
+            "warning",
+            f"{format_count(len(undecided) - len(told), 'more gate')} cannot be decided",
+            "fieldassay",
+        )
+
+
+def command(level: str, message: str, title: str, place: Place | None = None) -> str:
+    r"""Return one annotation as a line; no text can start another command.
+
+    >>> command("error", "100% wrong\n::set-output name=a::b", "x: y, z", Place("gold.csv", 3))
+    '::error file=gold.csv,line=3,title=x%3A y%2C z::100%25 wrong%0A::set-output name=a::b\n'
+    """
+    where = (
+        []
+        if place is None
+        else [("file", place.file), *([("line", str(place.line))] if place.line is not None else [])]
+    )
+    properties = ",".join(f"{name}={_escape(value, _PROPERTY)}" for name, value in (*where, ("title", title)))
+    return f"::{level} {properties}::{_escape(message, _DATA)}\n"
+
+
+def _escape(text: str, table: Mapping[str, str]) -> str:
+    return "".join(table.get(char, char) for char in text)
+
+
+def _gate(level: str, run: Reported, decision: Decision, outcome: GateOutcome) -> str:
+    about = f"{run.label}: " if run.label else ""
+    said = {Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "cannot be decided"}[outcome.verdict]
+    title = clip(f"{about}gate {said}: {outcome.gate}", 2 * _LONG_NAME)
+    stands_on = (
+        f" (n = {outcome.n:,}, {format_count(outcome.documents, 'document')})"
+        if outcome.n or outcome.documents
+        else ""
+    )
+    return command(
+        level, f"{clip(decision.system, _LONG_NAME)}: {clip(outcome.rule, _LONG)}{stands_on}", title
+    )
+
+
+def _worst(reported: Sequence[Reported], most: int) -> Iterator[str]:
+    """Yield the worst documents of all runs together."""
+    if most <= 0:
+        return
+    found = [
+        (at, one)
+        for at, run in enumerate(reported)
+        if run.evidence is not None
+        for one in find_worst(run.evidence, most)
+    ]
+    chosen = sorted(found, key=lambda pair: (-pair[1].critical, -pair[1].wrong))[:most]
+    places = [
+        run.find_places([one.document for of, one in chosen if of == at]) for at, run in enumerate(reported)
+    ]
+    for at, document in chosen:
+        label, place = reported[at].label, places[at].get(document.document)
+        about = f"{clip(label, _LONG_NAME)}: " if label else ""
+        yield command(
+            "error",
+            describe_document(document),
+            f"{about}{clip(document.document, _LONG_NAME)} by {clip(document.system, _LONG_NAME)}",
+            place,
+        )
+
+
+def describe_document(document: WorstDocument) -> str:
+    """Return the errors of a document in a sentence.
+
+    >>> value = WrongValue("total", "1", "2", "mismatch", "different", "off_by_one")
+    >>> describe_document(WorstDocument("llama", "inv-1", 2, 1, (value,)))
+    '2 wrong values, 1 of them critical: total: gold 1, predicted 2 (off by one); and 1 more'
+    """
+    critical = f", {document.critical:,} of them critical" if document.critical else ""
+    named = "; ".join(map(_describe_value, document.values))
+    hidden = document.wrong - len(document.values)
+    return f"{format_count(document.wrong, 'wrong value')}{critical}: {named}" + (
+        f"; and {hidden:,} more" if hidden > 0 else ""
+    )
+
+
+def _describe_value(value: WrongValue) -> str:
+    gold, pred = format_pair(value.gold, value.pred, _LONG_VALUE)
+    why = f" ({describe(DIAGNOSES, value.diagnosis)})" if value.diagnosis else ""
+    return f"{clip(value.path, _LONG_NAME)}: gold {gold}, predicted {pred}{why}"
+
+
+# Step summaries of workflows and comments of pull requests: the report of a run, within GitHub's limits.
 
 COMMENT, SUMMARY = 64_000, 1_000_000
 """Bytes: GitHub takes 65,536 characters of a comment, and shows no summary of more than 1,048,576."""

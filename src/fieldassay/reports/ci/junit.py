@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from fieldassay.io.text.shown import clip, format_count, format_pair, visible
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
-from fieldassay.reports.findings.cases import STATUSES, Case, Cases, Status, read_cases
-from fieldassay.reports.findings.wrong_values import WrongValue
+from fieldassay.reports.findings.losses import STATUSES, Case, Cases, Status, WrongValue, read_cases
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.wording.terms import DIAGNOSES, REASONS, describe
+from fieldassay.reports.wording import DIAGNOSES, REASONS, describe
 from fieldassay.runs.run import ANSWERS
 
 ALL = "all documents"

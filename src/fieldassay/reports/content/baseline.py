@@ -14,9 +14,9 @@ from fieldassay.metrics.estimate import format_bounds, format_in_unit, format_p
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.decision import Decision, decisions_data
 from fieldassay.metrics.thresholds import format_change, format_changes
-from fieldassay.reports.content.run.gates import gates_parts
+from fieldassay.reports.content.run.sections import gates_parts
 from fieldassay.reports.writers.page import Column, Page, Screen
-from fieldassay.reports.writers.terminal import add_part
+from fieldassay.reports.writers.tables import add_part
 
 _DIGITS = 12
 _NAME, _LONG = 60, 600

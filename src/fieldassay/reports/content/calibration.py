@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fieldassay.decisions.calibration.calibrate import CalibrationPage
 from fieldassay.decisions.calibration.certificate import (
     Certificate,
     Promise,
@@ -13,7 +12,7 @@ from fieldassay.decisions.calibration.certificate import (
     needed_labels,
 )
 from fieldassay.decisions.calibration.measures import Calibration, Group, Point, Selection
-from fieldassay.decisions.calibration.policy import PolicyCheck, PromiseStatus, Queue
+from fieldassay.decisions.calibration.policy import CalibrationPage, PolicyCheck, PromiseStatus, Queue
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.estimate import NOTHING, format_p, format_p_cell, format_share
 from fieldassay.reports.writers.page import Column, Page, Screen

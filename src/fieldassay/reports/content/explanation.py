@@ -9,8 +9,7 @@ from typing import Any
 from fieldassay.io.text.shown import clip, format_json, visible
 from fieldassay.metrics.estimate import format_number, format_rounded
 from fieldassay.metrics.evidence import REPEAT
-from fieldassay.reports.wording.sources import describe_source
-from fieldassay.reports.wording.terms import DIAGNOSES, FLAGS, OUTCOMES, REASONS, describe
+from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, describe, describe_source
 from fieldassay.reports.writers.page import Column, Page, Screen
 from fieldassay.scoring.explain import ComparisonStep, DocumentExplanation, Explanation, Side
 

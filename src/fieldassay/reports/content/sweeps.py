@@ -1,28 +1,132 @@
-"""A sweep as text for a terminal: quality, cost and time of each system, effects of factors, the choice."""
+"""Extractions, sweeps of systems, and corpora."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from fieldassay.io.text.shown import visible
+from fieldassay.documents.corpus.manifest import DIFFICULTIES, METRICS, THRESHOLDS
+from fieldassay.io.text.shown import format_count, visible
 from fieldassay.metrics.estimate import (
     NOTHING,
     format_both,
+    format_bounds,
     format_cost,
     format_difference,
     format_in_unit,
+    format_interval,
     format_seconds,
     format_value,
 )
 from fieldassay.metrics.result.result import find_headline, find_named
-from fieldassay.metrics.thresholds import format_changes
-from fieldassay.reports.content.extractions import list_failures
+from fieldassay.metrics.thresholds import format_changes, format_compared, format_threshold, holds
 from fieldassay.reports.findings.recommendation import count_apart
+from fieldassay.reports.writers.page import Column, Page, Screen
 
 if TYPE_CHECKING:
+    from fieldassay.extraction.endpoints.exchange import CostEstimate
+    from fieldassay.extraction.extract import Extraction
+    from fieldassay.metrics.estimate import Estimate
     from fieldassay.metrics.result.comparison import Comparison
     from fieldassay.metrics.result.result import Result
-    from fieldassay.runs.sweep import Effect, Holdout, Sweep
+    from fieldassay.runs.sweep import CorpusRun, Effect, Holdout, Sweep
+
+
+# An extraction as text for a terminal: what was predicted, what failed, what it took and cost.
+
+
+def render_extraction(made: Extraction) -> str:
+    """Return the lines on an extraction: documents, failures by kind, times, cost, and its folder."""
+    told, counts = made.manifest, made.counts
+    documents = format_count(told["given"], "document")
+    if told["repeats"] > 1:
+        documents += f", {told['repeats']} times each"
+    lines = [
+        f"{visible(told['system'])}: {documents}, {counts['predicted']:,} predicted, "
+        f"{counts['failed']:,} failed"
+    ]
+    if counts["reused"]:
+        lines.append(
+            f"answered before: {counts['reused']:,} of {counts['attempted']:,}; asked for nothing twice"
+        )
+    lines += list_failures(told)
+    if told["stop"] is not None:
+        left = counts["given"] - counts["attempted"]
+        stop = told["stop"]
+        lines.append(
+            f"stopped: {visible(stop['message'])} ({stop['kind']}); {format_count(left, 'document')} left. "
+            "The same command goes on from here"
+        )
+    if told["notes"]:
+        lines.append("noted: " + ", ".join(f"{count:,} {name}" for name, count in told["notes"].items()))
+    lines += [_times(told["timings"]), _say_cost(told["cost"], counts)]
+    return "".join(
+        f"{line}\n" for line in [*lines, f"written to {made.folder}: {made.predictions.name}"] if line
+    )
+
+
+def list_failures(manifest: Mapping[str, Any], name: str = "") -> list[str]:
+    """Return the lines on the failures of an extraction: how many of each kind, and the first of each."""
+    if not manifest["failures"]:
+        return []
+    listed = ", ".join(f"{count:,} {kind}" for kind, count in manifest["failures"].items())
+    firsts = manifest.get("first_failures", {}).items()
+    return [
+        f"{visible(name)} failed: {listed}" if name else f"failed: {listed}",
+        *(
+            f"  {kind}, such as {visible(one['id'])}: {visible(' '.join(one['message'].split()))[:300]}"
+            for kind, one in firsts
+        ),
+    ]
+
+
+def render_estimate(name: str, found: CostEstimate) -> str:
+    """Return the lines on what an extraction would ask and cost.
+
+    >>> from fieldassay.extraction.endpoints.exchange import CostEstimate
+    >>> print(render_estimate("base", CostEstimate(3, 1, 2, 4000, 8000, 0.01, 0.05)), end="")
+    base: 3 documents, 1 cannot be loaded; 2 calls, 4,000 prompt tokens, at most 8,000 completion tokens
+      $0.010 to $0.050, and more where an answer has to be asked for again
+    """
+    documents = format_count(found.documents, "document")
+    bad = f", {found.failed:,} cannot be loaded" if found.failed else ""
+    if not found.calls:
+        return f"{visible(name)}: {documents}{bad}; nothing is sent, and nothing costs anything\n"
+    if not found.prompt_tokens:
+        return f"{visible(name)}: {documents}{bad}; {format_count(found.calls, 'call')} of a program\n"
+    tokens = f"{found.prompt_tokens:,} prompt tokens, at most {found.completion_tokens:,} completion tokens"
+    first = f"{visible(name)}: {documents}{bad}; {format_count(found.calls, 'call')}, {tokens}\n"
+    if found.least_usd is None or found.most_usd is None:
+        return f"{first}  the cost is unknown: the model has no price; write `prices:` into the spec\n"
+    cost = format_bounds((found.least_usd, found.most_usd), "usd")
+    return f"{first}  {cost}, and more where an answer has to be asked for again\n"
+
+
+def _times(told: Mapping[str, Any]) -> str:
+    if told["p50_ms"] is None:
+        return ""
+    doubt = "" if told["are_reliable"] else "; this machine was too busy for reliable times"
+    median, slow = (format_seconds(told[name]) for name in ("p50_ms", "p95_ms"))
+    return f"time per document: median {median}, 95th percentile {slow}{doubt}"
+
+
+def _say_cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
+    if told["answers_usd"] == 0 and not told["possibly_billed"]:
+        return ""
+    if told["answers_usd"] is None:
+        unpriced = format_count(told["unpriced_documents"], "document")
+        text = f"cost: unknown for {unpriced} (no price, or no tokens reported)"
+    else:
+        spent = told["spent_now_usd"]
+        now = f", {format_in_unit(spent, 'usd')} of it now" if spent is not None and counts["reused"] else ""
+        text = f"cost: {format_in_unit(told['answers_usd'], 'usd')}{now}"
+    billed = told["possibly_billed"]
+    return text + (
+        f"; {format_count(billed, 'attempt')} without an answer may have been billed too" if billed else ""
+    )
+
+
+# A sweep as text for a terminal: quality, cost and time of each system, effects of factors, the choice.
 
 
 def render_sweep(made: Sweep) -> str:
@@ -161,3 +265,100 @@ def _chosen(one: Holdout) -> str:
         f"Best on {one.chosen_on:,} documents: {visible(one.system)} ({chosen}); "
         f"on the {one.held_out:,} held out: {held}"
     )
+
+
+# A run of the challenge corpus as text for a terminal.
+
+TASK, DIFFICULTY = "task", "difficulty"
+
+
+def render_corpus(made: CorpusRun, screen: Screen) -> str:
+    """Return the accuracy by difficulty and by task, and what degradations cost."""
+    page = Page(screen)
+    if made.estimates:
+        _tables(page, made)
+    stopped = [
+        f"{task}/{name}"
+        for task, sweep in made.sweeps.items()
+        for name, one in sweep.extractions.items()
+        if not one.is_complete
+    ]
+    if stopped:
+        page.line(
+            f"not complete, and so not compared: {visible(', '.join(stopped))}; the same command goes on"
+        )
+    page.line("")
+    page.line(f"written to {made.folder}: {', '.join(made.sweeps)}; each task has its run, with all figures")
+    return page.text()
+
+
+def _tables(page: Page, made: CorpusRun) -> None:
+    systems = list(dict.fromkeys(one.system for one in made.estimates))
+    heads = [Column("documents", is_number=True), *(Column(visible(name)) for name in systems)]
+    for metric in METRICS:
+        rows = []
+        for value in DIFFICULTIES:
+            asked = THRESHOLDS.get(value, {}).get(metric)
+            cells = list(_cells(made.estimates, metric, (DIFFICULTY, value), systems, asked))
+            if cells:
+                rows.append((value, NOTHING if asked is None else format_threshold(asked), *cells))
+        page.line(
+            f"{metric.replace('_', ' ')} by difficulty, with the thresholds of the engineering protocol"
+        )
+        page.table([Column("difficulty"), Column("at least", is_number=True), *heads], rows)
+        page.line("")
+    names = dict.fromkeys(one.slice[TASK] for one in made.estimates if TASK in one.slice)
+    rows = [(name, *_cells(made.estimates, "accuracy", (TASK, name), systems, None)) for name in names]
+    rows.append(("all", *_cells(made.estimates, "accuracy", None, systems, None)))
+    page.line("accuracy by task")
+    page.table([Column("task"), *heads], rows)
+    lines = [describe_twins(one) for one in made.twins if one.metric == "accuracy"]
+    if lines:
+        page.line("")
+        page.line("Degraded documents against the same documents clean")
+        for line in lines:
+            page.line(f"  {line}")
+    for line in failures(made):
+        page.line(line)
+
+
+def failures(made: CorpusRun) -> Iterator[str]:
+    """Yield a line for each system and kind of failure, with the first document that failed so."""
+    counts: dict[tuple[str, str], int] = {}
+    first: dict[tuple[str, str], str] = {}
+    for sweep in made.sweeps.values():
+        for name, one in sweep.extractions.items():
+            for kind, count in one.manifest["failures"].items():
+                counts[name, kind] = counts.get((name, kind), 0) + count
+            for kind, told in one.manifest["first_failures"].items():
+                message = visible(" ".join(told["message"].split()))[:300]
+                first.setdefault((name, kind), f"such as {visible(told['id'])}: {message}")
+    if counts:
+        yield ""
+    for (name, kind), count in counts.items():
+        yield f"{visible(name)}: {count:,} failed and count as empty ({kind}), {first.get((name, kind), '')}"
+
+
+def _cells(
+    estimates: Sequence[Estimate],
+    metric: str,
+    slice_: tuple[str, str] | None,
+    systems: Sequence[str],
+    asked: float | None,
+) -> Iterator[str]:
+    """Yield the number of documents, and each system's value; nothing where there is no document."""
+    wanted = {} if slice_ is None else dict([slice_])
+    found = {one.system: one for one in estimates if one.metric == metric and dict(one.slice) == wanted}
+    if found:
+        yield f"{max(one.documents for one in found.values()):,}"
+        yield from (_format_value(found.get(name), asked) for name in systems)
+
+
+def _format_value(one: Estimate | None, asked: float | None) -> str:
+    if one is None or one.value is None:
+        return NOTHING
+    if asked is None:
+        return format_both(one)
+    interval = f" ({bounds})" if (bounds := format_interval(one)) else ""
+    verdict = "PASS" if holds(one.value, ">=", asked, one.unit) else "FAIL"
+    return f"{format_compared(one.value, asked, one.unit)}{interval} {verdict}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fieldassay.errors import list_names
 from fieldassay.io.text.shown import clip, format_count, format_json, visible
 from fieldassay.metrics.result.result import worst_first
-from fieldassay.reports.content.run.checked import describe_violation
+from fieldassay.reports.content.run.sections import describe_violation
 from fieldassay.reports.writers.page import Column, Page, Screen
 from fieldassay.scoring.fit import DataProfile, Example, Finding
 from fieldassay.scoring.validate import Validation

@@ -1,13 +1,9 @@
-"""Costs in accuracy: the gap to a perfect score, split by cause, with intervals.
-
-A cause is an answer that is missing or unusable, a missed or invented item of a list with all its fields, or
-a kind of wrong in one field.
-"""
+"""What is lost where: mistakes, losses, wrong values, and cases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -19,13 +15,69 @@ from fieldassay.metrics.uncertainty.bootstrap import (
     weight_table,
     weights,
 )
-from fieldassay.reports.findings.mistakes import is_due_to_gold
-from fieldassay.runs.run import unusable_answers
+from fieldassay.runs.run import ANSWERS, unusable_answers
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import polars as pl
+
+
+# The frequencies of kinds of wrong, with examples: counted over the evidence.
+
+WRONG = ("partial", "mismatch", "missing", "spurious")
+"""The outcomes that are errors."""
+
+
+class Mistake(Struct, frozen=True):
+    """The count of a main diagnosis in a field of a system; `gold` and `pred` are the first example's.
+
+    Both are JSON text.
+    """
+
+    system: str
+    field: str
+    diagnosis: str
+    count: int
+    gold: str | None
+    pred: str | None
+
+
+def is_due_to_gold() -> pl.Expr:
+    """Return whether rows of evidence are of predictions that differ from gold that cannot be read."""
+    import polars as pl
+
+    return pl.col("flags").list.contains("unreadable_gold") & (pl.col("outcome") != "missing")
+
+
+def count_mistakes(evidence: pl.LazyFrame) -> tuple[Mistake, ...]:
+    """Return the mistakes in an evidence table, the most frequent first.
+
+    Each value counts once, by its main diagnosis; those that differ from gold that cannot be read do not.
+    """
+    import polars as pl
+
+    is_wrong = (
+        (pl.col("kind") == "value")
+        & pl.col("outcome").is_in(WRONG)
+        & (pl.col("diagnoses").list.len() > 0)
+        & ~is_due_to_gold()
+    )
+    rows = evidence.filter(is_wrong).select(
+        "system", "field", "gold", "pred", diagnosis=pl.col("diagnoses").list.first()
+    )
+    counted = rows.group_by("system", "field", "diagnosis", maintain_order=True).agg(
+        pl.len().alias("count"), pl.col("gold").first(), pl.col("pred").first()
+    )
+    table = counted.collect().sort(
+        ["count", "system", "field", "diagnosis"], descending=[True, False, False, False]
+    )
+    return tuple(Mistake(**row) for row in table.iter_rows(named=True))
+
+
+# Costs in accuracy: the gap to a perfect score, split by cause, with intervals. A cause is an answer that
+# is missing or unusable, a missed or invented item of a list with all its fields, or a kind of wrong in one
+# field.
 
 REPLICATES, SEED, LEVEL = 1000, 0, 0.95
 _WEIGHTS = 1 << 22
@@ -166,7 +218,7 @@ def _of_system(
         pl.len().alias("documents"),
         pl.col("doc", "gold", "pred").first(),
     )
-    worst = find_worst(groups.to_dicts(), len(names), most)
+    worst = find_worst_systems(groups.to_dicts(), len(names), most)
     worst = [group if group["field"] else {**group, **_failed(table, len(names))} for group in worst]
     if not replicates:
         return tuple(make_loss(system, group, len(names), None) for group in worst)
@@ -186,7 +238,7 @@ def _of_system(
     )
 
 
-def find_worst(groups: Iterable[dict[str, Any]], of: int, most: int) -> list[dict[str, Any]]:
+def find_worst_systems(groups: Iterable[dict[str, Any]], of: int, most: int) -> list[dict[str, Any]]:
     """Return the costliest groups, equal ones by name; `of` documents have anything to judge."""
 
     def rank(group: dict[str, Any]) -> tuple[float, str, str]:
@@ -249,3 +301,276 @@ def make_loss(
         kinds=group.get("kinds", ()),
         without=group.get("without"),
     )
+
+
+# Wrong values as reports for CI name them, and the documents that have most of them.
+
+SHOWN = ("gold_path", "pred_path", "kind", "gold", "pred", "outcome", "reason", "diagnoses", "critical")
+"""The columns of evidence that a wrong value is made from, beside system, document and field."""
+
+_LONGEST = 10_000
+_CONTAINERS = {"list": "a list", "object": "an object", "item": "an object"}
+
+
+class WrongValue(Struct, frozen=True):
+    """A wrong value, or one that could not be judged: path, both sides as JSON text (None: none), reason."""
+
+    path: str
+    gold: str | None
+    pred: str | None
+    outcome: str
+    reason: str
+    diagnosis: str
+
+
+class WorstDocument(Struct, frozen=True):
+    """One document of one system: the numbers of wrong values and of critical ones among them.
+
+    Its first wrong values have critical ones first.
+    """
+
+    system: str
+    document: str
+    wrong: int
+    critical: int
+    values: tuple[WrongValue, ...]
+
+
+def is_case_row() -> pl.Expr:
+    """Return whether rows of evidence count: values, and places with another kind of JSON predicted."""
+    import polars as pl
+
+    return (pl.col("kind") == "value") | is_wrong_row()
+
+
+def is_wrong_row() -> pl.Expr:
+    """Return whether rows of evidence are errors."""
+    import polars as pl
+
+    return pl.col("outcome").is_in(WRONG) & (
+        (pl.col("kind") == "value") | pl.col("flags").list.contains("wrong_kind")
+    )
+
+
+def cut_values() -> list[pl.Expr]:
+    """Return gold and prediction as columns of bounded text."""
+    import polars as pl
+
+    sides = [(name, pl.col(name)) for name in ("gold", "pred")]
+    return [
+        pl.when(side.str.len_chars() > _LONGEST)
+        .then(side.str.head(_LONGEST) + "…")
+        .otherwise(side)
+        .alias(name)
+        for name, side in sides
+    ]
+
+
+def read_wrong_value(row: dict[str, Any]) -> WrongValue:
+    """Return the wrong value that a row of evidence is."""
+    path = row["gold_path"] if row["gold_path"] is not None else row["pred_path"]
+    gold = _CONTAINERS.get(row["kind"], row["gold"])
+    return WrongValue(
+        path or row["field"], gold, row["pred"], row["outcome"], row["reason"], (row["diagnoses"] or ("",))[0]
+    )
+
+
+def find_worst(evidence: pl.LazyFrame, most: int, values: int = 3) -> tuple[WorstDocument, ...]:
+    """Return the documents with the most wrong values, those with wrong critical values first.
+
+    Each has at most so many of its values. Documents whose answer failed are left out.
+    """
+    import polars as pl
+
+    is_lost = pl.col("diagnoses").list.first().is_in(list(ANSWERS)).fill_null(False)
+    wrong = evidence.filter(is_wrong_row() & ~is_lost)
+    counted = wrong.group_by("system", "doc").agg(
+        pl.len().alias("wrong"), pl.col("critical").sum().alias("severe")
+    )
+    order = ["severe", "wrong", "system", "doc"]
+    worst = counted.sort(order, descending=[True, True, False, False]).head(most).collect()
+    chosen = wrong.select("system", "doc", "field", *SHOWN).join(
+        worst.lazy().select("system", "doc"), on=["system", "doc"], how="semi", maintain_order="left"
+    )
+    rows = chosen.with_columns(cut_values()).collect()
+    found = []
+    for system, document, count, severe in worst.select("system", "doc", "wrong", "severe").iter_rows():
+        own = rows.filter((pl.col("system") == system) & (pl.col("doc") == document)).sort(
+            "critical", descending=True, maintain_order=True
+        )
+        named = tuple(read_wrong_value(row) for row in own.head(values).iter_rows(named=True))
+        found.append(WorstDocument(system, document, count, severe, named))
+    return tuple(found)
+
+
+def list_wrong(evidence: pl.LazyFrame, most: int) -> tuple[tuple[str, str, WrongValue], ...]:
+    """Return at most so many wrong values in the order of the evidence, with their systems and documents."""
+    rows = (
+        evidence.filter(is_wrong_row())
+        .select("system", "doc", "field", *SHOWN)
+        .head(most)
+        .with_columns(cut_values())
+        .collect()
+    )
+    return tuple((row["system"], row["doc"], read_wrong_value(row)) for row in rows.iter_rows(named=True))
+
+
+def count_wrong(evidence: pl.LazyFrame) -> int:
+    """Return how many values of an evidence table are wrong."""
+    import polars as pl
+
+    return int(evidence.filter(is_wrong_row()).select(pl.len()).collect().item())
+
+
+# Fields of documents as test cases, made from evidence portion by portion.
+
+Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
+STATUSES: tuple[Status, ...] = ("failed", "error", "passed", "skipped")
+"""The statuses of a case, in the order of a file."""
+
+ANSWER = "the whole answer"
+"""The name of the case of an answer that failed."""
+
+MOST_VALUES = 20
+"""The wrong values that a case names; more are counted."""
+
+_ROWS_AT_ONCE = 50_000
+_KEY = ("system", "doc", "field")
+
+
+class Case(Struct, frozen=True):
+    """One field of one document, with its status.
+
+    `failed` if a value of it is wrong, `error` if one could not be judged, `skipped` if neither side has any.
+    """
+
+    system: str
+    document: str
+    field: str
+    status: Status
+    wrong: tuple[WrongValue, ...] = ()
+    hidden: int = 0
+    """How many more values are wrong."""
+
+
+class Cases(Struct, frozen=True, eq=False):
+    """The cases of an evidence table, unread and in portions of whole documents."""
+
+    evidence: pl.LazyFrame
+    portions: tuple[tuple[int, int], ...]
+    """Start and number of rows of each."""
+
+    def count(self) -> dict[Status, int]:
+        """Return how many cases have each status."""
+        counts = dict.fromkeys(STATUSES, 0)
+        for table in map(self._read_statuses, self.portions):
+            for status, count in table["status"].value_counts().iter_rows():
+                counts[status] += count
+        return counts
+
+    def list_cases(self, status: Status, most: int) -> Iterator[Case]:
+        """Yield at most so many cases of a status."""
+        import polars as pl
+
+        for portion in self.portions:
+            if most <= 0:
+                return
+            cases = self._read_statuses(portion).filter(pl.col("status") == status)
+            keys = cases.head(most)
+            most -= keys.height
+            if status in ("passed", "skipped"):
+                yield from (Case(*row) for row in keys.iter_rows())
+            elif keys.height:
+                yield from self._describe(portion, keys, status)
+
+    def _read_statuses(self, portion: tuple[int, int]) -> pl.DataFrame:
+        """Return the cases of a portion: `system`, `doc`, `field`, `status`, in the order of documents.
+
+        Documents are in the order of their first rows.
+        """
+        import polars as pl
+
+        rows = self._read(portion, ("kind", "outcome", "flags")).filter(is_case_row())
+        outcome = pl.col("outcome")
+        grouped = rows.group_by(_KEY, maintain_order=True).agg(
+            outcome.is_in(WRONG).any().alias("wrong"),
+            (outcome == "failed").any().alias("failed"),
+            (outcome == "match").any().alias("match"),
+        )
+        status = (
+            pl.when("wrong")
+            .then(pl.lit("failed"))
+            .when("failed")
+            .then(pl.lit("error"))
+            .when("match")
+            .then(pl.lit("passed"))
+        )
+        cases = grouped.select(*_KEY, status=status.otherwise(pl.lit("skipped")))
+        order = pl.int_range(pl.len()).min().over("system", "doc")
+        return cases.sort(order, maintain_order=True)
+
+    def _read(self, portion: tuple[int, int], columns: Collection[str]) -> pl.DataFrame:
+        return self.evidence.slice(*portion).select(*_KEY, *columns).collect()
+
+    def _describe(self, portion: tuple[int, int], keys: pl.DataFrame, status: Status) -> Iterator[Case]:
+        """Yield cases with a description of their errors."""
+        import polars as pl
+
+        outcomes = WRONG if status == "failed" else ("failed",)
+        wanted = is_case_row() & pl.col("outcome").is_in(outcomes)
+        rows = (
+            self.evidence.slice(*portion)
+            .filter(wanted)
+            .select(*_KEY, *SHOWN)
+            .with_columns(cut_values())
+            .collect()
+        )
+        values: dict[tuple[Any, ...], list[WrongValue]] = {}
+        hidden: dict[tuple[Any, ...], int] = {}
+        for row in rows.join(keys.select(_KEY), on=_KEY, how="semi", maintain_order="left").iter_rows(
+            named=True
+        ):
+            key = row["system"], row["doc"], row["field"]
+            found = values.setdefault(key, [])
+            if len(found) < MOST_VALUES:
+                found.append(read_wrong_value(row))
+            else:
+                hidden[key] = hidden.get(key, 0) + 1
+        for system, document, field, _ in keys.iter_rows():
+            key = system, document, field
+            yield Case(system, document, field, status, tuple(values.get(key, ())), hidden.get(key, 0))
+
+
+def read_cases(evidence: pl.LazyFrame) -> Cases:
+    """Return the cases of an evidence table, read portion by portion.
+
+    A portion is the rows of one batch of scoring, or about 50,000. A failed answer is one case that could not
+    be judged, `ANSWER`, in place of its missing values.
+
+    >>> import polars as pl
+    >>> rows = pl.LazyFrame({"system": ["a"] * 3, "doc": ["1", "2", "1"]})
+    >>> read_cases(rows).portions
+    ((0, 3),)
+    """
+    import polars as pl
+
+    if "diagnoses" in evidence.collect_schema():
+        is_failed = pl.col("diagnoses").list.first().is_in(list(ANSWERS)).fill_null(False)
+        evidence = evidence.filter(~is_failed | (pl.col("kind") == "value")).with_columns(
+            field=pl.when(is_failed).then(pl.lit(ANSWER)).otherwise("field"),
+            outcome=pl.when(is_failed).then(pl.lit("failed")).otherwise("outcome"),
+        )
+    spans = (
+        evidence.with_row_index("at")
+        .group_by("system", "doc")
+        .agg(pl.col("at").min().alias("first"), pl.col("at").max().alias("last"))
+    )
+    table = spans.select("first", "last").collect().sort("first")
+    portions: list[tuple[int, int]] = []
+    start, end = 0, -1
+    for first, last in table.iter_rows():
+        if first > end and first - start >= _ROWS_AT_ONCE:
+            portions.append((start, first - start))
+            start = first
+        end = max(end, last)
+    return Cases(evidence, tuple(portions) + (((start, end + 1 - start),) if end >= start else ()))

@@ -1,4 +1,4 @@
-"""Evidence in the page: chunks of documents, so that only those shown are unpacked."""
+"""Data that the HTML report loads: documents, errors and chunks of values."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fieldassay.extraction.strategy import evidence_data
-from fieldassay.metrics.evidence import REPEAT
-from fieldassay.reports.findings.mistakes import WRONG
-from fieldassay.reports.html.packing import NOTHING, encode_texts, shrink
-from fieldassay.reports.html.source import ReportSource
-from fieldassay.reports.wording.sources import describe_source
+from fieldassay.metrics.evidence import ANSWER_COLUMNS, REPEAT
+from fieldassay.reports.findings.losses import WRONG
+from fieldassay.reports.html.source import NOTHING, ReportSource, encode_texts, shrink
+from fieldassay.reports.wording import describe_source
 
 if TYPE_CHECKING:
     import polars as pl
 
     from fieldassay.extraction.strategy import Evidence
-    from fieldassay.reports.html.crops import Crop, Crops, Place
+    from fieldassay.reports.html.source import Crop, Crops, Place
+
+
+# Evidence in the page: chunks of documents, so that only those shown are unpacked.
 
 ROWS, TEXT = 4_000, 400_000
 """A chunk ends with the document that reaches so many rows, or so many characters of text."""
@@ -244,3 +246,262 @@ def _shorten(name: str) -> pl.Expr:
 def _cut(texts: Sequence[str]) -> dict[str, int]:
     """Return the whole lengths of the texts that are cut, by code."""
     return {str(code): len(text) for code, text in enumerate(texts) if len(text) > LONGEST}
+
+
+# The table of documents in the page: one row each, the worst first, a column per system and number.
+
+_DOCUMENT_NUMBERS = ("score", "leaves", "matches", "duration_ms", "cost_usd")
+_CLAIMS = ("has_prediction", "is_invalid", "has_error", "is_timeout", "is_repaired")
+_KNOWN = {
+    "system", "doc", "score", "accuracy", "accuracy_strict", "accuracy_weighted", "critical_accuracy",
+    "leaves", "matches", "perfect",
+    "repairs", "is_unparsed", *ANSWER_COLUMNS,
+}  # fmt: skip
+MOST_DOCUMENTS = 200_000
+"""More documents than this are not listed in a page: those with the worst scores are."""
+
+MOST_GROUPS = 8
+"""Slice keys of documents that the page shows at most."""
+
+
+class DocumentOrder(Struct, frozen=True, eq=False):
+    """The documents, the worst first (mean score over systems, then the id), and their blocks of the page."""
+
+    ids: pl.Series
+    block: Mapping[str, Any]
+
+
+def order_documents(source: ReportSource, crops: Crops | None = None) -> DocumentOrder:
+    """Return the documents of a result in the order of the page, linked to those that it may show."""
+    import polars as pl
+
+    table = source.result.documents
+    if table is None or table.is_empty():
+        return DocumentOrder(
+            pl.Series("doc", [], dtype=pl.String), {"ids": [], "systems": [], "groups": {}, "total": 0}
+        )
+    mean = pl.col("score").mean().fill_null(2.0)
+    ids = table.group_by("doc", maintain_order=True).agg(mean=mean).sort("mean", "doc")["doc"]
+    total, ids = len(ids), ids.head(MOST_DOCUMENTS)
+    systems = [_of_system(table, ids, system) for system in source.systems]
+    groups = _groups(table, ids, source.slice_keys)
+    block = {"ids": ids.to_list(), "systems": systems, "groups": groups, "total": total}
+    return DocumentOrder(ids, block if crops is None else {**block, "links": _links(source, ids, crops)})
+
+
+def _links(source: ReportSource, ids: pl.Series, crops: Crops) -> dict[str, str]:
+    """Return the addresses of documents, by their place in the order."""
+    opened = {id(sources): sources for _, sources in source.sources.values()}.values()
+    found: dict[str, str] = {}
+    for place, name in enumerate(ids):
+        known = (one.id for sources in opened for one in sources.documents(name))
+        address = crops.link([name, *known])
+        if address is not None:
+            found[str(place)] = address
+    return found
+
+
+def _aligned(table: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
+    return ids.to_frame("doc").join(table, on="doc", how="left", maintain_order="left")
+
+
+def _of_system(table: pl.DataFrame, ids: pl.Series, system: str) -> dict[str, Any]:
+    """Return the columns of one system, without those that have no value.
+
+    `claims` lists the documents for which a claim is true.
+    """
+    import polars as pl
+
+    rows = _aligned(table.filter(pl.col("system") == system), ids)
+    columns: dict[str, Any] = {}
+    for name in _DOCUMENT_NUMBERS:
+        if name in rows.columns and rows[name].null_count() < len(rows):
+            columns[name] = rows[name].round(1 if name == "duration_ms" else 5).to_list()
+    claims = {
+        name: _positions(rows[name], name != "has_prediction") for name in _CLAIMS if name in rows.columns
+    }
+    return {
+        **columns,
+        "claims": {name: found for name, found in claims.items() if found},
+        "answers": _answers(rows),
+    }
+
+
+def _answers(rows: pl.DataFrame) -> dict[str, list[str]]:
+    """Return, by the place of the document, its answer's problem, repairs, and beginning."""
+    names = [name for name in ("answer_problem", "repairs", "answer_start") if name in rows.columns]
+    if len(names) < 3:
+        return {}
+    told = rows.select("is_repaired", *names).rows()
+    return {
+        str(place): [problem or "", (repairs or "") if is_repaired else "", start or ""]
+        for place, (is_repaired, problem, repairs, start) in enumerate(told)
+        if problem or is_repaired
+    }
+
+
+def _positions(claims: pl.Series, is_wanted: bool) -> list[int]:
+    return [place for place, value in enumerate(claims.to_list()) if value is is_wanted]
+
+
+def _groups(table: pl.DataFrame, ids: pl.Series, keys: tuple[str, ...]) -> dict[str, Any]:
+    """Return, by slice key, the values and each document's code; values of several tags are joined."""
+    import polars as pl
+
+    texts = [
+        name
+        for name, kind in table.schema.items()
+        if name not in _KNOWN and kind in (pl.String, pl.List(pl.String))
+    ]
+    chosen = [*(key for key in keys if key in texts), *(name for name in texts if name not in keys)][
+        :MOST_GROUPS
+    ]
+    found: dict[str, Any] = {}
+    for name in chosen:
+        column = table[name].list.join(" | ") if table.schema[name] == pl.List(pl.String) else table[name]
+        firsts = (
+            table.select("doc", value=column)
+            .group_by("doc", maintain_order=True)
+            .agg(pl.col("value").str.slice(0, 200).drop_nulls().first())
+        )
+        values, codes = encode_texts([_aligned(firsts, ids)["value"]])
+        if values:
+            found[name] = {"values": values, "codes": codes[0].to_list()}
+    return found
+
+
+# The wrong values in the page: an index of documents by their errors, and a table of every wrong value.
+
+MOST = 2_000_000
+"""More lines than this are not put into the index of a page."""
+
+MOST_VALUES = 150_000
+"""More wrong values than this are not listed one by one: those of the worst documents are."""
+
+LONGEST_ERROR = 400
+"""The characters of a value that the list shows at most; its document has more."""
+
+_MOST_MARKED = 30
+"""With more systems than this the list does not say which of them are wrong in the same place."""
+
+
+def index_errors(source: ReportSource, ids: pl.Series) -> dict[str, Any]:
+    """Return the occurring combinations of document, system, field, kind of wrong, outcome, as columns.
+
+    The document is its position; each combination has its count.
+    """
+    import polars as pl
+
+    if source.wrong is None:
+        return {"fields": [], "diagnoses": [], "outcomes": list(WRONG), "columns": {}}
+    keys = ["doc", "system", "field", "diagnosis", "outcome"]
+    counted = source.wrong.group_by(keys).agg(pl.len().alias("count"))
+    rows = (
+        counted.join(_places(ids), on="doc")
+        .sort("place", "system", "field", "diagnosis", "outcome")
+        .head(MOST)
+        .collect()
+    )
+    fields, of_field = encode_texts([rows["field"]])
+    diagnoses, of_diagnosis = encode_texts([rows["diagnosis"]])
+    systems = {name: place for place, name in enumerate(source.systems)}
+    columns = {
+        "doc": rows["place"].to_list(),
+        "system": [systems[name] for name in rows["system"].to_list()],
+        "field": of_field[0].to_list(),
+        "diagnosis": of_diagnosis[0].to_list(),
+        "outcome": [WRONG.index(name) for name in rows["outcome"].to_list()],
+        "count": rows["count"].to_list(),
+    }
+    return {"fields": fields, "diagnoses": diagnoses, "outcomes": list(WRONG), "columns": columns}
+
+
+def list_errors(source: ReportSource, ids: pl.Series) -> dict[str, Any]:
+    """Return every wrong value as columns of codes, the worst documents first, and their number, `total`.
+
+    `also` has a bit for each system that is wrong in the same place of gold (0: the place is not in gold, or
+    there are too many systems). `agreed` are the rows in which all systems that answered have one other value
+    than gold.
+    """
+    import polars as pl
+
+    if source.wrong is None:
+        return {"total": 0, "columns": {}}
+    systems = pl.DataFrame(
+        {"system": list(source.systems), "code": range(len(source.systems))},
+        schema={"system": pl.String, "code": pl.Int64},
+    )
+    wrong = source.wrong.with_columns(
+        *(pl.col(name).str.slice(0, LONGEST_ERROR) for name in ("gold", "pred", "pred_value"))
+    )
+    found = wrong.join(_places(ids), on="doc").join(systems.lazy(), on="system")
+    total = found.select(pl.len()).collect().item()
+    rows = _with_neighbors(
+        found.sort("place", "row", "code").head(MOST_VALUES).collect(), source, len(systems)
+    )
+    words = {name: encode_texts([rows[name]]) for name in ("field", "diagnosis", "type")}
+    columns: dict[str, Any] = {name: codes[0].to_list() for name, (_, codes) in words.items()}
+    texts, [values] = encode_texts([_side_by_side(rows)])
+    paths, [path] = encode_texts([rows["path"]])
+    columns |= {
+        "doc": rows["place"].to_list(),
+        "system": rows["code"].to_list(),
+        "outcome": [WRONG.index(name) for name in rows["outcome"]],
+        "gold": values[0::3].to_list(),
+        "pred": values[1::3].to_list(),
+        "read": values[2::3].to_list(),
+        "path": path.to_list(),
+        "also": rows["also"].to_list(),
+        "confidence": rows["confidence"].round(3).to_list() if "confidence" in rows.columns else [],
+        "critical": _marked(rows["critical"]),
+        "agreed": _marked(rows["agreed"]),
+    }
+    names = {f"{name}s": texts_of for name, (texts_of, _) in words.items()}
+    names["kinds"] = names.pop("diagnosiss")
+    return {"total": total, "texts": texts, "paths": paths, **names, "columns": columns}
+
+
+def _places(ids: pl.Series) -> pl.LazyFrame:
+    return ids.to_frame("doc").with_row_index("place").lazy()
+
+
+def _with_neighbors(rows: pl.DataFrame, source: ReportSource, systems: int) -> pl.DataFrame:
+    """Return the rows with `path`, `also` and `agreed`."""
+    import polars as pl
+
+    path = pl.coalesce("gold_path", "pred_path")
+    bit = pl.col("code").replace_strict({at: 1 << at for at in range(min(systems, _MOST_MARKED))}, default=0)
+    has_place = pl.col("gold_path").is_not_null() & (pl.lit(systems) <= _MOST_MARKED)
+    keys = ["doc", "field", "gold_path"]
+    table = rows.with_columns(path=path, bit=bit)
+    also = table.unique([*keys, "code"]).group_by(keys).agg(pl.col("bit").sum().alias("also"))
+    table = table.join(also, on=keys, how="left", maintain_order="left").with_columns(
+        also=pl.when(has_place).then("also").otherwise(0).fill_null(0)
+    )
+    found = () if REPEAT in rows.columns else [one for one in source.suspicious.values if one.is_unanimous]
+    agreed = pl.DataFrame(
+        [{"doc": one.doc, "field": one.field, "path": one.path} for one in found],
+        schema={"doc": pl.String, "field": pl.String, "path": pl.String},
+    ).with_columns(agreed=True)
+    joined = table.join(agreed, on=["doc", "field", "path"], how="left", maintain_order="left")
+    is_short = pl.col("path") == pl.col("field")
+    return joined.with_columns(
+        pl.col("agreed").fill_null(False), path=pl.when(~is_short).then("path"), type=pl.col("type")
+    )
+
+
+def _side_by_side(rows: pl.DataFrame) -> pl.Series:
+    """Return gold, prediction and its reading (null: the same) of row after row, so that alike texts meet."""
+    import polars as pl
+
+    given = pl.col("pred")
+    is_same = (pl.col("pred_value") == given) | (
+        pl.concat_str(pl.lit('"'), pl.col("pred_value"), pl.lit('"')) == given
+    )
+    read = pl.when(~is_same.fill_null(True)).then(pl.col("pred_value"))
+    together = rows.select(pl.concat_list(pl.col("gold"), given, read).alias("texts"))
+    return together["texts"].explode() if len(rows) else pl.Series("texts", [], dtype=pl.String)
+
+
+def _marked(claims: pl.Series) -> list[int]:
+    return claims.fill_null(False).arg_true().to_list()

@@ -1,18 +1,40 @@
-"""The content of the page of fields: estimates, scores, kinds of wrong, confusions, residuals.
-
-Scores are shown as a distribution, kinds of wrong with examples.
-"""
+"""Pages of the HTML report: fields, changes and methods."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.metrics.estimate import Estimate, format_difference
-from fieldassay.reports.html.source import ReportSource
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.decisions.diff.result import Diff
+from fieldassay.io.text.shown import format_count
+from fieldassay.metrics.catalogue.catalogue import list_metrics
+from fieldassay.metrics.catalogue.grammar import parse_metric
+from fieldassay.metrics.estimate import Estimate, format_difference, format_share
+from fieldassay.reports.content.diff import NAMES, describe_diff
+from fieldassay.reports.content.run.summary import inner_mapping
+from fieldassay.reports.html.chunks import LONGEST_ERROR, MOST_VALUES
+from fieldassay.reports.html.source import ReportSource, encode_texts
+from fieldassay.reports.wording import (
+    DIAGNOSES,
+    FLAGS,
+    LETTERS,
+    MEANINGS,
+    OUTCOMES,
+    describe_comparison,
+    name_of,
+)
+from fieldassay.reports.writers.tables import Table, Told
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+# The content of the page of fields: estimates, scores, kinds of wrong, confusions, residuals. Scores are
+# shown as a distribution, kinds of wrong with examples.
 
 MEASURES = (
     "field_accuracy_strict", "field_accuracy", "precision", "recall", "f1", "fda", "hr", "mr", "rfa",
@@ -238,3 +260,206 @@ def _number(name: str) -> pl.Expr:
     import polars as pl
 
     return pl.col(name).str.slice(0, 64).str.split(" ").list.first().cast(pl.Float64, strict=False)
+
+
+# The page of changes since an earlier run: values that were fixed, that broke, and that are still wrong.
+
+_KINDS = ("broken", "fixed", "still wrong")
+
+
+class ChangesShown(Struct, frozen=True):
+    """One comparison with an earlier run: its sentences for the summary, and its tables."""
+
+    title: str
+    sentences: tuple[str, ...]
+    told: Told
+
+
+def describe_changes(diffs: tuple[Diff, ...]) -> tuple[ChangesShown, ...]:
+    """Return what comparisons with earlier runs say."""
+    return tuple(_describe(found) for found in diffs)
+
+
+def _describe(found: Diff) -> ChangesShown:
+    told = describe_diff(found, 0)
+    lines = [describe_comparison(one, NAMES) for one in found.overall[:1]]
+    changes = found.changes
+    if changes is not None:
+        counts = (
+            f"{format_count(changes.count('fixed'), 'value')} fixed, {changes.count('broken'):,} broken, "
+            f"{changes.still_wrong:,} wrong in both"
+        )
+        worse = [one.name for one in changes.by_field() if one.broken > one.fixed]
+        lines.append(counts)
+        if worse:
+            more = f" and {len(worse) - 5} more" if len(worse) > 5 else ""
+            lines.append(f"more values broken than fixed in {', '.join(worse[:5])}{more}")
+    parts = tuple(replace(part, tables=tuple(map(_trim, part.tables))) for part in told.parts)
+    return ChangesShown(told.title, tuple(lines), replace(told, parts=parts))
+
+
+def _trim(table: Table) -> Table:
+    """Return a table without the columns that only a test of the method needs: p values and effect sizes."""
+    kept = [at for at, head in enumerate(table.heads) if head not in ("p", "adjusted", "effect")]
+    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
+    numbers = tuple(place for place, at in enumerate(kept) if at in table.aligned)
+    return Table(table.caption, tuple(table.heads[at] for at in kept), rows, numbers)
+
+
+def list_changes(diffs: tuple[Diff, ...]) -> list[dict[str, Any]]:
+    """Return the values of each comparison as columns of codes: broken, fixed, then those still wrong."""
+    import polars as pl
+
+    made: list[dict[str, Any]] = []
+    for found in diffs:
+        if found.changes is None:
+            made.append({"title": describe_diff(found, 0).title, "reason": found.reason, "columns": {}})
+            continue
+        tables = [found.changes.table, *([found.changes.still] if found.changes.still is not None else [])]
+        rows = pl.concat(tables).with_columns(
+            pl.col("gold", "before", "after").str.slice(0, LONGEST_ERROR),
+            order=pl.col("change").replace_strict({name: at for at, name in enumerate(_KINDS)}),
+            kind=pl.coalesce(
+                pl.when(pl.col("change") == "fixed")
+                .then(None)
+                .otherwise(pl.col("diagnoses_after").list.first()),
+                pl.col("diagnoses_before").list.first(),
+                pl.lit("different"),
+            ),
+        )
+        rows = rows.sort("order", maintain_order=True)
+        made.append(
+            {"title": describe_diff(found, 0).title, "total": len(rows), **_columns(rows.head(MOST_VALUES))}
+        )
+    return made
+
+
+def _columns(rows: pl.DataFrame) -> dict[str, Any]:
+    import polars as pl
+
+    sides = rows.select(pl.concat_list("gold", "before", "after").alias("texts"))["texts"]
+    texts, [values] = encode_texts([sides.explode() if len(rows) else sides.cast(pl.String)])
+    names = ("change", "doc", "field", "path", "kind", "outcome_before", "outcome_after")
+    coded = {name: encode_texts([rows[name]]) for name in names}
+    columns = {name: codes[0].to_list() for name, (_, codes) in coded.items()}
+    columns |= {side: values[at::3].to_list() for at, side in enumerate(("gold", "before", "after"))}
+    return {"texts": texts, "names": {name: words for name, (words, _) in coded.items()}, "columns": columns}
+
+
+# The content of the page of methods: the provenance of the numbers, and their meanings.
+
+_ALWAYS = ("accuracy", "field_accuracy")
+"""The metrics that losses and changes of fields are points of, whatever the run computed."""
+
+
+class MetricNote(Struct, frozen=True):
+    """A metric, its meaning, and its formula; `group` is the one of the catalogue, or `spec`."""
+
+    name: str
+    meaning: str
+    formula: str
+    group: str
+
+
+class Methods(Struct, frozen=True, eq=False):
+    """The page of methods."""
+
+    facts: tuple[tuple[str, str], ...]
+    runs: tuple[tuple[str, ...], ...]
+    """Of several runs: label, spec, digest, when it was scored, command."""
+    inputs: tuple[tuple[str, str, str], ...]
+    versions: tuple[tuple[str, str], ...]
+    spec: str
+    metrics: tuple[MetricNote, ...]
+    letters: Mapping[str, str]
+    outcomes: Mapping[str, str]
+    diagnoses: Mapping[str, str]
+    flags: Mapping[str, str]
+
+
+def methods(source: ReportSource) -> Methods:
+    """Return the content of the page of methods."""
+    run = source.result.run
+    spec = inner_mapping(run, "spec")
+    return Methods(
+        facts=tuple(_facts(source)),
+        runs=tuple(_run_line(label, facts) for label, facts in source.runs) if len(source.runs) > 1 else (),
+        inputs=tuple(_inputs(inner_mapping(run, "inputs"))),
+        versions=tuple((str(name), str(value)) for name, value in inner_mapping(run, "versions").items()),
+        spec=str(spec.get("text") or ""),
+        metrics=tuple(_metrics(source)),
+        letters=LETTERS,
+        outcomes=OUTCOMES,
+        diagnoses=DIAGNOSES,
+        flags=FLAGS,
+    )
+
+
+def _facts(source: ReportSource) -> list[tuple[str, str]]:
+    run, facts = source.result.run, source.facts
+    bootstrap, spec = inner_mapping(run, "bootstrap"), inner_mapping(run, "spec")
+    lines = [
+        ("Spec", str(spec.get("name") or "unnamed")),
+        ("Digest of the spec", str(spec.get("digest") or "")),
+    ]
+    lines += [
+        ("Scored", str(facts.get("started") or "")),
+        ("Command", _command(facts)),
+    ]
+    lines.append(("Documents", f"{source.result.counts.get('documents', 0):,}"))
+    if facts.get("where"):
+        lines.append(("Chosen documents", ", ".join(map(str, facts["where"]))))
+    if facts.get("limit") is not None:
+        lines.append(("Limit", f"only the first {format_count(int(facts['limit']), 'document')} were scored"))
+    if bootstrap.get("replicates"):
+        level = format_share(float(bootstrap.get("level", 0.95)))
+        told = (
+            f"{level}, {bootstrap['replicates']:,} bootstrap replicates over documents, seed "
+            f"{bootstrap.get('seed', 0)}"
+        )
+        lines.append(("Intervals", told))
+    kept = {
+        "all": "every judged value",
+        "errors": "errors only",
+        "none": "nothing: documents cannot be shown",
+    }[source.kept]
+    lines.append(("Evidence in this file", kept))
+    return [(name, text) for name, text in lines if text]
+
+
+def _run_line(label: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
+    spec = inner_mapping(facts, "spec")
+    return (
+        label,
+        str(spec.get("name") or ""),
+        str(spec.get("digest") or "")[:12],
+        str(facts.get("started") or ""),
+        _command(facts),
+    )
+
+
+def _command(facts: Mapping[str, Any]) -> str:
+    """Return the command that made a run, without the folders of its machine."""
+    words = [re.match(r"(.*=)?(.*)", str(word), re.DOTALL) for word in facts.get("command") or ()]
+    return " ".join(f"{found[1] or ''}{name_of(found[2])}" for found in words if found)
+
+
+def _inputs(inputs: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    digests = inner_mapping(inputs, "sha256")
+    named = [("gold", inputs.get("gold")), *inner_mapping(inputs, "predictions").items()]
+    return [
+        (str(name), name_of(str(path)), str(digests.get(str(path)) or "")) for name, path in named if path
+    ]
+
+
+def _metrics(source: ReportSource) -> list[MetricNote]:
+    """Return the metrics of the run in the catalogue's order, behind those that the spec defines."""
+    catalogue = list_metrics()
+    own = source.definitions
+    used = {parse_metric(text).name for text in source.result.run.get("metrics", ())} | set(_ALWAYS)
+    notes = [MetricNote(name, *described, "spec") for name, described in own.items()]
+    return notes + [
+        MetricNote(name, *MEANINGS[name], metric.group)
+        for name, metric in catalogue.items()
+        if name in used and name not in own and name in MEANINGS
+    ]

@@ -1,24 +1,30 @@
-"""The content of the summary page: the verdict, each system's numbers, findings, and first remedies."""
+"""The first pages of the HTML report: overview, ranking, gates and systems."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.io.text.shown import clip, format_count, format_pair, join_names
+from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
 from fieldassay.metrics.estimate import (
+    NOTHING,
     Estimate,
+    difference_unit,
     format_bounds,
     format_cost,
     format_in_unit,
+    format_seconds,
     format_share,
     is_narrow,
 )
-from fieldassay.metrics.result.comparison import Comparison, Ranking
+from fieldassay.metrics.result.comparison import Comparison, RankedPair, Ranking
 from fieldassay.metrics.result.result import find_main
+from fieldassay.metrics.thresholds import WORDS, format_compared, format_threshold
 from fieldassay.reports.content.run.summary import (
     HEADLINE,
     Line,
@@ -27,19 +33,191 @@ from fieldassay.reports.content.run.summary import (
     describe_silent,
     summarize,
 )
-from fieldassay.reports.findings.findings import ALL_VALUES, describe_cost, is_of_all_values
+from fieldassay.reports.content.sweeps import frontier
 from fieldassay.reports.findings.losses import Loss, find_losses
-from fieldassay.reports.findings.ranking import list_silent
-from fieldassay.reports.findings.recommendation import Recommendation, list_standings, recommend
-from fieldassay.reports.html.ranking import RankingTable, rank
+from fieldassay.reports.findings.recommendation import (
+    ALL_VALUES,
+    Recommendation,
+    Standing,
+    count_apart,
+    describe_cost,
+    is_of_all_values,
+    list_silent,
+    list_standings,
+    recommend,
+)
 from fieldassay.reports.html.source import ReportSource
-from fieldassay.reports.wording.sentences import (
+from fieldassay.reports.wording import (
     describe_comparison,
     describe_estimate,
     describe_first,
     describe_interval,
     describe_power,
 )
+
+# The table of all systems on the summary page, the best first, their intervals on one axis with the gate.
+
+_NOTHING = "—"
+
+
+class Bar(Struct, frozen=True):
+    """A value with its interval as places on the axis, 0 to 100."""
+
+    low: float
+    value: float
+    high: float
+
+
+class RankingRow(Struct, frozen=True):
+    """One system: cells in words, and its bar (None: no value)."""
+
+    system: str
+    place: str
+    answer: str
+    gates: str
+    value: str
+    interval: str
+    behind: str
+    title: str
+    bar: Bar | None
+    cells: tuple[str, ...]
+    failed: int
+
+
+class RankingTable(Struct, frozen=True):
+    """The rows, the heads of their cells with their metrics, the ends of the axis, and the gate on it.
+
+    `gate` is the threshold as a value of the metric, `gate_place` its place on the axis, 0 to 100.
+    """
+
+    rows: tuple[RankingRow, ...]
+    heads: tuple[tuple[str, str], ...]
+    low: str
+    high: str
+    gate: float | None
+    gate_place: float | None
+    threshold: str
+    documents: int
+
+
+_HEADS = (
+    ("critical fields", "critical_accuracy"), ("perfect documents", "perfect_documents"),
+    ("median time", "latency_p50"), ("cost of 1,000 documents", "cost_usd"),
+)  # fmt: skip
+
+
+def rank(standings: Sequence[Standing], source: ReportSource) -> RankingTable:
+    """Return the table; columns that no system has a value for are left out."""
+    threshold = _threshold(standings, source)
+    low, high = _axis([one.main for one in standings if one.main is not None], threshold)
+    documents = max((one.main.documents for one in standings if one.main is not None), default=0)
+    counts = [
+        count_apart([getattr(one, name) for one in standings], documents) for name in ("median", "cost")
+    ]
+    cells = [_cells(*row) for row in zip(standings, *counts, strict=True)]
+    kept = [at for at in range(len(_HEADS)) if any(own[at] != _NOTHING for own in cells)]
+    rows = tuple(
+        _row(one, standings[0], tuple(own[at] for at in kept), (low, high), source)
+        for one, own in zip(standings, cells, strict=True)
+    )
+    unit = standings[0].main.unit if standings and standings[0].main is not None else "ratio"
+    return RankingTable(
+        rows, tuple(_HEADS[at] for at in kept), format_in_unit(low, unit), format_in_unit(high, unit),
+        threshold, None if threshold is None else _place(threshold, low, high),
+        "" if threshold is None else format_in_unit(threshold, unit),
+        documents,
+    )  # fmt: skip
+
+
+def _threshold(standings: Sequence[Standing], source: ReportSource) -> float | None:
+    """Return the threshold of the gate on the main metric, if there is one."""
+    main = next((one.main for one in standings if one.main is not None), None)
+    texts = dict.fromkeys(str(gate["gate"]) for one in source.decisions for gate in one.get("gates", ()))
+    found = [parse_gate(text) for text in texts] if main is not None else []
+    fitting = [
+        gate.threshold
+        for gate in found
+        if main is not None
+        and gate.function in ("value", "lower")
+        and gate.metric.name == main.metric
+        and gate.metric.field is None
+        and gate.metric.slice is None
+    ]
+    return fitting[0] if fitting else None
+
+
+def _axis(found: Sequence[Estimate], threshold: float | None) -> tuple[float, float]:
+    """Return the ends of the axis: all intervals and the gate, with a little room, in whole steps of 5%."""
+    values = [float(one.value) for one in found if one.value is not None]
+    values += [bound for one in found for bound in one.interval or ()]
+    values += [] if threshold is None else [threshold]
+    if not values:
+        return 0.0, 1.0
+    is_share = found[0].unit in ("ratio", "percent")
+    top = 100.0 if found[0].unit == "percent" else 1.0
+    if not is_share:
+        return min(0.0, *values), max(values) or 1.0
+    step = top / 20
+    low = max(0.0, step * (min(values) // step) - step)
+    return low, min(top, step * (max(values) // step) + 2 * step)
+
+
+def _place(value: float, low: float, high: float) -> float:
+    return 100 * (value - low) / (high - low) if high > low else 50.0
+
+
+def _row(
+    one: Standing, first: Standing, cells: tuple[str, ...], axis: tuple[float, float], source: ReportSource
+) -> RankingRow:
+    main = one.main
+    known = main is not None and main.value is not None
+    value = float(main.value or 0.0) if main is not None else 0.0
+    bounds = main.interval if main is not None and main.interval is not None else None
+    low, high = bounds or (value, value)
+    counts = source.result.counts.get("systems")
+    own = counts.get(one.system, {}) if isinstance(counts, dict) else {}
+    return RankingRow(
+        system=one.system,
+        place=one.place,
+        answer=one.answer,
+        gates=f"{one.passed}/{one.gates}" if one.gates else "",
+        value=format_in_unit(main.value, main.unit) if main is not None and known else _NOTHING,
+        interval="" if bounds is None or main is None or low == high else format_bounds(bounds, main.unit),
+        behind=_behind(one, first),
+        title=""
+        if main is None
+        else describe_estimate(main) + (" (few documents)" if is_narrow(main) else ""),
+        bar=Bar(*(_place(part, *axis) for part in (low, value, high))) if known else None,
+        cells=cells,
+        failed=sum(int(own.get(name) or 0) for name in ("missing", "invalid", "error", "timeout")),
+    )
+
+
+def _behind(one: Standing, first: Standing) -> str:
+    if one.main is None or first.main is None or one.main.value is None or first.main.value is None:
+        return ""
+    if one.system == first.system or first.main.unit not in ("ratio", "percent"):
+        return ""
+    points = (one.main.value - first.main.value) * (100 if first.main.unit == "ratio" else 1)
+    if abs(points) < 0.05:
+        return "less than 0.1 points" if points else "the same"
+    return f"{points:+.1f} points".replace("-", "−")
+
+
+def _cells(one: Standing, timed: str, priced: str) -> tuple[str, ...]:
+    """Return the cells in the order of `_HEADS`, the documents behind the last two with them."""
+    time = _NOTHING if one.median is None or one.median.value is None else format_seconds(one.median.value)
+    cost = _NOTHING if one.cost is None or one.cost.value is None else format_cost(one.cost.value)
+    return (_share(one.critical), _share(one.perfect), time + timed, cost + priced)
+
+
+def _share(one: Estimate | None) -> str:
+    if one is None or one.value is None:
+        return _NOTHING
+    return f"{one.value:,.0f} of {one.n:,}" if one.unit == "count" else format_in_unit(one.value, one.unit)
+
+
+# The content of the summary page: the verdict, each system's numbers, findings, and first remedies.
 
 MOST_CARDS = 4
 """The most systems whose losses are shown at once; more are folded."""
@@ -322,3 +500,256 @@ def _method(source: ReportSource) -> str:
     return (
         f"They are {level} intervals over documents, from {bootstrap['replicates']:,} bootstrap replicates."
     )
+
+
+# The gates of a report in words: what is looked at, its value, what is needed, and both on one axis.
+
+SIGNS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "NO LOSS SHOWN": "○", "SKIPPED": "–"}
+TONES = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "unsure", "NO LOSS SHOWN": "none", "SKIPPED": "none"}
+_FUNCTIONS = {"lower": "cautious value", "upper": "cautious value"}
+
+
+class Bullet(Struct, frozen=True):
+    """A value, its interval and its threshold as places on an axis from 0 to 100."""
+
+    low: float
+    value: float
+    high: float
+    threshold: float
+
+
+class GateLine(Struct, frozen=True):
+    """One gate of one system in words."""
+
+    gate: str
+    name: str
+    verdict: str
+    sign: str
+    tone: str
+    value: str
+    needed: str
+    interval: str
+    n: int
+    why: str
+    """Why there is no verdict; empty if there is one."""
+    bullet: Bullet | None
+
+
+class Verdict(Struct, frozen=True):
+    """The gates of one system, and the verdict by them."""
+
+    system: str
+    run: str
+    answer: str
+    reasons: tuple[str, ...]
+    gates: tuple[GateLine, ...]
+    chance: str = ""
+
+
+def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]:
+    """Return the decisions of `gates.json` in words."""
+    return tuple(
+        Verdict(
+            str(one["system"]),
+            str(one.get("run") or ""),
+            str(one["answer"]),
+            tuple(map(str, one.get("reasons", ()))),
+            tuple(map(_gate, one.get("gates", ()))),
+            str(one.get("chance") or ""),
+        )
+        for one in decisions
+    )
+
+
+def have_common_gates(verdicts: Sequence[Verdict]) -> bool:
+    """Return whether all systems have the same gates; those of several runs in one report may differ."""
+    return len({tuple(line.gate for line in one.gates) for one in verdicts}) == 1
+
+
+def _gate(one: Mapping[str, Any]) -> GateLine:
+    verdict, value, bounds = str(one["verdict"]), one["value"], one["interval"]
+    unit, threshold = str(one["unit"]), one["threshold"]
+    unit = difference_unit(unit) if str(one["gate"]).startswith("regression(") else unit
+    interval = "" if bounds is None else format_bounds(bounds, unit)
+    return GateLine(
+        gate=str(one["gate"]),
+        name=str(one.get("title") or "") or _name(str(one["gate"])),
+        verdict=verdict,
+        sign=SIGNS.get(verdict, ""),
+        tone=TONES.get(verdict, "none"),
+        value=NOTHING if value is None else format_compared(value, threshold, unit),
+        needed=f"needs {WORDS.get(one['operator'], one['operator'])} {format_threshold(threshold, unit)}",
+        interval=interval,
+        n=int(one.get("n") or 0),
+        why="" if verdict in ("PASS", "FAIL") else str(one.get("rule") or ""),
+        bullet=_bullet(one) if one["unit"] in ("ratio", "percent") and value is not None else None,
+    )
+
+
+def _name(text: str) -> str:
+    """Return what a gate looks at, in words."""
+    gate = parse_gate(text)
+    metric = gate.metric
+    field = "each field" if gate.is_each else metric.field or ""
+    of = f" of {field}" if field else ""
+    where = f", {metric.slice[0]} {metric.slice[1]}" if metric.slice else ""
+    looked_at = _FUNCTIONS.get(gate.function, "" if gate.function == "value" else gate.function)
+    return f"{_metric(gate)}{of}{where}{f', {looked_at}' if looked_at else ''}"
+
+
+def _metric(gate: Gate) -> str:
+    name = gate.metric.name
+    short = name.removeprefix("field_") if gate.metric.field or gate.is_each else name
+    return str(NAMES.get(short, short)).replace("_", " ")
+
+
+def _bullet(one: Mapping[str, Any]) -> Bullet:
+    """Return the places on an axis to 100% that begins below value, interval and threshold."""
+    factor = 100.0 if one["unit"] == "ratio" else 1.0
+    low, high = one["interval"] or (one["value"], one["value"])
+    begin = max(0.0, 10 * ((factor * min(low, one["value"], one["threshold"])) // 10) - 10)
+    places = [
+        100 * (min(100.0, factor * number) - begin) / (100.0 - begin)
+        for number in (low, one["value"], high, one["threshold"])
+    ]
+    return Bullet(*places)
+
+
+# The page of systems: intervals, differences, slices, cost, latency, as rows for charts and tables.
+
+LATENCIES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
+"""The quantiles of the time of a document that the chart of latency shows."""
+
+
+def describe_systems(source: ReportSource, page: Overview) -> dict[str, Any]:
+    """Return the data of the page's charts."""
+    whole = [one for one in source.result.estimates if one.field is None]
+    main = next((line for line in page.lines if line.label == page.main), None)
+    found = [one for one in (main.estimates if main else ()) if one is not None]
+    return {
+        "main": {
+            "label": page.main.replace("_", " "),
+            "unit": found[0].unit if found else "ratio",
+            "better": found[0].better if found else "higher",
+        },
+        "intervals": [_estimate_row(one) for one in found],
+        "differences": [
+            *(_difference(one) for one in source.result.comparisons if one.field is None),
+            *_other_references(source),
+        ],
+        "slices": [
+            _estimate_row(one) for one in whole if len(one.slice) == 1 and found and _is_alike(one, found[0])
+        ],
+        "gate": page.table.gate,
+        "cost": _beside(whole, found, "cost_usd"),
+        "latency": _latency(source),
+    }
+
+
+def _is_alike(one: Estimate, other: Estimate) -> bool:
+    return (one.metric, one.regime, one.granularity, dict(one.parameters)) == (
+        other.metric,
+        other.regime,
+        other.granularity,
+        dict(other.parameters),
+    )
+
+
+def _estimate_row(one: Estimate) -> dict[str, Any]:
+    low, high = one.interval or (None, None)
+    key, value = next(iter(one.slice.items()), ("", ""))
+    head = {
+        "system": one.system,
+        "slice": key,
+        "group": value,
+        "value": one.value,
+        "low": low,
+        "high": high,
+        "n": one.n,
+    }
+    return {**head, "documents": one.documents, "few": "few_documents" in one.marks}
+
+
+def _difference(one: Comparison) -> dict[str, Any]:
+    low, high = one.interval or (None, None)
+    key, value = next(iter(one.slice.items()), ("", ""))
+    metric = NAMES.get(one.metric, one.metric.replace("_", " "))
+    return {
+        "metric": metric, "slice": key, "group": value, "reference": one.systems[0], "system": one.systems[1],
+        "difference": one.difference, "low": low, "high": high, "p": one.p_adjusted, "verdict": one.verdict,
+        "documents": one.documents,
+        "wins": one.wins, "losses": one.losses, "ties": one.ties, "unit": one.unit, "better": one.better,
+        "said": describe_comparison(one, NAMES),
+    }  # fmt: skip
+
+
+def _other_references(source: ReportSource) -> Iterator[dict[str, Any]]:
+    """Yield the differences to each other system, on all documents.
+
+    A pair without the reference of the scoring has no interval and no wins: only rankings have these pairs.
+    """
+    compared = [one for one in source.result.comparisons if one.field is None and not one.slice]
+    known = {(one.metric, one.systems): one for one in compared}
+    for ranking in source.result.rankings:
+        for pair in ranking.pairs:
+            orders = (pair.systems, pair.systems[::-1])
+            found = next((known[key] for one in orders if (key := (ranking.metric, one)) in known), None)
+            if found is not None:
+                yield _difference(found.turned)
+                continue
+            made = _compare(ranking, pair)
+            for each in (made, made.turned):
+                yield {**_difference(each), "wins": None, "losses": None, "ties": None}
+
+
+def _compare(ranking: Ranking, pair: RankedPair) -> Comparison:
+    """Return the better of two systems of a ranking against the other, as far as the ranking says."""
+    better, worse = pair.systems
+    values = {place.system: place.value for place in ranking.places}
+    return Comparison(
+        metric=ranking.metric, field=None, slice={}, systems=(worse, better),
+        values=(values.get(worse), values.get(better)), difference=pair.difference, interval=None,
+        level=ranking.level, p=None, p_adjusted=pair.p_adjusted, effect_size=None, wins=0, losses=0, ties=0,
+        documents=ranking.documents, method=ranking.method,
+        verdict="better" if pair.is_shown else "no_difference_shown",
+        unit=ranking.unit, better=ranking.better,
+    )  # fmt: skip
+
+
+def _beside(whole: list[Estimate], main: list[Estimate], metric: str) -> list[dict[str, Any]]:
+    """Return the main metric beside another one, for the systems that have both."""
+    other = {
+        one.system: one.value
+        for one in whole
+        if one.metric == metric and not one.slice and one.value is not None
+    }
+    points = {
+        one.system: (other[one.system], one.value if one.better == "higher" else -one.value)
+        for one in main
+        if one.system in other and one.value is not None
+    }
+    best = frontier(points) if len(points) > 1 else set()
+    return [
+        {**_estimate_row(one), "cost": other[one.system], "frontier": one.system in best}
+        for one in main
+        if one.system in points
+    ]
+
+
+def _latency(source: ReportSource) -> list[dict[str, Any]]:
+    """Return the quantiles of the times of each system's documents, in milliseconds."""
+    table = source.result.documents
+    if table is None or "duration_ms" not in table.columns:
+        return []
+    times = {
+        name: table.filter(table["system"] == name)["duration_ms"].drop_nulls() for name in source.systems
+    }
+    return [
+        {
+            "system": system,
+            **{name: known.quantile(share, "linear") for name, share in LATENCIES.items()},
+            "n": len(known),
+        }
+        for system, known in times.items()
+        if len(known)
+    ]

@@ -1,27 +1,261 @@
-"""The source of a report."""
+"""What pages of the HTML report are made from: a run, packed data, and crops of documents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import base64
+import hashlib
+import json
+import os
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
 from fieldassay.decisions.diff.result import Diff
+from fieldassay.documents.geometry import union
+from fieldassay.documents.load import DocumentPool
+from fieldassay.documents.pages import PictureOptions, render_pages
+from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.documents.transcript import Box, DocumentError, TranscriptStore
+from fieldassay.errors import MissingExtraError
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.findings.losses import join_items
-from fieldassay.reports.findings.mistakes import WRONG
+from fieldassay.reports.findings.losses import WRONG, join_items
 from fieldassay.runs.run import ANSWERS
-from fieldassay.runs.value_sources import ValueSources
+from fieldassay.runs.value_sources import ExtractedDocument, SourceOfValue, ValueSources
 from fieldassay.scoring.provenance import recorded_paths, recorded_spec
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     import polars as pl
+
+
+# Data as the report's page carries it: JSON, deflated, in base64; texts that repeat are stored once.
+
+NOTHING = -1
+"""The code of a value that is not there."""
+
+
+def pack(data: Any) -> str:
+    """Return JSON data as deflated base64 text, without any character that could end a script element.
+
+    >>> unpack(pack({"a": ["</script>", None]}))
+    {'a': ['</script>', None]}
+    """
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return pack_text(text)
+
+
+def pack_text(text: str) -> str:
+    """Return a text as deflated base64 text."""
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "backslashreplace"), 6)).decode("ascii")
+
+
+def unpack(packed: str) -> Any:
+    """Return the data that `pack` packed."""
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
+
+
+def encode_texts(columns: Sequence[pl.Series]) -> tuple[list[str], list[pl.Series]]:
+    """Return the distinct texts of all columns in order of appearance, and each column as codes into them.
+
+    `NOTHING` is the code of null.
+
+    >>> import polars as pl
+    >>> texts, codes = encode_texts([pl.Series(["b", None]), pl.Series(["a", "b"])])
+    >>> texts, [part.to_list() for part in codes]
+    (['b', 'a'], [[0, -1], [1, 0]])
+    """
+    import polars as pl
+
+    together = (
+        pl.concat([column.cast(pl.String) for column in columns])
+        if columns
+        else pl.Series([], dtype=pl.String)
+    )
+    texts = together.drop_nulls().unique(maintain_order=True)
+    table = pl.DataFrame({"text": texts, "code": pl.Series(range(len(texts)), dtype=pl.Int32)})
+    joined = (
+        pl.DataFrame({"text": together})
+        .join(table, on="text", how="left", maintain_order="left")["code"]
+        .fill_null(NOTHING)
+    )
+    ends = [0]
+    for column in columns:
+        ends.append(ends[-1] + len(column))
+    return texts.to_list(), [joined[first:last] for first, last in pairwise(ends)]
+
+
+def shrink(values: Sequence[Any]) -> Any:
+    """Return a column as a list, or as its one value if all are the same; without rows an empty list.
+
+    >>> shrink([1, 1]), shrink([1, 2]), shrink([])
+    (1, [1, 2], [])
+    """
+    kept = list(values)
+    return (
+        kept[0]
+        if kept and not isinstance(kept[0], list | dict) and all(value == kept[0] for value in kept)
+        else kept
+    )
+
+
+# Pictures of the places that wrong values were read from, for a page that may show its documents.
+
+Crop: TypeAlias = "tuple[int, int, int, str] | str"
+"""The page, the width, the height and the base64 of a picture; or why there is none."""
+
+MOST_BYTES = 20_000_000
+"""The pictures of a page together, at most: those of the worst documents."""
+
+LOOK = PictureOptions(dpi=110, max_side=1200, margin=24, colors=16)
+
+
+class Place(Struct, frozen=True):
+    """Where a value was read: the document of its extraction, the page and the box on it."""
+
+    document: ExtractedDocument
+    page: int
+    box: Box
+
+
+class Crops(Struct, eq=False, dict=True):
+    """The documents that a page may show, and what it has of them so far. Use within `with`.
+
+    Raises `ProblemsError` where `documents` has none; `MissingExtraError` without its extra.
+    """
+
+    documents: Path
+    folder: Path
+    """The folder of the page, where its links begin."""
+    most_bytes: int = MOST_BYTES
+    _bytes: int = 0
+    _pool: DocumentPool = field(default_factory=DocumentPool)
+
+    def __enter__(self) -> Crops:
+        self._pool.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.__exit__(kind, error, trace)
+
+    @cached_property
+    def _files(self) -> Mapping[str, Sequence[DocumentFile]]:
+        """The documents by what may be their ids: paths, else names, else either without suffix."""
+        files = list_documents(self.documents).files
+        found: dict[str, Sequence[DocumentFile]] = {}
+        for way in (str, _name, _path_without_suffix, _stem):
+            named: dict[str, list[DocumentFile]] = defaultdict(list)
+            for file in files:
+                named[way(file.id)].append(file)
+            found = {**named, **found}
+        return found
+
+    def link(self, ids: Iterable[str]) -> str | None:
+        """Return the address of the file of a document, from the page, by the first id that has one."""
+        own = next((self._files[name] for name in ids if name in self._files), ())
+        return _address(own[0].path, self.folder) if len(own) == 1 and own[0].length is None else None
+
+    def place(self, document: ExtractedDocument | None, source: SourceOfValue) -> Place | None:
+        """Return the place of a value, or of its parts on their first page; None for an unknown one."""
+        page = next((one.page for _, one in source if one.page is not None and one.box is not None), None)
+        box = union(one.box for _, one in source if one.page == page)
+        return None if document is None or page is None or box is None else Place(document, page, box)
+
+    def make(self, places: Sequence[Place]) -> list[Crop]:
+        """Return the pictures of some places, or why there is none, in their order."""
+        made: dict[Place, Crop] = {}
+        by_document: dict[ExtractedDocument, list[Place]] = defaultdict(list)
+        for place in dict.fromkeys(places):
+            by_document[place.document].append(place)
+        for document, wanted in by_document.items():
+            made.update(zip(wanted, self._of_document(document, wanted), strict=True))
+        return [made[place] for place in places]
+
+    def _of_document(self, document: ExtractedDocument, places: Sequence[Place]) -> list[Crop]:
+        if self._bytes >= self.most_bytes:
+            return [self._limit()] * len(places)
+        try:
+            file = self._checked(document)
+            asked = [(place.page, replace(LOOK, crop=place.box)) for place in places]
+            rendered = self._pool.submit(render_pages, file, asked).result()
+        except DocumentError as error:
+            if error.kind == "missing_extra":
+                raise MissingExtraError(f"a picture of {document.id} {error}") from None
+            return [f"the document {error}"] * len(places)
+        return [self._packed(one, place.page) for one, place in zip(rendered, places, strict=True)]
+
+    def _checked(self, document: ExtractedDocument) -> DocumentFile:
+        """Return the file of a document. Raises `DocumentError` if there is none, or another one."""
+        own = self._files.get(document.id, ())
+        if not own:
+            raise DocumentError("unreadable", f"is not in {self.documents}")
+        stores = [one for one in _stores(document.extraction) if one.folder.is_dir()]
+        if not stores and len(own) == 1:
+            return own[0]
+        for file in own:
+            digest = hashlib.sha256(file.read()).hexdigest()
+            if any(store.path(digest).is_file() for store in stores):
+                return file
+        raise DocumentError("unreadable", "has changed since it was extracted")
+
+    def _packed(self, picture: bytes | DocumentError, page: int) -> Crop:
+        if isinstance(picture, DocumentError):
+            return f"the document {picture}"
+        if self._bytes + len(picture) > self.most_bytes:
+            self._bytes = self.most_bytes
+            return self._limit()
+        self._bytes += len(picture)
+        width, height = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))  # of the PNG header
+        return page, width, height, base64.b64encode(picture).decode("ascii")
+
+    def _limit(self) -> str:
+        return f"left out: the pictures of this file have their limit of {self.most_bytes / 1e6:g} MB"
+
+
+def _name(path: str) -> str:
+    return PurePath(path).name
+
+
+def _path_without_suffix(path: str) -> str:
+    return PurePath(path).with_suffix("").as_posix()
+
+
+def _stem(path: str) -> str:
+    return PurePath(path).stem
+
+
+def _stores(extraction: Path) -> tuple[TranscriptStore, TranscriptStore]:
+    """Return where the transcripts of an extraction may be: its own, or those of its sweep."""
+    return TranscriptStore(extraction / "transcripts"), TranscriptStore(extraction.parent / "transcripts")
+
+
+def _address(file: Path, folder: Path) -> str:
+    """Return the address of a file from a folder, never one that a browser takes for a scheme or a script.
+
+    >>> _address(Path("docs/a b.pdf"), Path("out"))
+    '../docs/a%20b.pdf'
+    """
+    try:
+        path = Path(os.path.relpath(file.absolute(), folder.absolute())).as_posix()
+    except ValueError:  # on another drive
+        return file.absolute().as_uri()
+    return quote(path if path.startswith("../") else f"./{path}", safe="/", errors="surrogateescape")
+
+
+# The source of a report.
 
 _FILE_NAMES = ("gold", "labels", "truth", "ground_truth", "annotations", "records", "spec")
 """Names that a spec has from its file or from that of gold."""

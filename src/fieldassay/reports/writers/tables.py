@@ -1,13 +1,18 @@
-"""What every writer takes: the parts of a report as titles, texts and tables, before their layout."""
+"""Parts and tables of a report, and how HTML, Markdown and a terminal show them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 
 from msgspec import Struct
 
+from fieldassay.io.text.shown import format_count, format_markdown, visible
 from fieldassay.metrics.estimate import NOTHING
 from fieldassay.regex import lazy_regex
+from fieldassay.reports.writers.page import Column, Page, Screen
+
+# What every writer takes: the parts of a report as titles, texts and tables, before their layout.
 
 NUMBER = lazy_regex(
     r"[−+-]?\$?(?:[\d,]*+\.\d++|[\d,]*+(?<=\d))"
@@ -69,3 +74,268 @@ class Told(Struct, frozen=True):
     systems: tuple[tuple[str, str], ...]
     parts: tuple[Part, ...]
     notes: tuple[str, ...]
+
+
+# A diff as one self-contained HTML section: no scripts, nothing loaded, every text escaped.
+
+
+def lay_out_html(told: Told) -> str:
+    """Return the report as a `<section>` in ASCII, to be put into any page, or opened as it is."""
+    parts = ['<section class="fieldassay-diff">', _element("h2", told.title)]
+    parts += [
+        f'<p role="alert"><strong>Warning:</strong> {_html_text(warning)}.</p>' for warning in told.warnings
+    ]
+    if told.systems:
+        listed = "".join(f"{_element('dt', name)}{_element('dd', text)}" for name, text in told.systems)
+        parts.append(f"<dl>{listed}</dl>")
+    for part in told.parts:
+        parts += _section(part)
+    parts += _list(told.notes)
+    return "\n".join((*parts, "</section>")) + "\n"
+
+
+def _section(part: Part) -> list[str]:
+    found = [_element("h3", part.title)]
+    found += [_element("p", line) for line in part.lines]
+    found += [_table(table) for table in part.tables]
+    return [*found, *_list(part.remarks)]
+
+
+def _table(table: Table) -> str:
+    heads = "".join(
+        f'<th scope="col"{_align(table, at)}>{_html_text(head)}</th>' for at, head in enumerate(table.heads)
+    )
+    rows = "\n".join(f"<tr>{_cells(table, row)}</tr>" for row in table.rows)
+    caption = _element("caption", table.caption[:1].upper() + table.caption[1:])
+    return f"<table>\n{caption}\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+
+
+def _cells(table: Table, row: Sequence[str]) -> str:
+    first, *others = row
+    rest = "".join(f"<td{_align(table, at)}>{_isolated(cell)}</td>" for at, cell in enumerate(others, 1))
+    return f'<th scope="row">{_isolated(first)}</th>{rest}'
+
+
+def _align(table: Table, at: int) -> str:
+    return ' style="text-align:right"' if at in table.aligned else ""
+
+
+def _isolated(text: str) -> str:
+    """Return a cell's text isolated, so that right-to-left text does not affect its surroundings."""
+    return f"<bdi>{_html_text(text)}</bdi>"
+
+
+def _list(lines: Sequence[str]) -> list[str]:
+    return ["<ul>" + "".join(_element("li", line) for line in lines) + "</ul>"] if lines else []
+
+
+def _element(name: str, text: str) -> str:
+    return f"<{name}>{_html_text(text)}</{name}>"
+
+
+def _html_text(text: str) -> str:
+    """Return a text without markup and in ASCII, so that no encoding can be mistaken."""
+    return escape(visible(text)).encode("ascii", "xmlcharrefreplace").decode()
+
+
+# Reports as Markdown, for files, for releases, and for GitHub within its limits: no value is markup.
+
+_HEAD, _CELL, _TEXT = 100, 200, 2_400
+_UNLIMITED = 1 << 40
+_RESERVE = 400
+"""Room for the sentences on what is left out, and for the end of a part."""
+
+
+def render_markdown(parts: Iterable[Part]) -> str:
+    """Return the parts of a report as GitHub-flavored Markdown."""
+    return "".join(write_markdown(parts))
+
+
+def lay_out_markdown(told: Told) -> str:
+    """Return a report with its warnings, systems and notes as Markdown."""
+    lead = [Marked(f"**Warning:** {_markdown_text(warning)}.") for warning in told.warnings]
+    systems = [f"{name}: {text}" for name, text in told.systems]
+    notes = [Part("", [f"note: {note}" for note in told.notes])] if told.notes else []
+    return render_markdown([Part(told.title, systems, lead=lead, level=1), *told.parts, *notes])
+
+
+class _Room(Struct):
+    """The rest of a limit, in bytes of UTF-8."""
+
+    left: int
+
+    def take(self, text: str, reserve: int = 0) -> bool:
+        size = len(text.encode("utf-8"))
+        if size + reserve > self.left:
+            return False
+        self.left -= size
+        return True
+
+
+def write_markdown(parts: Iterable[Part], limit: int = _UNLIMITED) -> Iterator[str]:
+    """Yield the Markdown of parts, fewer than `limit` bytes of UTF-8 together.
+
+    It is cut between two parts, tables or rows, with a sentence on what is left out.
+
+    >>> "".join(write_markdown([Part("One"), Part("", (), [Table("", ("a",), (("1",), ("2",)))])], 1000))
+    '## One\\n\\n| a |\\n| --- |\\n| 1 |\\n| 2 |\\n'
+    """
+    room, omitted, gap = _Room(limit - _RESERVE), 0, ""
+    for part in parts:
+        opened = "\n".join(f"{text}\n" for text in _open(part))
+        opened = f"{gap}{opened}" if opened else ""
+        if omitted or not room.take(opened, _RESERVE):
+            omitted += 1
+            continue
+        yield opened
+        gap = "\n" if opened else gap
+        for table in part.tables:
+            head = f"{gap}{_head(table)}"
+            if not room.take(head, _RESERVE):
+                omitted += 1
+                continue
+            yield head
+            gap = "\n"
+            yield from _rows(table, room)
+        bullets = "\n".join(f"- {_markdown_text(line)}" for line in part.remarks)
+        for text in [*([bullets] if bullets else []), *map(_sentence, part.end)]:
+            if room.take(f"\n{text}\n", _RESERVE):
+                yield f"\n{text}\n"
+        if part.folds:
+            room.take("\n</details>\n")
+            yield "\n</details>\n"
+    if omitted:
+        yield f"\n**Cut short**: {format_count(omitted, 'more part')} of the report would not fit here.\n"
+
+
+def _open(part: Part) -> list[str]:
+    """Return the paragraphs of a part before its tables."""
+    title = format_markdown(part.title, _TEXT)
+    heading = f"<details><summary>{title}</summary>" if part.folds else f"{'#' * part.level} {title}"
+    bullets = "\n".join(f"- {_markdown_text(line)}" for line in part.lines)
+    return [*([heading] if title else []), *map(_markdown_text, part.lead), *([bullets] if bullets else [])]
+
+
+def _head(table: Table) -> str:
+    """Return the caption and the head of a table; columns of numbers are set to the right."""
+    caption = f"{_markdown_text(table.caption[:1].upper() + table.caption[1:])}:\n\n" if table.caption else ""
+    rule = ["---:" if at in table.aligned else "---" for at in range(len(table.heads))]
+    return f"{caption}{_line([format_markdown(head, _HEAD) for head in table.heads])}{_line(rule)}"
+
+
+def _rows(table: Table, room: _Room) -> Iterator[str]:
+    written = 0
+    for row in table.rows:
+        line = _line([_unbroken(format_markdown(cell, _CELL)) for cell in row])
+        if not room.take(line, _RESERVE):
+            break
+        written += 1
+        yield line
+    hidden = max(len(table.rows), table.total) - written
+    if hidden:
+        more = f"\n**Left out**: {format_count(hidden, 'more row')}.\n"
+        room.take(more)
+        yield more
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _markdown_text(text: str) -> str:
+    return text if isinstance(text, Marked) else format_markdown(text, _TEXT)
+
+
+def _sentence(text: str) -> str:
+    """Return a remark as a sentence; the sign of a p value at its beginning stays small."""
+    if isinstance(text, Marked):
+        return text
+    return f"{_markdown_text(text if text.startswith('p:') else text[:1].upper() + text[1:])}."
+
+
+def _unbroken(cell: str) -> str:
+    """Return a number with its interval on one line."""
+    return cell.replace(" ", "\u00a0") if NUMBER.fullmatch(cell) else cell
+
+
+# Reports for a terminal or a pipe.
+
+_GAP, _NAME = 3, 20
+_DISPENSABLE = ("effect", "p", "n", "+/−/=")
+"""The columns that a narrow screen does without, in this order."""
+
+
+def lay_out_terminal(told: Told, screen: Screen) -> str:
+    """Return the report as text that fits the screen; nothing in it can move the cursor."""
+    page = Page(screen)
+    page.title(told.title)
+    for warning in told.warnings:
+        page.line(f"WARNING: {visible(warning)}", "bold")
+    if told.systems:
+        page.pairs(told.systems)
+    for part in told.parts:
+        add_part(page, part)
+    if told.notes:
+        page.line()
+    for note in told.notes:
+        page.line(f"note: {visible(note)}", "dim")
+    return page.text()
+
+
+def add_part(page: Page, part: Part) -> None:
+    """Add a part below an empty line, its remarks dim; columns for which there is no room are left out."""
+    page.line()
+    page.title(visible(part.title), part.style)
+    for line in part.lines:
+        page.line(f"{'  ' * (part.level > 2)}{visible(line)}")
+    left_out: dict[str, None] = {}
+    for at, table in enumerate(part.tables):
+        if at or part.lines:
+            page.line()
+        if len(part.tables) > 1:
+            page.line(visible(table.caption), "dim")
+        shown = _fit(table, page.width)
+        left_out |= dict.fromkeys(head for head in table.heads if head not in shown.heads)
+        page.table(
+            [
+                Column(visible(head), at in shown.aligned, _is_whole(shown, at))
+                for at, head in enumerate(shown.heads)
+            ],
+            [[visible(cell) for cell in row] for row in shown.rows],
+        )
+    for remark in (*part.remarks, *part.end):
+        page.line(visible(remark), "dim")
+    if left_out:
+        page.line(f"left out, for this width: {', '.join(left_out)}; --format markdown shows them", "dim")
+
+
+def _fit(table: Table, width: int) -> Table:
+    """Return the table without those of its columns, the least needed first, for which there is no room."""
+    for head in _DISPENSABLE:
+        if sum(_needs(table)) <= width:
+            break
+        table = _without(table, head)
+    return table
+
+
+def _without(table: Table, head: str) -> Table:
+    if head not in table.heads:
+        return table
+    kept = [at for at, name in enumerate(table.heads) if name != head]
+    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
+    return Table(
+        table.caption,
+        tuple(table.heads[at] for at in kept),
+        rows,
+        tuple(new for new, at in enumerate(kept) if at in table.aligned),
+    )
+
+
+def _needs(table: Table) -> list[int]:
+    """Return the least widths of columns with their gaps: numbers and differences are never broken."""
+    natural = [max(len(row[at]) for row in (table.heads, *table.rows)) for at in range(len(table.heads))]
+    return [_GAP + (width if _is_whole(table, at) else min(width, _NAME)) for at, width in enumerate(natural)]
+
+
+def _is_whole(table: Table, at: int) -> bool:
+    return at in table.aligned or table.heads[at] in ("difference", "place", "decision", "system")

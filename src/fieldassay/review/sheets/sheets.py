@@ -1,4 +1,4 @@
-"""The sheets of a review in the hands of people: claimed, labeled, finished, undone, declined."""
+"""Sheets: what a reviewer is asked, and what was answered."""
 
 from __future__ import annotations
 
@@ -10,14 +10,40 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from fieldassay.errors import problem
 from fieldassay.io.json_value import is_empty_text, read_given
 from fieldassay.paths import ITEM, KEY, field_of, join_path, split_path
-from fieldassay.review.log.journal import ReviewEvent, ReviewJournal
-from fieldassay.review.log.nodes import is_below, is_in_list, items_above, number_of
-from fieldassay.review.log.store import read_facts
-from fieldassay.review.sheets.draw import Reason, Showing
-from fieldassay.review.sheets.forms import ReviewForm, is_closed
+from fieldassay.review.log import (
+    ReviewEvent,
+    ReviewJournal,
+    Store,
+    is_below,
+    is_in_list,
+    items_above,
+    number_of,
+    read_facts,
+)
+from fieldassay.review.sheets.forms import Reason, ReviewForm, Showing, is_closed
 from fieldassay.scoring.engine.scopes import canonical_type
+from fieldassay.spec.language.parse import RecordedSpec
+from fieldassay.spec.plan.compile import read_plan
+
+# The fields and facts of a review on disk.
+
+
+def read_form(store: Store) -> tuple[ReviewForm, dict[str, Any]]:
+    """Return the fields and the facts of a review. Raises `ProblemsError` if its spec is another one now."""
+    with store.reading() as db:
+        facts = read_facts(db)
+    plan = read_plan(RecordedSpec(facts["spec"]))
+    if plan.digest != facts["plan_digest"]:
+        what = "its spec is not the one that it was made with"
+        remedy = "restore it from a backup, or review with the release of fieldassay that made it"
+        raise problem(store.folder, what, remedy, "bad_review")
+    return ReviewForm(plan), facts
+
+
+# The sheets of a review in the hands of people: claimed, labeled, finished, undone, declined.
 
 LEASE = timedelta(minutes=30)
 """How long a sheet is held for somebody who shows no sign of life."""

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from fieldassay.errors import FieldassayError
 from fieldassay.io.files.typed_json import parse_json
 from fieldassay.review.sheets.sheets import Person, RefusedError
-from fieldassay.review.web import lead_routes, pages, people, sheet_routes, sign_in
+from fieldassay.review.web import people, routes
 from fieldassay.review.web.guard import App, Guard, Message, Site
 from fieldassay.review.web.people import EVERYTHING, ROLES
 from fieldassay.review.web.room import ReviewRoom, WebCall
@@ -45,39 +45,39 @@ WATCHING = frozenset({"lead", "observer"})
 OPEN = frozenset[str]()
 
 PATHS: tuple[WebRoute, ...] = (
-    WebRoute("/", "GET", pages.shell("queue"), ALL),
-    WebRoute("/sheet/{sheet:int}", "GET", pages.shell("sheet"), LABELING),
-    WebRoute("/adjudicate", "GET", pages.shell("adjudicate"), RULING),
-    WebRoute("/adjudicate/{document:int}", "GET", pages.shell("ruling"), RULING),
-    WebRoute("/progress", "GET", pages.shell("progress"), WATCHING),
-    WebRoute("/history/{document:int}", "GET", pages.shell("history"), WATCHING),
-    WebRoute("/help", "GET", pages.shell("help"), ALL),
-    WebRoute("/sign-in", "GET", pages.shell("sign-in"), OPEN),
-    WebRoute("/sign-in", "POST", sign_in.sign_in, OPEN),
-    WebRoute("/sign-out", "POST", sign_in.sign_out, ALL),
-    WebRoute("/enter", "GET", sign_in.enter, OPEN),
-    WebRoute("/assets/{digest}/{name}", "GET", pages.asset, OPEN),
-    WebRoute("/favicon.ico", "GET", pages.no_icon, OPEN),
-    WebRoute("/api/form", "GET", sheet_routes.describe_form, ALL),
-    WebRoute("/api/claim", "POST", sheet_routes.claim, LABELING),
-    WebRoute("/api/sheets/{sheet:int}", "GET", sheet_routes.view, LABELING),
-    WebRoute("/api/sheets/{sheet:int}/labels", "PUT", sheet_routes.put_label, LABELING),
-    WebRoute("/api/sheets/{sheet:int}/items", "PUT", sheet_routes.put_items, LABELING),
-    WebRoute("/api/sheets/{sheet:int}/renew", "POST", sheet_routes.renew, LABELING),
-    WebRoute("/api/sheets/{sheet:int}/release", "POST", sheet_routes.release, LABELING),
-    WebRoute("/api/sheets/{sheet:int}/decline", "POST", sheet_routes.decline, LABELING),
-    WebRoute("/api/sheets/{sheet:int}/finish", "POST", sheet_routes.finish, LABELING),
-    WebRoute("/api/sheets/{sheet:int}/undo", "POST", sheet_routes.undo, LABELING),
-    WebRoute("/api/adjudicate", "GET", lead_routes.list_open, RULING),
-    WebRoute("/api/adjudicate/{document:int}", "GET", lead_routes.view, RULING),
-    WebRoute("/api/rulings", "POST", lead_routes.rule, RULING),
-    WebRoute("/api/progress", "GET", lead_routes.progress, WATCHING),
-    WebRoute("/api/history/{document:int}", "GET", lead_routes.history, WATCHING),
-    WebRoute("/api/read", "POST", sheet_routes.read_text, LABELING),
-    WebRoute("/api/pages/{document:int}", "GET", sheet_routes.list_pages, LABELING),
-    WebRoute("/api/pages/{document:int}/{page:int}", "GET", sheet_routes.draw_page, LABELING),
-    WebRoute("/api/pages/{document:int}/{page:int}/words", "GET", sheet_routes.list_words, LABELING),
-    WebRoute("/api/pages/{document:int}/find", "POST", sheet_routes.find_value, LABELING),
+    WebRoute("/", "GET", routes.shell("queue"), ALL),
+    WebRoute("/sheet/{sheet:int}", "GET", routes.shell("sheet"), LABELING),
+    WebRoute("/adjudicate", "GET", routes.shell("adjudicate"), RULING),
+    WebRoute("/adjudicate/{document:int}", "GET", routes.shell("ruling"), RULING),
+    WebRoute("/progress", "GET", routes.shell("progress"), WATCHING),
+    WebRoute("/history/{document:int}", "GET", routes.shell("history"), WATCHING),
+    WebRoute("/help", "GET", routes.shell("help"), ALL),
+    WebRoute("/sign-in", "GET", routes.shell("sign-in"), OPEN),
+    WebRoute("/sign-in", "POST", routes.sign_in, OPEN),
+    WebRoute("/sign-out", "POST", routes.sign_out, ALL),
+    WebRoute("/enter", "GET", routes.enter, OPEN),
+    WebRoute("/assets/{digest}/{name}", "GET", routes.asset, OPEN),
+    WebRoute("/favicon.ico", "GET", routes.no_icon, OPEN),
+    WebRoute("/api/form", "GET", routes.describe_form, ALL),
+    WebRoute("/api/claim", "POST", routes.claim, LABELING),
+    WebRoute("/api/sheets/{sheet:int}", "GET", routes.view_sheet, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/labels", "PUT", routes.put_label, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/items", "PUT", routes.put_items, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/renew", "POST", routes.renew, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/release", "POST", routes.release, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/decline", "POST", routes.decline, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/finish", "POST", routes.finish, LABELING),
+    WebRoute("/api/sheets/{sheet:int}/undo", "POST", routes.undo, LABELING),
+    WebRoute("/api/adjudicate", "GET", routes.list_open, RULING),
+    WebRoute("/api/adjudicate/{document:int}", "GET", routes.view_lead, RULING),
+    WebRoute("/api/rulings", "POST", routes.rule, RULING),
+    WebRoute("/api/progress", "GET", routes.progress, WATCHING),
+    WebRoute("/api/history/{document:int}", "GET", routes.history, WATCHING),
+    WebRoute("/api/read", "POST", routes.read_text, LABELING),
+    WebRoute("/api/pages/{document:int}", "GET", routes.list_pages, LABELING),
+    WebRoute("/api/pages/{document:int}/{page:int}", "GET", routes.draw_page, LABELING),
+    WebRoute("/api/pages/{document:int}/{page:int}/words", "GET", routes.list_words, LABELING),
+    WebRoute("/api/pages/{document:int}/find", "POST", routes.find_value, LABELING),
 )
 
 

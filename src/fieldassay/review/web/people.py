@@ -8,7 +8,7 @@ import sqlite3
 from typing import Any
 
 from fieldassay.errors import MissingExtraError, nearest, problem
-from fieldassay.review.log.journal import ReviewEvent, ReviewJournal
+from fieldassay.review.log import ReviewEvent, ReviewJournal
 from fieldassay.review.sheets.sheets import Person, release_all
 
 ROLES = ("reviewer", "adjudicator", "lead", "observer")

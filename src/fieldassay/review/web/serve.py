@@ -16,13 +16,13 @@ from msgspec import Struct
 from fieldassay.documents.load import DocumentPool
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.browser import open_browser
-from fieldassay.review.log.store import Store, connect
-from fieldassay.review.sheets.form_of import read_form
+from fieldassay.review.log import Store, connect
+from fieldassay.review.sheets.sheets import read_form
 from fieldassay.review.web import people
 from fieldassay.review.web.app import make_app
 from fieldassay.review.web.guard import App, Site
 from fieldassay.review.web.room import LIMITS, Pages, ReviewRoom
-from fieldassay.review.web.sign_in import make_ticket
+from fieldassay.review.web.routes import make_ticket
 
 LOOPBACK = "127.0.0.1"
 _WORKERS = 2
@@ -217,14 +217,12 @@ def make_server(app: App, *, most: int | None = None, seconds: float | None = No
     try:
         import uvicorn
 
-        from fieldassay.review.web import connections
+        from fieldassay.review.web import guard
     except ImportError:
         raise people.missing_extra() from None
     config = uvicorn.Config(
         app,
-        http=connections.limited(
-            most or connections.most_connections(), seconds or connections.REQUEST_SECONDS
-        ),
+        http=guard.limited(most or guard.most_connections(), seconds or guard.REQUEST_SECONDS),
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -7,16 +7,21 @@ from collections.abc import Sequence
 from fieldassay.io.text.shown import clip, format_count, format_pair, join_names
 from fieldassay.metrics.estimate import Estimate, format_both, format_interval, format_value
 from fieldassay.regex import lazy_regex
-from fieldassay.reports.content.run.answer import REPAIRS, add_answer, add_repairs, shorten_names
-from fieldassay.reports.content.run.asked import Grid
-from fieldassay.reports.content.run.comparisons import comparisons_part
-from fieldassay.reports.content.run.gates import gates_parts
-from fieldassay.reports.content.run.parts import checks_parts, count_documents, diagnoses_parts
-from fieldassay.reports.content.run.repeats import repeats_parts
+from fieldassay.reports.content.run.parts import (
+    REPAIRS,
+    add_answer,
+    add_repairs,
+    checks_parts,
+    count_documents,
+    diagnoses_parts,
+    shorten_names,
+)
+from fieldassay.reports.content.run.sections import comparisons_part, gates_parts, repeats_parts
 from fieldassay.reports.content.run.summary import (
     MOST_LOSSES,
     SIDE_BY_SIDE,
     FieldLine,
+    Grid,
     Line,
     SliceTable,
     Summary,
@@ -24,9 +29,9 @@ from fieldassay.reports.content.run.summary import (
     has_detection,
     measure_name,
 )
-from fieldassay.reports.findings.ranking import LONGEST_NAME
+from fieldassay.reports.findings.recommendation import LONGEST_NAME
 from fieldassay.reports.writers.page import Column, Page, Screen
-from fieldassay.reports.writers.terminal import add_part
+from fieldassay.reports.writers.tables import add_part
 
 _NAME, _LONG = 32, 100
 

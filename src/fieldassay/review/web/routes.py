@@ -1,20 +1,221 @@
-"""The requests of somebody who labels: the next sheet, its labels, its items, its pages."""
+"""The requests of the web room: sign in, sheets, and what a lead sees."""
 
 from __future__ import annotations
 
+import hashlib
+import html
 import json
+import secrets
 import shlex
 import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.resources import files
 from typing import Any
 
-from starlette.responses import Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.regex import lazy_regex
-from fieldassay.review.log.journal import ReviewJournal
+from fieldassay.review import adjudicate
+from fieldassay.review.log import COLUMNS, ReviewJournal, list_events
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.sheets import RefusedError
-from fieldassay.review.web.people import EVERYTHING
-from fieldassay.review.web.room import WebCall
+from fieldassay.review.sheets.sheets import Person, RefusedError
+from fieldassay.review.status import read_status, render_status
+from fieldassay.review.web import people
+from fieldassay.review.web.people import EVERYTHING, list_people
+from fieldassay.review.web.room import ReviewRoom, WebCall
+
+# The requests of those who rule, lead and watch: differences, rulings, progress, histories.
+
+_QUICK = BootstrapSettings(replicates=500)
+
+
+def list_open(call: WebCall) -> dict[str, Any]:
+    """Return the documents that wait for a ruling by this person."""
+    return {"documents": adjudicate.list_open(call.room.db, call.room.form, call.person)}
+
+
+def view_lead(call: WebCall) -> dict[str, Any]:
+    """Return the differences of a document, without names."""
+    return adjudicate.view(call.room.db, call.room.form, call.person, call.params["document"])
+
+
+def rule(call: WebCall) -> dict[str, Any]:
+    """Save a ruling."""
+    given = {name: call.text(name) for name in ("node", "choice", "text", "note")}
+    room, document = call.room, call.number("document")
+    waiting = room.write(lambda journal: adjudicate.rule(journal, room.form, call.person, document, given))
+    return {"waiting": waiting}
+
+
+def progress(call: WebCall) -> dict[str, Any]:
+    """Return how far the review is, and what it says; names are for the lead alone."""
+    status = read_status(call.room.db, call.room.form, _QUICK)
+    people = list_people(call.room.db)
+    if call.person.role == "observer":
+        people = [{**one, "name": None} for one in people]
+    return {"text": render_status(status), "status": status.to_dict(), "people": people}
+
+
+def history(call: WebCall) -> dict[str, Any]:
+    """Return the events of a document that nobody labels any more: others' labels are not to be seen."""
+    db, number = call.room.db, call.params["document"]
+    row = db.execute("SELECT name FROM document WHERE id=?", (number,)).fetchone()
+    if row is None:
+        raise RefusedError("unknown", "there is no such document")
+    waiting = db.execute(
+        "SELECT count(*) FROM sheet WHERE document=? AND state NOT IN ('done', 'adjudicated')", (number,)
+    )
+    if waiting.fetchone()[0]:
+        raise RefusedError("conflict", "this document is not labeled to the end yet")
+    events = [dict(zip(COLUMNS, event, strict=True)) for event in list_events(db, row[0])]
+    return {"name": row[0], "events": events}
+
+
+# The pages of a server: shells without data, and the scripts and styles that fill them.
+
+_SHARED = ("dom.js", "visible.js")
+_SCRIPTS = ("api.js", "page.js", "labels.js", "grid.js", "keys.js", "sheet.js", "lead.js", "screens.js")
+_STYLES = ("review.css",)
+_TYPES = {"review.js": "text/javascript; charset=utf-8", "review.css": "text/css; charset=utf-8"}
+
+
+@lru_cache(maxsize=64)
+def bundle(name: str) -> bytes:
+    """Return the script or the style of all pages, as one file."""
+    own, shared = (
+        files("fieldassay.review.web").joinpath("assets"),
+        files("fieldassay.reports.html").joinpath("assets"),
+    )
+    if name == "review.js":
+        parts = [shared.joinpath(one) for one in _SHARED] + [own.joinpath(one) for one in _SCRIPTS]
+        return b'"use strict";\n' + b"\n".join(part.read_bytes() for part in parts)
+    return b"\n".join(
+        part.read_bytes() for part in (shared.joinpath("base.css"), *(own.joinpath(one) for one in _STYLES))
+    )
+
+
+@lru_cache(maxsize=64)
+def digest(name: str) -> str:
+    """Return the digest in the address of a script or style, so that a browser may keep it."""
+    return hashlib.sha256(bundle(name)).hexdigest()[:16]
+
+
+def shell(screen: str) -> Callable[[WebCall], Response]:
+    """Return the handler of a page: a shell that its script fills."""
+
+    def handle(call: WebCall) -> Response:  # noqa: ARG001 - every page is the same for everybody
+        script, style = (f"/assets/{digest(name)}/{name}" for name in ("review.js", "review.css"))
+        text = (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>Review</title>"
+            f'<link rel="stylesheet" href="{html.escape(style)}">'
+            f'<script src="{html.escape(script)}" defer></script></head>'
+            f'<body data-screen="{html.escape(screen)}">'
+            "<noscript>Reviewing needs JavaScript.</noscript></body></html>"
+        )
+        return Response(text, media_type="text/html; charset=utf-8")
+
+    return handle
+
+
+def asset(call: WebCall) -> Response:
+    """Return a script or style."""
+    name = call.params["name"]
+    if name not in _TYPES or call.params["digest"] != digest(name):
+        raise RefusedError("unknown", "there is no such file")
+    headers = {"cache-control": "public, max-age=31536000, immutable"}
+    return Response(bundle(name), media_type=_TYPES[name], headers=headers)
+
+
+def no_icon(call: WebCall) -> Response:  # noqa: ARG001 - a browser asks for it by itself
+    """Return nothing, which is no error."""
+    return Response(status_code=204)
+
+
+# Signing in: by name and password, or once by the link that the command prints.
+
+TICKET_SECONDS = 60.0
+_FREE_TRIES = 5
+_LONGEST_DELAY = 900.0
+_QUEUE_SECONDS = 10.0
+
+
+def sign_in(call: WebCall) -> Response:
+    """Begin a session for a name and a password. Every failure has the same answer."""
+    name, password = call.text("name", 200), call.text("password", 1000)
+    room, now = call.room, call.room.clock()
+    keys = (f"name {name}", f"address {call.address}")
+    with room.trying:
+        wait = max(_delay(room, key, now) for key in keys)
+        if wait > 0:
+            raise RefusedError("forbidden", f"too many tries; try again in {int(wait) + 1} s")
+        for key in keys:  # a failure until it is none, so that tries at the same time count, too
+            room.failures[key] = (room.failures.get(key, (0, 0.0))[0] + 1, now)
+    if not room.hashing.acquire(timeout=_QUEUE_SECONDS):
+        raise RefusedError("forbidden", "many people sign in just now; try again in a minute")
+    try:  # one at a time: a hash takes 64 MB
+        person = people.check_password(room.db, name, password)
+    finally:
+        room.hashing.release()
+    if person is None:
+        raise RefusedError("forbidden", "name and password do not fit")
+    for key in keys:
+        room.failures.pop(key, None)
+    return _begin(room, person, JSONResponse({}))
+
+
+def _delay(room: ReviewRoom, key: str, now: float) -> float:
+    """Return the seconds before the next try: none at first, then twice as many each time.
+
+    None either after the clock was set back: nobody is locked out for as long as it was wrong.
+    """
+    count, last = room.failures.get(key, (0, 0.0))
+    if count < _FREE_TRIES or now < last:
+        return 0.0
+    return last + min(2.0 ** (count - _FREE_TRIES), _LONGEST_DELAY) - now
+
+
+def sign_out(call: WebCall) -> Response:
+    """End the session."""
+    call.room.write(lambda journal: people.end_session(journal.db, call.token))
+    answer = JSONResponse({})
+    answer.delete_cookie(call.room.cookie, path="/")
+    return answer
+
+
+def make_ticket(room: ReviewRoom) -> str:
+    """Return the token of a new one-time link."""
+    ticket = secrets.token_urlsafe(32)
+    room.tickets[ticket] = room.clock() + TICKET_SECONDS
+    return ticket
+
+
+_NO_SITE = "this program does not say where the request comes from (Sec-Fetch-Site): use a current browser"
+_NOT_TYPED = "the link was opened from another page: paste it into the address bar"
+
+
+def enter(call: WebCall) -> Any:
+    """Begin the session of the person who works alone, by the one-time link: once, and soon."""
+    room = call.room
+    if call.came_from != "none":
+        raise RefusedError("forbidden", _NOT_TYPED if call.came_from else _NO_SITE)
+    ends = room.tickets.pop(call.query.get("ticket", ""), 0.0)
+    if room.clock() > ends:
+        raise RefusedError("forbidden", "this link was used, or is too old: run the command again")
+    row = room.db.execute("SELECT id, alias, role FROM person WHERE role=?", (people.EVERYTHING,)).fetchone()
+    return _begin(room, Person(*row), RedirectResponse("/", 303))
+
+
+def _begin(room: ReviewRoom, person: Person, answer: Response) -> Response:
+    token = room.write(lambda journal: people.begin_session(journal.db, person.id, room.clock()))
+    answer.set_cookie(room.cookie, token, path="/", httponly=True, samesite="strict", secure=room.is_secure)
+    return answer
+
+
+# The requests of somebody who labels: the next sheet, its labels, its items, its pages.
 
 _MOST_FOUND = 200
 _CAMEL, _WORDS = lazy_regex(r"(?<=[a-z])(?=[A-Z])|[_-]"), lazy_regex(r"[^\W_]+")
@@ -66,7 +267,7 @@ def claim(call: WebCall) -> dict[str, Any]:
     return {"sheet": None, "held_by_others": held[0], "until": held[1]}
 
 
-def view(call: WebCall) -> dict[str, Any]:
+def view_sheet(call: WebCall) -> dict[str, Any]:
     """Return a sheet of the person's own."""
     return sheets.view(call.room.db, call.room.form, call.person, call.params["sheet"])
 

@@ -1,4 +1,4 @@
-"""Promotion: the labels of people become gold, in the file in version control; all of it or nothing."""
+"""Promotion: what a review settled becomes gold."""
 
 from __future__ import annotations
 
@@ -23,10 +23,7 @@ from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.records.record import Record
 from fieldassay.review.adjudicate import Said, find_differences, writing_rank
 from fieldassay.review.export import finished_documents, settle
-from fieldassay.review.log.journal import ReviewEvent
-from fieldassay.review.log.nodes import items_above
-from fieldassay.review.log.store import Store
-from fieldassay.review.promotion.gold import (
+from fieldassay.review.gold import (
     BESIDE,
     NOTHING,
     UNREVIEWED_FIELDS,
@@ -44,8 +41,9 @@ from fieldassay.review.promotion.gold import (
     wanted_at,
     write_gold,
 )
-from fieldassay.review.sheets.form_of import read_form
+from fieldassay.review.log import ReviewEvent, Store, items_above
 from fieldassay.review.sheets.forms import ReviewForm, find_problem, show
+from fieldassay.review.sheets.sheets import read_form
 from fieldassay.scoring.engine.scopes import canonical_type
 from fieldassay.scoring.inputs import open_gold as read_records
 from fieldassay.spec.language.model import DataOptions

@@ -1,4 +1,4 @@
-"""Gold: the places of its records, and its files, written canonically with the old ones beside them."""
+"""Gold files with reviewed fields put in."""
 
 from __future__ import annotations
 

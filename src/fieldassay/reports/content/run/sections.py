@@ -1,0 +1,501 @@
+"""Sections of the report of a run: comparisons, repeated runs, gates and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.decisions.gate import decide_result
+from fieldassay.io.text.shown import clip, format_count, format_json
+from fieldassay.metrics.estimate import Estimate, format_in_unit, format_points
+from fieldassay.metrics.repeats import AnswerCount, FlakyValue, Repeats, VarianceParts
+from fieldassay.metrics.result.comparison import Comparison, Ranking
+from fieldassay.metrics.result.decision import UNGATED, Answer, Decision, DecisionPage, GateOutcome, Verdict
+from fieldassay.metrics.result.result import CheckCount, Result, Violation
+from fieldassay.reports.wording import describe_comparison, describe_first, describe_places, describe_shortly
+from fieldassay.reports.writers.tables import Part, Table, Told
+from fieldassay.runs.run import Run
+from fieldassay.runs.run_file import GATES, find_changed
+
+# Violated checks as reports list them.
+
+
+def describe_first_violation(count: CheckCount, width: int) -> str:
+    """Return the first example of a violated check, as wide as that at most; empty without any."""
+    return describe_violation(count.examples[0], width) if count.examples else ""
+
+
+def describe_violation(violation: Violation, width: int) -> str:
+    """Return a violation in one line: its place, the value, and the problem.
+
+    >>> describe_violation(Violation("d1", "flow.unit", "**.unit", "unit_format", "holds '³'", '"m³/h"'), 80)
+    'd1: flow.unit "m³/h" holds \\'³\\''
+    """
+    room = max(8, width // 3)
+    value = f" {clip(violation.value, room)}" if violation.value is not None else ""
+    return (
+        f"{clip(violation.doc, room)}: {clip(violation.path, room) or '(the record)'}{value} "
+        f"{clip(violation.message, width)}"
+    )
+
+
+# The decisions by the gates of a run on disk.
+
+
+def decisions_of_run(run: Run) -> tuple[Decision, ...]:
+    """Return the decisions by a run's gates, made again from its estimates.
+
+    Those that need more (a loss against a baseline) are as recorded.
+    """
+    known = {
+        (decision.system, outcome.gate): outcome
+        for decision in run.decisions
+        for outcome in decision.outcomes
+        if outcome.title != UNGATED
+    }
+    chances = {decision.system: decision.chance for decision in run.decisions}
+    again = decide_result(run.result, tuple(dict.fromkeys(gate for _, gate in known)))
+    if find_changed(run.folder, run.facts, (GATES,)):
+        return again  # whoever changed it could have made a loss a pass
+    return tuple(
+        replace(
+            one,
+            outcomes=tuple(_settle(one.system, outcome, known) for outcome in one.outcomes),
+            chance=chances.get(one.system, ""),
+        )
+        for one in again
+    )
+
+
+def _settle(system: str, outcome: GateOutcome, known: Mapping[tuple[str, Any], GateOutcome]) -> GateOutcome:
+    recorded = known.get((system, outcome.gate))
+    return recorded if recorded is not None and outcome.gate.function == "regression" else outcome
+
+
+# The significant differences between systems, in plain words.
+
+MOST_LINES, MOST_SPOKEN = 8, 3
+"""The most sentences shown (`comparisons.json` has all), and the most systems before only a ranking."""
+
+FILE = "comparisons.json"
+TITLE = "Differences between systems"
+_NAME = 32
+
+
+class Compared(Struct, frozen=True):
+    """The comparison of systems in a report: sentences against the reference, ranking, and method.
+
+    The ranking is of more than two systems. For many systems it replaces the sentences, and `verdicts` are
+    short results of each system against `reference`.
+    """
+
+    lines: tuple[str, ...]
+    hidden: int
+    ranking: Ranking | None
+    reference: str
+    verdicts: Mapping[str, str]
+    method: str
+    label: str
+
+
+def summarize_comparisons(
+    comparisons: Sequence[Comparison], rankings: Sequence[Ranking], names: Mapping[str, str]
+) -> Compared | None:
+    """Return the comparison of systems for a report, None without any; `names` are metrics' names there."""
+    if not comparisons:
+        return None
+    overall = [one for one in comparisons if not one.slice and one.field is None] or list(comparisons)
+    first, reference = overall[0].metric, overall[0].systems[0]
+    main = [one for one in overall if one.metric == first]
+    ranking = next((one for one in rankings if one.metric == first), None)
+    spoken = list(comparisons) if ranking is None or len(main) <= MOST_SPOKEN else []
+    return Compared(
+        lines=tuple(describe_comparison(one.best_last, names) for one in spoken[:MOST_LINES]),
+        hidden=len(comparisons) - (min(len(spoken), MOST_LINES) if spoken else len(main)),
+        ranking=ranking,
+        reference=reference,
+        verdicts={one.systems[1]: describe_shortly(one) for one in main},
+        method=explain_p(count_tested(overall, rankings)),
+        label=names.get(first, first),
+    )
+
+
+def count_tested(family: Sequence[Comparison], rankings: Sequence[Ranking]) -> int:
+    """Return the number of tests behind the adjusted p values of comparisons and rankings, each once."""
+    compared = {
+        (one.metric, one.field, *one.slice.items(), frozenset(one.systems))
+        for one in family
+        if one.p is not None
+    }
+    return len(
+        compared
+        | {(ranking.metric, None, frozenset(pair.systems)) for ranking in rankings for pair in ranking.pairs}
+    )
+
+
+def explain_p(tested: int) -> str:
+    """Return the meaning of an adjusted p value of so many comparisons, in words.
+
+    >>> explain_p(6)
+    'p: how often chance alone would show a difference as large, counting that 6 were looked at'
+    """
+    counted = f", counting that {tested:,} were looked at" if tested > 1 else ""
+    return f"p: how often chance alone would show a difference as large{counted}"
+
+
+def comparisons_part(compared: Compared) -> Part:
+    """Return the comparison of systems: sentences, a ranking of more than two, and what they mean."""
+    rows = _ranking_rows(compared)
+    heads = ["place", "system", compared.label, f"against {clip(compared.reference, _NAME)}"]
+    tables = [Table("", heads, rows, ())] if rows else []
+    return Part(TITLE, compared.lines, tables, end=_remarks(compared))
+
+
+def _ranking_rows(compared: Compared) -> list[list[str]]:
+    ranking = compared.ranking
+    if ranking is None:
+        return []
+    values = [format_in_unit(one.value, ranking.unit) for one in ranking.places]
+    return [
+        [
+            describe_places(place),
+            clip(place.system, _NAME),
+            value,
+            compared.verdicts.get(place.system, ""),
+        ]
+        for place, value in zip(ranking.places, values, strict=True)
+    ]
+
+
+def _remarks(compared: Compared) -> list[str]:
+    more = [f"and {compared.hidden:,} more comparisons in {FILE}"] if compared.hidden else []
+    places = (
+        "place: those that a system may really have, by the same p values, all pairs of systems among them"
+    )
+    if compared.ranking is None:
+        return [*more, compared.method]
+    first = describe_first(compared.ranking)
+    return [*more, *([first] if first else []), compared.method, places]
+
+
+# What repeated runs of a system clip, as sentences and a list of flaky values.
+
+MOST_FLAKY_SHOWN = 10
+_ANSWERS = 4
+_NAMES = {"accuracy": "accuracy", "perfect_documents": "the share of perfect documents"}
+_MUCH, _LITTLE = 0.5, 0.2
+"""From this share of the variance on, more runs help nearly as much as more documents; up to that, hardly."""
+
+
+class FlakyLine(Struct, frozen=True):
+    """A flaky value as reports show it."""
+
+    document: str
+    path: str
+    right: str
+    vote: str
+    answers: str
+
+
+class RepeatsShown(Struct, frozen=True):
+    """The repeated runs of one system: its sentences, and its flaky values, the most divided first."""
+
+    system: str
+    title: str
+    sentences: tuple[str, ...]
+    flaky: tuple[FlakyLine, ...]
+    hidden: int
+    """How many more are in `metrics.json`."""
+
+
+def list_repeats(result: Result) -> tuple[RepeatsShown, ...]:
+    """Return what is to be said of each system with repeated runs."""
+    return tuple(
+        RepeatsShown(
+            one.system,
+            f"{format_count(one.runs, 'run')} of {clip(one.system, 60)}",
+            tuple(_sentences(result, one)),
+            tuple(_line(value, one.runs) for value in one.flaky[:MOST_FLAKY_SHOWN]),
+            max(0, len(one.flaky) - MOST_FLAKY_SHOWN),
+        )
+        for one in result.repeats
+    )
+
+
+def _sentences(result: Result, repeats: Repeats) -> Iterator[str]:
+    estimates = {
+        (one.metric, one.parameters.get("k")): one
+        for one in result.estimates
+        if one.system == repeats.system and one.field is None and not one.slice
+    }
+    for what, prefix in (("documents are perfect", ""), ("gold values are right", "value_")):
+        first, always, once = (
+            estimates.get((f"{prefix}{name}", k))
+            for name, k in (("pass_hat", 1), ("pass_hat", repeats.runs), ("pass_at", repeats.runs))
+        )
+        if first is not None and first.value is not None:
+            yield (
+                f"{_percent(first)} of {what} in one run; {_percent(always)} in all {repeats.runs} "
+                f"(pass^{repeats.runs}), {_percent(once)} in at least one (pass@{repeats.runs})"
+            )
+    flaky, vote, ties = (
+        estimates.get((name, None)) for name in ("flaky_values", "majority_accuracy", "majority_ties")
+    )
+    if flaky is not None and vote is not None and flaky.value is not None:
+        tied = f", {_percent(ties)} tied" if ties is not None and ties.value else ""
+        yield (
+            f"the runs answer {_percent(flaky)} of gold values differently; "
+            f"the majority vote has {_percent(vote)} right{tied}"
+        )
+    for parts in repeats.variances:
+        yield describe_variance(parts)
+
+
+def _percent(estimate: Estimate | None) -> str:
+    return "—" if estimate is None else format_in_unit(estimate.value)
+
+
+def describe_variance(parts: VarianceParts) -> str:
+    """Return the sources of a mean's uncertainty, and the benefit of more runs or more documents.
+
+    >>> for part in describe_variance(VarianceParts("accuracy", 60, 5, 0.9, 0.09, 0.002)).split(", "):
+    ...     print(part)
+    the standard error of accuracy is 1.8 points
+    90.0% of its variance from the runs and 10.0% from the documents: with twice the documents it would be 1.3
+    with twice the runs 1.4
+    so more runs help nearly as much as more documents
+    """
+    share = parts.share_within
+    name = _NAMES.get(parts.metric, parts.metric)
+    if share is None:
+        return f"{name} is the same in every document and run, so nothing is known of its variance"
+    more, again = (
+        variance**0.5
+        for variance in (
+            parts.variance(2 * parts.documents, parts.runs),
+            parts.variance(parts.documents, 2 * parts.runs),
+        )
+    )
+    advice = (
+        "so more runs help nearly as much as more documents"
+        if share >= _MUCH
+        else "so more runs hardly help: add documents"
+        if share <= _LITTLE
+        else "so both help, documents more"
+    )
+    return (
+        f"the standard error of {name} is {format_points(parts.error)} points, {format_in_unit(share)} of "
+        f"its variance from the runs and {format_in_unit(1 - share)} from the documents: with twice the "
+        f"documents it would be {format_points(more)}, with twice the runs {format_points(again)}, {advice}"
+    )
+
+
+def _line(value: FlakyValue, runs: int) -> FlakyLine:
+    right = f"{value.right} of {runs}"
+    return FlakyLine(value.document, value.path, right, value.vote, _describe_answers(value.answers))
+
+
+def _describe_answers(answers: tuple[AnswerCount, ...]) -> str:
+    told = [
+        f"{each.runs} x {'no answer' if each.answer is None else format_json(each.answer, 24)}"
+        f"{' (right)' if each.is_right else ''}"
+        for each in answers[:_ANSWERS]
+    ]
+    more = sum(each.runs for each in answers[_ANSWERS:])
+    return ", ".join([*told, *([f"{more} x others"] if more else [])])
+
+
+def repeats_parts(shown: tuple[RepeatsShown, ...]) -> Iterator[Part]:
+    """Yield a part for each system with repeated runs."""
+    for one in shown:
+        rows = [
+            [clip(line.document, 40), clip(line.path, 40), line.right, line.vote, line.answers]
+            for line in one.flaky
+        ]
+        heads = ["document", "flaky value", "right", "vote", "answers"]
+        more = [f"and {one.hidden} more in metrics.json"] if one.hidden else []
+        yield Part(one.title, one.sentences, [Table("", heads, rows, ())] if rows else [], end=more)
+
+
+# Gates in a report, and the GO / NO-GO page.
+
+STYLES = {
+    Verdict.PASS: "green",
+    Verdict.FAIL: "red",
+    Verdict.INCONCLUSIVE: "yellow",
+    Verdict.NO_LOSS: "dim",
+    Verdict.SKIPPED: "dim",
+    Answer.GO: "bold green",
+    Answer.NO_GO: "bold red",
+    Answer.INCONCLUSIVE: "bold yellow",
+}
+SIDE_BY_SIDE = 4
+"""The most systems side by side; more are listed one below the other."""
+
+_WIDE, _LONG = 200, 600
+
+
+def gates_parts(decisions: Sequence[Decision]) -> list[Part]:
+    """Return the gates of a result: a row per gate that applies, reasons where needed; [] without any."""
+    if not decisions:
+        return []
+    head, rows = _table(decisions)
+    return [
+        Part(
+            "Gates",
+            tables=[Table("", head, rows, ())] if rows else [],
+            remarks=[clip(line, _LONG) for line in _below(decisions)],
+        )
+    ]
+
+
+def describe_page(found: DecisionPage) -> Told:
+    """Return the GO / NO-GO page: runs, records, and each system with its gates and their evidence."""
+    sources = [("about", found.description)] if found.description else []
+    sources += [("run", line) for line in _run_lines(found)]
+    sources += [("records", found.records)] if found.records else []
+    parts = [part for decision in found.decisions for part in _decision_parts(decision)]
+    if found.invalid:
+        parts.append(Part("Records that do not count", [clip(str(one), _LONG) for one in found.invalid]))
+    return Told(
+        f"{clip(found.name, 100)}: {found.answer}",
+        (),
+        tuple((name, clip(text, _LONG)) for name, text in sources),
+        tuple(parts),
+        tuple(clip(remark, _LONG) for remark in found.remarks),
+    )
+
+
+def _decision_parts(decision: Decision) -> list[Part]:
+    heads = ["gate", "value", "threshold", "verdict"]
+    rows = [[clip(cell, _WIDE) for cell in _gate_row(outcome)] for outcome in decision.outcomes]
+    reasons = [f"{decision.answer}: {'; '.join(decision.reasons)}"]
+    reasons += [f"chance: {decision.chance}"] if decision.chance else []
+    evidence = [
+        Part(
+            f"{clip(_name(outcome), _WIDE)}: {outcome.verdict}",
+            [clip(line, _LONG) for line in _evidence(outcome)],
+            level=3,
+            style=STYLES[outcome.verdict],
+        )
+        for outcome in decision.outcomes
+    ]
+    heading, style = clip(_heading(decision), _WIDE), STYLES[decision.answer]
+    remarks = [clip(reason, 4 * _LONG) for reason in reasons]
+    return [Part(heading, tables=[Table("", heads, rows, (1,))], remarks=remarks, style=style), *evidence]
+
+
+def _run_lines(found: DecisionPage) -> list[str]:
+    lines = []
+    for run in found.runs:
+        spec = f"{run.spec} ({run.digest[:8]}), " if run.digest else ""
+        started = f", scored {run.started}" if run.started else ""
+        lines.append(
+            f"{run.label}: {spec}{format_count(run.documents, 'document')}, "
+            f"{', '.join(run.systems) or 'no system'}{started}"
+        )
+    return lines
+
+
+def _heading(decision: Decision) -> str:
+    about = f"{decision.system} in {decision.run}" if decision.run else decision.system
+    return f"{about}: {decision.answer}"
+
+
+def _name(outcome: GateOutcome) -> str:
+    if outcome.title == UNGATED:
+        return _about(outcome)
+    return f"{outcome.title}: {outcome.gate}" if outcome.title else str(outcome.gate)
+
+
+def _gate_row(outcome: GateOutcome) -> list[str]:
+    if outcome.title == UNGATED:
+        return [_about(outcome), outcome.value_text, "", str(outcome.verdict)]
+    return [
+        outcome.title or str(outcome.gate),
+        outcome.value_text,
+        outcome.threshold_text,
+        str(outcome.verdict),
+    ]
+
+
+def _evidence(outcome: GateOutcome) -> tuple[str, ...]:
+    return (outcome.rule, *outcome.evidence)
+
+
+def _table(decisions: Sequence[Decision]) -> tuple[list[str], list[list[str]]]:
+    """Return the head and rows of the applicable gates: systems side by side, or counted if many."""
+    gates = [_about(outcome) for outcome in decisions[0].outcomes]
+    rows = []
+    for place, gate in enumerate(gates):
+        outcomes = [(decision.system, decision.outcomes[place]) for decision in decisions]
+        if all(outcome.verdict is Verdict.SKIPPED for _, outcome in outcomes):
+            continue
+        if len(decisions) <= SIDE_BY_SIDE:
+            rows.append([clip(gate, 60), *(_cell(outcome) for _, outcome in outcomes)])
+        else:
+            others = [
+                f"{system} {_cell(outcome)}"
+                for system, outcome in outcomes
+                if outcome.verdict not in (Verdict.PASS, Verdict.NO_LOSS)
+            ]
+            rows.append(
+                [
+                    clip(gate, 60),
+                    f"{len(outcomes) - len(others)} of {len(outcomes)}",
+                    clip(", ".join(others), _WIDE),
+                ]
+            )
+    if len(decisions) > SIDE_BY_SIDE:
+        return ["", "passed", "not passed"], rows
+    return ["", *(clip(decision.system, 32) for decision in decisions)], rows
+
+
+def _about(outcome: GateOutcome) -> str:
+    """Return the gate; of documents without one which they are."""
+    if outcome.title != UNGATED or outcome.gate.metric.slice is None:
+        return str(outcome.gate)
+    key, value = outcome.gate.metric.slice
+    return f"{key}={value}, no threshold" if value else f"no {key}, no threshold"
+
+
+def _cell(outcome: GateOutcome) -> str:
+    return str(outcome.verdict) if outcome.value is None else f"{outcome.verdict} {outcome.value_text}"
+
+
+def _undecided(decisions: Sequence[Decision]) -> list[str]:
+    """Return the reasons for gates that say neither yes nor no, a line each; equal reasons together."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for decision in decisions:
+        for outcome in decision.outcomes:
+            if outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.NO_LOSS):
+                gate = outcome.title if outcome.title == UNGATED else outcome.gate
+                found.setdefault((f"{outcome.verdict}: {gate}", outcome.rule), []).append(decision.system)
+    return [f"{gate} ({', '.join(systems)}): {rule}" for (gate, rule), systems in found.items()]
+
+
+def _skipped(decisions: Sequence[Decision]) -> list[str]:
+    """Return the reasons for gates that do not apply, a line for all with one reason."""
+    found: dict[str, dict[str, None]] = {}
+    for decision in decisions:
+        for outcome in decision.outcomes:
+            if outcome.verdict is Verdict.SKIPPED:
+                found.setdefault(outcome.rule, {})[str(outcome.gate)] = None
+    return [
+        f"SKIPPED: {next(iter(gates)) if len(gates) == 1 else f'{len(gates):,} gates'}: "
+        f"{rule.removeprefix('does not apply: ')}"
+        for rule, gates in found.items()
+    ]
+
+
+def _chances(decisions: Sequence[Decision]) -> list[str]:
+    """Return how often chance alone would fail a gate that passed, a line for each system."""
+    return [f"chance: {decision.system}: {decision.chance}" for decision in decisions if decision.chance]
+
+
+def _below(decisions: Sequence[Decision]) -> list[str]:
+    """Return the lines below the table of gates."""
+    return [*_undecided(decisions), *_skipped(decisions), *_chances(decisions)]

@@ -1,0 +1,665 @@
+"""The words of reports: terms, meanings of metrics, and sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.io.text.shown import clip, format_count
+from fieldassay.metrics.estimate import (
+    format_bounds,
+    format_difference,
+    format_in_unit,
+    format_p,
+    format_points,
+    format_share,
+    format_signed_points,
+    format_size,
+    points_of,
+)
+from fieldassay.metrics.thresholds import describe_least
+from fieldassay.regex import lazy_regex
+
+if TYPE_CHECKING:
+    from fieldassay.metrics.estimate import Estimate
+    from fieldassay.metrics.result.comparison import Comparison, Place, Ranking
+
+
+# Paths as reports show them: without the folders of the machine that made them.
+
+_ABSOLUTE = lazy_regex(r"(?<![\w./:'\"\\-])(?:[A-Za-z]:)?[/\\](?:[^\s/\\:'\"]+[/\\])+(?=[^\s/\\:'\"])")
+
+
+def hide_folders(text: str, paths: tuple[str, ...] = ()) -> str:
+    r"""Return a sentence or a command with each absolute path cut to its last part.
+
+    `paths` are known ones, which may have spaces. Quoted values are left as they are.
+
+    >>> hide_folders("/home/ann/work/gold.jsonl: 1 of 72 documents (such as '/a/b') is in runs/gold.jsonl")
+    "gold.jsonl: 1 of 72 documents (such as '/a/b') is in runs/gold.jsonl"
+    >>> hide_folders(r"D:\data\gold.csv: and/or"), hide_folders("/my data/g.csv: x", ("/my data/g.csv",))
+    ('gold.csv: and/or', 'g.csv: x')
+    """
+    for path in sorted(filter(is_absolute, paths), key=len, reverse=True):
+        text = text.replace(path, name_of(path))
+    return _ABSOLUTE.sub("", text)
+
+
+def is_absolute(path: str) -> bool:
+    r"""Return whether a path of any system begins at a root.
+
+    >>> is_absolute("/a/b"), is_absolute("C:\\a"), is_absolute("a/b")
+    (True, True, False)
+    """
+    return re.match(r"(?:[A-Za-z]:)?[/\\]", path) is not None
+
+
+def name_of(path: str) -> str:
+    """Return the last part of an absolute path; a relative one as it is.
+
+    >>> name_of("/a/b/"), name_of("a/b"), name_of("-")
+    ('b', 'a/b', '-')
+    """
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1] or path if is_absolute(path) else path
+
+
+# The place of an extracted value in its document, in words.
+
+_WITHOUT_PLACE = {
+    "absent": "nowhere in the document",
+    "assembled": "put together from words of the document",
+    "hidden": "in hidden text of the document only",
+    "example": "in a shown example, not in the document",
+}
+_BESIDE = {
+    "elsewhere": "not in the given quote",
+    "assembled": "the quote is there, the value is not",
+    "absent": "the value is not there",
+    "hidden": "hidden text",
+    "example": "the value is in a shown example",
+}
+_MOST_TOLD = 3
+"""Parts of a list whose places are told; then their number."""
+
+
+def describe_source(source: Sequence[Mapping[str, Any]], width: int = 100, *, has_place: bool = False) -> str:
+    """Return where a value stands, from its evidence or that of its parts: page, quote, class.
+
+    With `has_place`, the characters on the page too.
+
+    >>> describe_source([{"path": "total", "quote": "TOTAL 60.000", "page": 2, "class": "found"}])
+    'page 2, “TOTAL 60.000”'
+    >>> describe_source([{"path": "total", "quote": "", "class": "absent"}])
+    'nowhere in the document'
+    """
+    told = list(dict.fromkeys(_say(one, width, has_place) for one in source))
+    more = len(told) - _MOST_TOLD
+    return "; ".join([*told[:_MOST_TOLD], *([f"and {more} more places"] if more > 0 else [])])
+
+
+def _say(one: Mapping[str, Any], width: int, has_place: bool) -> str:
+    kind = str(one.get("class"))
+    page, quote = one.get("page"), str(one.get("quote") or "")
+    if page is None and not quote:
+        return _WITHOUT_PLACE.get(kind, "in the document, its place is unknown")
+    parts = [] if page is None else [f"page {page}"]
+    if has_place and one.get("start") is not None and one.get("end") is not None:
+        parts.append(f"characters {one['start']} to {one['end']}")
+    parts += [f"“{clip(quote, width)}”"] if quote else []
+    parts += [_BESIDE[kind]] if kind in _BESIDE else []
+    return ", ".join(parts)
+
+
+# Reasons, diagnoses and outcomes in words.
+
+OUTCOMES: dict[str, str] = {
+    "match": "right: the score reaches what the field accepts",
+    "partial": "partly right: the score is below what the field accepts",
+    "mismatch": "wrong",
+    "missing": "gold has a value, the prediction has none",
+    "spurious": "the prediction has a value, gold has none",
+    "absent": "neither side has a value",
+    "failed": "could not be judged; left out of every denominator",
+}
+"""The meaning of each outcome."""
+
+REASONS: dict[str, str] = {
+    "absent": "neither side has a value",
+    "accepted": "the prediction is one of the values accepted beside gold",
+    "coarser": "the prediction says the date less precisely",
+    "components_exchanged": "the same runs of digits in another order",
+    "contained": "one text is contained in the other",
+    "contained_items": "some items match only because one contains the other",
+    "currency_differs": "the currencies differ",
+    "currency_unknown": "one side does not say the currency",
+    "day_month_swapped": "day and month are exchanged",
+    "different": "the values differ",
+    "digits_in_place": "some digits agree in their places",
+    "equal": "both sides mean the same",
+    "equal_ignoring": "equal, apart from what the comparison leaves out",
+    "inside": "the value lies inside the range",
+    "items_not_judged": "some items could not be judged",
+    "matching_items": "all items match, though not all are the same",
+    "missing": "the prediction has no value",
+    "no_digits": "there are no digits to compare",
+    "not_a_date": "one side is not a date",
+    "not_numeric": "one side is not a number",
+    "other_kind": "the values are of different kinds",
+    "other_length": "the numbers of digits differ",
+    "overlapping": "the ranges overlap",
+    "paired": "the items were paired with each other",
+    "parts_agree": "some parts of the date agree",
+    "precision_differs": "one date is more precise than the other",
+    "present": "both sides have it",
+    "same_components": "day, month and year agree",
+    "same_digits": "the digits are the same",
+    "same_items": "the same items",
+    "same_meaning": "two words for the same thing",
+    "shared_items": "one item of gold stands for several predicted ones",
+    "similar": "the texts are similar",
+    "some_items": "some items agree",
+    "spurious": "gold has no value",
+    "too_few_parts": "too few parts of the date can be compared",
+    "too_long": "the texts are too long to be compared; longer than any value should be",
+    "too_many_items": "there are too many items to be compared",
+    "two_components": "two of day, month and year agree",
+    "unit_differs": "the units differ",
+    "unit_missing": "one side has no unit",
+    "unknown_word": "a text is none of the words that are known here",
+    "unreadable": "the prediction cannot be read as the field's type",
+    "within_days": "the dates are within the tolerance",
+    "within_tolerance": "the numbers are within the tolerance",
+    "illegible": "nobody can read the value on the document",
+    "words_in_common": "some words are in both texts",
+    "wrong_kind": "the prediction has another kind of JSON here",
+}
+"""The meaning of each reason; reasons of plugins are shown by their names."""
+
+DIAGNOSES: dict[str, str] = {
+    "case_only": "only upper and lower case differ",
+    "white_space_or_punctuation": "only white space or punctuation differs",
+    "accents_only": "only accents differ",
+    "unicode_form": "the same letters, encoded in another way",
+    "other_format": "the same value, written in another way",
+    "separator": "a decimal or thousands separator was misread",
+    "sign": "the sign is wrong",
+    "percent": "a factor of 100, as between a percentage and a fraction",
+    "rounding": "the value was rounded",
+    "unit_spelling": "the unit is spelled in another way",
+    "unit_conversion": "the same quantity, in another unit",
+    "wrong_unit": "the number agrees, the unit does not",
+    "currency": "the amount agrees, the currency does not",
+    "day_month_exchanged": "day and month are exchanged",
+    "two_digit_year": "the century is wrong, as with a year of two digits",
+    "other_calendar": "the years differ as those of two calendars do",
+    "value_of_another_field": "the value belongs to another field",
+    "off_by_one": "off by one",
+    "digits_transposed": "two digits are exchanged",
+    "one_digit_wrong": "one digit is wrong",
+    "ocr_confusion": "characters that look alike were taken for each other",
+    "truncated": "the prediction is cut short",
+    "extended": "the prediction has more text than gold",
+    "word_order": "the same words in another order",
+    "abbreviation": "one side abbreviates the other",
+    "synonym": "another word for the same thing",
+    "value_of_another_item": "the value belongs to another item",
+    "list_split_or_joined": "items were split or joined",
+    "duplicate_item": "the prediction repeats an item",
+    "wrong_kind": "another kind of JSON",
+    "near": "nearly the same",
+    "unreadable": "the prediction cannot be read as the field's type",
+    "missing": "the prediction has no value",
+    "spurious": "gold has no value",
+    "different": "no rule names the difference",
+    "item_missing": "its item of the list is missing",
+    "item_spurious": "its item of the list has no counterpart in gold",
+    "answer_missing": "there is no answer for the whole document",
+    "answer_timeout": "the answer for the whole document timed out",
+    "answer_error": "the answer for the whole document ended in an error",
+    "answer_unreadable": "the answer for the whole document could not be read",
+}
+"""The meaning of each diagnosis; those of items and answers are of values whose item or answer is wrong."""
+
+PROBLEMS: dict[str, tuple[str, str]] = {
+    "answer_missing": ("missing", "missing"),
+    "answer_timeout": ("timeout", "timeouts"),
+    "answer_error": ("error", "errors"),
+    "answer_unreadable": ("unreadable", "unreadable"),
+}
+"""The problems of whole answers in a list of counts: of one and of several."""
+
+CAUSES: dict[str, tuple[str, str, str]] = {
+    "answer_failed": ("answer", "failed", "failed"),
+    "answer_missing": ("answer", "is missing", "are missing"),
+    "answer_timeout": ("answer", "timed out", "timed out"),
+    "answer_error": ("answer", "ended in an error", "ended in an error"),
+    "answer_unreadable": ("answer", "could not be read", "could not be read"),
+    "item_missing": ("item", "is missing", "are missing"),
+    "item_spurious": ("item", "has no counterpart in gold", "have no counterpart in gold"),
+}
+"""Descriptions of causes of loss larger than a value: the name, the problem of one and of several."""
+
+FLAGS: dict[str, str] = {
+    "ambiguous": "the value can be read in two ways; the locale, or English without one, decided",
+    "unreadable_gold": "the gold value cannot be read as its type and was compared as text",
+    "unreadable_pred": "the prediction cannot be read as the field's type",
+    "coerced": "the value was of another kind of JSON and was taken as the declared one",
+    "repaired": "the raw answer had to be repaired before it could be parsed",
+    "wrong_kind": "the prediction has another kind of JSON here",
+    "under_wrong_kind": "something above this value has another kind of JSON in the prediction",
+    "accepted_variation": "the prediction is one of the values accepted beside gold",
+    "invalid_checksum": "the checksum of the number is wrong",
+    "invalid_phone": "no such phone number can exist",
+    "lone_parent": "something above this value has no partner on the other side",
+    "duplicate_item": "the prediction repeats an item",
+    "unicode": "the text was composed, or had characters that nobody can see; they do not count",
+    "calendar": "the year is before 1600 or after 2200, or of another calendar than the field's",
+    "other_length": "a number that is written in several lengths was read in its usual one",
+}
+"""The meaning of each flag."""
+
+
+def describe(words: dict[str, str], name: str) -> str:
+    """Return the meaning of a name, or the name with spaces where the table lacks it.
+
+    >>> describe(REASONS, "within_days"), describe(REASONS, "my_reason")
+    ('the dates are within the tolerance', 'my reason')
+    """
+    return words.get(name, name.replace("_", " "))
+
+
+# The meaning of each metric of the catalogue, in a sentence, with its formula.
+
+LETTERS: dict[str, str] = {
+    "C": "both sides have a value, and its score reaches what the field accepts",
+    "W": "both sides have a value, and its score does not reach that",
+    "M": "only gold has a value (missing)",
+    "S": "only the prediction has a value (spurious)",
+    "A": "neither side has a value (absent)",
+    "T": "the sum of the scores of C and W",
+}
+"""The counted quantities."""
+
+NAMES: dict[str, str] = {
+    "f1": "F1",
+    "macro_f1": "macro F1",
+    "item_f1": "item F1",
+    "field_accuracy": "accuracy",
+    "field_accuracy_strict": "accuracy, strict",
+    "accuracy_strict": "accuracy, strict",
+    "fda": "fill decision",
+    "hr": "hallucination rate",
+    "mr": "missing rate",
+    "rfa": "accuracy where filled",
+    "cost_usd": "cost per document",
+    "cost_usd_total": "cost, all documents",
+}
+"""The names in reports of metrics whose own names need explanation."""
+
+MEANINGS: dict[str, tuple[str, str]] = {
+    "accuracy": (
+        "How much of a document is right, on average over the documents; nearly right values count in part.",
+        "mean over documents of T / (C+W+M+S)",
+    ),
+    "accuracy_strict": ("The same, but a value is right or wrong.", "mean over documents of C / (C+W+M+S)"),
+    "accuracy_pooled": (
+        "How much of all values together is right; long documents weigh more.",
+        "T / (C+W+M+S)",
+    ),
+    "accuracy_by_field": (
+        "How right a field is, on average over the fields; rare fields weigh as much as common ones.",
+        "mean over fields of T / (C+W+M+S)",
+    ),
+    "accuracy_weighted": (
+        "Accuracy in which fields count as much as their weight in the spec.",
+        "mean over documents of the weighted mean of scores",
+    ),
+    "critical_accuracy": (
+        "How many of the critical values are right, on average over the documents.",
+        "mean over documents of C / (C+W+M+S), critical values",
+    ),
+    "field_accuracy": ("How right one field is over all documents.", "T / (C+W+M+S)"),
+    "field_accuracy_strict": ("How often one field is right over all documents.", "C / (C+W+M+S)"),
+    "pass_hat": (
+        "The chance that k runs of the system all have everything in a document right.",
+        "mean over documents of the share of all choices of k runs that are all perfect",
+    ),
+    "pass_at": (
+        "The chance that at least one of k runs has everything in a document right.",
+        "mean over documents of the share of all choices of k runs with a perfect one",
+    ),
+    "value_pass_hat": (
+        "The chance that k runs all have a value right.",
+        "mean over gold values of the share of all choices of k runs that are all right",
+    ),
+    "value_pass_at": (
+        "The chance that at least one of k runs has a value right.",
+        "mean over gold values of the share of all choices of k runs with a right one",
+    ),
+    "majority_accuracy": (
+        "How often the answer that most runs give is right; of several tied answers each counts in part.",
+        "right majorities / gold values",
+    ),
+    "majority_ties": ("How often the runs' vote on a value is tied.", "tied votes / gold values"),
+    "flaky_values": (
+        "How often the runs answer a value differently.",
+        "gold values with several answers / gold values",
+    ),
+    "perfect_documents": (
+        "The share of documents in which every value is right.",
+        "documents with accuracy 1 / documents",
+    ),
+    "precision": ("Of the values that were predicted, how many are right.", "C / (C+W+S)"),
+    "recall": ("Of the values that gold has, how many were found and are right.", "C / (C+W+M)"),
+    "f1": ("Precision and recall in one number, their harmonic mean.", "2C / (2C+2W+M+S)"),
+    "macro_precision": ("Precision, on average over the fields.", "mean over fields"),
+    "macro_recall": ("Recall, on average over the fields.", "mean over fields"),
+    "macro_f1": ("F1, on average over the fields.", "mean over fields"),
+    "fda": (
+        "Fill-decision accuracy: how often filling a field, or leaving it empty, was the right decision.",
+        "(C+W+A) / (C+W+M+S+A)",
+    ),
+    "hr": (
+        "Hallucination rate: how often there is a value where gold has none. Lower is better.",
+        "S / (S+A)",
+    ),
+    "mr": ("Missing rate: how often there is no value where gold has one. Lower is better.", "M / (C+W+M)"),
+    "rfa": ("Required-fill accuracy: the mean score where both sides have a value.", "T / (C+W)"),
+    "correct": ("How many values are right.", "C"),
+    "wrong": ("How many values are wrong although both sides have one.", "W"),
+    "missing": ("How many values the predictions lack.", "M"),
+    "spurious": ("How many values the predictions have where gold has none.", "S"),
+    "absent": ("How many values neither side has.", "A"),
+    "item_precision": (
+        "Of the predicted items of lists, how many have a partner in gold.",
+        "(C+W) / (C+W+S), items",
+    ),
+    "item_recall": ("Of the items of lists in gold, how many were found.", "(C+W) / (C+W+M), items"),
+    "item_f1": ("Item precision and item recall in one number.", "2(C+W) / (2C+2W+M+S), items"),
+    "items_matched": ("How many items have a partner.", "C+W, items"),
+    "items_missing": ("How many items of gold have no partner.", "M, items"),
+    "items_spurious": ("How many predicted items have no partner.", "S, items"),
+    "mean": ("The mean of a column of the evidence.", "sum / rows"),
+    "total": ("The sum of a column of the evidence.", "sum"),
+    "share_at_least": (
+        "The share of values for which a column of the evidence reaches a threshold.",
+        "rows at or above it / rows",
+    ),
+    "documents": ("How many documents were scored.", "count"),
+    "documents_missing": ("How many documents have no prediction; they are judged as empty ones.", "count"),
+    "documents_invalid": ("How many answers could not be read; they are judged as empty ones.", "count"),
+    "documents_error": ("How many answers are errors; they are judged as empty ones.", "count"),
+    "documents_timeout": ("How many answers timed out; they are judged as empty ones.", "count"),
+    "documents_repaired": ("How many answers had to be repaired before they could be read.", "count"),
+    "documents_unparsed": ("How many answers could not be read as a record.", "count"),
+    "failed": ("How many judgements could not be made; they are outside every denominator.", "count"),
+    "structure_errors": ("How often the prediction has another kind of JSON than was asked for.", "count"),
+    "unreadable_gold": (
+        "How many gold values cannot be read as their type and were compared as text.",
+        "count",
+    ),
+    "check_violations": ("How often predictions violate a check of the spec.", "count"),
+    "documents_with_violations": ("In how many documents a check is violated.", "count"),
+    "latency_p50": ("Half of the documents take no longer than this.", "median of the duration"),
+    "latency_p90": ("Nine of ten documents take no longer than this.", "90th percentile of the duration"),
+    "latency_p95": ("95 of a hundred documents take no longer than this.", "95th percentile of the duration"),
+    "latency_p99": ("99 of a hundred documents take no longer than this.", "99th percentile of the duration"),
+    "latency_min": ("The shortest time for a document.", "least duration"),
+    "latency_max": ("The longest time for a document.", "greatest duration"),
+    "latency_mean": ("The mean time for a document.", "sum of durations / documents"),
+    "throughput": ("Documents per minute, one after the other.", "documents / sum of durations"),
+    "cost_usd": ("What one document costs on average.", "sum of costs / documents with a known cost"),
+    "cost_usd_total": ("What all documents together cost.", "sum of costs"),
+    "prompt_tokens": ("The mean prompt tokens of a document.", "mean of usage.prompt_tokens"),
+    "prompt_tokens_sum": ("The prompt tokens of all documents together.", "sum of usage.prompt_tokens"),
+    "completion_tokens": ("The mean completion tokens of a document.", "mean of usage.completion_tokens"),
+    "completion_tokens_sum": (
+        "The completion tokens of all documents together.",
+        "sum of usage.completion_tokens",
+    ),
+    "embedding_tokens": ("The mean embedding tokens of a document.", "mean of usage.embedding_tokens"),
+    "embedding_tokens_sum": (
+        "The embedding tokens of all documents together.",
+        "sum of usage.embedding_tokens",
+    ),
+    "total_tokens": ("The mean tokens of a document.", "mean of usage.total_tokens"),
+    "total_tokens_sum": ("The tokens of all documents together.", "sum of usage.total_tokens"),
+    "out_of_type": ("How many predicted values cannot be read as their type.", "count"),
+    "out_of_type_rate": (
+        "The share of predicted values that cannot be read as their type.",
+        "out of type / (C+W+S)",
+    ),
+    "weighted_precision": (
+        "The mean precision of the fields, each weighted by its support.",
+        "sum of precision x support / sum of support",
+    ),
+    "weighted_recall": (
+        "The mean recall of the fields, each weighted by its support.",
+        "sum of recall x support / sum of support",
+    ),
+    "weighted_f1": (
+        "The mean F1 of the fields, each weighted by its support.",
+        "sum of F1 x support / sum of support",
+    ),
+    "support": ("How many values gold has.", "C+W+M"),
+}
+"""Metric -> its meaning, and its formula in the letters above."""
+
+
+# Sentences about numbers: a value with its interval, and the comparison of two systems.
+
+_NAME = 60
+_MOST_NEEDED = 10_000_000
+_FOUND = "made of documents that differ by as much as those here, is found in 8 of 10 such samples"
+
+
+def describe_estimate(estimate: Estimate) -> str:
+    """Return a value with its interval, or with its n where it has none.
+
+    >>> from fieldassay.metrics.estimate import Estimate
+    >>> more = ((0.8, 0.95), 0.95, ("few_documents",))
+    >>> describe_estimate(Estimate("f1", "a", None, {}, None, 0.9, 12, 12, 0, None, {}, *more))
+    '90.0% (95% CI 80.0 to 95.0; only 12 documents, so the interval is too narrow)'
+    """
+    if estimate.value is None:
+        return "undefined (n = 0)"
+    interval = describe_interval(estimate.interval, estimate.level, estimate.unit) or f"n = {estimate.n:,}"
+    few = (
+        f"; only {format_count(estimate.documents, 'document')}, so the interval is too narrow"
+        if "few_documents" in estimate.marks
+        else ""
+    )
+    return f"{format_in_unit(estimate.value, estimate.unit)} ({interval}{few})"
+
+
+def describe_interval(interval: Sequence[float] | None, level: float | None, unit: str = "ratio") -> str:
+    """Return an interval of values, shares in percent; the empty text where there is none.
+
+    >>> describe_interval((0.938, 0.958), 0.95), describe_interval(None, None)
+    ('95% CI 93.8 to 95.8', '')
+    """
+    return "" if interval is None else f"{format_share(level or 0.95)} CI {format_bounds(interval, unit)}"
+
+
+def describe_comparison(one: Comparison, names: Mapping[str, str] | None = None) -> str:
+    """Return one comparison as a sentence; `names` are those of metrics in reports.
+
+    >>> from fieldassay.metrics.result.comparison import Comparison
+    >>> found = Comparison("accuracy", None, {}, ("llama", "qwen"), (0.8, 0.861), 0.061, (0.02, 0.104), 0.95,
+    ...     0.004, 0.004, 0.4, 20, 9, 71, 100, "halves", "better", interval_guarded=(0.01, 0.11))
+    >>> describe_comparison(found)
+    'qwen is better than llama by 6.1 points of accuracy (95% CI 2.0 to 10.4, p = .004)'
+
+    Where the guarded interval includes 0, the sentence is about documents like these, and says what is open:
+    `(…; if others occur, worse by 1.2 points is possible)`.
+    """
+    first, second = (clip(name, _NAME) for name in one.systems)
+    metric = describe_metric(one, names)
+    if one.verdict == "undefined" or one.difference is None:
+        lacking = [name for name, value in zip((first, second), one.values, strict=True) if value is None]
+        which = " and ".join(lacking)
+        return f"{second} and {first} cannot be compared in {metric}: it is undefined for {which}"
+    if one.verdict == "identical":
+        return f"{second} and {first} are the same in {metric} (n = {one.documents:,})"
+    if one.verdict == "no_difference_shown":
+        detail = f"{_signed(one)}{_bounds(one, 1.0)}, {describe_p(one)}, n = {one.documents:,}"
+        return f"no difference could be shown between {first} and {second} in {metric} ({detail})"
+    bounds = _bounds(one, 1.0 if one.difference > 0 else -1.0).removeprefix(", ")
+    detail = f"{bounds}, {describe_p(one)}" if bounds else f"{describe_p(one)}, n = {one.documents:,}"
+    if one.is_guarded:
+        return f"{second} is {one.verdict} than {first} by {_size(one)} of {metric} ({detail})"
+    return (
+        f"{second} is {one.verdict} than {first} by {_size(one)} of {metric} on documents like these "
+        f"({detail}; {_not_excluded(one)})"
+    )
+
+
+def describe_shortly(one: Comparison) -> str:
+    r"""Return the verdict on the second system for a cell of a table.
+
+    >>> from fieldassay.metrics.result.comparison import Comparison
+    >>> lost = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.7), -0.1, None, 0.95, 0.0001, 0.0002,
+    ...     1.0, 0, 9, 1, 10, "halves", "worse", interval_guarded=(-0.2, 0.03))
+    >>> print(describe_shortly(lost).replace("; ", ";\n"))
+    worse by 10.0 points on documents like these (p < .001;
+    if others occur, better by 3.0 points is possible)
+    """
+    if one.is_shown:
+        scope, doubt = ("", "") if one.is_guarded else (" on documents like these", f"; {_not_excluded(one)}")
+        return f"{one.verdict} by {_size(one)}{scope} ({describe_p(one)}{doubt})"
+    if one.verdict == "no_difference_shown":
+        return f"no difference shown ({_signed(one)}, {describe_p(one)})"
+    return {"identical": "the same", "undefined": "undefined"}[one.verdict]
+
+
+def _not_excluded(one: Comparison) -> str:
+    """Return what a difference that is shown on documents like these leaves open for others."""
+    if "few_replicates" in one.marks:
+        return "too few replicates to say what others would show"
+    if one.interval_guarded is None:
+        return "if others occur, nothing is excluded"
+    low, high = one.interval_guarded
+    opposite = max(-low if (one.difference or 0.0) > 0.0 else high, 0.0)
+    if not format_points(opposite, one.unit).strip("0.,$"):
+        return "if others occur, no difference is possible"
+    turned = "worse" if one.verdict == "better" else "better"
+    return (
+        f"if others occur, {turned} by {format_size(opposite, one.unit)}{_other_unit(one.unit)} is possible"
+    )
+
+
+def describe_power(one: Comparison) -> str:
+    r"""Return the detectable difference where none was shown, and the documents needed for this one.
+
+    >>> from fieldassay.metrics.result.comparison import Comparison
+    >>> found = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.81), 0.01, (-0.01, 0.03), 0.95, 0.4, 0.4, 0.1,
+    ...     3, 4, 93, 100, "halves", "no_difference_shown", 0.05, 0.03, 0.09, 840)
+    >>> print(describe_power(found).replace(", ", ",\n").replace("; ", ";\n"))
+    a difference of 3.0 points,
+    made of documents that differ by as much as those here,
+    is found in 8 of 10 such samples;
+    if whole documents are lost,
+    only one of 9.0;
+    for one of 1.0 it takes about 840 documents
+    """
+    if one.verdict != "no_difference_shown" or one.interval is None:
+        return ""
+    if one.detectable is None:
+        return describe_least(one.documents, one.p_needed or 1.0 - one.level)
+    parts = [f"a difference of {format_size(one.detectable, one.unit)}, {_FOUND}"]
+    whole = format_points(one.detectable_whole or 0.0, one.unit)
+    if one.detectable < (one.detectable_whole or 0.0) and whole != format_points(one.detectable, one.unit):
+        parts.append(f"if whole documents are lost, only one of {whole}")
+    smaller, needed = format_points(one.difference or 0.0, one.unit), one.documents_needed or 0
+    if one.documents < needed < _MOST_NEEDED and smaller.strip("0.,"):
+        count = format_count(_round_up(needed), "document")
+        parts.append(f"for one of {smaller} it takes about {count}")
+    return "; ".join(parts)
+
+
+def describe_power_of_fields(family: Sequence[Comparison]) -> str:
+    """Return the detectable differences of the fields without a shown difference; empty if all are shown."""
+    open_ = [one for one in family if one.verdict == "no_difference_shown" and one.detectable is not None]
+    if not open_:
+        return ""
+    sizes, unit = sorted(one.detectable or 0.0 for one in open_), open_[0].unit
+    span = "" if len(sizes) == 1 else f"{format_points(sizes[0], unit)} to "
+    return f"where no difference could be shown, one of {span}{format_size(sizes[-1], unit)}, {_FOUND}"
+
+
+def describe_metric(one: Comparison, names: Mapping[str, str] | None = None) -> str:
+    """Return the metric of a comparison with its field and its slice."""
+    metric = clip((names or {}).get(one.metric, one.metric), 80)
+    field = f" of {clip(one.field, 40)}" if one.field is not None else ""
+    where = "".join(f" where {clip(key, 30)} is {clip(value, 40)}" for key, value in one.slice.items())
+    return f"{metric}{field}{where}"
+
+
+def describe_places(place: Place) -> str:
+    """Return the places that a system may have.
+
+    >>> from fieldassay.metrics.result.comparison import Place
+    >>> describe_places(Place("a", 0.5, 1, 3)), describe_places(Place("a", 0.5, 2, 2))
+    ('1 to 3', '2')
+    """
+    return str(place.first) if place.first == place.last else f"{place.first} to {place.last}"
+
+
+def describe_first(ranking: Ranking) -> str:
+    """Return the value of the first of a ranking on new documents, and its chance to be first; else empty.
+
+    >>> from fieldassay.metrics.result.comparison import Place, Ranking
+    >>> places = (Place("qwen", 0.92, 1, 2, 0.55), Place("llama", 0.9, 1, 2, 0.45))
+    >>> describe_first(Ranking("accuracy", places, (), 0.95, 100, on_new_documents=0.884))
+    'first: qwen with 92.0%, on new documents about 88.4%; it is first in 55% of resamples of these documents'
+    """
+    first = ranking.places[0] if ranking.places else None
+    if first is None or first.value is None or first.chance_first is None or ranking.on_new_documents is None:
+        return ""
+    here, there = (format_in_unit(value, ranking.unit) for value in (first.value, ranking.on_new_documents))
+    often = f"it is first in {100 * first.chance_first:.0f}% of resamples of these documents"
+    return f"first: {clip(first.system, _NAME)} with {here}, on new documents about {there}; {often}"
+
+
+def describe_p(one: Comparison) -> str:
+    """Return the adjusted p value."""
+    return format_p(1.0 if one.p_adjusted is None else one.p_adjusted)
+
+
+def _bounds(one: Comparison, sign: float) -> str:
+    if one.interval is None:
+        return ""
+    low, high = (
+        _without_plus(sign * bound, one.unit)
+        for bound in sorted(one.interval, key=lambda bound: sign * bound)
+    )
+    few = ", few documents" if "few_documents" in one.marks else ""
+    return f", {format_share(one.level)} CI {low} to {high}{few}"
+
+
+def _without_plus(value: float, unit: str) -> str:
+    return format_signed_points(value, unit).removeprefix("+")
+
+
+def _signed(one: Comparison) -> str:
+    return f"{format_difference(one.difference or 0.0, one.unit)}{_other_unit(one.unit)}"
+
+
+def _size(one: Comparison) -> str:
+    return f"{format_size(one.difference or 0.0, one.unit)}{_other_unit(one.unit)}"
+
+
+def _other_unit(unit: str) -> str:
+    """Return the name of a unit that no metric of the catalogue has."""
+    return "" if points_of(unit) or unit == "count" else f" {clip(unit, 30)}"
+
+
+def _round_up(count: int) -> int:
+    """Return a count that comes from an estimate with two significant digits.
+
+    >>> _round_up(15053), _round_up(43)
+    (16000, 43)
+    """
+    unit = int(10 ** max(0, len(str(count)) - 2))
+    return -(-count // unit) * unit
