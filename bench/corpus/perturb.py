@@ -26,9 +26,8 @@ from fieldassay.documents.transcript import DocumentError
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.io.files.staging import place, stage
 from fieldassay.io.files.whole_files import write_file
-from fieldassay.records.ids import find_id
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import Source, open_source
+from fieldassay.records.keys import SourceOptions, find_id
+from fieldassay.records.source import Source, open_source
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -9,8 +9,8 @@ import pytest
 
 from fieldassay.documents.sources import list_documents
 from fieldassay.io.files.folders import Listed, list_folder
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import open_source
 
 # Folders of gold, answers and documents: links stay inside, and what fieldassay wrote is no data
 

@@ -10,8 +10,8 @@ import pytest
 from tests.judging import score_alone as score
 
 from fieldassay.errors import FieldassayError
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import open_source
 
 SPEC = "fields: {shop: text, total: number}"
 GOLD = [{"id": "R-001", "shop": "Oak", "total": 5}, {"id": "R-002.pdf", "shop": "Elm", "total": 6}]

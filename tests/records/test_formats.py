@@ -30,9 +30,8 @@ from fieldassay.decisions.gates.gates_file import read_gates_file
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.whole_files import write_file, write_whole
 from fieldassay.io.text.encoding import detect_encoding
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.memory import hold_records
-from fieldassay.records.sources.source import Source, open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import Source, hold_records, open_source
 from fieldassay.reports.report import check_target
 from fieldassay.spec.language.source import read_source
 

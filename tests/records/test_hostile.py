@@ -20,13 +20,11 @@ from tests.effort import characters, costs_at_most
 from fieldassay.errors import ProblemsError
 from fieldassay.io.json_value import id_text
 from fieldassay.records.answers.answer import parse_answer
-from fieldassay.records.answers.text_values import read_container
-from fieldassay.records.decode import decode_json, decode_rows
-from fieldassay.records.formats.lines import id_reader
-from fieldassay.records.formats.plain import keys_of_json
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.memory import hold_records
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.envelope import read_container
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.record import decode_json, decode_rows, keys_of_json
+from fieldassay.records.rows import id_reader
+from fieldassay.records.source import hold_records, open_source
 
 pytestmark = pytest.mark.slow
 

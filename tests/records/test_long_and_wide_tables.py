@@ -11,9 +11,8 @@ import pytest
 from records.test_workbooks import write
 
 from fieldassay.errors import ProblemsError
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.memory import hold_records
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import hold_records, open_source
 
 LISTS = (("lines", frozenset({"sku", "amount"})),)
 LONG = SourceOptions(

@@ -22,12 +22,9 @@ from fieldassay import score as score_fully
 from fieldassay.commands.cli.main import main
 from fieldassay.commands.init import spec_from_gold
 from fieldassay.errors import FieldassayError, NothingEvaluatedError, ProblemsError
-from fieldassay.records.ids import _parts, join_names
-from fieldassay.records.matching import MOST_BYTES, batches, match, suggest
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.memory import hold_records
-from fieldassay.records.sources.source import Source, open_source, open_systems
-from fieldassay.records.sources.variants import split_variants
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.matching import MOST_BYTES, _parts, batches, join_names, match, suggest
+from fieldassay.records.source import Source, hold_records, open_source, open_systems, split_variants
 from fieldassay.runs.documents import document_of_run
 from fieldassay.runs.run import Run
 

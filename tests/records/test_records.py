@@ -24,13 +24,10 @@ from msgspec.structs import replace
 from tests.judging import score_alone as score
 
 from fieldassay.commands.extract import ExtractOptions, extract
-from fieldassay.records.decode import decode_rows
-from fieldassay.records.formats.plain import UnplainError, to_json, to_rows
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.record import Meta, Record
-from fieldassay.records.sources.memory import hold_records
-from fieldassay.records.sources.source import open_source
-from fieldassay.records.value_objects import Taken, may_hold_confidences, take_values
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.record import Meta, Record, UnplainError, decode_rows, to_json, to_rows
+from fieldassay.records.services import Taken, may_hold_confidences, take_values
+from fieldassay.records.source import hold_records, open_source
 
 # What stands beside the data, and what is data
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from fieldassay.errors import MissingExtraError, ProblemsError
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import open_source
 from fieldassay.scoring.provenance.inputs import digest_input
 from fieldassay.scoring.score import score
 

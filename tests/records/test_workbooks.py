@@ -15,8 +15,8 @@ import xlsxwriter
 
 from fieldassay import score
 from fieldassay.errors import ProblemsError
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import open_source
 
 Sheets = dict[str, list[list[Any]]]
 

@@ -21,7 +21,7 @@ from fieldassay.extraction.endpoints.journal import lines_of
 from fieldassay.extraction.extract import split_job
 from fieldassay.extraction.places.search import Known
 from fieldassay.records.envelope import pred_options
-from fieldassay.records.formats.extractions import is_extraction, read_manifest
+from fieldassay.records.files import is_extraction, read_manifest
 from fieldassay.runs.value_sources import PredictedRows, open_predictions
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from fieldassay.attribution.presence import SentText
 from fieldassay.attribution.sent import TextFolder, read_text
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.text.shown import format_count, make_printable
-from fieldassay.records.ids import ID_FORMS, join_names
+from fieldassay.records.keys import ID_FORMS
+from fieldassay.records.matching import join_names
 from fieldassay.scoring.inputs.open_inputs import gold_twins
 from fieldassay.scoring.provenance.inputs import digest_input
 

@@ -19,13 +19,11 @@ from fieldassay.extraction.strategies.rules.propose import propose_rules, with_r
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.power import plan_margin
 from fieldassay.paths import ITEM
-from fieldassay.records.answers.text_values import read_container
-from fieldassay.records.envelope import META_SHAPES, gold_options, read_value
-from fieldassay.records.formats.rows import FolderRows
-from fieldassay.records.ids import locate
+from fieldassay.records.envelope import META_SHAPES, gold_options, read_container, read_value
+from fieldassay.records.keys import SourceOptions, locate, place_of
 from fieldassay.records.matching import find_duplicates
-from fieldassay.records.options import SourceOptions, place_of
-from fieldassay.records.sources.source import Source
+from fieldassay.records.rows import FolderRows
+from fieldassay.records.source import Source
 from fieldassay.scoring.inputs.open_inputs import Records, open_records
 from fieldassay.spec.drafts.infer import Inferred, infer_seen, with_gold
 from fieldassay.spec.drafts.sightings import Sightings, find_document_id, has_id_name, sight

@@ -12,7 +12,7 @@ from fieldassay.errors import FieldassayError
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.result.result import Result
 from fieldassay.records.envelope import gold_options
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.source import open_source
 from fieldassay.regex import lazy_regex
 from fieldassay.scoring.provenance.inputs import digest_inputs
 from fieldassay.spec.language.source import RecordedSpec

@@ -16,11 +16,10 @@ from fieldassay.extraction.predictions import evidence_data, read_evidence
 from fieldassay.extraction.strategy import Evidence
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.recorded import RecordedInputs
-from fieldassay.records.formats.extractions import is_extraction
-from fieldassay.records.ids import ID_FORMS
+from fieldassay.records.files import is_extraction
+from fieldassay.records.keys import ID_FORMS, SourceOptions
 from fieldassay.records.matching import join_ids
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import Source, open_source
+from fieldassay.records.source import Source, open_source
 from fieldassay.scoring.inputs.open_inputs import open_gold
 from fieldassay.scoring.provenance.inputs import digest_input
 from fieldassay.spec.language.parse import read_spec

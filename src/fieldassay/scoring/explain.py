@@ -14,7 +14,7 @@ from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.io.returned import Brief
 from fieldassay.paths import Pattern, Step, join_path, split_path
 from fieldassay.public import public
-from fieldassay.records.formats.plain import to_json
+from fieldassay.records.record import to_json
 from fieldassay.scoring.steps import ComparisonStep, try_steps
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.describe import describe

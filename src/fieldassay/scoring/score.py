@@ -33,8 +33,8 @@ from fieldassay.metrics.result.repeats import Repeats, split_variances
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.ungated import WITHOUT, find_ungated
 from fieldassay.metrics.result.violations import CheckCount
-from fieldassay.records.ids import FORMAT, Positions, cap_problems
-from fieldassay.records.matching import BY_POSITION, JOINED, Matching
+from fieldassay.records.keys import Positions, cap_problems
+from fieldassay.records.matching import BY_POSITION, FORMAT, JOINED, Matching
 from fieldassay.scoring.inputs.choosing import CHOSEN
 from fieldassay.scoring.inputs.key_census import fold_keys_of_matching
 from fieldassay.scoring.inputs.open_inputs import Records, drop_absent_fields, open_inputs

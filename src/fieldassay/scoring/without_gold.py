@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.records.record import Record
-from fieldassay.records.sources.source import Source
+from fieldassay.records.source import Source
 from fieldassay.scoring.engine.applicability import applicability
 from fieldassay.scoring.engine.assemble import Identity, assemble
 from fieldassay.scoring.engine.judge import judge

@@ -21,8 +21,8 @@ from fieldassay.extraction.examples.examples import Scored, Shown, fit_examples
 from fieldassay.extraction.fields import plan_of_spec
 from fieldassay.extraction.strategy import Example
 from fieldassay.records.envelope import gold_options
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import open_source
 from fieldassay.spec.language.model import Spec
 
 

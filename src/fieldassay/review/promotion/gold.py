@@ -21,12 +21,11 @@ from fieldassay.io.json_value import as_kind
 from fieldassay.io.text.delimited import find_delimiter, read_rows
 from fieldassay.io.text.encoding import detect_encoding
 from fieldassay.paths import ITEM, Step, field_of, join_path, leaves_of, split_path, value_at
-from fieldassay.records.decode import TOO_DEEP, is_too_deep
-from fieldassay.records.formats.columns import Columns
-from fieldassay.records.formats.folders import read_folder
-from fieldassay.records.ids import find_id
+from fieldassay.records.keys import SourceOptions, find_id
 from fieldassay.records.labels_file import Label, tree_of
-from fieldassay.records.options import SourceOptions
+from fieldassay.records.record import TOO_DEEP, is_too_deep
+from fieldassay.records.rows import read_folder
+from fieldassay.records.tables import Columns
 from fieldassay.review.sheets.forms import Form
 from fieldassay.values.types.anything import AnyReader
 from fieldassay.values.types.text import json_text

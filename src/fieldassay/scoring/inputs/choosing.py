@@ -10,10 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, list_names
-from fieldassay.records.ids import MAX_LISTED, Positions
+from fieldassay.records.keys import MAX_LISTED, Positions
 from fieldassay.records.matching import check_gold
 from fieldassay.records.record import Record
-from fieldassay.records.sources.source import CHUNK, Source
+from fieldassay.records.source import CHUNK, Source
 from fieldassay.scoring.inputs.document_metadata import document_types, slice_values
 from fieldassay.spec.plan.nodes import Plan
 

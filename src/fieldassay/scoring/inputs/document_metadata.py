@@ -11,9 +11,8 @@ import numpy.typing as npt
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable
 from fieldassay.paths import value_at
 from fieldassay.records.answers.answer import MOST_KEPT
-from fieldassay.records.decode import read_number
-from fieldassay.records.ids import FORMAT, format_of
-from fieldassay.records.record import NOTHING_BESIDE, Record
+from fieldassay.records.matching import FORMAT, format_of
+from fieldassay.records.record import NOTHING_BESIDE, Record, read_number
 from fieldassay.scoring.engine.applicability import canonical_type
 from fieldassay.spec.language.model import Options
 from fieldassay.spec.language.names import TOKEN_KINDS

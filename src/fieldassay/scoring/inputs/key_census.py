@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fieldassay.paths import ITEM, KEY, Step, join_path, split_path
 from fieldassay.records.matching import Matching, batches
-from fieldassay.records.sources.source import Source
+from fieldassay.records.source import Source
 from fieldassay.scoring.engine.schema_inference import is_folded
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.spec.plan.renaming import apply_aliases

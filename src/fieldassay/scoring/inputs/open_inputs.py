@@ -12,14 +12,20 @@ from msgspec.structs import replace
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.text.shown import format_count
 from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES, gold_options, pred_options
-from fieldassay.records.formats.find_format import split_sheet
+from fieldassay.records.files import split_sheet
+from fieldassay.records.keys import SourceOptions
 from fieldassay.records.matching import Matching, find_duplicates, match
-from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import CASE_KEY, PREDICTION_KEY, Repeat
-from fieldassay.records.sources.memory import hold_records
-from fieldassay.records.sources.repeats import are_runs, name_repeats, split_runs
-from fieldassay.records.sources.source import Source, open_source, open_systems
-from fieldassay.records.sources.variants import split_variants
+from fieldassay.records.source import (
+    Source,
+    are_runs,
+    hold_records,
+    name_repeats,
+    open_source,
+    open_systems,
+    split_runs,
+    split_variants,
+)
 from fieldassay.scoring.inputs.choosing import Choice, choose_documents
 from fieldassay.spec.plan.nodes import Plan
 

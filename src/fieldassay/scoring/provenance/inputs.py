@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fieldassay.errors import Problem
 from fieldassay.io.files.whole_files import digest_file
-from fieldassay.records.formats.find_format import is_url, split_sheet
+from fieldassay.records.files import is_url, split_sheet
 
 AT_ONCE = 5_000
 """Files of a directory that one worker digests at a time."""
@@ -55,7 +55,7 @@ def _run(
 
 def _digest_url(url: str) -> str:
     """Return the digest of an object, or of all objects below a URL, as of the same files."""
-    from fieldassay.records.formats.storage import list_urls, open_url
+    from fieldassay.records.files import list_urls, open_url
 
     def digest(place: str) -> str:
         with open_url(place) as stream:

@@ -128,7 +128,7 @@ def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
     gold: critical, illegible and unreviewed paths, accepted values, variant, tags and difficulty.
 
     >>> from fieldassay.spec.plan.compile import read_plan
-    >>> from fieldassay.records.sources.memory import hold_records
+    >>> from fieldassay.records.source import hold_records
     >>> plan = read_plan("fields: {a: integer, b: integer}")
     >>> one = hold_records([{"id": 1, "a": 1, "b": 2}]).fetch([0])
     >>> two = hold_records([{"b": 2, "id": 1, "a": 1, "note": "new"}]).fetch([0])

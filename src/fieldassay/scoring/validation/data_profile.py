@@ -14,7 +14,7 @@ from fieldassay.metrics.evidence import Kind
 from fieldassay.options import with_options
 from fieldassay.records.matching import Matching, batches
 from fieldassay.records.record import Record
-from fieldassay.records.sources.source import Source
+from fieldassay.records.source import Source
 from fieldassay.scoring.engine.applicability import applicability
 from fieldassay.scoring.engine.coding import json_text
 from fieldassay.scoring.engine.judge import Judged, judge

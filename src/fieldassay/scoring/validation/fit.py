@@ -18,10 +18,10 @@ from fieldassay.metrics.evidence import FLAG, Evidence, Kind, Outcome
 from fieldassay.metrics.result.headline import find_headline
 from fieldassay.metrics.result.result import Result
 from fieldassay.paths import field_of, join_path, leaves_of, split_path
-from fieldassay.records.answers.misplaced import find_misplaced
-from fieldassay.records.answers.tool_calls import find_wrapped
+from fieldassay.records.answers.answer import find_misplaced, find_wrapped
 from fieldassay.records.matching import Matching
-from fieldassay.records.sources.source import PROBED, Source
+from fieldassay.records.rows import PROBED
+from fieldassay.records.source import Source
 from fieldassay.scoring.engine.flatten import Undeclared
 from fieldassay.scoring.validation.data_profile import DECIDING
 from fieldassay.spec.language.names import ID_NAMES

@@ -14,7 +14,7 @@ from fieldassay.io.returned import Brief
 from fieldassay.metrics.catalogue.selection import DEFAULT_METRICS
 from fieldassay.metrics.result.violations import CheckCount
 from fieldassay.public import public
-from fieldassay.records.sources.source import Source
+from fieldassay.records.source import Source
 from fieldassay.scoring.inputs.key_census import fold_keys_of_matching, fold_keys_of_sources
 from fieldassay.scoring.inputs.open_inputs import Records, open_inputs, open_predictions
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords

@@ -1,156 +1,57 @@
-"""Sources: records by position, from files, standard input or memory."""
+"""Sources: records by position, from files, standard input or memory, and the systems in one of them."""
 
 from __future__ import annotations
 
 import importlib
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.errors import Problem, ProblemsError, list_names, nearest, problem
 from fieldassay.io.files.folders import Listing
 from fieldassay.io.json_value import id_text
-from fieldassay.records.answers.answer import KINDS
-from fieldassay.records.answers.misplaced import find_misplaced
-from fieldassay.records.decode import decode_json
+from fieldassay.records.answers.answer import KINDS, find_misplaced
 from fieldassay.records.envelope import open_rows
-from fieldassay.records.formats.document_sets import DocumentSet, find_set
-from fieldassay.records.formats.extractions import find_predictions, is_extraction
-from fieldassay.records.formats.files import Input
-from fieldassay.records.formats.find_format import is_url
-from fieldassay.records.formats.lines import id_reader, read_lines
-from fieldassay.records.formats.rows import HeldRows, Rows, hold_rows
-from fieldassay.records.ids import Positions, cap_problems, deepest, find_id, locate
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.record import GOLD_ID, Record, Row, is_prediction
-from fieldassay.records.responses import BATCH_ID, read_response
+from fieldassay.records.files import Input, find_predictions, is_extraction, is_url
+from fieldassay.records.keys import (
+    MAX_LISTED,
+    Positions,
+    SourceOptions,
+    cap_problems,
+    deepest,
+    find_id,
+    locate,
+)
+from fieldassay.records.record import (
+    GOLD_ID,
+    Record,
+    Repeat,
+    Row,
+    UnplainError,
+    is_prediction,
+    to_json,
+    to_rows,
+)
+from fieldassay.records.rows import PROBED, Rows, hold_rows, read_records
+from fieldassay.records.services import BATCH_ID, read_response
 from fieldassay.regex import lazy_regex
 
-
-def read_records(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
-    """Return the rows of a file of JSON: a value per line, an array, or objects behind one another.
-
-    Where no row has an id, all documents may stand in one value, or each under its id: see `find_set`.
-    """
-    has_lines = source.format == "jsonl" and _has_lines(source)
-    rows, problems = (read_lines if has_lines else read_array)(source, options)
-    found: DocumentSet | None = None
-    every: list[Row] = []
-    for count in (min(PROBED, len(rows)), len(rows)) if rows.is_numbered else ():
-        every = rows.read(range(count))
-        found = find_set([row.value for row in every], options)
-        if found is None:
-            break
-    if found is None:
-        return rows, problems
-    _note_form(source, found.form)
-    repairs = tuple(dict.fromkeys(repair for row in every for repair in row.repairs))
-    places = [f"{found.place}[{at if name is None else name}]" for at, name in enumerate(found.names)]
-    held = [Row(record, repairs) for record in found.records]
-    return hold_rows(source.label, found.names, held, places, problems)
-
-
-def _note_form(source: Input, form: str) -> None:
-    source.notes.append(Problem(source.label, f"was read as {form}", kind="document_set"))
-
-
-def _has_lines(source: Input) -> bool:
-    """Return whether a file has a JSON value per line, judged by its first; broken lines are lines, too."""
-    text = source.head.decode(source.encoding, "replace").lstrip("\ufeff\0 \t\r\n")
-    first, _, rest = text.partition("\n")
-    is_value = decode_json(first.encode("utf-8", "replace")).problem is None
-    if is_value or text.startswith("["):
-        return is_value and (bool(rest.strip()) or not text.startswith("["))
-    return _values_of(text, 1) is None
-
-
-def _values_of(text: str, most: int | None = None) -> list[bytes] | None:
-    """Return the objects that stand behind one another in a text, the first ones only if there is a limit."""
-    decoder, at = json.JSONDecoder(), 0
-    found: list[bytes] = []
-    try:
-        while at < len(text) and len(found) != most:
-            value, end = decoder.raw_decode(text, at)
-            if not isinstance(value, dict):
-                return None
-            found.append(text[at:end].encode("utf-8", "replace"))
-            at = _GAP.match(text, end).end()  # type: ignore[union-attr]
-    except (ValueError, RecursionError):
-        return None
-    return found
-
-
-def read_array(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
-    """Return the rows of a file that is a JSON array of records, one record, or several values.
-
-    A single record without an id is a source of one numbered row.
-    """
-    data = source.as_utf8().read_bytes().removeprefix(b"\xef\xbb\xbf").strip(b"\0 \t\r\n")
-    items = _split(data)
-    row = decode_json(data) if items is None else Row(None)
-    if row.problem is not None:
-        if b"\n" in data and decode_json(data.partition(b"\n")[0]).problem is None:
-            return read_lines(source, options)
-        items = _values_of(data.decode("utf-8", "replace"))
-        if items is not None:
-            _note_form(source, "objects behind one another")
-    if items is None and isinstance(row.value, list):
-        items = [Row(item, row.repairs) for item in row.value]
-    if items is not None:
-        if source.format == "jsonl" and row.problem is None:
-            _note_form(source, "one JSON array")
-        return _hold(source, options, items)
-    if row.problem is not None or not isinstance(row.value, dict):
-        what = row.problem or "is neither a list of records nor a record"
-        raise problem(source.label, what, "write an array of objects, or one object per line", "not_json")
-    return hold_rows(source.label, [find_id(row.value, options.names)], [row], [""])
-
-
-def _split(data: bytes) -> list[Any] | None:
-    """Return the items of an array by the standard as texts."""
-    if not data.startswith(b"["):
-        return None
-    try:
-        return [bytes(raw) for raw in msgspec.json.decode(data, type=list[msgspec.Raw])]
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
-
-
-def _hold(source: Input, options: SourceOptions, items: list[Any]) -> tuple[HeldRows, tuple[Problem, ...]]:
-    read_id = id_reader(options.names)
-    named = [read_id(item) if isinstance(item, bytes) else (_find_id(item, options), None) for item in items]
-    problems = [
-        Problem(f"{source.label}[{at}]", why, "correct or remove the item", "not_json")
-        for at, (_, why) in enumerate(named)
-        if why is not None and options.is_gold
-    ]
-    places = [f"[{at}]" for at in range(len(items))]
-    return hold_rows(source.label, [name for name, _ in named], items, places, problems)
-
-
-def _find_id(row: Row, options: SourceOptions) -> str | None:
-    return find_id(row.value, options.names) if isinstance(row.value, dict) else None
-
-
-PROBED = 20
-"""Rows that are looked at to see whether the key of the data exists at all."""
+# Sources: records by position, from files, standard input or memory.
 
 CHUNK = 1000
 _BRACKET = lazy_regex(r"[{\[]")
-_GAP = lazy_regex(r"[\s,\0\x1e]*")
 _Reader: TypeAlias = Callable[[Input, SourceOptions], tuple[Rows, tuple[Problem, ...]]]
 _READERS: Mapping[str, _Reader] = {"jsonl": read_records, "json": read_records}
 _TABLE_READERS: Mapping[str, str] = {
-    "csv": "fieldassay.records.formats.tables:read_table",
-    "tsv": "fieldassay.records.formats.tables:read_table",
-    "parquet": "fieldassay.records.formats.frames:read_parquet",
-    "xlsx": "fieldassay.records.formats.workbooks:read_workbook",
+    "csv": "fieldassay.records.tables:read_table",
+    "tsv": "fieldassay.records.tables:read_table",
+    "parquet": "fieldassay.records.tables:read_parquet",
+    "xlsx": "fieldassay.records.workbooks:read_workbook",
 }
 """The readers of tables, loaded on first use."""
 
@@ -223,8 +124,8 @@ def open_source(path: str | Path, options: SourceOptions | None = None) -> Sourc
     """
     options = options or SourceOptions()
     if is_url(path):
-        from fieldassay.records.formats.folders import read_folder
-        from fieldassay.records.formats.storage import list_urls
+        from fieldassay.records.files import list_urls
+        from fieldassay.records.rows import read_folder
 
         listed = list_urls(str(path))
         if listed is not None:
@@ -233,7 +134,7 @@ def open_source(path: str | Path, options: SourceOptions | None = None) -> Sourc
     if str(path) != "-" and not options.is_gold and is_extraction(Path(path)):
         path = find_predictions(Path(path))
     if str(path) != "-" and _is_folder(Path(path)):
-        from fieldassay.records.formats.folders import read_folder
+        from fieldassay.records.rows import read_folder
 
         rows, problems, notes = read_folder(Path(path), options)
         source = make_source(str(path), rows, problems, options)
@@ -432,3 +333,217 @@ def _describe_responses(source: Source) -> list[Problem]:
             )
             return [Problem(source.label, what, kind="responses")]
     return []
+
+
+# Records that are in memory already.
+
+
+def hold_records(records: Any, options: SourceOptions | None = None, label: str = "records") -> Source:
+    """Return the records of objects in a list, a mapping by id, a frame, or any iterable.
+
+    Frames are those of Polars, pandas (the ids are its index, if no column has them and it is no plain range)
+    and whatever has the Arrow interface (pyarrow, DuckDB).
+
+    >>> source = hold_records({"a": {"total": 5}, "b": {"total": None}})
+    >>> list(source.ids()), source.fetch([0])[0].data
+    (['a', 'b'], {'total': 5})
+    """
+    options = options or SourceOptions()
+    kind = type(records).__module__.partition(".")[0]
+    if kind == "polars" and hasattr(records, "collect"):
+        records = records.collect()
+    is_polars_frame = kind == "polars" and hasattr(records, "iter_rows")
+    if is_polars_frame or (kind not in ("polars", "pandas") and hasattr(records, "__arrow_c_stream__")):
+        import polars as pl
+
+        from fieldassay.records.tables import hold_frame
+
+        return make_source(label, *hold_frame(label, pl.DataFrame(records), options), options)
+    if kind == "pandas" and hasattr(records, "columns"):
+        names = list(map(str, records.columns))
+        if options.group:
+            from fieldassay.records.tables import hold_table, table_of
+
+            table = table_of(label, names, records.itertuples(index=False, name=None))
+            return make_source(label, *hold_table(table, options), options)
+        objects = [dict(zip(names, row, strict=True)) for row in records.itertuples(index=False, name=None)]
+        if type(records.index).__name__ != "RangeIndex" and not set(names) & set(options.names):
+            found = [id_text(_plain_key(key)) for key in records.index]
+            return _hold(label, to_rows(objects, options.read_keys), found, options)
+        records = objects
+    elif kind == "pandas" and hasattr(records, "to_dict"):
+        records = dict(records.items()) if type(records.index).__name__ != "RangeIndex" else list(records)
+    if isinstance(records, Mapping):
+        return _hold_mapping(records, options, label)
+    is_scalar = isinstance(records, str | bytes) or getattr(records, "ndim", 1) == 0
+    if is_scalar or not isinstance(records, Iterable):
+        what = f"is a {type(records).__name__}, not records"
+        raise problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")
+    records = list(records)
+    rows = to_rows(records, options.read_keys)
+    found = [_find_id(record, row, options) for record, row in zip(records, rows, strict=True)]
+    return _hold(label, rows, found, options)
+
+
+def _hold_mapping(records: Mapping[Any, Any], options: SourceOptions, label: str) -> Source:
+    return _hold(
+        label,
+        to_rows(list(records.values()), options.read_keys),
+        [id_text(_plain_key(key)) for key in records],
+        options,
+    )
+
+
+def _find_id(record: Any, row: Row, options: SourceOptions) -> str | None:
+    """Return a record's id, also where the rest of the record cannot be read."""
+    value = row.value if row.problem is None else record
+    return find_id(value, options.names) if isinstance(value, dict) else None
+
+
+def _plain_key(key: Any) -> Any:
+    try:
+        return to_json(key)
+    except UnplainError:
+        return None
+
+
+def _hold(label: str, rows: list[Row], found: list[str | None], options: SourceOptions) -> Source:
+    problems = [
+        Problem(f"{label}[{at}]", row.problem, "correct the record", "not_json")
+        for at, row in enumerate(rows)
+        if row.problem
+    ]
+    places = [f"[{at}]" for at in range(len(rows))]
+    held, lost = hold_rows(label, found, rows, places, problems if options.is_gold else ())
+    return make_source(label, held, lost, options)
+
+
+# Repeated runs of one system: several sources under one name, or one source with a run in each record.
+
+RUN_KEYS = ("repeat", "run")
+"""The keys beside a record that name its run, where ids repeat."""
+
+
+def name_repeats(system: str, runs: int) -> tuple[Repeat, ...]:
+    """Return the runs of a system."""
+    return tuple(Repeat(system, number, runs) for number in range(1, runs + 1))
+
+
+def are_runs(records: Any) -> bool:
+    """Return whether the predictions given for a system are several sources rather than one.
+
+    They are a list or a tuple of paths, of lists of records, or of data frames; a list of objects,
+    named tuples too, is one source.
+
+    >>> are_runs(["a.jsonl", "b.jsonl"]), are_runs([[{"id": 1}], [{"id": 1}]]), are_runs([{"id": 1}])
+    (True, True, False)
+    """
+    return (
+        isinstance(records, list | tuple)
+        and bool(records)
+        and all(isinstance(one, str | Path | list | tuple) or hasattr(one, "columns") for one in records)
+        and not any(hasattr(one, "_fields") for one in records)
+    )
+
+
+def split_runs(system: str, source: Source) -> list[Source] | None:
+    """Return the runs in one source with repeated ids and named runs; None for any other source.
+
+    Every record needs `repeat` or `run`, beside its data or in it, and no id may repeat within a run.
+    """
+    ids = source.ids()
+    if source.is_numbered or len(set(ids)) == len(ids):
+        return None
+    for key in RUN_KEYS:
+        places = _places_of_runs(source, key)
+        if (
+            places is not None
+            and len(places) > 1
+            and all(len({ids[position] for position in found}) == len(found) for found in places.values())
+        ):
+            parts = [source.take(np.array(places[name], np.int64)) for name in sorted(places, key=_order)]
+            what = f"has ids once per {key}: {len(parts)} repeated runs of {system}"
+            note = Problem(source.label, what, kind="repeats")
+            first, *others = (replace(part, notes=()) for part in parts)
+            return [replace(first, notes=(*source.notes, note)), *others]
+    return None
+
+
+def _places_of_runs(source: Source, key: str) -> Mapping[str, Sequence[int]] | None:
+    """Return the positions of records by run; None if one names no run."""
+    places: dict[str, list[int]] = {}
+    for position, record in enumerate(source):
+        name = _name_run(record, key, source.options.declared)
+        if name is None:
+            return None
+        places.setdefault(name, []).append(position)
+    return places
+
+
+def _name_run(record: Record, key: str, declared: Collection[str]) -> str | None:
+    """Return the run that a record names beside its data, or in it under a key that is no field."""
+    beside = record.meta.attributes.get(key)
+    if beside is not None or key in declared:
+        return beside
+    within = (record.data or {}).get(key)
+    return str(within) if isinstance(within, str | int) else None
+
+
+def _order(name: str) -> tuple[int, str]:
+    return (int(name) if name.isascii() and name.isdigit() and len(name) < 19 else 0, name)
+
+
+# Predictions given once per variant: one source with repeated ids, as one system per variant.
+
+
+def split_variants(system: str, source: Source) -> dict[str, Source]:
+    """Return the predictions of each variant as a system named SYSTEM/VARIANT, in order of appearance.
+
+    That is, where ids repeat, every readable record names its variant, and no id repeats within one; any
+    other source is returned whole, under its own name. A system that is itself named after one of the
+    variants (`model/raw`) has that one alone, whether ids repeat or not. Records that cannot be read, and
+    whose variant is unknown, are left out with a note. Raises `ProblemsError` with the places of records
+    without a variant where most name theirs.
+    """
+    ids = source.ids()
+    is_repeating = len(set(ids)) < len(ids)
+    if source.is_numbered or not (is_repeating or "/" in system):
+        return {system: source}
+    places, lost = _places_of_variants(source)
+    unnamed = places.pop(None, [])
+    own = next((found for variant, found in places.items() if system.endswith(f"/{variant}")), None)
+    is_apart = all(len({ids[position] for position in found}) == len(found) for found in places.values())
+    if not is_apart or len(unnamed) >= sum(map(len, places.values())) or not (is_repeating or own):
+        return {system: source}
+    if unnamed:
+        what, remedy = "names no variant, as most records here do", "add `variant`, or leave it out"
+        raise ProblemsError(
+            cap_problems([Problem(source.place(at), what, remedy, "variants") for at in unnamed])
+        )
+    named = {f"{system}/{variant}": found for variant, found in places.items()}
+    if own is not None:
+        named = {system: own}
+    parts = {name: source.take(np.array(found, dtype=np.int64)) for name, found in named.items()}
+    notes = [*source.notes, *cap_problems(lost), *([] if own is not None else [_note(source, list(parts))])]
+    first, *others = parts
+    return {first: replace(parts[first], notes=tuple(notes))} | {
+        name: replace(parts[name], notes=()) for name in others
+    }
+
+
+def _places_of_variants(source: Source) -> tuple[dict[str | None, list[int]], list[Problem]]:
+    """Return the positions of records by variant, and a problem for each unreadable one without a variant."""
+    places: defaultdict[str | None, list[int]] = defaultdict(list)
+    lost = []
+    for position, record in enumerate(source):
+        if record.data is None and record.meta.variant is None:
+            what = f"cannot be read ({record.invalid}), so its variant cannot be seen, and it is left out"
+            lost.append(Problem(record.place, what, "correct the line", "variants"))
+        else:
+            places[record.meta.variant].append(position)
+    return dict(places), lost
+
+
+def _note(source: Source, names: list[str]) -> Problem:
+    what = f"has ids once per variant, so each variant is a system: {list_names(names, MAX_LISTED)}"
+    return Problem(source.label, what, kind="variants")

@@ -14,15 +14,15 @@ from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.json_value import Json
-from fieldassay.records.formats.columns import Table
-from fieldassay.records.formats.files import CHUNK, Input, too_large
-from fieldassay.records.formats.rows import HeldRows
-from fieldassay.records.formats.tables import check_header, hold_table, name_index
-from fieldassay.records.options import SourceOptions
+from fieldassay.records.files import CHUNK, Input, too_large
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.rows import HeldRows
+from fieldassay.records.tables import Table, check_header, hold_table, name_index
 from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from python_calamine import CalamineWorkbook
+
 
 MOST_CELLS = 1 << 26
 """Cells of the rectangle that a sheet fills; the reader holds every one of them, blank ones too."""
