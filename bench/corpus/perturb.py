@@ -68,7 +68,7 @@ def perturb(  # noqa: PLR0913
     if gold is None:
         return perturb_files(files, Path(out), chosen, seed, watch)
     source = open_gold(Path(gold), id_key)
-    named = name_documents(files, source.ids())
+    named = name_documents(files, source.ids)
     files, notes = named.readings[""], named.notes
     made = perturb_files(files, Path(out), chosen, seed, watch)
     kept = [file.id for file in files if file.id not in made.left_out]

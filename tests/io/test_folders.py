@@ -86,7 +86,7 @@ def test_what_fieldassay_wrote_into_a_folder_is_left_out_and_named(
         for name in (*files, "other.json"):
             (named / place / name).write_text('{"id": "x", "total": 1}')
     source = open_source(named, SourceOptions(is_gold=side == "gold", id_names=("id",)))
-    assert sorted(source.ids()) == ["a", "b"]
+    assert sorted(source.ids) == ["a", "b"]
     (note,) = source.notes
     assert note.what == "2 folders that fieldassay wrote left out: inner/again, run"
 

@@ -31,7 +31,7 @@ from fieldassay.errors import ProblemsError
 from fieldassay.io.files.whole_files import write_file, write_whole
 from fieldassay.io.text.encoding import detect_encoding
 from fieldassay.records.keys import SourceOptions
-from fieldassay.records.source import Source, hold_records, open_source
+from fieldassay.records.source import Source, open_source
 from fieldassay.reports.report import check_target
 from fieldassay.spec.language.source import read_source
 
@@ -121,7 +121,7 @@ PACKINGS = {
 def read_all(source: Source) -> list[tuple[str, object]]:
     records = source.fetch(range(len(source)))
     assert [record.invalid for record in records] == [None] * len(records)
-    assert [record.id for record in records] == list(source.ids())
+    assert [record.id for record in records] == list(source.ids)
     return [(record.id, record.data) for record in records]
 
 
@@ -208,7 +208,7 @@ def test_a_directory_gives_the_same_records(tmp_path: Path, packing: str) -> Non
 )
 def test_memory_gives_the_same_records(held: object) -> None:
     held = pl.DataFrame(RECORDS) if held == "polars" else held
-    assert read_all(hold_records(held, OPTIONS)) == EXPECTED
+    assert read_all(open_source(held, OPTIONS)) == EXPECTED
 
 
 def test_a_file_of_one_record_is_a_source_of_one(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_files_of_a_directory_are_named_by_id_or_stem(
     path = tmp_path / f"{stem}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(inside))
-    assert list(open_source(tmp_path, SourceOptions(id_names=ids)).ids()) == [expected]
+    assert list(open_source(tmp_path, SourceOptions(id_names=ids)).ids) == [expected]
 
 
 def test_case_files_are_gold_with_critical_paths_and_variations(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from records.test_workbooks import write
 
 from fieldassay.errors import ProblemsError
 from fieldassay.records.keys import SourceOptions
-from fieldassay.records.source import hold_records, open_source
+from fieldassay.records.source import open_source
 
 LISTS = (("lines", frozenset({"sku", "amount"})),)
 LONG = SourceOptions(
@@ -56,7 +56,7 @@ def test_rows_of_one_id_are_the_items_of_one_record(tmp_path: Path, name: str) -
 
 
 def test_rows_of_a_frame_are_grouped_too() -> None:
-    source = hold_records(pl.DataFrame(ROWS, schema=HEADER, orient="row"), LONG)
+    source = open_source(pl.DataFrame(ROWS, schema=HEADER, orient="row"), LONG)
     assert {record.id: record.data for record in source.fetch(range(len(source)))} == EXPECTED
 
 

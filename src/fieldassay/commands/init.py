@@ -19,12 +19,11 @@ from fieldassay.extraction.strategies.rules.propose import propose_rules, with_r
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.power import plan_margin
 from fieldassay.paths import ITEM
-from fieldassay.records.envelope import META_SHAPES, gold_options, read_container, read_value
-from fieldassay.records.keys import SourceOptions, locate, place_of
+from fieldassay.records.envelope import META_SHAPES, data_options, gold_options, read_container, read_value
+from fieldassay.records.keys import locate
 from fieldassay.records.matching import find_duplicates
-from fieldassay.records.rows import FolderRows
-from fieldassay.records.source import Source
-from fieldassay.scoring.inputs.open_inputs import Records, open_records
+from fieldassay.records.source import Source, open_source
+from fieldassay.scoring.inputs.open_inputs import Records
 from fieldassay.spec.drafts.infer import Inferred, infer_seen, with_gold
 from fieldassay.spec.drafts.sightings import Sightings, find_document_id, has_id_name, sight
 from fieldassay.spec.language.model import Field, Spec
@@ -36,7 +35,7 @@ from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.describe import describe
 from fieldassay.spec.plan.nodes import Plan
 
-_CHUNK, _MOST_LINES = 1000, 6
+_MOST_LINES = 6
 _MOST_DOCUMENTS = 200
 """Documents that rules are proposed from."""
 _HEAD = (
@@ -152,16 +151,8 @@ def keeping(gold: Records) -> str:
 
 
 def _open_gold(gold: Records, data: DataOptions) -> Source:
-    options = SourceOptions(
-        id_names=data.id_key,
-        **place_of(data.gold_key),
-        encoding=data.encoding,
-        wrap=data.wrap,
-        group=data.group,
-        unpacked=data.most_unpacked,
-        is_gold=True,
-    )
-    return open_records(gold, options, "gold")
+    options = replace(data_options(data), id_names=data.id_key)  # without any: rows are seen before their ids
+    return open_source(gold, options, "gold")
 
 
 def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:
@@ -203,19 +194,17 @@ def _records(source: Source, key: str | None = None) -> Iterator[dict[str, Any]]
 
     A row has its ids and metadata: only the user can separate them from data.
     """
-    for start in range(0, len(source), _CHUNK):
-        positions = range(start, min(start + _CHUNK, len(source)))
-        for position, row in zip(positions, source.rows.read(positions), strict=True):
-            record: Any = row.value if row.problem is None else None
-            what = row.problem or "holds no record"
-            if key is not None and isinstance(record, dict):
-                record = read_value(locate(record, key)[1], source.options).data
-                what = f"holds no record under {key!r}"
-            if not isinstance(record, dict):
-                raise problem(source.place(position), what, "correct the gold record", "bad_gold")
-            texts = {name: text for name, text in record.items() if isinstance(text, str)}
-            read = {name: read_container(text, is_gold=True, is_prose=True) for name, text in texts.items()}
-            yield record | {name: inner.value for name, inner in read.items() if inner is not None}
+    for position, row in source.walk():
+        record: Any = row.value if row.problem is None else None
+        what = row.problem or "holds no record"
+        if key is not None and isinstance(record, dict):
+            record = read_value(locate(record, key)[1], source.options).data
+            what = f"holds no record under {key!r}"
+        if not isinstance(record, dict):
+            raise problem(source.place(position), what, "correct the gold record", "bad_gold")
+        texts = {name: text for name, text in record.items() if isinstance(text, str)}
+        read = {name: read_container(text, is_gold=True, is_prose=True) for name, text in texts.items()}
+        yield record | {name: inner.value for name, inner in read.items() if inner is not None}
 
 
 def _document_id(
@@ -223,8 +212,7 @@ def _document_id(
 ) -> tuple[str | None, str]:
     """Return the key that the user named, or the one with a usual name, and the reason."""
     if not named:
-        is_folder = isinstance(source.rows, FolderRows)
-        return find_document_id(rows, count, "file name" if is_folder else "position")
+        return find_document_id(rows, count, "file name" if source.rows.kind == "folder" else "position")
     if problems := find_duplicates(source):
         raise ProblemsError(problems)
     return next(name for name in named if name in rows.members), "named in `data:`"

@@ -48,6 +48,7 @@ from fieldassay.records.services import (
 )
 from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.names import ID_NAMES
+from fieldassay.spec.language.sections import DataOptions
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.spec.plan.renaming import apply_aliases, loosen
 
@@ -649,24 +650,30 @@ def _to_attribute(value: Any) -> str | None:
 # How rows are read by the plan of a spec
 
 
-def gold_options(plan: Plan) -> SourceOptions:
-    """Return the options for reading gold under a plan."""
-    data = plan.spec.data
-    others = dict(plan.root.other_names)
-    declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys), *data_names(plan)))
-    containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
+def data_options(data: DataOptions) -> SourceOptions:
+    """Return the options for reading gold by the section `data:` of a spec, whatever its fields are."""
     return SourceOptions(
-        has_loose_names=data.names == "loose",
         id_names=data.id_key or None,
         **place_of(data.gold_key),
         wrap=data.wrap,
         encoding=data.encoding,
         unpacked=data.most_unpacked,
-        item_lists=tuple(_item_lists(plan.root.children)),
         group=data.group,
+        has_loose_names=data.names == "loose",
+        is_gold=True,
+    )
+
+
+def gold_options(plan: Plan) -> SourceOptions:
+    """Return the options for reading gold under a plan."""
+    others = dict(plan.root.other_names)
+    declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys), *data_names(plan)))
+    containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
+    return replace(
+        data_options(plan.spec.data),
+        item_lists=tuple(_item_lists(plan.root.children)),
         declared=declared,
         nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
-        is_gold=True,
         other_names=plan.root.other_names,
         answer_keys=named_keys(plan),
         fields=plan.root,

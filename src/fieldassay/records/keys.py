@@ -40,15 +40,6 @@ NUMBER = lazy_regex(r"[+-]?[0-9]{1,25}(?:\.[0-9]{0,25})?(?:[eE][+-]?[0-9]{1,2})?
 Positions = npt.NDArray[np.int64]
 
 
-class Index(Struct, frozen=True, eq=False):
-    """The ids of a source, the positions of their rows (`kept`), and the problems met on the way."""
-
-    ids: tuple[str, ...]
-    kept: Positions
-    is_numbered: bool
-    problems: tuple[Problem, ...]
-
-
 def find_id(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
     """Return the id of a row under the first of the names that it has; a dotted name may lead into objects.
 
@@ -152,38 +143,6 @@ ID_FORMS: Mapping[str, Callable[[str], str]] = {
     "number": number_of,
 }
 """The forms under which the ids of gold and predictions can be compared."""
-
-
-def settle_ids(
-    found: Sequence[str | None], problems: Sequence[Problem], place: Callable[[int], str]
-) -> Index:
-    """Return the index of rows by their ids (None: no id found).
-
-    Rows without an id are left out, each a problem, unless no row has one: then rows are numbered `#1`, `#2`
-    … in order.
-    """
-    count = len(found)
-    if not any(name is not None for name in found):
-        return Index(
-            tuple(f"#{number}" for number in range(1, count + 1)),
-            np.arange(count, dtype=np.int64),
-            True,
-            tuple(problems),
-        )
-    left_out = {
-        position: "has no id" if name is None else "its id is too long"
-        for position, name in enumerate(found)
-        if name is None or len(name) > MAX_ID
-    }
-    told = {problem.where for problem in problems}
-    lost = [
-        Problem(place(position), what, "give every record an id", "no_id")
-        for position, what in left_out.items()
-        if place(position) not in told
-    ]
-    kept = np.delete(np.arange(count, dtype=np.int64), list(left_out))
-    ids = tuple(name for name in found if name is not None and len(name) <= MAX_ID)
-    return Index(ids, kept, False, (*problems, *lost))
 
 
 def cap_problems(problems: Sequence[Problem]) -> list[Problem]:

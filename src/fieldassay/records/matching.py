@@ -401,7 +401,7 @@ class Matching(Struct, frozen=True, eq=False):
     @property
     def ids(self) -> Sequence[str]:
         """Return the ids of the documents, in gold order."""
-        return self.gold.ids()
+        return self.gold.ids
 
     def take(self, chosen: Positions) -> Matching:
         """Return the matching of the chosen documents only, with no more of the sources than they need."""
@@ -448,13 +448,13 @@ def match(
     joined = {system: join_ids(gold, source, form) for system, source in predictions.items()}
     is_shared = any(one.is_shared for one in joined.values())
     gold, chosen = _share(gold, joined.values(), chosen) if is_shared else (gold, chosen)
-    place_of = {name: position for position, name in enumerate(gold.ids())}
+    place_of = {name: position for position, name in enumerate(gold.ids)}
     positions: dict[str, Positions] = {}
     unmatched: dict[str, tuple[str, ...]] = {}
     for system, source in predictions.items():
         where = np.full(len(gold), -1, dtype=np.int64)
         strangers, owners = [], joined[system].owners
-        for position, name in enumerate(source.ids()):
+        for position, name in enumerate(source.ids):
             own = owners.get(name)
             if own is None:
                 strangers.append(name)
@@ -477,12 +477,12 @@ def join_ids(gold: Source, source: Source, form: str) -> Joined:
     """Return the gold ids of the predictions of a system. Raises `ProblemsError` for twins of one id."""
     if form in ID_FORMS:
         folded = ID_FORMS[form]
-        ids = {folded(name): name for name in gold.ids()}
-        own = [source.ids()] if source.gold_ids() is source.ids() else [source.ids(), source.gold_ids()]
-        pairs = ((name, folded(key)) for keys in own for name, key in zip(source.ids(), keys, strict=True))
+        ids = {folded(name): name for name in gold.ids}
+        own = [source.ids] if source.gold_ids() is source.ids else [source.ids, source.gold_ids()]
+        pairs = ((name, folded(key)) for keys in own for name, key in zip(source.ids, keys, strict=True))
         joined = Joined({name: ids[key] for name, key in pairs if key in ids}, is_shared=len(own) > 1)
     if form not in ID_FORMS or (form == "exact" and not joined.owners and not source.is_numbered):
-        joined = join_names(source.ids(), gold.ids(), None if form == "exact" else form)
+        joined = join_names(source.ids, gold.ids, None if form == "exact" else form)
         joined = joined if joined.owners or form != "exact" else _join_by_key(gold, source)
         if joined.owners and form == "exact" and not joined.note:
             name, other = next(iter(joined.owners.items()))
@@ -507,7 +507,7 @@ def join_ids(gold: Source, source: Source, form: str) -> Joined:
 
 def _join_by_key(gold: Source, source: Source) -> Joined:
     """Return the predictions that have an id of gold under one key, a different one in most of them."""
-    ids = set(gold.ids())
+    ids = set(gold.ids)
     owners: dict[str, dict[str, str]] = {}
     for record in source:
         for key, value in (record.data or {}).items():
@@ -528,19 +528,19 @@ def _share(
     gold: Source, joined: Iterable[Joined], chosen: Positions | None
 ) -> tuple[Source, Positions | None]:
     """Return gold once for each document that it belongs to, under the document's id, and what is chosen."""
-    documents: dict[str, dict[str, None]] = {name: {} for name in gold.ids()}
+    documents: dict[str, dict[str, None]] = {name: {} for name in gold.ids}
     for one in joined:
         for name, own in one.owners.items():
             documents[own][name] = None
-    pairs = [(at, name) for at, own in enumerate(gold.ids()) for name in sorted(documents[own]) or [own]]
+    pairs = [(at, name) for at, own in enumerate(gold.ids) for name in sorted(documents[own]) or [own]]
     places = np.array([at for at, _ in pairs], dtype=np.int64)
-    rows = replace(gold.rows.take(places), ids=tuple(name for _, name in pairs))  # type: ignore[type-var]
-    return replace(gold, rows=rows), None if chosen is None else np.flatnonzero(np.isin(places, chosen))
+    gold = replace(gold.take(places), ids=tuple(name for _, name in pairs))
+    return gold, None if chosen is None else np.flatnonzero(np.isin(places, chosen))
 
 
 def find_duplicates(source: Source) -> list[Problem]:
     """Return a problem with its places for each id that repeats in the source: `MAX_LISTED`, and a count."""
-    ids = source.ids()
+    ids = source.ids
     if len(set(ids)) == len(ids):
         return []
     first: dict[str, int] = {}
@@ -559,14 +559,14 @@ def _find_mergers(source: Source, form: str) -> list[Problem]:
     first: dict[str, int] = {}
     problems: list[Problem] = []
     drop = ID_FORMS.get(form, str)
-    twins = find_twins({name: drop(name) for name in source.ids() if drop is not str})
+    twins = find_twins({name: drop(name) for name in source.ids if drop is not str})
     alike = frozenset(name for names in twins for name in names)
-    for position, name in enumerate(source.ids() if drop is not str else ()):
+    for position, name in enumerate(source.ids if drop is not str else ()):
         if not source.options.is_gold and name not in alike:
             continue
         before = first.setdefault(drop(name), position)
         if before != position:
-            other = source.ids()[before]
+            other = source.ids[before]
             what = f"the ids {other!r} (in {source.place(before)}) and {name!r} are the same by {form}"
             problems.append(
                 Problem(source.place(position), what, "rename one, or match ids exactly", "duplicate_id")
@@ -577,7 +577,7 @@ def _find_mergers(source: Source, form: str) -> list[Problem]:
 def _remedy(source: Source, first: int, second: int) -> str:
     """Return the remedy for two records with one id: predictions may differ by variant, gold may not."""
     variants = [record.meta.variant for record in source.fetch([first, second])]
-    if None in variants and source.rows.is_table and not source.options.group:
+    if None in variants and source.rows.kind == "table" and not source.options.group:
         return "keep one record per document; if the rows are items of one record: `data: {group: true}`"
     if None in variants:
         return "keep one record per document"
@@ -651,7 +651,7 @@ def _compare_numbering(gold: Source, source: Source) -> list[Problem]:
     if gold.is_numbered != source.is_numbered and len(gold):
         lacking, other = (gold, source) if gold.is_numbered else (source, gold)
         names = ", ".join(other.options.names[:8])
-        what = f"{_describe_form(lacking)}has no ids, {other.label} has (such as {other.ids()[0]!r})"
+        what = f"{_describe_form(lacking)}has no ids, {other.label} has (such as {other.ids[0]!r})"
         return [
             Problem(
                 lacking.label,
@@ -691,7 +691,7 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
     notes = list(source.notes)
     absent = np.flatnonzero(where < 0)
     near = (
-        list(suggest(strangers, (gold.ids()[position] for position in absent.tolist())))
+        list(suggest(strangers, (gold.ids[position] for position in absent.tolist())))
         if strangers and len(absent)
         else []
     )
@@ -727,7 +727,7 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
     if len(absent):
         what = (
             f"{len(absent):,} of {len(where):,} documents have no prediction by {system} (such as "
-            f"{gold.ids()[int(absent[0])]!r})"
+            f"{gold.ids[int(absent[0])]!r})"
         )
         notes.append(Problem(source.label, what, "they are judged as empty predictions", "missing"))
     same = "if they are the same document"
@@ -749,8 +749,8 @@ def _form_for(name: str, other: str) -> str | None:
 
 
 def _refuse(gold: Source, system: str, source: Source, hints: Sequence[str]) -> None:
-    ours = ", ".join(map(repr, gold.ids()[:3])) or "none"
-    theirs = ", ".join(map(repr, source.ids()[:3])) or "none"
+    ours = ", ".join(map(repr, gold.ids[:3])) or "none"
+    theirs = ", ".join(map(repr, source.ids[:3])) or "none"
     told = f" {'. '.join(hints[:3])}." if hints else ""
     raise NothingEvaluatedError(
         f"no prediction by {system} has the id of a gold document: {gold.label} has {ours}; {source.label} "

@@ -11,7 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,7 +26,7 @@ from fieldassay.io.text.encoding import detect_encoding
 from fieldassay.io.text.shown import format_count
 from fieldassay.records.envelope import META_SHAPES, holds_tree
 from fieldassay.records.files import Input, Spool, is_url, unpack_plain
-from fieldassay.records.keys import Positions, SourceOptions, cap_problems, find_id, settle_ids
+from fieldassay.records.keys import Positions, SourceOptions, cap_problems, find_id
 from fieldassay.records.record import CASE_KEY, Row, decode_json, decode_rows
 from fieldassay.records.services import ID_KEYS
 from fieldassay.regex import lazy_regex
@@ -36,12 +36,12 @@ from fieldassay.spec.language.names import ID_NAMES
 
 
 class Rows:
-    """The rows of a source. It pickles small where it can: readers of files reopen them by path."""
+    """The rows of a source. They pickle small where they can: rows of files reopen them by path."""
 
-    ids: tuple[str, ...]
-    is_numbered: bool
-    is_table: bool
-    """Whether several rows may make one record."""
+    columns: ClassVar[tuple[str, ...]] = ()
+    """The names of the members that have an element for each row."""
+    kind: ClassVar[Literal["file", "folder", "table"]] = "file"
+    """`table`: several rows may make one record; `folder`: each row has a file of its own."""
 
     @abstractmethod
     def place(self, position: int) -> str:
@@ -51,33 +51,47 @@ class Rows:
     def read(self, positions: Sequence[int]) -> list[Row]:
         """Return the rows at the positions, in that order."""
 
-    @abstractmethod
     def take(self, positions: Positions) -> Rows:
         """Return the rows at the positions as rows of their own."""
+        parts = {name: _take(getattr(self, name), positions) for name in self.columns}
+        return replace(self, **parts)  # type: ignore[type-var]
 
     def bytes(self, positions: Positions) -> Positions:
         """Return how many bytes of a file are read for each row; 0 for rows that are in memory."""
         return np.zeros(len(positions), dtype=np.int64)
 
-    def __len__(self) -> int:
-        return len(self.ids)
+
+def _take(column: Any, positions: Positions) -> Any:
+    if isinstance(column, tuple):
+        return tuple(column[position] for position in positions.tolist())
+    return column[positions]
+
+
+class Contents(Struct, frozen=True):
+    """What is read of an input: its rows, the id of each (None: none), and what is wrong with some.
+
+    `notes` are on how it was read.
+    """
+
+    rows: Rows
+    ids: Sequence[str | None]
+    problems: Sequence[Problem] = ()
+    notes: Sequence[Problem] = ()
 
 
 class SlicedRows(Rows, Struct, frozen=True, eq=False):
-    """Rows that are slices of one plain file; in memory are only ids, int64 offsets and line numbers."""
+    """Rows that are slices of one plain file; in memory are only int64 offsets and line numbers."""
 
     path: Path
     label: str
-    ids: tuple[str, ...]
     starts: Positions
     lengths: Positions
     numbers: Positions
-    is_numbered: bool = False
     spool: Spool | None = None
     size: int = 0
-    is_table: bool = False
     url: str | None = None
     """The object of which the file is a copy, byte for byte."""
+    columns: ClassVar[tuple[str, ...]] = ("starts", "lengths", "numbers")
 
     def place(self, position: int) -> str:
         return f"{self.label}:{self.numbers[position]}"
@@ -119,25 +133,14 @@ class SlicedRows(Rows, Struct, frozen=True, eq=False):
                 self.label, "became shorter while it was read", "write it before it is scored", "changed_file"
             )
 
-    def take(self, positions: Positions) -> SlicedRows:
-        return replace(
-            self,
-            ids=tuple(self.ids[position] for position in positions.tolist()),
-            starts=self.starts[positions],
-            lengths=self.lengths[positions],
-            numbers=self.numbers[positions],
-        )
-
 
 class HeldRows(Rows, Struct, frozen=True, eq=False):
     """Rows in memory: JSON texts as bytes, or values. `places` are the parts of places after the label."""
 
     label: str
-    ids: tuple[str, ...]
     held: tuple[Any, ...]
     places: tuple[str, ...]
-    is_numbered: bool = False
-    is_table: bool = False
+    columns: ClassVar[tuple[str, ...]] = ("held", "places")
 
     def place(self, position: int) -> str:
         return f"{self.label}{self.places[position]}"
@@ -148,30 +151,10 @@ class HeldRows(Rows, Struct, frozen=True, eq=False):
             return decode_rows(held)
         return [_to_row(one) for one in held]
 
-    def take(self, positions: Positions) -> HeldRows:
-        chosen = positions.tolist()
-        return replace(
-            self,
-            ids=tuple(self.ids[position] for position in chosen),
-            held=tuple(self.held[position] for position in chosen),
-            places=tuple(self.places[position] for position in chosen),
-        )
 
-
-def hold_rows(
-    label: str,
-    found: Sequence[str | None],
-    rows: Sequence[Any],
-    places: Sequence[str],
-    problems: Sequence[Problem] = (),
-    *,
-    is_table: bool = False,
-) -> tuple[HeldRows, tuple[Problem, ...]]:
-    """Return rows in memory by the ids that were found, without those that have none, and all problems."""
-    index = settle_ids(found, problems, lambda position: f"{label}{places[position]}")
-    kept = index.kept.tolist()
-    held, at = tuple(rows[position] for position in kept), tuple(places[position] for position in kept)
-    return HeldRows(label, index.ids, held, at, index.is_numbered, is_table), index.problems
+def find_ids(rows: Sequence[Row], names: Sequence[str]) -> list[str | None]:
+    """Return the id of each row under one of some names, None for a row without."""
+    return [find_id(row.value, names) if isinstance(row.value, dict) else None for row in rows]
 
 
 def _to_row(held: Any) -> Row:
@@ -183,12 +166,11 @@ def _to_row(held: Any) -> Row:
 class FolderRows(Rows, Struct, frozen=True, eq=False):
     """Rows of one file each, read on demand: JSON or, if `takes_text`, a text where it is not JSON."""
 
-    ids: tuple[str, ...]
     paths: tuple[str, ...]
     encoding: str | None = None
-    is_numbered: bool = False
     takes_text: bool = False
-    is_table: bool = False
+    columns: ClassVar[tuple[str, ...]] = ("paths",)
+    kind: ClassVar[Literal["file", "folder", "table"]] = "folder"
 
     def place(self, position: int) -> str:
         return self.paths[position].encode("utf-8", "replace").decode("utf-8")
@@ -200,14 +182,6 @@ class FolderRows(Rows, Struct, frozen=True, eq=False):
 
     def bytes(self, positions: Positions) -> Positions:
         return np.array([_size(self.paths[position]) for position in positions.tolist()], dtype=np.int64)
-
-    def take(self, positions: Positions) -> FolderRows:
-        chosen = positions.tolist()
-        return replace(
-            self,
-            ids=tuple(self.ids[position] for position in chosen),
-            paths=tuple(self.paths[position] for position in chosen),
-        )
 
 
 def _size(path: str) -> int:
@@ -274,8 +248,8 @@ _NO_SERVICE = (None,) * len(ID_KEYS)
 BLANK = b"\0 \t\r\n\xef\xbb\xbf"
 
 
-def read_lines(source: Input, options: SourceOptions) -> tuple[SlicedRows, tuple[Problem, ...]]:
-    """Return the rows of a file with one JSON value per line, and its problems. Blank lines are skipped."""
+def read_lines(source: Input, options: SourceOptions) -> Contents:
+    """Return the contents of a file with one JSON value per line. Blank lines are skipped."""
     path = source.as_utf8()
     starts, lengths, numbers = array("q"), array("q"), array("q")
     found: list[str | None] = []
@@ -295,12 +269,9 @@ def read_lines(source: Input, options: SourceOptions) -> tuple[SlicedRows, tuple
             )
     if problems and len(problems) == len(found):
         raise ProblemsError(cap_problems(problems))
-    index = settle_ids(found, problems, lambda position: f"{source.label}:{numbers[position]}")
-    kept = index.kept
-    arrays = (int64(starts)[kept], int64(lengths)[kept], int64(numbers)[kept])
-    return SlicedRows(
-        path, source.label, index.ids, *arrays, index.is_numbered, source.spool, size, url=source.url
-    ), index.problems
+    columns = (int64(starts), int64(lengths), int64(numbers))
+    rows = SlicedRows(path, source.label, *columns, source.spool, size, source.url)
+    return Contents(rows, found, problems)
 
 
 def _walk(path: Path) -> Iterator[tuple[int, int, bytes]]:
@@ -536,27 +507,28 @@ PROBED = 20
 _GAP = lazy_regex(r"[\s,\0\x1e]*")
 
 
-def read_records(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
-    """Return the rows of a file of JSON: a value per line, an array, or objects behind one another.
+def read_records(source: Input, options: SourceOptions) -> Contents:
+    """Return the contents of a file of JSON: a value per line, an array, or objects behind one another.
 
     Where no row has an id, all documents may stand in one value, or each under its id: see `find_set`.
     """
     has_lines = source.format == "jsonl" and _has_lines(source)
-    rows, problems = (read_lines if has_lines else read_array)(source, options)
-    found: DocumentSet | None = None
-    every: list[Row] = []
-    for count in (min(PROBED, len(rows)), len(rows)) if rows.is_numbered else ():
-        every = rows.read(range(count))
-        found = find_set([row.value for row in every], options)
-        if found is None:
+    contents = (read_lines if has_lines else read_array)(source, options)
+    count = len(contents.ids)
+    documents: DocumentSet | None = None
+    rows: list[Row] = []
+    for most in (min(PROBED, count), count) if set(contents.ids) == {None} else ():
+        rows = contents.rows.read(range(most))
+        documents = find_set([row.value for row in rows], options)
+        if documents is None:
             break
-    if found is None:
-        return rows, problems
-    _note_form(source, found.form)
-    repairs = tuple(dict.fromkeys(repair for row in every for repair in row.repairs))
-    places = [f"{found.place}[{at if name is None else name}]" for at, name in enumerate(found.names)]
-    held = [Row(record, repairs) for record in found.records]
-    return hold_rows(source.label, found.names, held, places, problems)
+    if documents is None:
+        return contents
+    _note_form(source, documents.form)
+    repairs = tuple(dict.fromkeys(repair for row in rows for repair in row.repairs))
+    places = [f"{documents.place}[{at if name is None else name}]" for at, name in enumerate(documents.names)]
+    held = [Row(record, repairs) for record in documents.records]
+    return Contents(HeldRows(source.label, tuple(held), tuple(places)), documents.names, contents.problems)
 
 
 def _note_form(source: Input, form: str) -> None:
@@ -589,13 +561,13 @@ def _values_of(text: str, most: int | None = None) -> list[bytes] | None:
     return found
 
 
-def read_array(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
-    """Return the rows of a file that is a JSON array of records, one record, or several values.
+def read_array(source: Input, options: SourceOptions) -> Contents:
+    """Return the contents of a file that is a JSON array of records, one record, or several values.
 
     A single record without an id is a source of one numbered row.
     """
     data = source.as_utf8().read_bytes().removeprefix(b"\xef\xbb\xbf").strip(b"\0 \t\r\n")
-    items = _split(data)
+    items = _items_of(data)
     row = decode_json(data) if items is None else Row(None)
     if row.problem is not None:
         if b"\n" in data and decode_json(data.partition(b"\n")[0]).problem is None:
@@ -603,19 +575,27 @@ def read_array(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Probl
         items = _values_of(data.decode("utf-8", "replace"))
         if items is not None:
             _note_form(source, "objects behind one another")
-    if items is None and isinstance(row.value, list):
-        items = [Row(item, row.repairs) for item in row.value]
-    if items is not None:
-        if source.format == "jsonl" and row.problem is None:
-            _note_form(source, "one JSON array")
-        return _hold(source, options, items)
-    if row.problem is not None or not isinstance(row.value, dict):
-        what = row.problem or "is neither a list of records nor a record"
-        raise problem(source.label, what, "write an array of objects, or one object per line", "not_json")
-    return hold_rows(source.label, [find_id(row.value, options.names)], [row], [""])
+    elif source.format == "jsonl" and (items is not None or isinstance(row.value, list)):
+        _note_form(source, "one JSON array")
+    if items is None:
+        is_list = isinstance(row.value, list)
+        if row.problem is not None or not isinstance(row.value, dict | list):
+            what = row.problem or "is neither a list of records nor a record"
+            raise problem(source.label, what, "write an array of objects, or one object per line", "not_json")
+        rows = [Row(item, row.repairs) for item in row.value] if is_list else [row]
+        places = [f"[{at}]" for at in range(len(rows))] if is_list else [""]
+        return Contents(HeldRows(source.label, tuple(rows), tuple(places)), find_ids(rows, options.names))
+    named = list(map(id_reader(options.names), items))
+    problems = [
+        Problem(f"{source.label}[{at}]", why, "correct or remove the item", "not_json")
+        for at, (_, why) in enumerate(named)
+        if why is not None and options.is_gold
+    ]
+    held = HeldRows(source.label, tuple(items), tuple(f"[{at}]" for at in range(len(items))))
+    return Contents(held, [name for name, _ in named], problems)
 
 
-def _split(data: bytes) -> list[Any] | None:
+def _items_of(data: bytes) -> list[bytes] | None:
     """Return the items of an array by the standard as texts."""
     if not data.startswith(b"["):
         return None
@@ -623,22 +603,6 @@ def _split(data: bytes) -> list[Any] | None:
         return [bytes(raw) for raw in msgspec.json.decode(data, type=list[msgspec.Raw])]
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-
-
-def _hold(source: Input, options: SourceOptions, items: list[Any]) -> tuple[HeldRows, tuple[Problem, ...]]:
-    read_id = id_reader(options.names)
-    named = [read_id(item) if isinstance(item, bytes) else (_find_id(item, options), None) for item in items]
-    problems = [
-        Problem(f"{source.label}[{at}]", why, "correct or remove the item", "not_json")
-        for at, (_, why) in enumerate(named)
-        if why is not None and options.is_gold
-    ]
-    places = [f"[{at}]" for at in range(len(items))]
-    return hold_rows(source.label, [name for name, _ in named], items, places, problems)
-
-
-def _find_id(row: Row, options: SourceOptions) -> str | None:
-    return find_id(row.value, options.names) if isinstance(row.value, dict) else None
 
 
 # A directory with one file per document: JSON, or (predictions) a raw answer.
@@ -654,58 +618,56 @@ CHUNK = 500
 """Files whose ids are read together."""
 
 
-def read_folder(
-    folder: Path | str, options: SourceOptions, listing: Listing | None = None
-) -> tuple[FolderRows, tuple[Problem, ...], tuple[Problem, ...]]:
-    """Return the files under a directory as rows, sorted by name, their problems, and what is left out.
+def read_folder(folder: Path | str, options: SourceOptions, listing: Listing | None = None) -> Contents:
+    """Return the files under a directory, sorted by name, as rows.
 
     `listing` are its files, for one that no file system has.
 
     Gold is JSON; predictions may be texts. The id is the record's value under one of `id_names` if they were
     given; otherwise, and where it has none, the path in the directory without its suffix.
     """
-    stems: list[str] = []
-    paths: list[str] = []
+    files: list[tuple[str, str]] = []
     others = Counter[str]()
     listing = listing or list_folder(folder)
-    files = listing.files
-    has_json = any(_stem(inner, SUFFIXES) is not None for inner, _ in files)
-    read = ANSWERS if not options.is_gold else SUFFIXES if has_json else TEXTS
-    for inner, place in files:
-        stem = _stem(inner, read)
+    has_json = any(_stem(inner, SUFFIXES) is not None for inner, _ in listing.files)
+    endings = ANSWERS if not options.is_gold else SUFFIXES if has_json else TEXTS
+    for inner, path in listing.files:
+        stem = _stem(inner, endings)
         if stem is None:
             others[PurePosixPath(inner).suffix.lower() or "no ending"] += 1
-            continue
-        stems.append(stem)
-        paths.append(place)
-    heads = _read_heads(paths, options)
-    written = [path for path, head in zip(paths, heads, strict=True) if head.is_written]
-    files_read = [
+        else:
+            files.append((stem, path))
+    heads = _read_heads([path for _, path in files], options)
+    written = [path for (_, path), head in zip(files, heads, strict=True) if head.is_written]
+    rows = [
         (head.name or stem, path, head.problem)
-        for stem, path, head in zip(stems, paths, heads, strict=True)
+        for (stem, path), head in zip(files, heads, strict=True)
         if not head.is_written
     ]
-    names = [name for name, _, _ in files_read]
     problems = [
         Problem(path, what, "correct or remove the file", "not_json")
-        for _, path, what in files_read
+        for _, path, what in rows
         if what is not None and options.is_gold
     ]
-    if not names:
-        what, endings = (
+    if not rows:
+        what, ending = (
             ("JSON files", ".json")
             if options.is_gold
             else ("files of answers", " or ".join((", ".join(ANSWERS[:-1]), ANSWERS[-1])))
         )
         raise problem(
-            folder, f"has no {what}", f"give a directory with one {endings} file per document", "empty_input"
+            folder, f"has no {what}", f"give a directory with one {ending} file per document", "empty_input"
         )
     if others and not options.is_gold:
         problems.append(_other_files(folder, others))
-    read_paths = tuple(path for _, path, _ in files_read)
-    rows = FolderRows(tuple(names), read_paths, options.encoding, takes_text=not options.is_gold)
     notes = (*listing.notes, note_left_out(folder, written, WRITTEN_FILE)) if written else listing.notes
-    return rows, tuple(problems), notes
+    paths = tuple(path for _, path, _ in rows)
+    return Contents(
+        FolderRows(paths, options.encoding, takes_text=not options.is_gold),
+        [name for name, _, _ in rows],
+        problems,
+        notes,
+    )
 
 
 def _other_files(folder: Path | str, others: Counter[str]) -> Problem:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -17,14 +16,14 @@ from fieldassay.io.files.folders import Listing
 from fieldassay.io.json_value import id_text
 from fieldassay.records.answers.answer import KINDS, find_misplaced
 from fieldassay.records.envelope import open_rows
-from fieldassay.records.files import Input, find_predictions, is_extraction, is_url
+from fieldassay.records.files import Input, find_predictions, is_extraction, is_url, list_urls
 from fieldassay.records.keys import (
+    MAX_ID,
     MAX_LISTED,
     Positions,
     SourceOptions,
     cap_problems,
     deepest,
-    find_id,
     locate,
 )
 from fieldassay.records.record import (
@@ -37,27 +36,29 @@ from fieldassay.records.record import (
     to_json,
     to_rows,
 )
-from fieldassay.records.rows import PROBED, Rows, hold_rows, read_records
+from fieldassay.records.rows import PROBED, Contents, HeldRows, Rows, find_ids, read_folder, read_records
 from fieldassay.records.services import BATCH_ID, read_response
+from fieldassay.records.tables import hold_frame, hold_table, read_parquet, read_table, table_of
+from fieldassay.records.workbooks import read_workbook
 from fieldassay.regex import lazy_regex
 
 # Sources: records by position, from files, standard input or memory.
 
 CHUNK = 1000
 _BRACKET = lazy_regex(r"[{\[]")
-_Reader: TypeAlias = Callable[[Input, SourceOptions], tuple[Rows, tuple[Problem, ...]]]
-_READERS: Mapping[str, _Reader] = {"jsonl": read_records, "json": read_records}
-_TABLE_READERS: Mapping[str, str] = {
-    "csv": "fieldassay.records.tables:read_table",
-    "tsv": "fieldassay.records.tables:read_table",
-    "parquet": "fieldassay.records.tables:read_parquet",
-    "xlsx": "fieldassay.records.workbooks:read_workbook",
+_READERS: Mapping[str, Callable[[Input, SourceOptions], Contents]] = {
+    "jsonl": read_records,
+    "json": read_records,
+    "csv": read_table,
+    "tsv": read_table,
+    "parquet": read_parquet,
+    "xlsx": read_workbook,
 }
-"""The readers of tables, loaded on first use."""
+"""The function that reads each format of a file."""
 
 
 class Source(Struct, frozen=True, eq=False):
-    """The records of one side: their ids in order, and each record on demand.
+    """The records of one side: their ids in order, not necessarily distinct, and each record on demand.
 
     `notes` are problems that keep no other record from being judged. It pickles, and reads its file again in
     another process.
@@ -66,32 +67,35 @@ class Source(Struct, frozen=True, eq=False):
     label: str
     rows: Rows
     options: SourceOptions
+    ids: Sequence[str]
+    is_numbered: bool = False
+    """Whether no row has an id, so that ids are only numbers of rows."""
     notes: tuple[Problem, ...] = ()
 
     def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def is_numbered(self) -> bool:
-        """Return whether no row has an id, so that ids are only numbers of rows."""
-        return self.rows.is_numbered
-
-    def ids(self) -> Sequence[str]:
-        """Return the ids of all records, in order; not necessarily distinct."""
-        return self.rows.ids
+        return len(self.ids)
 
     def gold_ids(self) -> Sequence[str]:
         """Return the ids of the gold records of all records, which those of several documents name."""
         first = self.rows.read([0])[0].value if len(self) else None
         if not isinstance(first, dict) or GOLD_ID not in first or self.options.is_gold:
-            return self.ids()
-        rows = self.rows.read(range(len(self)))
-        named = [row.value.get(GOLD_ID) if isinstance(row.value, dict) else None for row in rows]
-        return [id_text(own) or name for own, name in zip(named, self.ids(), strict=True)]
+            return self.ids
+        named = [row.value.get(GOLD_ID) if isinstance(row.value, dict) else None for _, row in self.walk()]
+        return [id_text(own) or name for own, name in zip(named, self.ids, strict=True)]
 
     def place(self, position: int) -> str:
         """Return the place of a record: `preds.jsonl:17`."""
         return self.rows.place(position)
+
+    def head(self) -> list[Row]:
+        """Return the first rows, few enough to look at before anything is read."""
+        return self.rows.read(range(min(PROBED, len(self))))
+
+    def walk(self) -> Iterator[tuple[int, Row]]:
+        """Yield the position of each row and the row, in order, with few of them in memory at a time."""
+        for start in range(0, len(self), CHUNK):
+            positions = range(start, min(start + CHUNK, len(self)))
+            yield from zip(positions, self.rows.read(positions), strict=True)
 
     def fetch(self, positions: Sequence[int]) -> list[Record]:
         """Return the records at the positions, in that order."""
@@ -99,9 +103,9 @@ class Source(Struct, frozen=True, eq=False):
 
     def open(self, positions: Sequence[int], rows: Sequence[Row]) -> list[Record]:
         """Return the records of rows already read; systems in one file share them."""
-        names, place = self.rows.ids, self.rows.place
+        ids, place = self.ids, self.rows.place
         pairs = zip(positions, rows, strict=True)
-        return open_rows(((names[position], row, place(position)) for position, row in pairs), self.options)
+        return open_rows(((ids[position], row, place(position)) for position, row in pairs), self.options)
 
     def batches(self) -> Iterator[list[Record]]:
         """Yield all records in their order, at most `CHUNK` of them at a time."""
@@ -114,42 +118,55 @@ class Source(Struct, frozen=True, eq=False):
 
     def take(self, positions: Positions) -> Source:
         """Return the records at the positions as a source of their own, as small as they are."""
-        return replace(self, rows=self.rows.take(positions))
+        ids = tuple(self.ids[position] for position in positions.tolist())
+        return replace(self, rows=self.rows.take(positions), ids=ids)
 
 
-def open_source(path: str | Path, options: SourceOptions | None = None) -> Source:
-    """Return the records of a file, a directory of JSON files, an extraction, or standard input (`-`).
+def open_source(records: Any, options: SourceOptions | None = None, label: str = "records") -> Source:
+    """Return the records of a path, or of what is in memory: a list, a mapping by id, a frame, an iterable.
 
-    Raises `ProblemsError` if it cannot be read at all, and for gold if any row of it cannot.
+    A path leads to a file, a directory with a file per document, an extraction, an object in storage or, as
+    `-`, to standard input. Raises `ProblemsError` if it cannot be read at all, and for gold if any row of it
+    cannot.
+
+    >>> source = open_source({"a": {"total": 5}, "b": {"total": None}})
+    >>> list(source.ids), source.fetch([0])[0].data
+    (['a', 'b'], {'total': 5})
     """
     options = options or SourceOptions()
-    if is_url(path):
-        from fieldassay.records.files import list_urls
-        from fieldassay.records.rows import read_folder
+    if isinstance(records, str | Path):
+        label, contents = _read_path(records, options)
+    else:
+        contents = read_memory(label, records, options)
+    source = _settle_ids(label, contents, options)
+    rows = source.head()
+    objects = [row.value for row in rows if isinstance(row.value, dict)]
+    if options.id_names and source.is_numbered and rows:
+        raise ProblemsError([_no_id_key(label, objects, options.id_names)])
+    if options.is_gold and options.data_key is None:
+        source = replace(source, options=_settle_key(label, objects, options))
+    if source.options.data_key is not None:
+        _check_key(label, objects, source.options.data_key, "data")
+        if not options.is_gold:
+            _check_values(label, objects, source.options, source.options.data_key)
+    services = () if options.is_gold else _describe_responses(label, rows, source.options.data_key)
+    return replace(source, notes=(*source.notes, *services, *contents.notes))
 
+
+def _read_path(path: str | Path, options: SourceOptions) -> tuple[str, Contents]:
+    """Return the name of an input for messages, and its contents."""
+    if is_url(path):
         listed = list_urls(str(path))
         if listed is not None:
-            rows, problems, _ = read_folder(str(path), options, Listing(tuple(listed)))
-            return make_source(str(path), rows, problems, options)
-    if str(path) != "-" and not options.is_gold and is_extraction(Path(path)):
-        path = find_predictions(Path(path))
-    if str(path) != "-" and _is_folder(Path(path)):
-        from fieldassay.records.rows import read_folder
-
-        rows, problems, notes = read_folder(Path(path), options)
-        source = make_source(str(path), rows, problems, options)
-        return replace(source, notes=(*source.notes, *notes))
+            return str(path), read_folder(str(path), options, Listing(tuple(listed)))
+    elif str(path) != "-":
+        if not options.is_gold and is_extraction(Path(path)):
+            path = find_predictions(Path(path))
+        if _is_folder(Path(path)):
+            return str(path), read_folder(Path(path), options)
     file = Input(path, options)
-    source = make_source(file.label, *_reader(file.format)(file, options), options)
-    return replace(source, notes=(*source.notes, *file.notes))
-
-
-def _reader(form: str) -> _Reader:
-    if form in _READERS:
-        return _READERS[form]
-    module, _, name = _TABLE_READERS[form].partition(":")
-    found: _Reader = getattr(importlib.import_module(module), name)
-    return found
+    contents = _READERS[file.format](file, options)
+    return file.label, replace(contents, notes=(*contents.notes, *file.notes))
 
 
 def _is_folder(path: Path) -> bool:
@@ -159,62 +176,59 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def make_source(label: str, rows: Rows, problems: Sequence[Problem], options: SourceOptions) -> Source:
-    """Return a source of the rows; for gold every problem is an error, for predictions it is a note."""
+def _settle_ids(label: str, contents: Contents, options: SourceOptions) -> Source:
+    """Return the rows that have an id, each row without one a problem; numbers are ids where no row has one.
+
+    For gold every problem is an error, for predictions it is a note.
+    """
+    rows, ids, problems = contents.rows, contents.ids, [*contents.problems]
+    is_numbered = not any(name is not None for name in ids)
+    lost = [] if is_numbered else [at for at, name in enumerate(ids) if name is None or len(name) > MAX_ID]
+    if lost:
+        places = {problem.where for problem in problems}
+        problems += [
+            Problem(rows.place(at), what, "give every record an id", "no_id")
+            for at in lost
+            for what in ("has no id" if ids[at] is None else "its id is too long",)
+            if rows.place(at) not in places
+        ]
+        kept = np.delete(np.arange(len(ids), dtype=np.int64), lost)
+        rows, ids = rows.take(kept), [ids[position] for position in kept.tolist()]
     if problems and options.is_gold:
         raise ProblemsError(cap_problems(problems))
-    if options.is_gold and not len(rows):
+    if options.is_gold and not ids:
         raise problem(label, "has no records", "give at least one record", "empty_input")
-    source = Source(label, rows, options, tuple(cap_problems(problems)))
-    if options.id_names and len(rows) and rows.is_numbered:
-        raise ProblemsError([_no_id_key(source, options.id_names)])
-    if options.is_gold and options.data_key is None:
-        source = _settle_key(source)
-    if options.data_key is not None:
-        _check_key(source, options.data_key, "data")
-        if not options.is_gold:
-            _check_values(source, options.data_key)
-    return replace(source, notes=(*source.notes, *_describe_responses(source)))
+    names = tuple(f"#{at}" if name is None else name for at, name in enumerate(ids, 1))
+    return Source(label, rows, options, names, is_numbered, tuple(cap_problems(problems)))
 
 
-def _no_id_key(source: Source, names: Sequence[str]) -> Problem:
+def _no_id_key(label: str, rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Problem:
     """Return the problem of a source without ids under the given names; positions never match rows then."""
-    keys = [
-        key
-        for row in source.rows.read(range(min(PROBED, len(source))))
-        if isinstance(row.value, dict)
-        for key in row.value
-    ]
+    keys = dict.fromkeys(key for row in rows for key in row)
     named = (
         f"the id key {names[0]!r}"
         if len(names) == 1
         else f"one of the id keys {', '.join(map(repr, names[:8]))}"
     )
     is_missing = bool(keys) and names[0] not in keys
-    remedy = (
-        nearest(names[0], dict.fromkeys(keys)) if is_missing else "give every record an id: text or number"
-    )
-    return Problem(source.label, f"no row has {named}", remedy.replace("one of: ", "its keys: "), "no_id_key")
+    remedy = nearest(names[0], keys) if is_missing else "give every record an id: text or number"
+    return Problem(label, f"no row has {named}", remedy.replace("one of: ", "its keys: "), "no_id_key")
 
 
-def _settle_key(source: Source) -> Source:
-    """Return gold with the key of its first rows as the key of every row; without one, rows are the records.
+def _settle_key(label: str, rows: Sequence[Mapping[str, Any]], options: SourceOptions) -> SourceOptions:
+    """Return the options by which the key of gold's first rows is that of every row, if they have one.
 
     A near-miss of the key is an error: a misspelled envelope would be judged as data.
     """
-    rows = [
-        row.value for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict)
-    ]
-    keys = source.options.data_keys
-    found = next((key for row in rows if (key := source.options.key_of(row)) is not None), None)
-    if found is not None:
-        return replace(source, options=replace(source.options, data_key=found, data_keys=()))
-    near = next(
-        (told for row in rows for key in keys if (told := nearest(key, row)).startswith("did you mean")), None
-    )
+    key = next((key for row in rows if (key := options.key_of(row)) is not None), None)
+    if key is not None:
+        return replace(options, data_key=key, data_keys=())
+    advice = (nearest(key, row) for row in rows for key in options.data_keys)
+    near = next((remedy for remedy in advice if remedy.startswith("did you mean")), None)
     if near is not None:
-        raise problem(source.label, f"no data key {keys[0]!r} in the first rows", near, "no_data_key")
-    return source
+        what = f"no data key {options.data_keys[0]!r} in the first rows"
+        raise problem(label, what, near, "no_data_key")
+    return options
 
 
 def open_systems(path: str | Path, options: SourceOptions) -> dict[str, Source]:
@@ -228,8 +242,13 @@ def open_systems(path: str | Path, options: SourceOptions) -> dict[str, Source]:
     if key is None:
         raise problem(path, "the key of the systems is not given", "name it", "no_systems_key")
     shared = open_source(path, replace(options, systems_key=None, data_key=None))
-    _check_key(shared, key, "systems")
-    positions = _find_systems(shared, key)
+    objects = [row.value for row in shared.head() if isinstance(row.value, dict)]
+    _check_key(shared.label, objects, key, "systems")
+    positions: dict[str, list[int]] = {}
+    for position, row in shared.walk():
+        systems = locate(row.value, key)[1]
+        for name in systems if isinstance(systems, dict) else ():
+            positions.setdefault(name, []).append(position)
     if not positions:
         raise problem(
             shared.label, f"no system under {key!r}", "give an object with a key per system", "no_systems"
@@ -242,49 +261,24 @@ def _view(shared: Source, key: str, options: SourceOptions, where: list[int]) ->
     return view if len(where) == len(shared) else view.take(np.array(where, dtype=np.int64))
 
 
-def _find_systems(source: Source, key: str) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for start in range(0, len(source), CHUNK):
-        positions = range(start, min(start + CHUNK, len(source)))
-        for position, row in zip(positions, source.rows.read(positions), strict=True):
-            systems = locate(row.value, key)[1]
-            for name in systems if isinstance(systems, dict) else ():
-                found.setdefault(name, []).append(position)
-    return found
-
-
-def _check_key(source: Source, key: str, what: str) -> None:
-    probed = source.rows.read(range(min(PROBED, len(source))))
-    rows = [
-        row.value
-        for row in probed
-        if isinstance(row.value, dict)
-        and not (row.value.get("raw") or row.value.get("error") or is_prediction(row.value))
-    ]
+def _check_key(label: str, rows: Sequence[Mapping[str, Any]], key: str, what: str) -> None:
+    rows = [row for row in rows if not (row.get("raw") or row.get("error") or is_prediction(row))]
     if not rows or any(locate(row, key)[0] for row in rows):
         return
     seen = "the first row" if len(rows) == 1 else f"the first {len(rows)} rows"
-    raise problem(source.label, f"no {what} key {key!r} in {seen}", _remedy_of_key(key, rows), "no_data_key")
+    raise problem(label, f"no {what} key {key!r} in {seen}", _remedy_of_key(key, rows), "no_data_key")
 
 
-def _check_values(source: Source, key: str) -> None:
+def _check_values(label: str, rows: Sequence[Mapping[str, Any]], options: SourceOptions, key: str) -> None:
     """Raise `ProblemsError` if the key has no record in any first row, but another place has, or none can."""
-    rows = [
-        row.value for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict)
-    ]
-    values = [
-        value
-        for row in rows
-        if not row.get("raw") and not row.get("error")
-        for value in (locate(row, key)[1],)
-        if value is not None
-    ]
+    answers = (locate(row, key)[1] for row in rows if not row.get("raw") and not row.get("error"))
+    values = [value for value in answers if value is not None]
     if not values or any(
         isinstance(value, dict | list) or (isinstance(value, str) and _BRACKET.search(value))
         for value in values
     ):
         return
-    declared = source.options.expected_keys
+    declared = options.expected_keys
     other = find_misplaced(rows, declared, (key, "raw"))
     is_record = any(not declared.isdisjoint(row) for row in rows)
     if other is None and not is_record and any(isinstance(value, str) for value in values):
@@ -297,7 +291,7 @@ def _check_values(source: Source, key: str) -> None:
         else ""
     )
     what = f"{key!r} holds no record in the first rows: it is {KINDS[type(values[0])]}"
-    raise problem(source.label, what, remedy or "name the key that holds the record", "no_data_key")
+    raise problem(label, what, remedy or "name the key that holds the record", "no_data_key")
 
 
 def _remedy_of_key(key: str, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -317,38 +311,27 @@ def _remedy_of_key(key: str, rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{place!r} is {KINDS[type(value)]}" if value is not None else f"{place!r} is null"
 
 
-def _describe_responses(source: Source) -> list[Problem]:
+def _describe_responses(label: str, rows: Sequence[Row], key: str | None) -> list[Problem]:
     """Return a note if the first rows are responses of a service, or hold them under the data key."""
-    if source.options.is_gold:
-        return []
-    key = source.options.data_key
-    for row in source.rows.read(range(min(PROBED, len(source)))):
+    for row in rows:
         value = row.value if key is None else locate(row.value, key)[1]
-        found = read_response(value)
-        if found is not None:
+        response = read_response(value)
+        if response is not None:
             ids = f", ids are under {BATCH_ID!r}" if isinstance(value, dict) and BATCH_ID in value else ""
             what = (
-                f"holds responses of the kind {found.kind}: answer, usage and errors were taken from "
+                f"holds responses of the kind {response.kind}: answer, usage and errors were taken from "
                 f"them{ids}"
             )
-            return [Problem(source.label, what, kind="responses")]
+            return [Problem(label, what, kind="responses")]
     return []
 
 
-# Records that are in memory already.
-
-
-def hold_records(records: Any, options: SourceOptions | None = None, label: str = "records") -> Source:
-    """Return the records of objects in a list, a mapping by id, a frame, or any iterable.
+def read_memory(label: str, records: Any, options: SourceOptions) -> Contents:
+    """Return the contents of a list of objects, a mapping by id, a frame, or any iterable.
 
     Frames are those of Polars, pandas (the ids are its index, if no column has them and it is no plain range)
     and whatever has the Arrow interface (pyarrow, DuckDB).
-
-    >>> source = hold_records({"a": {"total": 5}, "b": {"total": None}})
-    >>> list(source.ids()), source.fetch([0])[0].data
-    (['a', 'b'], {'total': 5})
     """
-    options = options or SourceOptions()
     kind = type(records).__module__.partition(".")[0]
     if kind == "polars" and hasattr(records, "collect"):
         records = records.collect()
@@ -356,48 +339,38 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
     if is_polars_frame or (kind not in ("polars", "pandas") and hasattr(records, "__arrow_c_stream__")):
         import polars as pl
 
-        from fieldassay.records.tables import hold_frame
-
-        return make_source(label, *hold_frame(label, pl.DataFrame(records), options), options)
-    if kind == "pandas" and hasattr(records, "columns"):
-        names = list(map(str, records.columns))
-        if options.group:
-            from fieldassay.records.tables import hold_table, table_of
-
-            table = table_of(label, names, records.itertuples(index=False, name=None))
-            return make_source(label, *hold_table(table, options), options)
-        objects = [dict(zip(names, row, strict=True)) for row in records.itertuples(index=False, name=None)]
-        if type(records.index).__name__ != "RangeIndex" and not set(names) & set(options.names):
-            found = [id_text(_plain_key(key)) for key in records.index]
-            return _hold(label, to_rows(objects, options.read_keys), found, options)
-        records = objects
-    elif kind == "pandas" and hasattr(records, "to_dict"):
-        records = dict(records.items()) if type(records.index).__name__ != "RangeIndex" else list(records)
-    if isinstance(records, Mapping):
-        return _hold_mapping(records, options, label)
-    is_scalar = isinstance(records, str | bytes) or getattr(records, "ndim", 1) == 0
+        return hold_frame(label, pl.DataFrame(records), options)
+    index: Iterable[Any] | None = None
+    if kind == "pandas" and hasattr(records, "index"):
+        is_indexed = type(records.index).__name__ != "RangeIndex"
+        if hasattr(records, "columns"):
+            names, cells = list(map(str, records.columns)), records.itertuples(index=False, name=None)
+            if options.group:
+                return hold_table(table_of(label, names, cells), options)
+            index = records.index if is_indexed and set(names).isdisjoint(options.names) else None
+            records = [dict(zip(names, row, strict=True)) for row in cells]
+        else:
+            index, records = records.index if is_indexed else None, list(records)
+    elif isinstance(records, Mapping):
+        index, records = records, list(records.values())
+    is_scalar = isinstance(records, bytes) or getattr(records, "ndim", 1) == 0
     if is_scalar or not isinstance(records, Iterable):
         what = f"is a {type(records).__name__}, not records"
         raise problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")
     records = list(records)
     rows = to_rows(records, options.read_keys)
-    found = [_find_id(record, row, options) for record, row in zip(records, rows, strict=True)]
-    return _hold(label, rows, found, options)
-
-
-def _hold_mapping(records: Mapping[Any, Any], options: SourceOptions, label: str) -> Source:
-    return _hold(
-        label,
-        to_rows(list(records.values()), options.read_keys),
-        [id_text(_plain_key(key)) for key in records],
-        options,
-    )
-
-
-def _find_id(record: Any, row: Row, options: SourceOptions) -> str | None:
-    """Return a record's id, also where the rest of the record cannot be read."""
-    value = row.value if row.problem is None else record
-    return find_id(value, options.names) if isinstance(value, dict) else None
+    if index is not None:
+        ids = [id_text(_plain_key(key)) for key in index]
+    else:  # a record has an id, also where the rest of it cannot be read
+        whole = [row if row.problem is None else Row(one) for row, one in zip(rows, records, strict=True)]
+        ids = find_ids(whole, options.names)
+    problems = [
+        Problem(f"{label}[{at}]", row.problem, "correct the record", "not_json")
+        for at, row in enumerate(rows)
+        if row.problem and options.is_gold
+    ]
+    places = tuple(f"[{at}]" for at in range(len(rows)))
+    return Contents(HeldRows(label, tuple(rows), places), ids, problems)
 
 
 def _plain_key(key: Any) -> Any:
@@ -405,17 +378,6 @@ def _plain_key(key: Any) -> Any:
         return to_json(key)
     except UnplainError:
         return None
-
-
-def _hold(label: str, rows: list[Row], found: list[str | None], options: SourceOptions) -> Source:
-    problems = [
-        Problem(f"{label}[{at}]", row.problem, "correct the record", "not_json")
-        for at, row in enumerate(rows)
-        if row.problem
-    ]
-    places = [f"[{at}]" for at in range(len(rows))]
-    held, lost = hold_rows(label, found, rows, places, problems if options.is_gold else ())
-    return make_source(label, held, lost, options)
 
 
 # Repeated runs of one system: several sources under one name, or one source with a run in each record.
@@ -451,7 +413,7 @@ def split_runs(system: str, source: Source) -> list[Source] | None:
 
     Every record needs `repeat` or `run`, beside its data or in it, and no id may repeat within a run.
     """
-    ids = source.ids()
+    ids = source.ids
     if source.is_numbered or len(set(ids)) == len(ids):
         return None
     for key in RUN_KEYS:
@@ -461,12 +423,23 @@ def split_runs(system: str, source: Source) -> list[Source] | None:
             and len(places) > 1
             and all(len({ids[position] for position in found}) == len(found) for found in places.values())
         ):
-            parts = [source.take(np.array(places[name], np.int64)) for name in sorted(places, key=_order)]
-            what = f"has ids once per {key}: {len(parts)} repeated runs of {system}"
+            what = f"has ids once per {key}: {len(places)} repeated runs of {system}"
             note = Problem(source.label, what, kind="repeats")
-            first, *others = (replace(part, notes=()) for part in parts)
-            return [replace(first, notes=(*source.notes, note)), *others]
+            runs = {name: places[name] for name in sorted(places, key=_order)}
+            return list(_split(source, runs, (*source.notes, note)).values())
     return None
+
+
+def _split(
+    source: Source, places: Mapping[str, Sequence[int]], notes: Iterable[Problem]
+) -> dict[str, Source]:
+    """Return the parts of a source by their names; the notes are the first one's."""
+    parts = {
+        name: replace(source.take(np.array(positions, np.int64)), notes=())
+        for name, positions in places.items()
+    }
+    first = next(iter(parts))
+    return parts | {first: replace(parts[first], notes=tuple(notes))}
 
 
 def _places_of_runs(source: Source, key: str) -> Mapping[str, Sequence[int]] | None:
@@ -505,7 +478,7 @@ def split_variants(system: str, source: Source) -> dict[str, Source]:
     whose variant is unknown, are left out with a note. Raises `ProblemsError` with the places of records
     without a variant where most name theirs.
     """
-    ids = source.ids()
+    ids = source.ids
     is_repeating = len(set(ids)) < len(ids)
     if source.is_numbered or not (is_repeating or "/" in system):
         return {system: source}
@@ -523,12 +496,9 @@ def split_variants(system: str, source: Source) -> dict[str, Source]:
     named = {f"{system}/{variant}": found for variant, found in places.items()}
     if own is not None:
         named = {system: own}
-    parts = {name: source.take(np.array(found, dtype=np.int64)) for name, found in named.items()}
-    notes = [*source.notes, *cap_problems(lost), *([] if own is not None else [_note(source, list(parts))])]
-    first, *others = parts
-    return {first: replace(parts[first], notes=tuple(notes))} | {
-        name: replace(parts[name], notes=()) for name in others
-    }
+    what = f"has ids once per variant, so each variant is a system: {list_names(list(named), MAX_LISTED)}"
+    note = () if own is not None else (Problem(source.label, what, kind="variants"),)
+    return _split(source, named, (*source.notes, *cap_problems(lost), *note))
 
 
 def _places_of_variants(source: Source) -> tuple[dict[str | None, list[int]], list[Problem]]:
@@ -542,8 +512,3 @@ def _places_of_variants(source: Source) -> tuple[dict[str | None, list[int]], li
         else:
             places[record.meta.variant].append(position)
     return dict(places), lost
-
-
-def _note(source: Source, names: list[str]) -> Problem:
-    what = f"has ids once per variant, so each variant is a system: {list_names(names, MAX_LISTED)}"
-    return Problem(source.label, what, kind="variants")

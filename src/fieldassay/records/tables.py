@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -18,7 +19,7 @@ from fieldassay.io.text.delimited import find_delimiter, read_rows
 from fieldassay.io.text.encoding import decode_lines
 from fieldassay.paths import ITEM, Step, split_path
 from fieldassay.records.files import Input
-from fieldassay.records.keys import Positions, SourceOptions, cap_problems, find_id, settle_ids
+from fieldassay.records.keys import Positions, SourceOptions, cap_problems, find_id
 from fieldassay.records.record import (
     PREDICTION_KEY,
     WITH_LOSSES,
@@ -28,7 +29,7 @@ from fieldassay.records.record import (
     decode_json,
     to_json,
 )
-from fieldassay.records.rows import HeldRows, Rows, hold_rows
+from fieldassay.records.rows import Contents, HeldRows, Rows, find_ids
 from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.names import ID_NAMES
 
@@ -279,8 +280,14 @@ _DELIMITER = lazy_regex(r"sep=([^\r\n])[,;\t]*\r?\n")
 """The first line by which Excel is told the delimiter."""
 
 
-def read_table(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[Problem, ...]]:
-    """Return the rows of a delimited file with a header, and its problems; cells stay text.
+class TableRows(HeldRows, frozen=True, eq=False):
+    """Rows of a table in memory."""
+
+    kind: ClassVar[Literal["file", "folder", "table"]] = "table"
+
+
+def read_table(source: Input, options: SourceOptions) -> Contents:
+    """Return the contents of a delimited file with a header; cells stay text.
 
     A row with more or fewer cells than the header is a problem. Dotted headers make nested objects unless the
     spec declares that very name.
@@ -321,8 +328,8 @@ def name_index(table: Table, options: SourceOptions, source: Input) -> Table:
     return replace(table, header=table.header[1:], rows=[cells[1:] for cells in table.rows])
 
 
-def hold_table(table: Table, options: SourceOptions) -> tuple[HeldRows, tuple[Problem, ...]]:
-    """Return the rows of a table as records, those of one id together if asked for, and their problems.
+def hold_table(table: Table, options: SourceOptions) -> Contents:
+    """Return the rows of a table as records, those of one id together if asked for.
 
     A row with more or fewer cells than the header is a problem; it stops everything where rows are grouped.
     """
@@ -348,9 +355,8 @@ def hold_table(table: Table, options: SourceOptions) -> tuple[HeldRows, tuple[Pr
             Row(columns.nest(cells), problem=fault) for cells, fault in zip(table.rows, faults, strict=True)
         ]
         places = list(table.places)
-    found = [find_id(row.value, options.names) if isinstance(row.value, dict) else None for row in rows]
-    held = [Row(None, problem=row.problem) if row.problem else row for row in rows]
-    return hold_rows(table.label, found, held, places, ragged, is_table=True)
+    held = tuple(Row(None, problem=row.problem) if row.problem else row for row in rows)
+    return Contents(TableRows(table.label, held, tuple(places)), find_ids(rows, options.names), ragged)
 
 
 def check_header(table: Table, number: int) -> None:
@@ -382,13 +388,12 @@ class FrameRows(Rows, Struct, frozen=True, eq=False):
     """Rows of a Polars frame, made objects on reading. `numbers` are their positions in the file, from 1."""
 
     label: str
-    ids: tuple[str, ...]
     frame: pl.DataFrame
     numbers: Positions
-    columns: Columns
-    is_numbered: bool = False
-    is_table: bool = True
+    nesting: Columns
     read_columns: frozenset[str] = frozenset()
+    columns: ClassVar[tuple[str, ...]] = ("frame", "numbers")
+    kind: ClassVar[Literal["file", "folder", "table"]] = "table"
 
     def place(self, position: int) -> str:
         return f"{self.label}: row {self.numbers[position]}"
@@ -403,7 +408,7 @@ class FrameRows(Rows, Struct, frozen=True, eq=False):
         return [
             Row(None, problem=problems[at])
             if at in problems
-            else Row(self.columns.nest(list(cells)), WITH_LOSSES if at in lost else ())
+            else Row(self.nesting.nest(list(cells)), WITH_LOSSES if at in lost else ())
             for at, cells in enumerate(zip(*columns, strict=True))
         ]
 
@@ -411,23 +416,14 @@ class FrameRows(Rows, Struct, frozen=True, eq=False):
         """Return whether the values of a column are read."""
         return not self.read_columns or name in self.read_columns
 
-    def take(self, positions: Positions) -> FrameRows:
-        chosen = positions.tolist()
-        return replace(
-            self,
-            ids=tuple(self.ids[position] for position in chosen),
-            frame=self.frame[chosen],
-            numbers=self.numbers[positions],
-        )
 
-
-def read_parquet(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
-    """Return the rows of a Parquet file, and its problems."""
+def read_parquet(source: Input, options: SourceOptions) -> Contents:
+    """Return the contents of a Parquet file."""
     frame = guarded.read_parquet(source.path.read_bytes(), source.label, "write it again, or name its format")
     return hold_frame(source.label, frame, options)
 
 
-def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
+def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> Contents:
     """Return the rows of a Polars frame; ids come from the first id column in which a row has one."""
     if options.group:
         return hold_table(table_of(label, frame.columns, frame.rows()), options)
@@ -436,20 +432,10 @@ def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> tuple
     for name in reversed(names or ["id"] * ({"id", PREDICTION_KEY} <= {*frame.columns})):
         for position, value in enumerate(frame[name].to_list()):
             found[position] = id_text(value) or found[position]
-    index = settle_ids(found, (), lambda position: f"{label}: row {position + 1}")
-    kept = index.kept
-    frame = frame if len(kept) == frame.height else frame[kept.tolist()]
     read_keys = options.read_keys
-    read = [name for name in frame.columns if re.split(r"[.\[]", name)[0] in read_keys]
-    return FrameRows(
-        label,
-        index.ids,
-        frame,
-        kept + 1,
-        Columns.of(frame.columns, options),
-        index.is_numbered,
-        read_columns=frozenset(read),
-    ), index.problems
+    read = frozenset(name for name in frame.columns if re.split(r"[.\[]", name)[0] in read_keys)
+    numbers = np.arange(1, frame.height + 1, dtype=np.int64)
+    return Contents(FrameRows(label, frame, numbers, Columns.of(frame.columns, options), read), found)
 
 
 def table_of(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:

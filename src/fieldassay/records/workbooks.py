@@ -16,7 +16,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.json_value import Json
 from fieldassay.records.files import CHUNK, Input, too_large
 from fieldassay.records.keys import SourceOptions
-from fieldassay.records.rows import HeldRows
+from fieldassay.records.rows import Contents
 from fieldassay.records.tables import Table, check_header, hold_table, name_index
 from fieldassay.regex import lazy_regex
 
@@ -55,8 +55,8 @@ class _Scan(Struct, frozen=True):
     errors: dict[tuple[int, int], str]
 
 
-def read_workbook(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[Problem, ...]]:
-    """Return the rows of one sheet of a workbook (the one named, else the first non-empty), and its problems.
+def read_workbook(source: Input, options: SourceOptions) -> Contents:
+    """Return the contents of one sheet of a workbook: the one named, else the first non-empty.
 
     Numbers stay numbers, whole ones integers; dates and times become ISO text; a cell with an error is its
     text (`#N/A`). The first row that is not blank holds the names of the columns; columns that are blank
@@ -194,9 +194,7 @@ def _place(attributes: bytes) -> tuple[int, int]:
     return int(found[2]) - 1, column - 1
 
 
-def _hold(
-    source: Input, sheet: str, cells: list[list[Any]], options: SourceOptions
-) -> tuple[HeldRows, tuple[Problem, ...]]:
+def _hold(source: Input, sheet: str, cells: list[list[Any]], options: SourceOptions) -> Contents:
     named = source.label if source.sheet is not None else f"{source.label}#{sheet}"
     filled = [at for at, row in enumerate(cells) if any(cell != "" for cell in row)]
     if not filled:

@@ -60,7 +60,7 @@ def _find(result: Result, root: Path, documents: Sequence[str]) -> dict[str, Pla
     if recorded is None or digest_inputs([gold]).get(gold) != recorded:
         return {}
     source = open_source(Path(gold), gold_options(read_plan(RecordedSpec(result.run["spec"]["text"]))))
-    positions = {make_printable(name): position for position, name in enumerate(source.ids())}
+    positions = {make_printable(name): position for position, name in enumerate(source.ids)}
     found = {name: _place(source.place(positions[name]), root) for name in documents if name in positions}
     return {name: place for name, place in found.items() if place is not None}
 

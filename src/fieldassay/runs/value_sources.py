@@ -53,7 +53,7 @@ class PredictedRows(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def _positions(self) -> Mapping[str, list[int]]:
         found: dict[str, list[int]] = defaultdict(list)
-        for position, name in enumerate(self.source.ids()):
+        for position, name in enumerate(self.source.ids):
             found[self.key(name)].append(position)
         return found
 
@@ -65,7 +65,7 @@ class PredictedRows(Struct, frozen=True, eq=False, dict=True):
     def document(self, name: str) -> ExtractedDocument | None:
         """Return a document of the run as the extraction names it."""
         positions = self._positions.get(self.form(name))
-        return ExtractedDocument(self.source.ids()[positions[0]], self.folder) if positions else None
+        return ExtractedDocument(self.source.ids[positions[0]], self.folder) if positions else None
 
     def row(self, document: str, repeat: int | None) -> dict[str, Any]:
         """Return the row of a document, or the one of that repetition; an empty one if there is none."""
@@ -175,7 +175,7 @@ def open_predictions(
     by_name = {
         key: one
         for key, one in found.items()
-        if form not in ID_FORMS or (form == "exact" and named.isdisjoint(map(one.key, one.source.ids())))
+        if form not in ID_FORMS or (form == "exact" and named.isdisjoint(map(one.key, one.source.ids)))
     }
     joined = _join(inputs, spec, by_name, named) if by_name else {}
     if isinstance(joined, str):

@@ -465,9 +465,7 @@ LONGEST_LITERAL = 500_000
 
 _PYTHON_ESCAPE = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})"
 _STRING = rf"(?:'(?:[^'\\\n]|{_PYTHON_ESCAPE})*+'|\"(?:[^\"\\\n]|{_PYTHON_ESCAPE})*+\")"
-_PYTHON_TEXT = _STRING.replace("*+'", "*+'?").replace(
-    '*+\\"', '*+\\"?'
-)  # without its end
+_PYTHON_TEXT = _STRING.replace("*+'", "*+'?").replace('*+\\"', '*+\\"?')  # without its end
 _PYTHON_NUMBER = r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d++)?(?![\w.])"
 _SCALAR = rf"(?:{_STRING}|{_PYTHON_NUMBER}|True\b|False\b|None\b|nan\b)"
 _LITERAL = lazy_regex(rf"(?:{_STRING}(?!\s*['\"])|{_SCALAR}|[\s\[\](){{}},:])*+")

@@ -162,7 +162,7 @@ def _read_predictions(plan: Plan, request: Request) -> _Known:
     return _Known(
         plan,
         system,
-        tuple(source.ids()),
+        tuple(source.ids),
         values,
         tasks,
         variants,

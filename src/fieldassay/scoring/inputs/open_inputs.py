@@ -19,7 +19,6 @@ from fieldassay.records.record import CASE_KEY, PREDICTION_KEY, Repeat
 from fieldassay.records.source import (
     Source,
     are_runs,
-    hold_records,
     name_repeats,
     open_source,
     open_systems,
@@ -55,7 +54,7 @@ def open_inputs(
     opened: Source | None = None
     chosen: Choice | None = None
     try:
-        opened = open_records(gold, options, "gold")
+        opened = open_source(gold, options, "gold")
         if options.is_tree:
             opened, as_data = survey_tree(opened)
             of_predictions = replace(of_predictions, declared=of_predictions.declared | as_data)
@@ -91,12 +90,12 @@ def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
 
 def open_gold(plan: Plan, gold: Records) -> Source:
     """Return gold alone. Raises `ProblemsError` where it cannot be read."""
-    return open_records(gold, gold_options(plan), "gold")
+    return open_source(gold, gold_options(plan), "gold")
 
 
 def gold_ids(plan: Plan, gold: Records) -> tuple[str, ...]:
     """Return the ids of gold in their order. Raises `ProblemsError` where it cannot be read."""
-    return tuple(open_gold(plan, gold).ids())
+    return tuple(open_gold(plan, gold).ids)
 
 
 def gold_values(plan: Plan, gold: Records, name: str) -> dict[str, str]:
@@ -192,13 +191,6 @@ def system_name(path: str | Path) -> str:
     return "stdin" if str(path) == "-" else Path(path).name.split(".")[0] or str(path)
 
 
-def open_records(records: Records, options: SourceOptions, label: str) -> Source:
-    """Return records of any kind: a path, or what is held in memory. Raises `ProblemsError`."""
-    if isinstance(records, (str, Path)):
-        return open_source(records, options)
-    return hold_records(records, options, label)
-
-
 def _open_system(
     name: str, records: Records, options: SourceOptions
 ) -> tuple[dict[str, Source], dict[str, Repeat]]:
@@ -233,7 +225,7 @@ def _open_runs(name: str, records: Sequence[Records], options: SourceOptions) ->
             problems.append(Problem(label, "a key of systems, and several runs", remedy, "systems_key"))
             continue
         try:
-            found = split_variants(name, open_records(one, options, label))
+            found = split_variants(name, open_source(one, options, label))
         except ProblemsError as error:
             problems += error.problems
             continue
@@ -248,7 +240,7 @@ def _open_runs(name: str, records: Sequence[Records], options: SourceOptions) ->
 
 def _open_predictions(name: str, records: Records, options: SourceOptions) -> dict[str, Source]:
     if options.systems_key is None:
-        return split_variants(name, open_records(records, options, name))
+        return split_variants(name, open_source(records, options, name))
     if not isinstance(records, (str, Path)):
         remedy = "give a mapping from system to records instead"
         raise problem(name, "a key of systems needs a file", remedy, "systems_key")

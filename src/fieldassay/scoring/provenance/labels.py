@@ -128,10 +128,10 @@ def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
     gold: critical, illegible and unreviewed paths, accepted values, variant, tags and difficulty.
 
     >>> from fieldassay.spec.plan.compile import read_plan
-    >>> from fieldassay.records.source import hold_records
+    >>> from fieldassay.records.source import open_source
     >>> plan = read_plan("fields: {a: integer, b: integer}")
-    >>> one = hold_records([{"id": 1, "a": 1, "b": 2}]).fetch([0])
-    >>> two = hold_records([{"b": 2, "id": 1, "a": 1, "note": "new"}]).fetch([0])
+    >>> one = open_source([{"id": 1, "a": 1, "b": 2}]).fetch([0])
+    >>> two = open_source([{"b": 2, "id": 1, "a": 1, "note": "new"}]).fetch([0])
     >>> digest_part(plan, one).tobytes() == digest_part(plan, two).tobytes()
     True
     """

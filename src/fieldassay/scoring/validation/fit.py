@@ -374,11 +374,7 @@ def _hint(source: Source, declared: frozenset[str] = frozenset()) -> str:
     if options.data_key is not None:
         return ""
     key = find_misplaced(
-        (
-            row.value
-            for row in source.rows.read(range(min(PROBED, len(source))))
-            if options.key_of(row.value) is None
-        ),
+        (row.value for row in source.head() if options.key_of(row.value) is None),
         declared or options.declared,
         ("raw",),
     )
