@@ -81,8 +81,8 @@ BROKEN = {
         "unequal_rows",
     ),
     "no id": (
-        "id,vendor,sku\ni1,Oak,A\n,Oak,B\n",
-        "g.csv:3: has no id; write the id into every row",
+        "id,vendor,sku\n,Oak,A\ni1,Oak,B\n",
+        "g.csv:2: has no id; write one",
         "no_id",
     ),
     "no item column": (

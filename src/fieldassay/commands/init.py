@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from fieldassay.scoring.inputs.open_inputs import Records
 from fieldassay.spec.drafts.infer import Inferred, infer_seen, with_gold
 from fieldassay.spec.drafts.sightings import Sightings, find_document_id, has_id_name, sight
 from fieldassay.spec.language.model import Field, Spec
+from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.language.parse import parse_spec, read_spec
 from fieldassay.spec.language.sections import DataOptions
 from fieldassay.spec.language.source import named_source
@@ -98,6 +100,11 @@ def spec_from_gold(gold: Records, schema: str | None = None, docs: str | Path | 
     data = DataOptions() if begun is None else begun.data
     source = _open_gold(gold, data)
     rows, count = sight(_records(source))
+    if source.rows.kind == "table" and not data.group and _repeats_ids(rows, count, data.id_key):
+        with suppress(ProblemsError):  # ids that repeat in rows that are no items are told as such
+            source = _open_gold(gold, replace(data, group=True))
+            data = replace(data, group=True)
+            rows, count = sight(_records(source))
     remarks: tuple[str, ...] = ()
     if not data.gold_key and (envelope := _find_envelope(rows, count)) is not None:
         remarks = (_ENVELOPE.format(key=envelope),)
@@ -151,8 +158,16 @@ def keeping(gold: Records) -> str:
 
 
 def _open_gold(gold: Records, data: DataOptions) -> Source:
-    options = replace(data_options(data), id_names=data.id_key)  # without any: rows are seen before their ids
+    options = data_options(data)
+    if not data.group:
+        options = replace(options, id_names=data.id_key)  # without any: rows are seen before their ids
     return open_source(gold, options, "gold")
+
+
+def _repeats_ids(rows: Sightings, count: int, names: tuple[str, ...]) -> bool:
+    """Return whether the first of the names of an id that the rows have is not different in each of them."""
+    key = next((name for name in names or ID_NAMES if name in rows.members), None)
+    return key is not None and len(set(map(str, rows.members[key].scalars))) < count
 
 
 def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:

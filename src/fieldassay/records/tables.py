@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from fieldassay.io.files import parquet as guarded
 from fieldassay.io.json_value import Json, id_text, is_blank
 from fieldassay.io.text.delimited import find_delimiter, read_rows
 from fieldassay.io.text.encoding import decode_lines
+from fieldassay.io.text.shown import format_count
 from fieldassay.paths import ITEM, Step, split_path
 from fieldassay.records.files import Input
 from fieldassay.records.keys import Positions, SourceOptions, cap_problems, find_id
@@ -186,43 +188,84 @@ def find_items(header: Sequence[str], options: SourceOptions) -> tuple[ItemColum
     )
 
 
-def group_rows(table: Table, options: SourceOptions) -> list[tuple[dict[str, Json], str]]:
-    """Return one record per id, in order of appearance, with the place of its first row.
+LIST = "lines"
+"""The name of the list of items where no spec has one."""
 
-    Columns that hold no items must be the same in all rows of an id, or blank after the first. Raises
-    `ProblemsError` with every cell that is not, every row without an id, and for ids that repeat where no
-    column holds items.
+
+def group_rows(
+    table: Table, options: SourceOptions
+) -> tuple[list[tuple[dict[str, Json], str]], list[Problem]]:
+    """Return one record per id, in order of appearance, with the place of its first row; and notes.
+
+    A row without an id goes on with the one above. Columns that hold no items must be the same in all rows of
+    an id, or blank after the first; those that are not hold items, too, unless the spec declares them. Raises
+    `ProblemsError` with every cell that is neither, for a first row without an id, and for ids that repeat
+    where no column holds items.
     """
-    items = find_items(table.header, options)
-    own = {at for one in items for at in one.positions}
-    others = [at for at in range(len(table.header)) if at not in own]
-    columns = Columns.of([table.header[at] for at in others], options)
+    of_ids = [at for at, name in enumerate(table.header) if _names_id(name, options)]
+    columns = Columns.of([table.header[at] for at in of_ids], options)
     groups: dict[str, list[int]] = {}
-    problems: list[Problem] = []
+    name: str | None = None
+    continued: list[str] = []
     for at, cells in enumerate(table.rows):
-        name = find_id(columns.nest([cells[other] for other in others]), options.names)
-        if name is None:
-            problems.append(
-                Problem(
-                    f"{table.label}{table.places[at]}", "has no id", "write the id into every row", "no_id"
-                )
-            )
-        else:
+        own = find_id(columns.nest([cells[of_id] for of_id in of_ids]), options.names)
+        if own is None and name is not None:
+            continued.append(table.places[at])
+        name = own or name
+        if name is not None:
             groups.setdefault(name, []).append(at)
+    items, others, notes = _item_columns(table, options, groups)
+    columns = Columns.of([table.header[at] for at in others], options)
     if not groups:
-        return [
-            (columns.nest(()), place) for place in table.places
-        ]  # without any id, which is told as everywhere
+        return [(columns.nest(()), place) for place in table.places], []  # it is told as everywhere
+    unnamed = table.places[: min(rows[0] for rows in groups.values())]
+    problems = [Problem(f"{table.label}{place}", "has no id", "write one", "no_id") for place in unnamed]
     if not items and len(groups) < len(table.rows):
         raise ProblemsError([_no_items(table.label, options)])
-    problems += [
-        problem for name, found in groups.items() for problem in _differences(table, others, name, found)
-    ]
+    for own, rows in groups.items():
+        problems += _differences(table, others, own, rows)
     if problems:
         raise ProblemsError(cap_problems(problems))
+    if continued:
+        what = f"{format_count(len(continued), 'row')} without an id went on with the one above"
+        where = f"{table.label}{continued[0]}"
+        notes.append(Problem(where, what, "if one is a record, give it an id", "continued_rows"))
     return [
-        (_record(table, found, others, columns, items), table.places[found[0]]) for found in groups.values()
+        (_record(table, rows, others, columns, items), table.places[rows[0]]) for rows in groups.values()
+    ], notes
+
+
+def _names_id(column: str, options: SourceOptions) -> bool:
+    """Return whether the id may be in a column, or in what it holds."""
+    return any(
+        name == column or name.startswith(f"{column}.") for name in (*options.names, "id", PREDICTION_KEY)
+    )
+
+
+def _item_columns(
+    table: Table, options: SourceOptions, groups: Mapping[str, Sequence[int]]
+) -> tuple[Sequence[ItemColumns], list[int], list[Problem]]:
+    """Return the columns of items, the others, and a note on those of items by their values alone."""
+    items = find_items(table.header, options)
+    own = {at: name for one in items for at, name in zip(one.positions, one.columns.names, strict=True)}
+    others = [at for at in range(len(table.header)) if at not in own]
+    paths = [path for path, _ in options.item_lists] or ([] if options.declared else [LIST])
+    varying = [
+        at
+        for at in others
+        if not (table.header[at] in options.declared or _names_id(table.header[at], options))
+        and any(_differences(table, [at], "", rows) for rows in groups.values())
     ]
+    if len(paths) != 1 or not varying:
+        return items, others, []
+    [path] = paths
+    own = dict(sorted((own | {at: table.header[at] for at in varying}).items()))
+    columns = Columns.of(list(own.values()), SourceOptions(id_names=()))
+    names = ", ".join(table.header[at] for at in varying)[:200]
+    what = f"columns vary within an id, and were taken as fields of the items of {path!r}: {names}"
+    remedy = f"name them {path}.NAME; or make them equal in all rows of an id"
+    note = Problem(table.label, what, remedy, "item_columns")
+    return [ItemColumns(path, tuple(own), columns)], [at for at in others if at not in varying], [note]
 
 
 def _no_items(label: str, options: SourceOptions) -> Problem:
@@ -296,24 +339,16 @@ def read_table(source: Input, options: SourceOptions) -> Contents:
     named = _DELIMITER.match(text)
     text = f"\n{text[named.end() :]}" if named else text  # the numbers of lines stay
     delimiter = named[1] if named else "\t" if source.format == "tsv" else find_delimiter(text)
-    (number, header), *below = read_rows(text, delimiter, source.label) or [(1, [])]
-    table = Table(
-        source.label,
-        [name.strip() for name in header],
-        [cells for _, cells in below],
-        [f":{at}" for at, _ in below],
-    )
-    table = name_index(table, options, source)
-    check_header(table, number)
-    return hold_table(table, options)
+    sheet = Sheet(source.label, read_rows(text, delimiter, source.label))
+    contents = hold_table(lay_out(sheet, options), options)
+    return replace(contents, notes=(*sheet.notes, *contents.notes))
 
 
-def name_index(table: Table, options: SourceOptions, source: Input) -> Table:
+def name_index(table: Table, names: Sequence[str], notes: list[Problem]) -> Table:
     """Return a table whose first column, an index without a name, is left out, or is the id if none else is.
 
     Numbers of rows, from 0 or 1, are no ids.
     """
-    names = options.names or ID_NAMES
     if len(table.header) < 2 or table.header[0] not in ("", "Unnamed: 0"):
         return table
     index = [id_text(cells[0]) if cells else None for cells in table.rows]
@@ -322,7 +357,7 @@ def name_index(table: Table, options: SourceOptions, source: Input) -> Table:
     if not (is_id or are_numbers):
         return table
     what = f"the first column, an index, has no name, and was {'taken as the id' if is_id else 'left out'}"
-    source.notes.append(Problem(table.label, what, "write the table without its index", "index_column"))
+    notes.append(Problem(table.label, what, "write the table without its index", "index_column"))
     if is_id:
         return replace(table, header=[names[0], *table.header[1:]])
     return replace(table, header=table.header[1:], rows=[cells[1:] for cells in table.rows])
@@ -333,6 +368,7 @@ def hold_table(table: Table, options: SourceOptions) -> Contents:
 
     A row with more or fewer cells than the header is a problem; it stops everything where rows are grouped.
     """
+    notes: list[Problem] = []
     width = len(table.header)
     faults = [
         f"has {len(cells)} cells, the header has {width}" if len(cells) != width else None
@@ -347,7 +383,7 @@ def hold_table(table: Table, options: SourceOptions) -> Contents:
     if options.group:
         if ragged:
             raise ProblemsError(cap_problems(ragged))
-        grouped = group_rows(table, options)
+        grouped, notes = group_rows(table, options)
         rows, places = [Row(record) for record, _ in grouped], [place for _, place in grouped]
     else:
         columns = Columns.of(table.header, options)
@@ -356,16 +392,213 @@ def hold_table(table: Table, options: SourceOptions) -> Contents:
         ]
         places = list(table.places)
     held = tuple(Row(None, problem=row.problem) if row.problem else row for row in rows)
-    return Contents(TableRows(table.label, held, tuple(places)), find_ids(rows, options.names), ragged)
+    return Contents(TableRows(table.label, held, tuple(places)), find_ids(rows, options.names), ragged, notes)
 
 
-def check_header(table: Table, number: int) -> None:
+# Tables as people lay them out: a title above the names, names in two rows, totals below.
+
+MOST_TITLES = 20
+"""Rows above the names of the columns that are looked at."""
+_MOST_TOTALS = 5
+MAX_AMOUNT = 40
+_TOTALS = frozenset({
+    "balance", "gesamt", "gesamtbetrag", "gesamtsumme", "grand total", "insgesamt", "saldo", "sub total",
+    "sub-total", "subtotal", "sum", "suma", "summe", "somme", "sous-total", "totaal", "total",
+    "total general", "total général", "totale", "totales", "totals", "totaux", "zwischensumme",
+})  # fmt: skip
+"""Words in front of the sums below a table."""
+_NAME_ALL = "name every column, and delete what stands above the names"
+_DIGITS = lazy_regex(r"[0-9]")
+_DECIMALS = lazy_regex(r"[.,]([0-9]{1,2})$")
+
+
+class Sheet(Struct, frozen=True):
+    """The rows of a table before its layout is known, with their numbers, and notes on the reading."""
+
+    label: str
+    rows: list[tuple[int, list[Any]]]
+    notes: list[Problem] = []
+
+
+def lay_out(sheet: Sheet, options: SourceOptions) -> Table:
+    """Return the table in a sheet: the names of its columns, and its rows without titles and totals.
+
+    What is guessed is noted. Raises `ProblemsError` for columns without a name or with the same one, and for
+    a total that is not certainly one.
+    """
+    rows = [cells for _, cells in sheet.rows]
+    if not rows:
+        raise problem(
+            sheet.label, "has no header", "write the names of the columns into the first row", "empty_input"
+        )
+    names = options.names or ID_NAMES
+    top, depth, header = _find_header(rows, names, options.declared)
+    number = sheet.rows[top][0]
+    if top or depth > 1:
+        where = f"row {number} was" if depth == 1 else f"rows {number} and {sheet.rows[top + 1][0]} were"
+        above = (
+            "" if not top else ", the row above as a title" if top == 1 else f", {top} rows above as a title"
+        )
+        doubled = [name for name in header if "." in name] if depth > 1 else []
+        such = f", such as {doubled[0][:100]}" if doubled else ""
+        what = f"{where} taken as the names of its columns{above}{such}"
+        remedy = "if that is wrong, delete what stands above the names, and name every column in one row"
+        sheet.notes.append(Problem(sheet.label, what, remedy, "title_rows"))
+        used = [at for at, name in enumerate(header) if name]
+        rows = [
+            [*(cells[at] for at in used if at < len(cells)), *cells[len(header) :]]
+            if any(map(_text, cells[len(header) :]))
+            else [cells[at] for at in used if at < len(cells)]
+            for cells in rows
+        ]
+        header = [header[at] for at in used]
+    places = [f":{at}" for at, _ in sheet.rows[top + depth :]]
+    table = Table(sheet.label, header, rows[top + depth :], places)
+    table = name_index(table, names, sheet.notes)
+    _check_header(table, number)
+    return _without_totals(table, names, sheet.notes)
+
+
+def _find_header(
+    rows: Sequence[Cells], names: Sequence[str], declared: frozenset[str]
+) -> tuple[int, int, list[str]]:
+    """Return the row that names the columns, how many rows it takes, and the names.
+
+    It is the first row, unless that leaves columns without a name and a row below, or two, certainly do not:
+    all of it text, an id or a field or the name of numbers among it, and above it nothing but titles.
+    """
+    first = [_text(cell) for cell in rows[0]]
+    known = frozenset(name.casefold() for name in (*names, *declared) if name)
+    if all(first) and len(first) >= max(map(len, rows[1 : MOST_TITLES + 1]), default=0):
+        return 0, 1, first
+    for top in range(min(MOST_TITLES, len(rows) - 1)):
+        for depth in (1, 2) if top else (2,):
+            below = rows[top + depth :]
+            if depth > 1 and _names_in(rows[top + 1 : top + 2], below):
+                break  # the second row alone names the columns
+            header = _names_in(rows[top : top + depth], below)
+            titles = [
+                [text for text, name in zip_longest(map(_text, cells), header) if text and text != name]
+                for cells in rows[:top]
+            ]
+            are_titles = 2 * max(map(len, titles), default=0) <= len(header) and known.isdisjoint(
+                text.casefold() for texts in titles for text in texts
+            )
+            is_sure = not known.isdisjoint(map(str.casefold, header)) or _names_numbers(header, below)
+            if len(header) > 1 and are_titles and is_sure:
+                return top, depth, header
+    return 0, 1, first
+
+
+def _names_in(rows: Sequence[Cells], below: Sequence[Cells]) -> list[str]:
+    """Return the names that one row or two have for all columns with values below; none if they do not."""
+    used = {at for cells in below for at, cell in enumerate(cells) if _text(cell)}
+    width = max(used, default=-1) + 1
+    texts = [[_text(cell) for cell in (*cells, *[""] * width)][: max(width, len(cells))] for cells in rows]
+    header = texts[-1]
+    if len(rows) == 2:
+        upper, lower = texts
+        group, groups = "", []
+        for at, name in enumerate(lower):
+            group = upper[at] if at < len(upper) and upper[at] else group if name else ""
+            groups.append(group)
+        counts = Counter(filter(None, lower))
+        header = [
+            (f"{group}.{name}" if group and counts[name] > 1 else name) if name else group
+            for group, name in zip(groups, lower, strict=True)
+        ]
+    cells = [cell for row in rows for cell in row if _text(cell)]
+    are_texts = all(isinstance(cell, str) and any(map(str.isalpha, cell)) for cell in cells)
+    named = [name for name in header if name]
+    is_whole = bool(used) and all(at < len(header) and header[at] for at in used)
+    return header[:width] if are_texts and is_whole and len({*named}) == len(named) else []
+
+
+def _names_numbers(header: Sequence[str], below: Sequence[Cells]) -> bool:
+    """Return whether a column has values, and none of them with a letter."""
+    columns = ([_text(cells[at]) for cells in below if at < len(cells)] for at in range(len(header)))
+    return any(any(column) and not any(any(map(str.isalpha, text)) for text in column) for column in columns)
+
+
+def _without_totals(table: Table, names: Sequence[str], notes: list[Problem]) -> Table:
+    """Return a table without the sums below it. Raises `ProblemsError` for one that may be a record."""
+    rows = list(table.rows)
+    at_id = next((table.header.index(name) for name in names if name in table.header), None)
+    lost: list[str] = []
+    while len(rows) > 2 and len(lost) < _MOST_TOTALS:
+        *above, last = rows
+        texts = list(map(_text, last))
+        first = next(filter(None, texts), "")
+        own = texts[at_id] if at_id is not None and at_id < len(last) else ""
+        lacks_id = at_id is not None and not own
+        is_named = _is_total(first) and own in ("", first)
+        if not (lacks_id or is_named):
+            break
+        is_sum = _are_sums(last, above)
+        is_short = 2 * sum(map(bool, texts)) < len(table.header)
+        if not (is_sum or (lacks_id and any(map(_is_total, texts))) or (is_named and is_short)):
+            if is_named:
+                what = f"{first!r} may be a total or a record: it is no sum of the rows above"
+                remedy = "delete the row, or give it an id that says what it is"
+                raise problem(f"{table.label}{table.places[len(above)]}", what, remedy, "total_row")
+            break
+        lost.append(table.places[len(above)].lstrip(":"))
+        rows.pop()
+    if lost:
+        where = f"row {lost[0]} was" if len(lost) == 1 else f"rows {lost[-1]} to {lost[0]} were"
+        what = f"{where} left out as a total of the rows above"
+        notes.append(Problem(table.label, what, "if it is a record, give it an id", "total_row"))
+    return replace(table, rows=rows, places=table.places[: len(rows)])
+
+
+def _is_total(text: str) -> bool:
+    return text.rstrip(" :").casefold() in _TOTALS
+
+
+def _are_sums(cells: Cells, above: Sequence[Cells]) -> bool:
+    """Return whether a cell is the sum of two or more numbers above it, and no number in the row is not."""
+    found = False
+    for at, cell in enumerate(cells):
+        total = _amount(cell)
+        values = [value for row in above if at < len(row) and (value := _amount(row[at])) is not None]
+        if total is None or len(values) < 2:
+            continue
+        if abs(sum(values) - total) > Decimal("0.005") * len(values):
+            return False
+        found = True
+    return found
+
+
+def _amount(cell: Any) -> Decimal | None:
+    """Return the number in a cell, its last separator taken for a decimal one before one or two digits."""
+    if isinstance(cell, bool) or cell is None:
+        return None
+    text = str(cell).strip()
+    if any(map(str.isalpha, text)) or not _DIGITS.search(text) or len(text) > MAX_AMOUNT:
+        return None
+    if not isinstance(cell, str):
+        return Decimal(str(cell))
+    decimals = _DECIMALS.search(text)
+    digits = "".join(filter(str.isdecimal, text)) if text.isascii() else ""
+    sign = -1 if text.startswith(("-", "(")) else 1
+    return Decimal(digits).scaleb(-len(decimals[1]) if decimals else 0) * sign if digits else None
+
+
+def _filled(cells: Cells) -> int:
+    return sum(map(bool, map(_text, cells)))
+
+
+def _text(cell: Any) -> str:
+    return "" if cell is None else str(cell).strip()
+
+
+def _last(table: Table) -> Iterable[Json]:
+    return (cells[len(table.header) - 1] for cells in table.rows if len(cells) == len(table.header))
+
+
+def _check_header(table: Table, number: int) -> None:
     """Raise `ProblemsError` for unnamed or repeated columns of the header in row `number`."""
     where, header = f"{table.label}:{number}", table.header
-    if not header:
-        raise problem(
-            table.label, "has no header", "write the names of the columns into the first row", "empty_input"
-        )
     twice = sorted(name for name, count in Counter(header).items() if count > 1 and name)
     problems = [
         Problem(
@@ -373,9 +606,14 @@ def check_header(table: Table, number: int) -> None:
         )
         for name in twice
     ]
-    if "" in header[:-1] or header == [""]:
+    if "" in header[:-1] or header == [""] or (header[-1] == "" and any(map(_text, _last(table)))):
         problems.append(
-            Problem(where, f"column {header.index('') + 1} has no name", "name every column", "bad_header")
+            Problem(
+                where,
+                f"column {header.index('') + 1} has no name",
+                _NAME_ALL,
+                "bad_header",
+            )
         )
     if problems:
         raise ProblemsError(problems)
