@@ -101,20 +101,6 @@ def test_an_unknown_sheet_is_an_error_with_the_near_one(tmp_path: Path) -> None:
         open_source(f"{path}#Golt")
 
 
-def test_blank_rows_before_the_header_and_blank_columns_are_passed_over_with_a_note(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.xlsx", {"S": [[], [], [None, "id", None, "x"], [], [None, "a", None, "1"]]})
-    source = open_source(path)
-    assert source.fetch([0])[0].data == {"x": "1"}
-    assert source.place(0).endswith("#S:5")
-    assert [(note.kind, "row 3" in note.what) for note in source.notes] == [("blank_rows", True)]
-
-
-def test_a_column_that_has_values_and_no_name_is_an_error(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.xlsx", {"S": [["id", None, "x"], ["a", "b", "c"]]})
-    with pytest.raises(ProblemsError, match="column 2 has no name"):
-        open_source(path)
-
-
 SHOWN = {
     "percentage": (0.19, "0%", "19%"),
     "decimals of a percentage": (0.075, "0.0#%", "7.5%"),
@@ -193,12 +179,6 @@ def test_a_table_with_titles_and_totals_is_the_plain_one_with_a_note(
     ]
 
 
-def test_names_that_repeat_stand_under_the_names_above_them(tmp_path: Path) -> None:
-    rows = [["id", "seller", None, "buyer"], [None, "name", "rate", "name", "rate"], ["a", "S", 1, "B", 2]]
-    [record] = open_source(write(tmp_path / "a.xlsx", {"S": rows}))
-    assert record.data == {"seller": {"name": "S", "rate": 1}, "buyer": {"name": "B", "rate": 2}}
-
-
 UNCERTAIN = {
     "names or values": ([["id", None, "x"], ["a", "b", "c"], ["d", "e", "f"]], "column 2 has no name"),
     "a last column without a name": ([["id", "x"], ["a", 1, 2]], "column 3 has no name"),
@@ -217,19 +197,41 @@ def test_a_table_that_may_mean_two_things_is_refused(tmp_path: Path, name: str) 
         open_source(write(tmp_path / "a.xlsx", {"S": rows}), SourceOptions(is_gold=True))
 
 
-def test_a_record_that_looks_like_a_total_stays_one(tmp_path: Path) -> None:
-    rows = [NAMES, *PLAIN, ["i4", "Total", *SUMS]]
-    source = open_source(write(tmp_path / "a.xlsx", {"S": rows}), SourceOptions(is_gold=True))
-    assert (list(source.ids), source.notes) == (["i1", "i2", "i3", "i4"], ())
-
-
-def test_a_sheet_of_remarks_gives_way_to_a_table(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.xlsx", {"Read me": [["About"], ["by Anna"]], "Gold": [["id", "x"], ["a", 1]]})
-    source = open_source(path)
-    assert ([record.data for record in source], [note.kind for note in source.notes]) == (
+CERTAIN: dict[str, tuple[Sheets, list[dict[str, Any]], list[str]]] = {
+    "blank rows before the header and blank columns": (
+        {"S": [[], [], [None, "id", None, "x"], [], [None, "a", None, "1"]]},
+        [{"x": "1"}],
+        ["blank_rows"],
+    ),
+    "names that repeat stand under those above": (
+        {
+            "S": [
+                ["id", "seller", None, "buyer"],
+                [None, "name", "rate", "name", "rate"],
+                ["a", "S", 1, "B", 2],
+            ]
+        },
+        [{"seller": {"name": "S", "rate": 1}, "buyer": {"name": "B", "rate": 2}}],
+        ["title_rows"],
+    ),
+    "a record that looks like a total": (
+        {"S": [["id", "vendor", "net"], ["a", "Oak", 1], ["b", "Elm", 2], ["c", "Total", 3]]},
+        [{"vendor": "Oak", "net": 1}, {"vendor": "Elm", "net": 2}, {"vendor": "Total", "net": 3}],
+        [],
+    ),
+    "a sheet of remarks gives way to a table": (
+        {"Read me": [["About"], ["by Anna"]], "Gold": [["id", "x"], ["a", 1]]},
         [{"x": 1}],
         ["sheet"],
-    )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CERTAIN)
+def test_a_table_is_read_as_it_is_meant(tmp_path: Path, name: str) -> None:
+    sheets, records, kinds = CERTAIN[name]
+    source = open_source(write(tmp_path / "a.xlsx", sheets), SourceOptions(is_gold=True))
+    assert ([record.data for record in source], [note.kind for note in source.notes]) == (records, kinds)
 
 
 ITEMS = {

@@ -317,8 +317,9 @@ class Input:
         return spool.path
 
     def _unpack(self, file: Path) -> Path:
-        is_gzip, is_zstd = _starts_with(file, GZIP), _starts_with(file, ZSTD)
-        if not (is_gzip or is_zstd):
+        head = _read_head(file)
+        is_gzip = head.startswith(GZIP)
+        if not head.startswith((GZIP, ZSTD)):
             return file
         self._is_changed = True
         try:
@@ -422,13 +423,6 @@ def _read_head(path: Path) -> bytes:
         return stream.read(SAMPLE)
 
 
-def _starts_with(path: Path, magic: bytes) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        return stream.read(len(magic)) == magic
-
-
 def _check_encoding(label: str, encoding: str) -> str:
     """Return the usual name of an encoding. Raises `ProblemsError` with a near one if there is none such."""
     try:
@@ -454,10 +448,7 @@ RUNNING = "running"
 
 def is_extraction(folder: Path) -> bool:
     """Return whether a folder holds what `fieldassay extract` wrote."""
-    try:
-        return (folder / MANIFEST).is_file()
-    except (OSError, ValueError):
-        return False
+    return os.path.isfile(folder / MANIFEST)  # noqa: PTH113 - a Path raises for one that no system call takes
 
 
 class Manifest(Struct, frozen=True):

@@ -236,11 +236,6 @@ def _settle(text: bytes, row: Row, takes_text: bool) -> Row:
     return Row(text.decode("utf-8", "replace")) if takes_text and row.problem is not None else row
 
 
-def int64(numbers: array[int]) -> Positions:
-    """Return an array of int64 without a copy of Python integers."""
-    return np.array(numbers, dtype=np.int64)
-
-
 # JSON lines: an index of ids and offsets, made in one pass that decodes nothing but ids.
 
 _UNUSUAL = lazy_regex(r'[\\"\0-\x1f\ud800-\udfff]')
@@ -269,8 +264,8 @@ def read_lines(source: Input, options: SourceOptions) -> Contents:
             )
     if problems and len(problems) == len(found):
         raise ProblemsError(cap_problems(problems))
-    columns = (int64(starts), int64(lengths), int64(numbers))
-    rows = SlicedRows(path, source.label, *columns, source.spool, size, source.url)
+    of_starts, of_lengths, of_numbers = (np.array(column, np.int64) for column in (starts, lengths, numbers))
+    rows = SlicedRows(path, source.label, of_starts, of_lengths, of_numbers, source.spool, size, source.url)
     return Contents(rows, found, problems)
 
 

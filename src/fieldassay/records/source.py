@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -162,18 +163,11 @@ def _read_path(path: str | Path, options: SourceOptions) -> tuple[str, Contents]
     elif str(path) != "-":
         if not options.is_gold and is_extraction(Path(path)):
             path = find_predictions(Path(path))
-        if _is_folder(Path(path)):
+        if os.path.isdir(path):  # noqa: PTH112 - a Path raises for one that no system call takes
             return str(path), read_folder(Path(path), options)
     file = Input(path, options)
     contents = _READERS[file.format](file, options)
     return file.label, replace(contents, notes=(*contents.notes, *file.notes))
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):  # a path that no system call takes; opening it says so
-        return False
 
 
 def _settle_ids(label: str, contents: Contents, options: SourceOptions) -> Source:

@@ -584,16 +584,8 @@ def _amount(cell: Any) -> Decimal | None:
     return Decimal(digits).scaleb(-len(decimals[1]) if decimals else 0) * sign if digits else None
 
 
-def _filled(cells: Cells) -> int:
-    return sum(map(bool, map(_text, cells)))
-
-
 def _text(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()
-
-
-def _last(table: Table) -> Iterable[Json]:
-    return (cells[len(table.header) - 1] for cells in table.rows if len(cells) == len(table.header))
 
 
 def _check_header(table: Table, number: int) -> None:
@@ -606,7 +598,8 @@ def _check_header(table: Table, number: int) -> None:
         )
         for name in twice
     ]
-    if "" in header[:-1] or header == [""] or (header[-1] == "" and any(map(_text, _last(table)))):
+    is_used = any(_text(cell) for cells in table.rows for cell in cells[len(header) - 1 : len(header)])
+    if "" in header[:-1] or (header[-1] == "" and (is_used or len(header) == 1)):
         problems.append(
             Problem(
                 where,

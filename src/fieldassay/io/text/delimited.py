@@ -28,7 +28,7 @@ def find_delimiter(text: str) -> str:
     >>> find_delimiter('Sales, March\\nid;net;gross\\n1;2,50;2,98\\n2;3,50;4,17\\n;6,00;7,15\\n')
     ';'
     """
-    best: tuple[bool, bool, float, int] | None = None
+    best: tuple[bool, float, bool, int] | None = None
     delimiter = ","
     for candidate in filter(text.__contains__, DELIMITERS):
         widths, names = Counter[int](), set[int]()
@@ -39,7 +39,7 @@ def find_delimiter(text: str) -> str:
         if not widths or (width := widths.most_common(1)[0][0]) < 2:
             continue
         cuts_numbers = candidate == "," and text.count("\n") <= 2 * len(_DECIMAL.findall(text))
-        key = (width in names, not cuts_numbers, widths[width] / widths.total(), width)
+        key = (width in names, widths[width] / widths.total(), not cuts_numbers, width)
         if best is None or key > best:
             best, delimiter = key, candidate
     return delimiter
