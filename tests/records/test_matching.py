@@ -218,13 +218,6 @@ def test_systems_in_one_file_are_told_apart_by_their_keys(tmp_path: Path) -> Non
     assert batch.gold[0].data == {"x": 1} and batch.gold[1].meta.attributes == {"kind": "l"}
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_a_data_key_may_hold_dots_and_slashes(tmp_path: Path, model: str) -> None:
-    write_systems(tmp_path / "s.jsonl")
-    source = open_source(tmp_path / "s.jsonl", SourceOptions(data_key=f"answers_raw.{model}"))
-    assert sum(record.data is not None for record in source.fetch([0, 1])) == 1
-
-
 def test_a_data_key_that_no_row_has_is_a_problem_with_the_nearest(tmp_path: Path) -> None:
     write_systems(tmp_path / "s.jsonl")
     with pytest.raises(
@@ -347,11 +340,6 @@ def test_an_id_key_that_no_row_can_have_is_told_with_what_would_do(
 )
 def test_id_keys_that_do(records: Any, names: tuple[str, ...]) -> None:
     assert list(open_source(records, SourceOptions(id_names=names)).ids) == ["a"]
-
-
-def test_a_file_in_a_folder_has_its_name_as_id_if_the_key_is_not_in_it(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text('{"total": 5}')
-    assert list(open_source(tmp_path, NAMED).ids) == ["a"]
 
 
 def test_large_documents_are_read_a_few_at_a_time(tmp_path: Path) -> None:
