@@ -14,7 +14,7 @@ from fieldassay.metrics.result.agreement import Agreement
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.paths import field_of, split_path
 from fieldassay.public import public
-from fieldassay.records.ids import cap_problems
+from fieldassay.records.keys import cap_problems
 from fieldassay.records.labels_file import check_texts, is_labels_file, is_labels_line, read_labels
 from fieldassay.records.matching import batches
 from fieldassay.records.record import Meta, Record

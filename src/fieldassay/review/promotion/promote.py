@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.io.json_value import is_empty_text
 from fieldassay.paths import field_of, join_path, split_path, value_at
-from fieldassay.records.ids import cap_problems, locate
+from fieldassay.records.keys import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.review.log.nodes import items_above
 from fieldassay.review.promotion.gold import (
