@@ -11,7 +11,7 @@ from typing import Any
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.metrics.result.agreement import Agreement
 from fieldassay.public import public
-from fieldassay.records.ids import cap_problems
+from fieldassay.records.keys import cap_problems
 from fieldassay.records.labels_file import check_texts, is_labels_file, is_labels_line, read_labels
 from fieldassay.records.matching import batches
 from fieldassay.review.agreement import Answers, measure_agreement

@@ -10,8 +10,15 @@ from msgspec.structs import replace
 
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.errors import Problem, ProblemsError, list_names, problem
-from fieldassay.records.ids import WAYS, Joined, find_twins, format_of, join_names
-from fieldassay.records.matching import describe_leftovers, describe_near
+from fieldassay.records.matching import (
+    WAYS,
+    Joined,
+    describe_leftovers,
+    describe_near,
+    find_twins,
+    format_of,
+    join_names,
+)
 
 OPTION = "--match-docs"
 

@@ -23,7 +23,7 @@ from fieldassay.errors import Problem, ProblemsError, list_names, problem
 from fieldassay.io.files.typed_json import checksum
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
-from fieldassay.records.ids import cap_problems, stem_of
+from fieldassay.records.keys import cap_problems, stem_of
 from fieldassay.review.log.journal import ReviewEvent
 from fieldassay.review.log.store import Store, create_store
 from fieldassay.review.sheets.draw import GOLD, Reason, Shares, spread, uniform
@@ -160,7 +160,7 @@ def _read_predictions(plan: Plan, request: ReviewRequest) -> _Known:
     return _Known(
         plan,
         system,
-        tuple(source.ids()),
+        tuple(source.ids),
         values,
         tasks,
         variants,
