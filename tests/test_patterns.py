@@ -22,8 +22,8 @@ from tests.effort import is_full
 
 import fieldassay
 from fieldassay.extraction.endpoints.endpoint import Key
-from fieldassay.records import ids
-from fieldassay.records.formats.lines import recover_id
+from fieldassay.records import matching
+from fieldassay.records.rows import recover_id
 from fieldassay.regex import lazy_regex
 from fieldassay.spec.drafts import guess_type
 from fieldassay.values.types import text
@@ -61,7 +61,7 @@ SHORT, SLOW, GROWTH = 0.0002, 0.002, 30
 PLAIN = [
     ("documents.loaders.plain", "_RULE", r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*"),
     ("records.answers.answer", "_KEY_BEFORE", r"""["'”＂*;]\s*[:：]\s*(?:\\n\s*)*\[?\s*$"""),
-    ("records.answers.text_values", "_OPENING", r"""[\s\u200b]*(?:<[\w:|-]{1,40}>\s*)*(?:```|["'>+]?\s*\\?["']?\s*[\[{(｛［])"""),
+    ("records.envelope", "_OPENING", r"""[\s\u200b]*(?:<[\w:|-]{1,40}>\s*)*(?:```|["'>+]?\s*\\?["']?\s*[\[{(｛［])"""),
     ("reports.writers.tables", "NUMBER", r"[−+-]?\$?[\d,]*\.?\d+(?:e[+-]?\d+)?…?%?(?: (?:s|points|tokens|few)|/min)?(?: \(.*\))?"),
     ("spec.language.fields", "_ACCEPT", r"\s*(>=|>)?\s*([0-9]{0,20}(?:\.[0-9]{0,20})?(?:[eE]-?[0-9]{1,3})?)\s*"),
     ("values.comparators.numbers", "_NUMBER", r"-?(?:\d+\.?\d*|\.\d+)"),
@@ -334,8 +334,8 @@ def _composed() -> dict[tuple[str, int], list[re.Pattern[Any]]]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(re, "_compile", noted)
-        ids.join_names(["a_scan.pdf"], ["a"], "{id}_{reading}.pdf")
-        ids.join_names(["a A7.pdf"], ["A7-gold", "A8-gold"])
+        matching.join_names(["a_scan.pdf"], ["a"], "{id}_{reading}.pdf")
+        matching.join_names(["a A7.pdf"], ["A7-gold", "A8-gold"])
         for key in ("sk-canary-1234", r"tnr\\tn-98"):
             Key(key).removed_from("no key")
         recover_id(b"{", ["id"])

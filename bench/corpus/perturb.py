@@ -23,9 +23,8 @@ from fieldassay.documents.sources import DEFAULTS, DocumentFile, find_kind, list
 from fieldassay.documents.transcript import DocumentError
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.io.files.whole_files import place, stage, write_file
-from fieldassay.records.ids import find_id
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import Source, open_source
+from fieldassay.records.keys import SourceOptions, find_id
+from fieldassay.records.source import Source, open_source
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -66,7 +65,7 @@ def perturb(  # noqa: PLR0913
     if gold is None:
         return perturb_files(files, Path(out), chosen, seed, watch)
     source = open_gold(Path(gold), id_key)
-    named = name_documents(files, source.ids())
+    named = name_documents(files, source.ids)
     files, notes = named.readings[""], named.notes
     made = perturb_files(files, Path(out), chosen, seed, watch)
     kept = [file.id for file in files if file.id not in made.left_out]

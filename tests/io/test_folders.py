@@ -9,8 +9,8 @@ import pytest
 
 from fieldassay.documents.sources import list_documents
 from fieldassay.io.files.whole_files import Listed, list_folder
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import open_source
 
 # Folders of gold, answers and documents: links stay inside, and what fieldassay wrote is no data
 
@@ -86,7 +86,7 @@ def test_what_fieldassay_wrote_into_a_folder_is_left_out_and_named(
         for name in (*files, "other.json"):
             (named / place / name).write_text('{"id": "x", "total": 1}')
     source = open_source(named, SourceOptions(is_gold=side == "gold", id_names=("id",)))
-    assert sorted(source.ids()) == ["a", "b"]
+    assert sorted(source.ids) == ["a", "b"]
     (note,) = source.notes
     assert note.what == "2 folders that fieldassay wrote left out: inner/again, run"
 

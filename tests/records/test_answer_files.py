@@ -10,8 +10,8 @@ import pytest
 from tests.judging import score_alone as score
 
 from fieldassay.errors import FieldassayError
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import open_source
 
 SPEC = "fields: {shop: text, total: number}"
 GOLD = [{"id": "R-001", "shop": "Oak", "total": 5}, {"id": "R-002.pdf", "shop": "Elm", "total": 6}]
@@ -126,6 +126,6 @@ def test_an_id_may_stand_under_a_key_with_any_character(key: str, tmp_path: Path
 def test_a_folder_of_gold_in_texts_of_json_is_read_and_texts_beside_json_are_not(tmp_path: Path) -> None:
     options = SourceOptions(is_gold=True)
     fill(tmp_path, {"R-001.txt": '{"total": 5}'})
-    assert list(open_source(tmp_path, options).ids()) == ["R-001"]
+    assert list(open_source(tmp_path, options).ids) == ["R-001"]
     fill(tmp_path, {"R-002.json": '{"total": 5}', "R-002.txt": "words of a page"})
-    assert list(open_source(tmp_path, options).ids()) == ["R-002"]
+    assert list(open_source(tmp_path, options).ids) == ["R-002"]

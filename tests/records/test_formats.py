@@ -30,9 +30,8 @@ from fieldassay.decisions.gate import read_gates_file
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.whole_files import write_file, write_whole
 from fieldassay.io.text.encoding import detect_encoding
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.memory import hold_records
-from fieldassay.records.sources.source import Source, open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import Source, open_source
 from fieldassay.reports.report import check_target
 from fieldassay.spec.language.parse import read_source
 
@@ -122,7 +121,7 @@ PACKINGS = {
 def read_all(source: Source) -> list[tuple[str, object]]:
     records = source.fetch(range(len(source)))
     assert [record.invalid for record in records] == [None] * len(records)
-    assert [record.id for record in records] == list(source.ids())
+    assert [record.id for record in records] == list(source.ids)
     return [(record.id, record.data) for record in records]
 
 
@@ -209,7 +208,7 @@ def test_a_directory_gives_the_same_records(tmp_path: Path, packing: str) -> Non
 )
 def test_memory_gives_the_same_records(held: object) -> None:
     held = pl.DataFrame(RECORDS) if held == "polars" else held
-    assert read_all(hold_records(held, OPTIONS)) == EXPECTED
+    assert read_all(open_source(held, OPTIONS)) == EXPECTED
 
 
 def test_a_file_of_one_record_is_a_source_of_one(tmp_path: Path) -> None:
@@ -243,7 +242,7 @@ def test_files_of_a_directory_are_named_by_id_or_stem(
     path = tmp_path / f"{stem}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(inside))
-    assert list(open_source(tmp_path, SourceOptions(id_names=ids)).ids()) == [expected]
+    assert list(open_source(tmp_path, SourceOptions(id_names=ids)).ids) == [expected]
 
 
 def test_case_files_are_gold_with_critical_paths_and_variations(tmp_path: Path) -> None:
@@ -320,6 +319,8 @@ TEXTS = {
     [
         *((name, encoding) for name in TEXTS for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32")),
         ("western", "cp1252"),
+        ("western", "utf-16-le"),
+        ("western", "utf-16-be"),
         ("prices", "cp1252"),
         ("polish", "cp1250"),
         ("russian", "cp1251"),
@@ -333,28 +334,13 @@ def test_the_text_is_read_as_it_was_written(tmp_path: Path, name: str, encoding:
     assert found is not None and data.decode(found).removeprefix("\ufeff") == TEXTS[name]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf16_without_a_mark_is_found(encoding: str) -> None:
-    assert detect_encoding('{"id": "a"}'.encode(encoding)) == encoding
-
-
-def test_a_guessed_encoding_is_a_note_even_for_gold(tmp_path: Path) -> None:
+def test_a_guessed_encoding_is_a_note_even_for_gold_with_the_option_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("id,name\n1,Größe\n".encode("cp1252"))
     source = open_source(tmp_path / "t.csv", SourceOptions(is_gold=True))
     assert source.fetch([0])[0].data == {"name": "Größe"}
-    assert [note.what for note in source.notes] == ["is not UTF-8 and was read as cp1252"]
-
-
-def test_the_encoding_can_be_named(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_bytes("id,name\n1,Größe\n".encode("cp850"))
-    record = open_source(tmp_path / "t.csv", SourceOptions(encoding="cp850")).fetch([0])[0]
-    assert record.data == {"name": "Größe"}
-
-
-def test_an_unknown_encoding_is_a_problem(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("id\n1\n")
-    with pytest.raises(ProblemsError, match="unknown encoding 'utf-99'"):
-        open_source(tmp_path / "t.csv", SourceOptions(encoding="utf-99"))
+    assert [str(note).partition(": ")[2] for note in source.notes] == [
+        "is not UTF-8 and was read as cp1252; if that is wrong, name it: `data: {encoding: NAME}`"
+    ]
 
 
 def test_a_table_with_a_line_in_another_encoding_is_read(tmp_path: Path) -> None:
@@ -373,22 +359,20 @@ def test_a_line_that_is_not_utf8_changes_no_other_line(tmp_path: Path) -> None:
     assert [record.id for record in records if "not_utf8" in record.meta.repairs] == ["1"]
 
 
-NOT_NAMED = {"utf-8": "utf-8", "byte order mark": "utf-8-sig", "utf-16": "utf-16"}
+NAMED = {
+    "the named one": ("cp850", "cp850", "Größe"),
+    "one that is ASCII": ("iso2022_jp", "iso2022_jp", "請求書"),
+    "utf-8 all the same": ("utf-8", "cp850", "Größe"),
+    "byte order mark all the same": ("utf-8-sig", "cp850", "Größe"),
+    "utf-16 all the same": ("utf-16", "cp850", "Größe"),
+}
 
 
-@pytest.mark.parametrize("name", NOT_NAMED)
+@pytest.mark.parametrize("name", NAMED)
 def test_a_named_encoding_is_that_of_files_that_are_not_in_unicode(tmp_path: Path, name: str) -> None:
-    (tmp_path / "t.csv").write_bytes("id,name\n1,Größe\n".encode(NOT_NAMED[name]))
-    assert open_source(tmp_path / "t.csv", SourceOptions(encoding="cp850")).fetch([0])[0].data == {
-        "name": "Größe"
-    }
-
-
-def test_an_encoding_that_writes_everything_in_ascii_can_be_named(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_bytes("id,name\n1,請求書\n".encode("iso2022_jp"))
-    assert open_source(tmp_path / "t.csv", SourceOptions(encoding="iso2022_jp")).fetch([0])[0].data == {
-        "name": "請求書"
-    }
+    written, named, text = NAMED[name]
+    (tmp_path / "t.csv").write_bytes(f"id,name\n1,{text}\n".encode(written))
+    assert open_source(tmp_path / "t.csv", SourceOptions(encoding=named)).fetch([0])[0].data == {"name": text}
 
 
 def test_a_file_that_is_not_in_the_named_encoding_is_an_error(tmp_path: Path) -> None:
@@ -399,18 +383,12 @@ def test_a_file_that_is_not_in_the_named_encoding_is_an_error(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("name", "remedy"),
-    [("cp1525", "did you mean"), ("hex", "use a name such as utf-8"), ("zzzz", "use a name")],
+    [("cp1525", "did you mean"), ("hex", "use a name such as utf-8"), ("utf-99", "did you mean|use a name")],
 )
 def test_an_unknown_encoding_is_told_with_a_near_one(tmp_path: Path, name: str, remedy: str) -> None:
     (tmp_path / "t.csv").write_text("id\n1\n")
-    with pytest.raises(ProblemsError, match=remedy):
+    with pytest.raises(ProblemsError, match=f"unknown encoding {name!r}; ({remedy})"):
         open_source(tmp_path / "t.csv", SourceOptions(encoding=name))
-
-
-def test_the_remedy_for_an_encoding_that_cannot_be_told_is_an_option_that_there_is(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_bytes("id,name\n1,Größe\n".encode("cp1252"))
-    [note] = open_source(tmp_path / "t.csv").notes
-    assert note.remedy == "if that is wrong, name it: `data: {encoding: NAME}`"
 
 
 # What is no file of records is refused at once, with what it is; packed files unpack to a bound

@@ -20,13 +20,11 @@ from tests.effort import characters, costs_at_most
 from fieldassay.errors import ProblemsError
 from fieldassay.io.json_value import id_text
 from fieldassay.records.answers.answer import parse_answer
-from fieldassay.records.answers.text_values import read_container
-from fieldassay.records.decode import decode_json, decode_rows
-from fieldassay.records.formats.lines import id_reader
-from fieldassay.records.formats.plain import keys_of_json
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.memory import hold_records
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.envelope import read_container
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.record import decode_json, decode_rows, keys_of_json
+from fieldassay.records.rows import id_reader
+from fieldassay.records.source import open_source
 
 pytestmark = pytest.mark.slow
 
@@ -151,7 +149,7 @@ def test_a_bad_prediction_line_with_an_id_is_an_invalid_record(tmp_path: Path, n
     line, problem = LINES[name]
     (tmp_path / "p.jsonl").write_bytes(b'{"id": "w"}\n' + line + b"\n")
     source = open_source(tmp_path / "p.jsonl")
-    assert list(source.ids()) == ["w", "x"]
+    assert list(source.ids) == ["w", "x"]
     record = source.fetch([1])[0]
     assert (record.data, record.invalid) == (None, problem)
     assert record.place.endswith("p.jsonl:2")
@@ -176,7 +174,7 @@ def _as_error(record: object) -> ProblemsError:
 def test_a_bad_prediction_line_without_an_id_is_a_note(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_text('{"id": "w"}\ngarbage\n{"x": 1}\n')
     source = open_source(tmp_path / "p.jsonl")
-    assert list(source.ids()) == ["w"]
+    assert list(source.ids) == ["w"]
     assert [(note.where.rpartition(":")[2], note.kind) for note in source.notes] == [
         ("2", "not_json"),
         ("3", "no_id"),
@@ -321,7 +319,7 @@ def test_a_ragged_row_of_a_table_is_invalid_and_of_gold_an_error(tmp_path: Path)
 def test_huge_cells_and_ids_do_no_harm(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f"id,x\na,{'y' * 10 * MILLION}\n{'z' * MILLION},1\n")
     source = open_source(tmp_path / "t.csv")
-    assert list(source.ids()) == ["a"] and source.notes[0].what == "its id is too long"
+    assert list(source.ids) == ["a"] and source.notes[0].what == "its id is too long"
     assert len(str(source.fetch([0])[0].data)) > 10 * MILLION
 
 
@@ -332,10 +330,10 @@ def test_huge_cells_and_ids_do_no_harm(tmp_path: Path) -> None:
 )
 def test_records_of_wrong_kinds_in_memory_are_judged_or_refused(value: object) -> None:
     try:
-        source = hold_records([value, {"id": "a"}])
+        source = open_source([value, {"id": "a"}])
         source.fetch(range(len(source)))
-        hold_records({"k": value}).fetch([0])
-        hold_records(value)
+        open_source({"k": value}).fetch([0])
+        open_source(value)
     except ProblemsError as error:
         assert error.problems
 
@@ -343,7 +341,7 @@ def test_records_of_wrong_kinds_in_memory_are_judged_or_refused(value: object) -
 def test_cyclic_records_in_memory_are_invalid() -> None:
     cycle: dict[str, object] = {"id": "a"}
     cycle["self"] = cycle
-    assert hold_records({"a": cycle}).fetch([0])[0].invalid == "nested deeper than 100 levels"
+    assert open_source({"a": cycle}).fetch([0])[0].invalid == "nested deeper than 100 levels"
 
 
 @given(

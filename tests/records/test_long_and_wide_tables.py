@@ -11,9 +11,8 @@ import pytest
 from records.test_workbooks import write
 
 from fieldassay.errors import ProblemsError
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.memory import hold_records
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import open_source
 
 LISTS = (("lines", frozenset({"sku", "amount"})),)
 LONG = SourceOptions(
@@ -57,7 +56,7 @@ def test_rows_of_one_id_are_the_items_of_one_record(tmp_path: Path, name: str) -
 
 
 def test_rows_of_a_frame_are_grouped_too() -> None:
-    source = hold_records(pl.DataFrame(ROWS, schema=HEADER, orient="row"), LONG)
+    source = open_source(pl.DataFrame(ROWS, schema=HEADER, orient="row"), LONG)
     assert {record.id: record.data for record in source.fetch(range(len(source)))} == EXPECTED
 
 
@@ -82,8 +81,8 @@ BROKEN = {
         "unequal_rows",
     ),
     "no id": (
-        "id,vendor,sku\ni1,Oak,A\n,Oak,B\n",
-        "g.csv:3: has no id; write the id into every row",
+        "id,vendor,sku\n,Oak,A\ni1,Oak,B\n",
+        "g.csv:2: has no id; write one",
         "no_id",
     ),
     "no item column": (

@@ -22,12 +22,9 @@ from fieldassay import score as score_fully
 from fieldassay.commands.cli.main import main
 from fieldassay.commands.init import spec_from_gold
 from fieldassay.errors import FieldassayError, NothingEvaluatedError, ProblemsError
-from fieldassay.records.ids import _parts, join_names
-from fieldassay.records.matching import MOST_BYTES, batches, match, suggest
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.memory import hold_records
-from fieldassay.records.sources.source import Source, open_source, open_systems
-from fieldassay.records.sources.variants import split_variants
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.matching import MOST_BYTES, _parts, batches, join_names, match, suggest
+from fieldassay.records.source import Source, open_source, open_systems, split_variants
 from fieldassay.runs.run import Run
 from fieldassay.runs.value_sources import document_of_run
 
@@ -37,7 +34,7 @@ GOLD = SourceOptions(is_gold=True)
 
 
 def held(*ids: object, gold: bool = False, label: str = "p") -> Source:
-    return hold_records([{"id": name, "x": 1} for name in ids], GOLD if gold else None, label)
+    return open_source([{"id": name, "x": 1} for name in ids], GOLD if gold else None, label)
 
 
 def test_predictions_are_matched_by_exact_trimmed_id_in_gold_order() -> None:
@@ -104,14 +101,14 @@ def test_letters_and_digits_or_numbers_join_what_is_unique_on_both_sides(
 
 
 def test_the_ids_of_gold_may_stand_under_a_key_of_the_answers() -> None:
-    gold = hold_records([{"id": f"INV-{at}", "total": at} for at in range(4)], GOLD, "g")
+    gold = open_source([{"id": f"INV-{at}", "total": at} for at in range(4)], GOLD, "g")
     rows = [{"id": f"scan{at}", "invoice": f"INV-{3 - at}", "total": 3 - at} for at in range(4)]
-    matching = match(gold, {"s": hold_records(rows, None, "p")})
+    matching = match(gold, {"s": open_source(rows, None, "p")})
     assert matching.positions["s"].tolist() == [3, 2, 1, 0]
     assert "INV-3, which is its invoice" in str(matching.notes[-1])
     rows[0]["invoice"] = rows[1]["invoice"]  # a key that repeats is no id
     with pytest.raises(NothingEvaluatedError):
-        match(gold, {"s": hold_records(rows, None, "p")})
+        match(gold, {"s": open_source(rows, None, "p")})
 
 
 @pytest.mark.parametrize(
@@ -168,13 +165,13 @@ def test_different_and_ambiguous_ids_are_not_suggested(name: str, gold: list[str
 )
 def test_ids_on_one_side_only_are_a_problem(gold: list[dict], predictions: list[dict]) -> None:
     with pytest.raises(ProblemsError) as caught:
-        match(hold_records(gold, GOLD), {"s": hold_records(predictions)})
+        match(open_source(gold, GOLD), {"s": open_source(predictions)})
     assert [problem.kind for problem in caught.value.problems] == ["no_id"]
 
 
 def test_unreadable_gold_stops_with_every_record_that_is_wrong(tmp_path: Path) -> None:
     rows = [{"id": 1, "gold": None}, {"id": 2, "gold": {}}, {"id": 3, "gold": '{"a": 1,}'}]
-    source = hold_records(rows, SourceOptions(is_gold=True, data_key="gold"), "g.jsonl")
+    source = open_source(rows, SourceOptions(is_gold=True, data_key="gold"), "g.jsonl")
     with pytest.raises(ProblemsError) as caught:
         list(batches(match(source, {})))
     assert [(problem.where, problem.what[:11]) for problem in caught.value.problems] == [
@@ -219,13 +216,6 @@ def test_systems_in_one_file_are_told_apart_by_their_keys(tmp_path: Path) -> Non
         MODELS[2]: [({"x": 2}, None), None],
     }
     assert batch.gold[0].data == {"x": 1} and batch.gold[1].meta.attributes == {"kind": "l"}
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_a_data_key_may_hold_dots_and_slashes(tmp_path: Path, model: str) -> None:
-    write_systems(tmp_path / "s.jsonl")
-    source = open_source(tmp_path / "s.jsonl", SourceOptions(data_key=f"answers_raw.{model}"))
-    assert sum(record.data is not None for record in source.fetch([0, 1])) == 1
 
 
 def test_a_data_key_that_no_row_has_is_a_problem_with_the_nearest(tmp_path: Path) -> None:
@@ -318,7 +308,7 @@ def test_an_id_key_that_was_named_and_that_no_row_has_is_an_error_and_never_a_ma
             (tmp_path / f"p.{suffix}").write_text(texts[suffix])
             open_source(tmp_path / f"p.{suffix}", options)
         else:
-            hold_records(pl.DataFrame(rows) if suffix == "frame" else rows, options, "p")
+            open_source(pl.DataFrame(rows) if suffix == "frame" else rows, options, "p")
     [problem] = caught.value.problems
     assert problem.kind == "no_id_key"
     assert str(problem).endswith("no row has the id key 'invoice_no'; did you mean 'invoice_nr'?")
@@ -340,7 +330,7 @@ def test_an_id_key_that_no_row_can_have_is_told_with_what_would_do(
     row: dict[str, Any], names: tuple[str, ...], told: str
 ) -> None:
     with pytest.raises(ProblemsError, match=told):
-        hold_records([row], SourceOptions(id_names=names))
+        open_source([row], SourceOptions(id_names=names))
 
 
 @pytest.mark.parametrize(
@@ -349,12 +339,7 @@ def test_an_id_key_that_no_row_can_have_is_told_with_what_would_do(
     ids=["one of several id keys is enough", "ids of a mapping need no key"],
 )
 def test_id_keys_that_do(records: Any, names: tuple[str, ...]) -> None:
-    assert list(hold_records(records, SourceOptions(id_names=names)).ids()) == ["a"]
-
-
-def test_a_file_in_a_folder_has_its_name_as_id_if_the_key_is_not_in_it(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text('{"total": 5}')
-    assert list(open_source(tmp_path, NAMED).ids()) == ["a"]
+    assert list(open_source(records, SourceOptions(id_names=names)).ids) == ["a"]
 
 
 def test_large_documents_are_read_a_few_at_a_time(tmp_path: Path) -> None:
@@ -399,7 +384,7 @@ VARIANTS_GOLD = [{"id": "a", "x": 1}, {"id": "b", "x": 2}]
 
 
 def shape(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
-    return {name: list(part.ids()) for name, part in split_variants("m", hold_records(rows)).items()}
+    return {name: list(part.ids) for name, part in split_variants("m", open_source(rows)).items()}
 
 
 @pytest.mark.parametrize(
@@ -453,7 +438,7 @@ def test_a_system_named_after_a_variant_has_that_one_alone(rows: list[dict[str, 
 
 def test_a_record_without_a_variant_among_named_ones_is_the_problem() -> None:
     with pytest.raises(ProblemsError) as told:
-        split_variants("m", hold_records([*ROWS, {"id": "a", "x": 3}]))
+        split_variants("m", open_source([*ROWS, {"id": "a", "x": 3}]))
     assert [str(one) for one in told.value.problems] == [
         "records[4]: names no variant, as most records here do; add `variant`, or leave it out"
     ]
@@ -656,7 +641,7 @@ def test_what_is_not_read_is_named_by_its_form(tmp_path: Path, text: str, told: 
 def test_tables_of_excel_and_pandas_are_read(tmp_path: Path, text: str, kinds: list[str]) -> None:
     (tmp_path / "t.csv").write_text(text)
     source = open_source(tmp_path / "t.csv")
-    assert [*source.ids(), source.fetch([0])[0].data] == ["r1", {"vendor": "Oak 1", "total": "1"}]
+    assert [*source.ids, source.fetch([0])[0].data] == ["r1", {"vendor": "Oak 1", "total": "1"}]
     assert [note.kind for note in source.notes] == kinds
     assert source.place(0).endswith(f":{text.count(chr(10))}")
 

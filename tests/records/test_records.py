@@ -24,13 +24,10 @@ from msgspec.structs import replace
 from tests.judging import score_alone as score
 
 from fieldassay.commands.extract import ExtractOptions, extract
-from fieldassay.records.decode import decode_rows
-from fieldassay.records.formats.plain import UnplainError, to_json, to_rows
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.record import Meta, Record
-from fieldassay.records.sources.memory import hold_records
-from fieldassay.records.sources.source import open_source
-from fieldassay.records.value_objects import Taken, may_hold_confidences, take_values
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.record import Meta, Record, UnplainError, decode_rows, to_json, to_rows
+from fieldassay.records.services import Taken, may_hold_confidences, take_values
+from fieldassay.records.source import open_source
 
 # What stands beside the data, and what is data
 
@@ -39,7 +36,7 @@ PLAIN = SourceOptions(declared=frozenset({"total"}))
 
 
 def read(row: dict, options: SourceOptions) -> Record:
-    return hold_records([{"id": "a", **row}], options).fetch([0])[0]
+    return open_source([{"id": "a", **row}], options).fetch([0])[0]
 
 
 META = {
@@ -124,13 +121,13 @@ def test_a_raw_answer_stands_in_for_data_that_is_not_there(
     row: dict, options: SourceOptions, total: int
 ) -> None:
     rows = [{"id": "a", "raw": '{"total": 1,}', **row}, {"id": "b", "pred": {}}]
-    record = hold_records(rows, options).fetch([0])[0]
+    record = open_source(rows, options).fetch([0])[0]
     assert (record.data, record.meta.repairs) == ({"total": total}, ("trailing_comma",) * (total == 1))
 
 
 def test_failed_rows_at_the_beginning_do_not_hide_the_data_key() -> None:
     rows = [{"id": name, "error": "timeout"} for name in range(30)]
-    source = hold_records([*rows, {"id": "z", "pred": {"total": 1}}], KEYED)
+    source = open_source([*rows, {"id": "z", "pred": {"total": 1}}], KEYED)
     assert [source.fetch([position])[0].invalid for position in (0, 30)] == ["error: timeout", None]
 
 
@@ -152,7 +149,7 @@ def test_failed_rows_at_the_beginning_do_not_hide_the_data_key() -> None:
 def test_a_row_without_an_answer_is_invalid_with_a_reason(
     row: dict, options: SourceOptions, invalid: str | None
 ) -> None:
-    record = hold_records([{"id": "a", **row}, {"id": "b", "pred": {}}], options).fetch([0])[0]
+    record = open_source([{"id": "a", **row}, {"id": "b", "pred": {}}], options).fetch([0])[0]
     assert (record.invalid, record.data) == (invalid, None if invalid else {"total": 1})
 
 

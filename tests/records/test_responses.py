@@ -11,7 +11,7 @@ from tests.judging import score_alone as score
 
 from fieldassay.errors import ProblemsError
 from fieldassay.records.envelope import open_rows
-from fieldassay.records.options import SourceOptions
+from fieldassay.records.keys import SourceOptions
 from fieldassay.records.record import Record, Row
 
 SPEC = "fields: {shop: text, total: number}"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from fieldassay.errors import MissingExtraError, ProblemsError
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import open_source
 from fieldassay.scoring.provenance import digest_input
 from fieldassay.scoring.score import score
 
@@ -112,7 +112,7 @@ def test_objects_below_a_url_are_a_folder(bucket: Any, tmp_path: Path) -> None:
     bucket("folders/gold/.hidden.json", b"{")
     options = SourceOptions(is_gold=True)
     here, there = open_source(tmp_path / "gold", options), open_source("s3://data/folders/gold", options)
-    assert there.ids() == here.ids() and there.place(0) == "s3://data/folders/gold/a/d0.json"
+    assert there.ids == here.ids and there.place(0) == "s3://data/folders/gold/a/d0.json"
     assert [one.data for one in there.fetch(range(60))] == [one.data for one in here.fetch(range(60))]
     results = [
         score(f"{root}/gold", {"m": f"{root}/pred/"}, SPEC, bootstrap=0)

@@ -15,13 +15,13 @@ import xlsxwriter
 
 from fieldassay import score
 from fieldassay.errors import ProblemsError
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import open_source
 
 Sheets = dict[str, list[list[Any]]]
 
 
-def write(path: Path, sheets: Sheets) -> Path:
+def write(path: Path, sheets: Sheets, merged: dict[str, str] | None = None) -> Path:
     with xlsxwriter.Workbook(path) as book:
         formats = {
             datetime.date: "yyyy-mm-dd",
@@ -38,8 +38,12 @@ def write(path: Path, sheets: Sheets) -> Path:
                         sheet.write_datetime(at, column, cell, made[type(cell)])
                     elif cell == "#N/A":
                         sheet.write_formula(at, column, "=NA()", None, "#N/A")
+                    elif isinstance(cell, tuple):  # with its format
+                        sheet.write(at, column, cell[0], book.add_format({"num_format": cell[1]}))
                     elif cell is not None:
                         sheet.write(at, column, cell)
+            for cells, value in (merged or {}).items():
+                sheet.merge_range(cells, value)
     return path
 
 
@@ -91,24 +95,163 @@ def test_the_sheet_that_is_named_is_read_else_the_first_filled_one_with_a_note(
     assert [note.kind for note in source.notes] == (["sheet"] if expected else [])
 
 
-def test_an_unknown_sheet_is_an_error_with_the_near_one(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.xlsx", {"Gold": [["id"], ["1"]]})
-    with pytest.raises(ProblemsError, match=r"has no sheet 'Golt'; did you mean 'Gold'\?"):
-        open_source(f"{path}#Golt")
+SHOWN = {
+    "percentage": (0.19, "0%", "19%"),
+    "decimals of a percentage": (0.075, "0.0#%", "7.5%"),
+    "leading zeros": (221602, "0000000000", "0000221602"),
+    "money": (1234.5, '"€" #,##0.00', 1234.5),
+    "money below nothing": (-7.5, "#,##0.00;[Red](#,##0.00)", -7.5),
+    "digits of the computer": (0.1 + 0.2, "General", 0.3),
+    "a fraction": (7.5, "# ?/?", 7.5),
+    "a telephone number": (1234567, "000-0000", 1234567),
+    "thousands": (1234567.0, "#,##0,", 1234567),
+}
 
 
-def test_blank_rows_before_the_header_and_blank_columns_are_passed_over_with_a_note(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.xlsx", {"S": [[], [], [None, "id", None, "x"], [], [None, "a", None, "1"]]})
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_number_is_what_excel_shows(tmp_path: Path, name: str) -> None:
+    number, shown_by, expected = SHOWN[name]
+    source = open_source(write(tmp_path / "a.xlsx", {"S": [["id", "x"], ["a", (number, shown_by)]]}))
+    assert ([record.data for record in source], source.notes) == ([{"x": expected}], ())
+
+
+def test_digits_that_excel_does_not_show_are_left_out_with_a_note(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.xlsx", {"S": [["id", "x"], ["a", (19.2603, "0.00")], ["b", (7.5, "0.00")]]})
     source = open_source(path)
-    assert source.fetch([0])[0].data == {"x": "1"}
-    assert source.place(0).endswith("#S:5")
-    assert [(note.kind, "row 3" in note.what) for note in source.notes] == [("blank_rows", True)]
+    assert [record.data for record in source] == [{"x": 19.26}, {"x": 7.5}]
+    assert [str(note).partition(": ")[2] for note in source.notes] == [
+        "1 number with more digits than Excel shows: read as shown (19.2603 in row 2 is shown as 19.26); "
+        "show all digits in Excel if they count"
+    ]
 
 
-def test_a_column_that_has_values_and_no_name_is_an_error(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.xlsx", {"S": [["id", None, "x"], ["a", "b", "c"]]})
-    with pytest.raises(ProblemsError, match="column 2 has no name"):
-        open_source(path)
+NAMES = ["id", "vendor", "net", "gross"]
+PLAIN = [["i1", "Oak", 10.5, 12.5], ["i2", "Elm", 20.25, 24.1], ["i3", "Ash", 5, 5.95]]
+SUMS = [35.75, 42.55]
+LAID_OUT: dict[str, tuple[list[list[Any]], dict[str, str], list[str]]] = {
+    "a title": ([["Gold, checked by Anna"], [], NAMES, *PLAIN], {}, ["title_rows"]),
+    "a title of two rows": ([["Gold", "2025"], ["by Anna"], NAMES, *PLAIN], {}, ["title_rows"]),
+    "a merged title": ([[], NAMES, *PLAIN], {"A1:D1": "Gold"}, ["title_rows"]),
+    "names in two rows": (
+        [["id", "vendor", "Amounts"], [None, None, "net", "gross"], *PLAIN],
+        {},
+        ["title_rows"],
+    ),
+    "merged names in two rows": (
+        [[], [None, None, "net", "gross"], *PLAIN],
+        {"A1:A2": "id", "B1:B2": "vendor", "C1:D1": "Amounts"},
+        ["merged_cells", "title_rows"],
+    ),
+    "sums without a word": ([NAMES, *PLAIN, [None, None, *SUMS]], {}, ["total_row"]),
+    "a total without an id": ([NAMES, *PLAIN, [None, "Total:", *SUMS]], {}, ["total_row"]),
+    "a total in place of an id": ([NAMES, *PLAIN, [], ["Gesamt", None, *SUMS]], {}, ["total_row"]),
+    "two totals": (
+        [NAMES, *PLAIN, ["Subtotal", None, *SUMS], [None, "Grand total", 40, 50]],
+        {},
+        ["total_row"],
+    ),
+}
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "csv"])
+@pytest.mark.parametrize("name", LAID_OUT)
+def test_a_table_with_titles_and_totals_is_the_plain_one_with_a_note(
+    tmp_path: Path, name: str, suffix: str
+) -> None:
+    rows, merged, kinds = LAID_OUT[name]
+    if suffix == "csv" and not merged:
+        texts = [[str("" if cell is None else cell).replace(".", ",") for cell in row] for row in rows]
+        path = tmp_path / "a.csv"
+        path.write_text("".join(";".join([*row, *[""] * (4 - len(row))]) + "\n" for row in texts))
+    else:
+        path = write(tmp_path / "a.xlsx", {"S": rows}, merged)
+    source = open_source(path, SourceOptions(is_gold=True))
+    read = [[record.id, *(record.data or {}).values()] for record in source]
+    cells = [[str(cell).replace(",", ".") for cell in row] for row in read]
+    assert (cells, [note.kind for note in source.notes]) == ([[*map(str, row)] for row in PLAIN], kinds)
+
+
+UNCERTAIN: dict[str, tuple[Any, ...]] = {
+    "names or values": ([["id", None, "x"], ["a", "b", "c"], ["d", "e", "f"]], "column 2 has no name"),
+    "a last column without a name": ([["id", "x"], ["a", 1, 2]], "column 3 has no name"),
+    "a total that is no sum": (
+        [NAMES, *PLAIN, ["Total", "Fir", 3, 4]],
+        r"#S:5: 'Total' may be a total or a record: it is no sum of the rows above; delete the row, or give it",
+    ),
+    "no id, no word, no sum": ([NAMES, *PLAIN, [None, "Fir", 3, 4]], "#S:5: has no id"),
+    "a sheet that is not there": ([NAMES, *PLAIN], "has no sheet 'T'; one of: S", "#T"),
+}
+
+
+@pytest.mark.parametrize("name", UNCERTAIN)
+def test_a_table_that_is_not_certain_is_refused(tmp_path: Path, name: str) -> None:
+    rows, message, *sheets = UNCERTAIN[name]
+    with pytest.raises(ProblemsError, match=message):
+        open_source(
+            f"{write(tmp_path / 'a.xlsx', {'S': rows})}{''.join(sheets)}", SourceOptions(is_gold=True)
+        )
+
+
+CERTAIN: dict[str, tuple[Sheets, list[dict[str, Any]], list[str]]] = {
+    "blank rows before the header and blank columns": (
+        {"S": [[], [], [None, "id", None, "x"], [], [None, "a", None, "1"]]},
+        [{"x": "1"}],
+        ["blank_rows"],
+    ),
+    "names that repeat stand under those above": (
+        {
+            "S": [
+                ["id", "seller", None, "buyer"],
+                [None, "name", "rate", "name", "rate"],
+                ["a", "S", 1, "B", 2],
+            ]
+        },
+        [{"seller": {"name": "S", "rate": 1}, "buyer": {"name": "B", "rate": 2}}],
+        ["title_rows"],
+    ),
+    "a record that looks like a total": (
+        {"S": [["id", "vendor", "net"], ["a", "Oak", 1], ["b", "Elm", 2], ["c", "Total", 3]]},
+        [{"vendor": "Oak", "net": 1}, {"vendor": "Elm", "net": 2}, {"vendor": "Total", "net": 3}],
+        [],
+    ),
+    "a sheet of remarks gives way to a table": (
+        {"Read me": [["About"], ["by Anna"]], "Gold": [["id", "x"], ["a", 1]]},
+        [{"x": 1}],
+        ["sheet"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CERTAIN)
+def test_a_table_is_read_as_it_is_meant(tmp_path: Path, name: str) -> None:
+    sheets, records, kinds = CERTAIN[name]
+    source = open_source(write(tmp_path / "a.xlsx", sheets), SourceOptions(is_gold=True))
+    assert ([record.data for record in source], [note.kind for note in source.notes]) == (records, kinds)
+
+
+ITEMS = {
+    "ids in each row": ([["i1", "Oak", "A", 2], ["i1", "Oak", "B", 3], ["i2", "Elm", "C", 4]], {}),
+    "ids in the first row": ([["i1", "Oak", "A", 2], [None, None, "B", 3], ["i2", "Elm", "C", 4]], {}),
+    "merged ids": (
+        [[None, None, "A", 2], [None, None, "B", 3], ["i2", "Elm", "C", 4]],
+        {"A2:A3": "i1", "B2:B3": "Oak"},
+    ),
+    "a total": (
+        [["i1", "Oak", "A", 2], [None, None, "B", 3], ["i2", "Elm", "C", 4], ["Total", None, None, 9]],
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_rows_of_items_are_scored_without_a_spec(tmp_path: Path, name: str) -> None:
+    rows, merged = ITEMS[name]
+    gold = write(tmp_path / "gold.xlsx", {"S": [["id", "vendor", "sku", "quantity"], *rows]}, merged)
+    predictions = [
+        {"id": "i1", "vendor": "Oak", "lines": [{"sku": "A", "quantity": 2}, {"sku": "B", "quantity": 3}]},
+        {"id": "i2", "vendor": "Elm", "lines": [{"sku": "C", "quantity": 5}]},
+    ]
+    assert score(gold, predictions, bootstrap=0).value("accuracy") == pytest.approx((1 + 2 / 3) / 2)
 
 
 def bomb(path: Path) -> Path:

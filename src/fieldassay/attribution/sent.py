@@ -21,8 +21,9 @@ from fieldassay.extraction.extract import split_job
 from fieldassay.extraction.places import TEXTS, Known, Place, Search, normalized, reading_key
 from fieldassay.io.text.shown import format_count, make_printable
 from fieldassay.records.envelope import pred_options
-from fieldassay.records.formats.extractions import is_extraction, read_manifest
-from fieldassay.records.ids import ID_FORMS, join_names
+from fieldassay.records.files import is_extraction, read_manifest
+from fieldassay.records.keys import ID_FORMS
+from fieldassay.records.matching import join_names
 from fieldassay.runs.value_sources import PredictedRows, open_predictions
 from fieldassay.scoring.inputs import gold_twins
 from fieldassay.scoring.provenance import digest_input

@@ -37,7 +37,7 @@ from fieldassay.extraction.strategy import Strategy, Task
 from fieldassay.extraction.systems import Given, open_system
 from fieldassay.options import OptionRecord, Positive
 from fieldassay.public import public
-from fieldassay.records.formats.extractions import is_extraction, read_manifest
+from fieldassay.records.files import is_extraction, read_manifest
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.language.parse import read_spec
 

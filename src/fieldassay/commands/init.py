@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,11 @@ from fieldassay.extraction.systems import read_examples
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.power import plan_margin
 from fieldassay.paths import ITEM
-from fieldassay.records.answers.text_values import read_container
-from fieldassay.records.envelope import META_SHAPES, gold_options, read_value
-from fieldassay.records.formats.rows import FolderRows
-from fieldassay.records.ids import locate
+from fieldassay.records.envelope import META_SHAPES, data_options, gold_options, read_container, read_value
+from fieldassay.records.keys import locate
 from fieldassay.records.matching import find_duplicates
-from fieldassay.records.options import SourceOptions, place_of
-from fieldassay.records.sources.source import Source
-from fieldassay.scoring.inputs import Records, open_records
+from fieldassay.records.source import Source, open_source
+from fieldassay.scoring.inputs import Records
 from fieldassay.spec.drafts import (
     Inferred,
     Sightings,
@@ -37,12 +35,13 @@ from fieldassay.spec.drafts import (
     with_gold,
 )
 from fieldassay.spec.language.model import DataOptions, Field, Spec
+from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.language.parse import named_source, parse_spec, read_spec
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan, describe
 
-_CHUNK, _MOST_LINES = 1000, 6
+_MOST_LINES = 6
 _MOST_DOCUMENTS = 200
 """Documents that rules are proposed from."""
 _HEAD = (
@@ -105,6 +104,11 @@ def spec_from_gold(gold: Records, schema: str | None = None, docs: str | Path | 
     data = DataOptions() if begun is None else begun.data
     source = _open_gold(gold, data)
     rows, count = sight(_records(source))
+    if source.rows.kind == "table" and not data.group and _repeats_ids(rows, count, data.id_key):
+        with suppress(ProblemsError):  # ids that repeat in rows that are no items are told as such
+            source = _open_gold(gold, replace(data, group=True))
+            data = replace(data, group=True)
+            rows, count = sight(_records(source))
     remarks: tuple[str, ...] = ()
     if not data.gold_key and (envelope := _find_envelope(rows, count)) is not None:
         remarks = (_ENVELOPE.format(key=envelope),)
@@ -158,16 +162,16 @@ def keeping(gold: Records) -> str:
 
 
 def _open_gold(gold: Records, data: DataOptions) -> Source:
-    options = SourceOptions(
-        id_names=data.id_key,
-        **place_of(data.gold_key),
-        encoding=data.encoding,
-        wrap=data.wrap,
-        group=data.group,
-        unpacked=data.most_unpacked,
-        is_gold=True,
-    )
-    return open_records(gold, options, "gold")
+    options = data_options(data)
+    if not data.group:
+        options = replace(options, id_names=data.id_key)  # without any: rows are seen before their ids
+    return open_source(gold, options, "gold")
+
+
+def _repeats_ids(rows: Sightings, count: int, names: tuple[str, ...]) -> bool:
+    """Return whether the first of the names of an id that the rows have is not different in each of them."""
+    key = next((name for name in names or ID_NAMES if name in rows.members), None)
+    return key is not None and len(set(map(str, rows.members[key].scalars))) < count
 
 
 def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:
@@ -209,19 +213,17 @@ def _records(source: Source, key: str | None = None) -> Iterator[dict[str, Any]]
 
     A row has its ids and metadata: only the user can separate them from data.
     """
-    for start in range(0, len(source), _CHUNK):
-        positions = range(start, min(start + _CHUNK, len(source)))
-        for position, row in zip(positions, source.rows.read(positions), strict=True):
-            record: Any = row.value if row.problem is None else None
-            what = row.problem or "holds no record"
-            if key is not None and isinstance(record, dict):
-                record = read_value(locate(record, key)[1], source.options).data
-                what = f"holds no record under {key!r}"
-            if not isinstance(record, dict):
-                raise problem(source.place(position), what, "correct the gold record", "bad_gold")
-            texts = {name: text for name, text in record.items() if isinstance(text, str)}
-            read = {name: read_container(text, is_gold=True, is_prose=True) for name, text in texts.items()}
-            yield record | {name: inner.value for name, inner in read.items() if inner is not None}
+    for position, row in source.walk():
+        record: Any = row.value if row.problem is None else None
+        what = row.problem or "holds no record"
+        if key is not None and isinstance(record, dict):
+            record = read_value(locate(record, key)[1], source.options).data
+            what = f"holds no record under {key!r}"
+        if not isinstance(record, dict):
+            raise problem(source.place(position), what, "correct the gold record", "bad_gold")
+        texts = {name: text for name, text in record.items() if isinstance(text, str)}
+        read = {name: read_container(text, is_gold=True, is_prose=True) for name, text in texts.items()}
+        yield record | {name: inner.value for name, inner in read.items() if inner is not None}
 
 
 def _document_id(
@@ -229,8 +231,7 @@ def _document_id(
 ) -> tuple[str | None, str]:
     """Return the key that the user named, or the one with a usual name, and the reason."""
     if not named:
-        is_folder = isinstance(source.rows, FolderRows)
-        return find_document_id(rows, count, "file name" if is_folder else "position")
+        return find_document_id(rows, count, "file name" if source.rows.kind == "folder" else "position")
     if problems := find_duplicates(source):
         raise ProblemsError(problems)
     return next(name for name in named if name in rows.members), "named in `data:`"

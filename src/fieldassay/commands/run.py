@@ -37,8 +37,15 @@ from fieldassay.metrics.result.documents import PairedData
 from fieldassay.metrics.result.result import Result
 from fieldassay.options import OptionRecord
 from fieldassay.public import public
-from fieldassay.records.ids import WAYS, Joined, find_twins, format_of, join_names
-from fieldassay.records.matching import describe_leftovers, describe_near
+from fieldassay.records.matching import (
+    WAYS,
+    Joined,
+    describe_leftovers,
+    describe_near,
+    find_twins,
+    format_of,
+    join_names,
+)
 from fieldassay.runs.run import Run
 from fieldassay.runs.sweep import CorpusRun, Effect, Holdout, Sweep
 from fieldassay.scoring.inputs import Records, ScoreOptions, gold_ids, gold_twins, gold_values

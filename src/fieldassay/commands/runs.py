@@ -36,7 +36,7 @@ from fieldassay.metrics.result.decision import Decision, DecisionPage
 from fieldassay.metrics.result.result import Result
 from fieldassay.options import choose
 from fieldassay.public import public
-from fieldassay.records.ids import cap_problems
+from fieldassay.records.keys import cap_problems
 from fieldassay.records.labels_file import check_texts, is_labels_file, is_labels_line, read_labels
 from fieldassay.records.matching import batches
 from fieldassay.reports.formats import find_format

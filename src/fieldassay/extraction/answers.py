@@ -206,8 +206,7 @@ def read_answer(text: str, fields: Sequence[Field], shape: AnswerShape, root: Ob
     >>> {steps: given.value for steps, given in reading.values.items()}, dict(reading.notes)
     ({('total',): '12.00', ('tags', 0): 'a'}, {'repaired_prose_around': 1, 'coerced': 1, 'unknown_key': 1})
     """
-    from fieldassay.records.answers.answer import parse_answer
-    from fieldassay.records.answers.tool_calls import unwrap
+    from fieldassay.records.answers.answer import parse_answer, unwrap
 
     declared = frozenset(one.name for one in fields)
     answer = parse_answer(text, declared=declared, fields=root)

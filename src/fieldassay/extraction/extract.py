@@ -42,7 +42,7 @@ from fieldassay.extraction.strategy import Extracted, RowSpool, Strategy, Task, 
 from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.json_value import Json
 from fieldassay.io.text.shown import Brief
-from fieldassay.records.formats.extractions import (
+from fieldassay.records.files import (
     MANIFEST,
     PREDICTIONS,
     RUNNING,

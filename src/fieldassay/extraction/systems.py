@@ -37,8 +37,8 @@ from fieldassay.extraction.strategies.prompts import Detect, Scored, Shown, fit_
 from fieldassay.extraction.strategy import Example, Strategy, Task
 from fieldassay.io.json_value import Json
 from fieldassay.records.envelope import gold_options
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import open_source
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import open_source
 from fieldassay.regex import lazy_regex
 from fieldassay.registry import Catalogue
 from fieldassay.spec.language.model import Spec

@@ -14,7 +14,7 @@ from fieldassay.io.files.typed_json import RepeatedKeyError, convert, parse_json
 from fieldassay.io.files.whole_files import open_file, write_file
 from fieldassay.io.json_value import Json
 from fieldassay.paths import ITEM, Step, field_of, join_path, split_path
-from fieldassay.records.ids import cap_problems
+from fieldassay.records.keys import cap_problems
 
 State = Literal["value", "absent", "illegible", "skipped"]
 Origin = Literal["blind", "confirmed", "corrected", "adjudicated", "imported"]

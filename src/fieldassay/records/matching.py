@@ -1,36 +1,261 @@
-"""The matching of predictions with gold records: by id, exactly or in a form chosen by the user."""
+"""The matching of predictions with gold: by id, by name, in a form that the user chose."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
+from pathlib import PurePath
+from unicodedata import normalize
 from urllib.parse import unquote
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, list_names
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, list_names, problem
 from fieldassay.io.json_value import id_text
 from fieldassay.io.text.shown import clip, format_count
-from fieldassay.records.ids import (
+from fieldassay.records.keys import (
     ID_FORMS,
     MAX_LISTED,
-    Joined,
+    NUMBER,
     Positions,
     base_name,
     cap_problems,
     drop_endings,
-    find_twins,
-    join_names,
     number_of,
+    stem_of,
 )
 from fieldassay.records.record import Batch, Record, Repeat, Row
-from fieldassay.records.sources.source import Source
+from fieldassay.records.source import Source
 from fieldassay.regex import lazy_regex
+
+# Names joined with the ids of gold.
+
+WAYS: tuple[Callable[[PurePath], str], ...] = (
+    PurePath.as_posix,
+    lambda path: path.name,
+    lambda path: path.with_suffix("").as_posix() if path.name else "",
+    lambda path: path.stem,
+)
+"""The names by which a document is found in gold, the surest first."""
+FORMAT = "format"
+"""The slice of documents by the ending of their names."""
+_PLACES = {"{reading}": "(?P<reading>[^/]+)", "*": "[^/]*"}
+_FORMAT = lazy_regex(r"(?<=[^./])\.(?!json)([0-9]{0,4}[A-Za-z][A-Za-z0-9]{0,4})(?:\.(?:json|jsonl|gz|zst))?$")
+_LONGEST_NAME = 300
+"""Characters of a name in which an id is looked for: the time is their square."""
+_MOST_CORES = 1_000_000
+_EXAMPLE = "write it as in `{id}_scan.pdf={id}_expected`"
+
+
+class Joined(Struct, frozen=True):
+    """The ids of gold by the names of what belongs to them, the readings by name, and a remark."""
+
+    owners: Mapping[str, str] = field(default_factory=dict)
+    readings: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+    is_shared: bool = False
+    """Whether several names belong to one id, each a document of its own."""
+
+
+def format_of(name: str) -> str:
+    """Return the format of a document by its name, empty for none.
+
+    >>> format_of("pdf/case_1.PDF"), format_of("a.docx.json"), format_of("a.json"), format_of("1.0")
+    ('pdf', 'docx', '', '')
+    """
+    found = _FORMAT.search(name)
+    return found[1].lower() if found else ""
+
+
+def join_names(names: Sequence[str], ids: Sequence[str], pattern: str | None = None) -> Joined:
+    """Return which gold id each name belongs to; several names may belong to one.
+
+    A name belongs to the id that is its path, its last part, or either without the suffix, in whichever form
+    of Unicode: the surest of these that an id has. Where none does, letters and digits alone are compared,
+    then numbers, each where they are unique on both sides. At last, an id may stand in the name as a part of
+    it, without the ending that all ids share, as `case_1_expected` in `case_1_standard.pdf`, if that is clear
+    for all names or all of gold. A `pattern` says all this instead: `NAME=GOLD` with `{id}` on both sides,
+    `*` for any characters, and `{reading}`. Of several ids that fit, the longest counts.
+
+    >>> join_names(["case_1_a.pdf", "case_10_b.pdf"], ["case_1", "case_10"]).owners
+    {'case_1_a.pdf': 'case_1', 'case_10_b.pdf': 'case_10'}
+    >>> join_names(["INV-2025_001.json"], ["INV-2025/001"]).owners
+    {'INV-2025_001.json': 'INV-2025/001'}
+    >>> join_names(["page_01_raw.txt"], ["page_01"], "{id}_{reading}.txt").readings
+    {'page_01_raw.txt': 'raw'}
+    """
+    if pattern is not None:
+        return _by_pattern(names, ids, pattern)
+    wanted = {normalize("NFC", own): own for own in ids}
+    owners: dict[str, str] = {}
+    for way in WAYS:
+        earlier = set(owners.values())
+        found = {name: way(PurePath(normalize("NFC", name))) for name in names if name not in owners}
+        owners |= {
+            name: wanted[own] for name, own in found.items() if own in wanted and wanted[own] not in earlier
+        }
+    if owners:
+        return Joined(owners)
+    joined = (_by_fold(names, ids, *way) for way in _LOOSE_WAYS)
+    return next((one for one in joined if one.owners), None) or _by_part(names, ids)
+
+
+def _letters_and_digits(text: str) -> str:
+    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
+
+
+def _plain_number(text: str) -> str:
+    return number_of(text) if NUMBER.fullmatch(text) else ""
+
+
+_LOOSE_WAYS: tuple[tuple[Callable[[str], str], Callable[[str], str], str], ...] = (
+    (drop_endings, _letters_and_digits, "letters and digits"),
+    (stem_of, _letters_and_digits, "letters and digits"),
+    (stem_of, _plain_number, "number"),
+)
+"""The part of a name that is compared where no name is an id, in which form, and what that is called."""
+
+
+def _by_fold(
+    names: Sequence[str],
+    ids: Sequence[str],
+    part: Callable[[str], str],
+    fold: Callable[[str], str],
+    noun: str,
+) -> Joined:
+    """Return the names that are one id in a form, of which no other name and no other id has the same."""
+    own: dict[str, list[str]] = defaultdict(list)
+    for text in ids:
+        own[fold(drop_endings(text))].append(text)
+    named: dict[str, list[str]] = defaultdict(list)
+    for text in names:
+        named[fold(part(text))].append(text)
+    same = [form for form in own if form and len(own[form]) == len(named.get(form, ())) == 1]
+    owners = {named[form][0]: own[form][0] for form in same}
+    return Joined(owners, note=_told(owners, f" by its {noun}"))
+
+
+def _told(owners: Mapping[str, str], how: str = "") -> str:
+    """Return a sentence on names that are taken for other ids; empty for none."""
+    if not owners:
+        return ""
+    name, own = next(iter(owners.items()))
+    more = f", and {len(owners) - 1:,} more so" if len(owners) > 1 else ""
+    return f"{name} is taken for gold's {own}{how}{more}"
+
+
+def _shared_ending(names: Sequence[str]) -> int:
+    """Return the length of what several names end in, from a mark on."""
+    first = names[0] if len(names) > 1 else ""
+    ends = (first[at:] for at in range(len(first)))
+    shared = next((end for end in ends if all(name.endswith(end) for name in names)), "")
+    ending = re.search(r"[^A-Za-z0-9].*", shared)
+    return len(ending[0]) if ending else 0
+
+
+def _by_part(names: Sequence[str], ids: Sequence[str]) -> Joined:
+    """Return the names in which the ids of gold stand without their common ending, if that is clear."""
+    cut = _shared_ending(ids)
+    cores: dict[str, list[str]] = defaultdict(list)
+    for own in ids:
+        cores[own[: len(own) - cut]].append(own)
+    lengths = sorted({len(core) for core in cores} - {0})
+    stems = {name: PurePath(name).stem for name in names}
+    fits = {
+        name: [own for core in _parts(stem, lengths) if core in cores for own in cores[core]]
+        for name, stem in stems.items()
+    }
+    end = _shared_ending(list(stems.values()))
+    whole = {name: cores.get(stem[: len(stem) - end], []) for name, stem in stems.items()}
+    if end and all(len(own) == 1 for own in whole.values()):  # `a_raw` and `a_b_raw` of `a` and `a_b`
+        fits = whole
+    owners = {name: own[0] for name, own in fits.items() if own}
+    is_sure = all(len(own) <= 1 for own in fits.values()) and not find_twins(owners)
+    if not owners or not is_sure or (len({*owners.values()}) < len(ids) and len(owners) < len(names)):
+        return Joined()
+    return Joined(owners, note=_told(owners))
+
+
+def _parts(stem: str, lengths: Sequence[int]) -> Iterator[str]:
+    """Yield the different parts of a name that have one of some lengths, and end where words do."""
+    if len(stem) > _LONGEST_NAME:
+        return
+    is_word = [False, *map(str.isalnum, stem), False]
+    starts = [at for at in range(len(stem)) if not is_word[at]]
+    ends = {at for at in range(1, len(stem) + 1) if not is_word[at + 1]}
+    yield from dict.fromkeys(
+        stem[start : start + length] for start in starts for length in lengths if start + length in ends
+    )
+
+
+def _by_pattern(names: Sequence[str], ids: Sequence[str], pattern: str) -> Joined:
+    left, _, right = pattern.partition("=")
+    cores: dict[str, set[str]] = defaultdict(set)
+    for own in ids:
+        for core in _splits(own, right or "{id}"):
+            cores[core].add(own)
+        if len(cores) > _MOST_CORES:
+            raise problem(pattern, "fits the ids of gold in too many ways", _EXAMPLE, "invalid")
+    lengths = sorted(set(map(len, cores)))
+    owners: dict[str, str] = {}
+    readings: dict[str, str] = {}
+    for name in names:
+        text = name if "/" in left else PurePath(name).name
+        core = max(
+            (core for core in _splits(text, left, lengths) if len(cores.get(core, ())) == 1),
+            key=len,
+            default="",
+        )
+        if not core:
+            continue
+        (owners[name],) = cores[core]
+        said = re.fullmatch(re.escape(core).join(map(_regex, left.split("{id}"))), text)
+        if "{reading}" in left and said:
+            readings[name] = said["reading"]
+    return Joined(owners, readings)
+
+
+def _splits(name: str, pattern: str, lengths: Sequence[int] | None = None) -> Iterator[str]:
+    """Yield every text, of some lengths, that `{id}` of a pattern can stand for in a name."""
+    if pattern.count("{id}") != 1 or pattern.count("{reading}") > 1:
+        raise problem(pattern, "does not have {id} once", _EXAMPLE, "invalid")
+    if len(name) > _LONGEST_NAME:
+        return
+    before, after = map(_regex, pattern.split("{id}"))
+    ends = {at for at in range(len(name) + 1) if re.fullmatch(after, name[at:])}
+    for start in range(len(name)):
+        if re.fullmatch(before, name[:start]):
+            known = ends if lengths is None else ends.intersection(start + length for length in lengths)
+            yield from (name[start:end] for end in known if end > start and "/" not in name[start:end])
+
+
+def _regex(pattern: str) -> str:
+    parts = re.split(r"(\{reading\}|\*)", pattern)
+    return "".join(_PLACES.get(part, re.escape(part)) for part in parts)
+
+
+def find_twins(owners: Mapping[str, str], readings: Mapping[str, str] | None = None) -> list[list[str]]:
+    """Return the names of one gold id and one reading that no format tells apart."""
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name, own in owners.items():
+        groups[own, (readings or {}).get(name, "")].append(name)
+    twins = []
+    for names in groups.values():
+        formats = [format_of(name) for name in names]
+        alike = [
+            name for name, one in zip(names, formats, strict=True) if "" in formats or formats.count(one) > 1
+        ]
+        twins += [alike] if len(names) > 1 and alike else []
+    return twins
+
+
+# The matching of predictions with gold records: by id, exactly or in a form chosen by the user.
 
 _PAGE = lazy_regex(r"[ _.-](?:page|pg|p|seite)[ _.-]?[0-9]{1,4}$", re.IGNORECASE)
 _ROUNDED = lazy_regex(r"[0-9](?:\.([0-9]{1,14}))?[eE]\+?[0-9]{1,2}")
@@ -176,7 +401,7 @@ class Matching(Struct, frozen=True, eq=False):
     @property
     def ids(self) -> Sequence[str]:
         """Return the ids of the documents, in gold order."""
-        return self.gold.ids()
+        return self.gold.ids
 
     def take(self, chosen: Positions) -> Matching:
         """Return the matching of the chosen documents only, with no more of the sources than they need."""
@@ -223,13 +448,13 @@ def match(
     joined = {system: join_ids(gold, source, form) for system, source in predictions.items()}
     is_shared = any(one.is_shared for one in joined.values())
     gold, chosen = _share(gold, joined.values(), chosen) if is_shared else (gold, chosen)
-    place_of = {name: position for position, name in enumerate(gold.ids())}
+    place_of = {name: position for position, name in enumerate(gold.ids)}
     positions: dict[str, Positions] = {}
     unmatched: dict[str, tuple[str, ...]] = {}
     for system, source in predictions.items():
         where = np.full(len(gold), -1, dtype=np.int64)
         strangers, owners = [], joined[system].owners
-        for position, name in enumerate(source.ids()):
+        for position, name in enumerate(source.ids):
             own = owners.get(name)
             if own is None:
                 strangers.append(name)
@@ -252,12 +477,12 @@ def join_ids(gold: Source, source: Source, form: str) -> Joined:
     """Return the gold ids of the predictions of a system. Raises `ProblemsError` for twins of one id."""
     if form in ID_FORMS:
         folded = ID_FORMS[form]
-        ids = {folded(name): name for name in gold.ids()}
-        own = [source.ids()] if source.gold_ids() is source.ids() else [source.ids(), source.gold_ids()]
-        pairs = ((name, folded(key)) for keys in own for name, key in zip(source.ids(), keys, strict=True))
+        ids = {folded(name): name for name in gold.ids}
+        own = [source.ids] if source.gold_ids() is source.ids else [source.ids, source.gold_ids()]
+        pairs = ((name, folded(key)) for keys in own for name, key in zip(source.ids, keys, strict=True))
         joined = Joined({name: ids[key] for name, key in pairs if key in ids}, is_shared=len(own) > 1)
     if form not in ID_FORMS or (form == "exact" and not joined.owners and not source.is_numbered):
-        joined = join_names(source.ids(), gold.ids(), None if form == "exact" else form)
+        joined = join_names(source.ids, gold.ids, None if form == "exact" else form)
         joined = joined if joined.owners or form != "exact" else _join_by_key(gold, source)
         if joined.owners and form == "exact" and not joined.note:
             name, other = next(iter(joined.owners.items()))
@@ -282,7 +507,7 @@ def join_ids(gold: Source, source: Source, form: str) -> Joined:
 
 def _join_by_key(gold: Source, source: Source) -> Joined:
     """Return the predictions that have an id of gold under one key, a different one in most of them."""
-    ids = set(gold.ids())
+    ids = set(gold.ids)
     owners: dict[str, dict[str, str]] = {}
     for record in source:
         for key, value in (record.data or {}).items():
@@ -303,19 +528,19 @@ def _share(
     gold: Source, joined: Iterable[Joined], chosen: Positions | None
 ) -> tuple[Source, Positions | None]:
     """Return gold once for each document that it belongs to, under the document's id, and what is chosen."""
-    documents: dict[str, dict[str, None]] = {name: {} for name in gold.ids()}
+    documents: dict[str, dict[str, None]] = {name: {} for name in gold.ids}
     for one in joined:
         for name, own in one.owners.items():
             documents[own][name] = None
-    pairs = [(at, name) for at, own in enumerate(gold.ids()) for name in sorted(documents[own]) or [own]]
+    pairs = [(at, name) for at, own in enumerate(gold.ids) for name in sorted(documents[own]) or [own]]
     places = np.array([at for at, _ in pairs], dtype=np.int64)
-    rows = replace(gold.rows.take(places), ids=tuple(name for _, name in pairs))  # type: ignore[type-var]
-    return replace(gold, rows=rows), None if chosen is None else np.flatnonzero(np.isin(places, chosen))
+    gold = replace(gold.take(places), ids=tuple(name for _, name in pairs))
+    return gold, None if chosen is None else np.flatnonzero(np.isin(places, chosen))
 
 
 def find_duplicates(source: Source) -> list[Problem]:
     """Return a problem with its places for each id that repeats in the source: `MAX_LISTED`, and a count."""
-    ids = source.ids()
+    ids = source.ids
     if len(set(ids)) == len(ids):
         return []
     first: dict[str, int] = {}
@@ -334,14 +559,14 @@ def _find_mergers(source: Source, form: str) -> list[Problem]:
     first: dict[str, int] = {}
     problems: list[Problem] = []
     drop = ID_FORMS.get(form, str)
-    twins = find_twins({name: drop(name) for name in source.ids() if drop is not str})
+    twins = find_twins({name: drop(name) for name in source.ids if drop is not str})
     alike = frozenset(name for names in twins for name in names)
-    for position, name in enumerate(source.ids() if drop is not str else ()):
+    for position, name in enumerate(source.ids if drop is not str else ()):
         if not source.options.is_gold and name not in alike:
             continue
         before = first.setdefault(drop(name), position)
         if before != position:
-            other = source.ids()[before]
+            other = source.ids[before]
             what = f"the ids {other!r} (in {source.place(before)}) and {name!r} are the same by {form}"
             problems.append(
                 Problem(source.place(position), what, "rename one, or match ids exactly", "duplicate_id")
@@ -352,7 +577,7 @@ def _find_mergers(source: Source, form: str) -> list[Problem]:
 def _remedy(source: Source, first: int, second: int) -> str:
     """Return the remedy for two records with one id: predictions may differ by variant, gold may not."""
     variants = [record.meta.variant for record in source.fetch([first, second])]
-    if None in variants and source.rows.is_table and not source.options.group:
+    if None in variants and source.rows.kind == "table" and not source.options.group:
         return "keep one record per document; if the rows are items of one record: `data: {group: true}`"
     if None in variants:
         return "keep one record per document"
@@ -426,7 +651,7 @@ def _compare_numbering(gold: Source, source: Source) -> list[Problem]:
     if gold.is_numbered != source.is_numbered and len(gold):
         lacking, other = (gold, source) if gold.is_numbered else (source, gold)
         names = ", ".join(other.options.names[:8])
-        what = f"{_describe_form(lacking)}has no ids, {other.label} has (such as {other.ids()[0]!r})"
+        what = f"{_describe_form(lacking)}has no ids, {other.label} has (such as {other.ids[0]!r})"
         return [
             Problem(
                 lacking.label,
@@ -466,7 +691,7 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
     notes = list(source.notes)
     absent = np.flatnonzero(where < 0)
     near = (
-        list(suggest(strangers, (gold.ids()[position] for position in absent.tolist())))
+        list(suggest(strangers, (gold.ids[position] for position in absent.tolist())))
         if strangers and len(absent)
         else []
     )
@@ -502,7 +727,7 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
     if len(absent):
         what = (
             f"{len(absent):,} of {len(where):,} documents have no prediction by {system} (such as "
-            f"{gold.ids()[int(absent[0])]!r})"
+            f"{gold.ids[int(absent[0])]!r})"
         )
         notes.append(Problem(source.label, what, "they are judged as empty predictions", "missing"))
     same = "if they are the same document"
@@ -524,8 +749,8 @@ def _form_for(name: str, other: str) -> str | None:
 
 
 def _refuse(gold: Source, system: str, source: Source, hints: Sequence[str]) -> None:
-    ours = ", ".join(map(repr, gold.ids()[:3])) or "none"
-    theirs = ", ".join(map(repr, source.ids()[:3])) or "none"
+    ours = ", ".join(map(repr, gold.ids[:3])) or "none"
+    theirs = ", ".join(map(repr, source.ids[:3])) or "none"
     told = f" {'. '.join(hints[:3])}." if hints else ""
     raise NothingEvaluatedError(
         f"no prediction by {system} has the id of a gold document: {gold.label} has {ours}; {source.label} "

@@ -20,12 +20,11 @@ from fieldassay.io.files.whole_files import open_file, stage_file
 from fieldassay.io.json_value import as_kind
 from fieldassay.io.text.encoding import detect_encoding, find_delimiter, read_rows
 from fieldassay.paths import ITEM, Step, field_of, join_path, leaves_of, split_path, value_at
-from fieldassay.records.decode import TOO_DEEP, is_too_deep
-from fieldassay.records.formats.columns import Columns
-from fieldassay.records.formats.folders import read_folder
-from fieldassay.records.ids import find_id
+from fieldassay.records.keys import SourceOptions, find_id
 from fieldassay.records.labels_file import Label, tree_of
-from fieldassay.records.options import SourceOptions
+from fieldassay.records.record import TOO_DEEP, is_too_deep
+from fieldassay.records.rows import FolderRows, read_folder
+from fieldassay.records.tables import Columns
 from fieldassay.review.sheets.forms import ReviewForm
 from fieldassay.values.types.text import AnyReader, json_text
 
@@ -478,10 +477,11 @@ def _by_id(
 
 
 def _open_folder(folder: Path, names: tuple[str, ...] | None) -> GoldFile:
-    rows, problems, _ = read_folder(folder, SourceOptions(is_gold=True, id_names=names))
+    contents = read_folder(folder, SourceOptions(is_gold=True, id_names=names))
+    assert isinstance(contents.rows, FolderRows)
     records, before, places = dict[str, Any](), dict[Path, bytes](), dict[str, Path]()
-    faults = list(problems)
-    for name, path in zip(rows.ids, map(Path, rows.paths), strict=True):
+    faults = list(contents.problems)
+    for name, path in zip(map(str, contents.ids), map(Path, contents.rows.paths), strict=True):
         before[path], places[name] = read_gold(path), path
         value = _parse(before[path], str(path), faults)
         if name in records or not isinstance(value, dict | None):

@@ -18,7 +18,7 @@ from fieldassay.io.files.typed_json import checksum
 from fieldassay.io.json_value import is_empty_text
 from fieldassay.io.text.shown import clip, format_count, visible
 from fieldassay.paths import field_of, join_path, split_path, value_at
-from fieldassay.records.ids import cap_problems, locate
+from fieldassay.records.keys import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.records.record import Record
 from fieldassay.review.adjudicate import Said, find_differences, writing_rank

@@ -18,11 +18,10 @@ from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.estimate import RecordedInputs
 from fieldassay.metrics.result.result import Result
 from fieldassay.records.envelope import gold_options
-from fieldassay.records.formats.extractions import is_extraction
-from fieldassay.records.ids import ID_FORMS
+from fieldassay.records.files import is_extraction
+from fieldassay.records.keys import ID_FORMS, SourceOptions
 from fieldassay.records.matching import join_ids
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import Source, open_source
+from fieldassay.records.source import Source, open_source
 from fieldassay.regex import lazy_regex
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.scoring.explain import DocumentExplanation, explain_document, unknown_document
@@ -75,7 +74,7 @@ def _find(result: Result, root: Path, documents: Sequence[str]) -> dict[str, Pla
     if recorded is None or digest_inputs([gold]).get(gold) != recorded:
         return {}
     source = open_source(Path(gold), gold_options(read_plan(RecordedSpec(result.run["spec"]["text"]))))
-    positions = {make_printable(name): position for position, name in enumerate(source.ids())}
+    positions = {make_printable(name): position for position, name in enumerate(source.ids)}
     found = {name: _place(source.place(positions[name]), root) for name in documents if name in positions}
     return {name: place for name, place in found.items() if place is not None}
 
@@ -120,7 +119,7 @@ class PredictedRows(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def _positions(self) -> Mapping[str, list[int]]:
         found: dict[str, list[int]] = defaultdict(list)
-        for position, name in enumerate(self.source.ids()):
+        for position, name in enumerate(self.source.ids):
             found[self.key(name)].append(position)
         return found
 
@@ -132,7 +131,7 @@ class PredictedRows(Struct, frozen=True, eq=False, dict=True):
     def document(self, name: str) -> ExtractedDocument | None:
         """Return a document of the run as the extraction names it."""
         positions = self._positions.get(self.form(name))
-        return ExtractedDocument(self.source.ids()[positions[0]], self.folder) if positions else None
+        return ExtractedDocument(self.source.ids[positions[0]], self.folder) if positions else None
 
     def row(self, document: str, repeat: int | None) -> dict[str, Any]:
         """Return the row of a document, or the one of that repetition; an empty one if there is none."""
@@ -242,7 +241,7 @@ def open_predictions(
     by_name = {
         key: one
         for key, one in found.items()
-        if form not in ID_FORMS or (form == "exact" and named.isdisjoint(map(one.key, one.source.ids())))
+        if form not in ID_FORMS or (form == "exact" and named.isdisjoint(map(one.key, one.source.ids)))
     }
     joined = _join(inputs, spec, by_name, named) if by_name else {}
     if isinstance(joined, str):

@@ -16,9 +16,8 @@ from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.paths import Pattern, Step, join_path, split_path
 from fieldassay.public import public
-from fieldassay.records.formats.plain import to_json
-from fieldassay.records.record import Record
-from fieldassay.records.sources.source import Source
+from fieldassay.records.record import Record, to_json
+from fieldassay.records.source import Source
 from fieldassay.scoring.engine.assemble import Identity, assemble
 from fieldassay.scoring.engine.judge import judge
 from fieldassay.scoring.engine.scopes import applicability

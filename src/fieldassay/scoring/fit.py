@@ -20,11 +20,11 @@ from fieldassay.metrics.evidence import FLAG, Evidence, Kind, Outcome
 from fieldassay.metrics.result.result import Result, find_headline
 from fieldassay.options import with_options
 from fieldassay.paths import ITEM, KEY, Step, field_of, join_path, leaves_of, split_path
-from fieldassay.records.answers.misplaced import find_misplaced
-from fieldassay.records.answers.tool_calls import find_wrapped
+from fieldassay.records.answers.answer import find_misplaced, find_wrapped
 from fieldassay.records.matching import Matching, batches
 from fieldassay.records.record import Record
-from fieldassay.records.sources.source import PROBED, Source
+from fieldassay.records.rows import PROBED
+from fieldassay.records.source import Source
 from fieldassay.scoring.checking import Findings
 from fieldassay.scoring.engine.coding import json_text
 from fieldassay.scoring.engine.flatten import Undeclared
@@ -705,11 +705,7 @@ def _hint(source: Source, declared: frozenset[str] = frozenset()) -> str:
     if options.data_key is not None:
         return ""
     key = find_misplaced(
-        (
-            row.value
-            for row in source.rows.read(range(min(PROBED, len(source))))
-            if options.key_of(row.value) is None
-        ),
+        (row.value for row in source.head() if options.key_of(row.value) is None),
         declared or options.declared,
         ("raw",),
     )

@@ -18,17 +18,21 @@ from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable
 from fieldassay.options import OptionRecord, Positive, check_names, option_names
 from fieldassay.paths import value_at
 from fieldassay.records.answers.answer import MOST_KEPT
-from fieldassay.records.decode import read_number
 from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES, gold_options, pred_options
-from fieldassay.records.formats.find_format import split_sheet
-from fieldassay.records.ids import FORMAT, MAX_LISTED, Positions, format_of
-from fieldassay.records.matching import Matching, check_gold, find_duplicates, match
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.record import CASE_KEY, NOTHING_BESIDE, PREDICTION_KEY, Record, Repeat
-from fieldassay.records.sources.memory import hold_records
-from fieldassay.records.sources.repeats import are_runs, name_repeats, split_runs
-from fieldassay.records.sources.source import CHUNK, Source, open_source, open_systems
-from fieldassay.records.sources.variants import split_variants
+from fieldassay.records.files import split_sheet
+from fieldassay.records.keys import MAX_LISTED, Positions, SourceOptions
+from fieldassay.records.matching import FORMAT, Matching, check_gold, find_duplicates, format_of, match
+from fieldassay.records.record import CASE_KEY, NOTHING_BESIDE, PREDICTION_KEY, Record, Repeat, read_number
+from fieldassay.records.source import (
+    CHUNK,
+    Source,
+    are_runs,
+    name_repeats,
+    open_source,
+    open_systems,
+    split_runs,
+    split_variants,
+)
 from fieldassay.scoring.engine.scopes import canonical_type
 from fieldassay.spec.language.model import DataOptions, Options, StatisticsOptions
 from fieldassay.spec.language.names import TOKEN_KINDS, Table, cost_usd
@@ -418,7 +422,7 @@ def open_inputs(
     opened: Source | None = None
     chosen: Choice | None = None
     try:
-        opened = open_records(gold, options, "gold")
+        opened = open_source(gold, options, "gold")
         if options.is_tree:
             opened, as_data = survey_tree(opened)
             of_predictions = replace(of_predictions, declared=of_predictions.declared | as_data)
@@ -454,12 +458,12 @@ def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
 
 def open_gold(plan: Plan, gold: Records) -> Source:
     """Return gold alone. Raises `ProblemsError` where it cannot be read."""
-    return open_records(gold, gold_options(plan), "gold")
+    return open_source(gold, gold_options(plan), "gold")
 
 
 def gold_ids(plan: Plan, gold: Records) -> tuple[str, ...]:
     """Return the ids of gold in their order. Raises `ProblemsError` where it cannot be read."""
-    return tuple(open_gold(plan, gold).ids())
+    return tuple(open_gold(plan, gold).ids)
 
 
 def gold_values(plan: Plan, gold: Records, name: str) -> dict[str, str]:
@@ -555,13 +559,6 @@ def system_name(path: str | Path) -> str:
     return "stdin" if str(path) == "-" else Path(path).name.split(".")[0] or str(path)
 
 
-def open_records(records: Records, options: SourceOptions, label: str) -> Source:
-    """Return records of any kind: a path, or what is held in memory. Raises `ProblemsError`."""
-    if isinstance(records, (str, Path)):
-        return open_source(records, options)
-    return hold_records(records, options, label)
-
-
 def _open_system(
     name: str, records: Records, options: SourceOptions
 ) -> tuple[dict[str, Source], dict[str, Repeat]]:
@@ -596,7 +593,7 @@ def _open_runs(name: str, records: Sequence[Records], options: SourceOptions) ->
             problems.append(Problem(label, "a key of systems, and several runs", remedy, "systems_key"))
             continue
         try:
-            found = split_variants(name, open_records(one, options, label))
+            found = split_variants(name, open_source(one, options, label))
         except ProblemsError as error:
             problems += error.problems
             continue
@@ -611,7 +608,7 @@ def _open_runs(name: str, records: Sequence[Records], options: SourceOptions) ->
 
 def _open_predictions(name: str, records: Records, options: SourceOptions) -> dict[str, Source]:
     if options.systems_key is None:
-        return split_variants(name, open_records(records, options, name))
+        return split_variants(name, open_source(records, options, name))
     if not isinstance(records, (str, Path)):
         remedy = "give a mapping from system to records instead"
         raise problem(name, "a key of systems needs a file", remedy, "systems_key")

@@ -26,7 +26,7 @@ from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.metrics.fold import FoldPlan
 from fieldassay.options import options_of
 from fieldassay.paths import split_path
-from fieldassay.records.formats.find_format import is_url, split_sheet
+from fieldassay.records.files import is_url, split_sheet
 from fieldassay.records.matching import Matching
 from fieldassay.records.record import Record
 from fieldassay.regex import lazy_regex
@@ -181,7 +181,7 @@ def _run(
 
 def _digest_url(url: str) -> str:
     """Return the digest of an object, or of all objects below a URL, as of the same files."""
-    from fieldassay.records.formats.storage import list_urls, open_url
+    from fieldassay.records.files import list_urls, open_url
 
     def digest(place: str) -> str:
         with open_url(place) as stream:
@@ -417,10 +417,10 @@ def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
     gold: critical, illegible and unreviewed paths, accepted values, variant, tags and difficulty.
 
     >>> from fieldassay.spec.plan.compile import read_plan
-    >>> from fieldassay.records.sources.memory import hold_records
+    >>> from fieldassay.records.source import open_source
     >>> plan = read_plan("fields: {a: integer, b: integer}")
-    >>> one = hold_records([{"id": 1, "a": 1, "b": 2}]).fetch([0])
-    >>> two = hold_records([{"b": 2, "id": 1, "a": 1, "note": "new"}]).fetch([0])
+    >>> one = open_source([{"id": 1, "a": 1, "b": 2}]).fetch([0])
+    >>> two = open_source([{"b": 2, "id": 1, "a": 1, "note": "new"}]).fetch([0])
     >>> digest_part(plan, one).tobytes() == digest_part(plan, two).tobytes()
     True
     """

@@ -31,8 +31,8 @@ from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.metrics.fold import FoldPlan, documents_frame, estimates
 from fieldassay.metrics.repeats import Repeats, split_variances
 from fieldassay.metrics.result.result import WITHOUT, CheckCount, Lazy, Result, find_ungated
-from fieldassay.records.ids import FORMAT, Positions, cap_problems
-from fieldassay.records.matching import BY_POSITION, JOINED, Matching
+from fieldassay.records.keys import Positions, cap_problems
+from fieldassay.records.matching import BY_POSITION, FORMAT, JOINED, Matching
 from fieldassay.scoring.checking import CHECK_METRICS, Tallies, count_checks, join_tallies, name_idle
 from fieldassay.scoring.fit import (
     GOLD,

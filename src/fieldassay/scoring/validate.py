@@ -14,7 +14,7 @@ from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.catalogue.definitions import DEFAULT_METRICS
 from fieldassay.metrics.result.result import CheckCount
 from fieldassay.public import public
-from fieldassay.records.sources.source import Source
+from fieldassay.records.source import Source
 from fieldassay.scoring.checking import Findings, name_idle
 from fieldassay.scoring.fit import (
     DataProfile,

@@ -287,7 +287,7 @@ class FunctionChannel:
         """Return the line that answers a request; an exception is a failure, its traceback in the journal."""
         if self._stopped.is_set():
             raise ClosedError
-        from fieldassay.records.formats.plain import WITHOUT_JSON, to_json  # loads numpy
+        from fieldassay.records.record import WITHOUT_JSON, to_json  # loads numpy
 
         log.write("send", send_fields(call))
         started = time.monotonic()

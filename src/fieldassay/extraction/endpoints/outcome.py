@@ -321,7 +321,7 @@ def _describe_short_prompt(usage: Usage, request: Request) -> str:
 
 def _failure_of(answer: Answer, message: Mapping[str, Any]) -> Failure | None:
     """Return why a completion is of no use, None if it is."""
-    from fieldassay.records.decode import decode_json  # loads numpy
+    from fieldassay.records.record import decode_json  # loads numpy
 
     text, end = answer.text or "", ENDS.get(str(answer.finish_reason).lower())
     if len(text) > MOST_CHARACTERS:

@@ -6,11 +6,13 @@ import codecs
 import csv
 import io
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.regex import lazy_regex
 
 # Which encoding bytes are in: byte order marks, then UTF-8, then a guess that must make sense.
 
@@ -182,25 +184,36 @@ def _guess(sample: bytes) -> str | None:
 
 DELIMITERS = (",", ";", "\t", "|")
 FIELD_LIMIT = 1 << 30
+MOST_ABOVE = 20
+"""Rows among which the names of the columns are looked for."""
+_DECIMAL = lazy_regex(r"(?<![0-9,])[0-9]{1,12},[0-9]{1,4}(?![0-9,])")
 
 
 def find_delimiter(text: str) -> str:
-    """Return the delimiter that splits the first rows of a text into equally many cells, most of them.
+    """Return the delimiter that splits the rows of a text into equally many cells, most of them.
+
+    A row of names near the top speaks for a delimiter more than anything else, so that the commas of decimal
+    numbers cut nothing, whatever stands above the names and below the rows.
 
     >>> find_delimiter('id;amount\\n1;"2,5"\\n2;3,5\\n')
     ';'
+    >>> find_delimiter('Sales, March\\nid;net;gross\\n1;2,50;2,98\\n2;3,50;4,17\\n;6,00;7,15\\n')
+    ';'
     """
-    sample = text[:65536]
-    if len(text) > len(sample) and "\n" in sample:
-        sample = sample[: sample.rindex("\n") + 1]
-    best, delimiter = (0.0, 1), ","
-    for candidate in DELIMITERS:
-        widths = [len(cells) for _, (_, cells) in zip(range(50), split_rows(sample, candidate), strict=False)]
-        if not widths or widths[0] < 2:
+    best: tuple[bool, float, bool, int] | None = None
+    delimiter = ","
+    for candidate in filter(text.__contains__, DELIMITERS):
+        widths, names = Counter[int](), set[int]()
+        for number, (_, cells) in enumerate(split_rows(text, candidate)):
+            widths[len(cells)] += 1
+            if number < MOST_ABOVE and all(any(map(str.isalpha, cell)) for cell in cells if cell.strip()):
+                names.add(len(cells))
+        if not widths or (width := widths.most_common(1)[0][0]) < 2:
             continue
-        agreement = sum(width == widths[0] for width in widths) / len(widths)
-        if (agreement, widths[0]) > best:
-            best, delimiter = (agreement, widths[0]), candidate
+        cuts_numbers = candidate == "," and text.count("\n") <= 2 * len(_DECIMAL.findall(text))
+        key = (width in names, widths[width] / widths.total(), not cuts_numbers, width)
+        if best is None or key > best:
+            best, delimiter = key, candidate
     return delimiter
 
 

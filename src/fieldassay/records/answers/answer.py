@@ -1,24 +1,272 @@
-"""Raw answers of language models: the JSON in them, and everything that had to be done to read it."""
+"""Raw answers to records: the JSON in a text, and which of several objects is the record."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.io.json_value import Json
-from fieldassay.records.answers.mend import MAX_LENGTH, mend_json
-from fieldassay.records.answers.readable import count_readable
-from fieldassay.records.answers.rewrite import rewrite
-from fieldassay.records.answers.spans import FENCE, Span, find_enclosing, find_spans
-from fieldassay.records.answers.tool_calls import APART, are_apart, count_declared, unwrap
-from fieldassay.records.decode import TOO_DEEP, decode_json, is_too_deep
-from fieldassay.records.record import Row
+from fieldassay.records.answers.mend import (
+    FENCE,
+    MAX_LENGTH,
+    Span,
+    find_enclosing,
+    find_spans,
+    mend_json,
+    rewrite,
+)
+from fieldassay.records.record import TOO_DEEP, Row, decode_json, is_too_deep
 from fieldassay.regex import lazy_regex
-from fieldassay.spec.plan.nodes import ObjectNode
+from fieldassay.spec.language.names import fold_key
+from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode
+
+# The number of an object's values that a spec's fields can read. It tells the record from templates, scores
+# and remarks with the same keys.
+
+MOST_READ = 200
+"""Values of one list that are looked at."""
+
+LONGEST_VALUE = 200
+"""Longer texts are never placeholders."""
+
+_TAKES_SCORES = frozenset({"any", "boolean", "duration", "integer", "list", "money", "number", "quantity"})
+"""Types with values that may be a number between 0 and 1, or true and false."""
+
+_WORD = (
+    r"(?:an? |the |your )?(?:extracted |actual |field )?"
+    r"(?:amount|array|bool|boolean|date|datetime|decimal|float|int|integer|list"
+    r"|name|none|null|number|object|str|string|text|value)(?: here)?"
+)
+_PLACEHOLDER = lazy_regex(
+    r"<[^<>]*>|\{[^{}]*\}|\{\{[^{}]*\}\}|\[[^\[\]]*\]|[\s.…_?*x-]+|placeholder|to "
+    r"?do|tbd|y{2,4}[-/.]mm[-/.]dd"
+    rf"|{_WORD}(?: ?(?:\||or|/|,) ?{_WORD})*",
+    re.IGNORECASE,
+)
+
+
+def count_readable(value: Json, fields: ObjectNode | None, wrap: str | None = None) -> int:
+    """Return the number of fields with a value in the object readable by their types, without placeholders.
+
+    The fields of objects in it count like its own; a list counts as one value, if most of its items do. A
+    top-level list is treated as the value of the key `wrap`. A number between 0 and 1 is no text: it is a
+    score.
+    """
+    if fields is None:
+        return 0
+    if isinstance(value, list) and wrap is not None:
+        value = {wrap: value}
+    if not isinstance(value, dict):
+        return 0
+    others = dict(fields.other_names)
+    count = 0
+    for child in fields.children:
+        names = (child.name, *others.get(child.name, ()))
+        given = (
+            value
+            if not child.path
+            else next((value[name] for name in names if value.get(name) is not None), None)
+        )
+        count += count_readable(given, child) if isinstance(child, ObjectNode) else _is_readable(given, child)
+    return count
+
+
+def _is_readable(value: Json, node: Node) -> bool:
+    """Return whether a value is there and most of it can be read."""
+    judged = list(islice(_read_all(value, node), MOST_READ))
+    return 2 * sum(judged) > len(judged)
+
+
+def _read_all(value: Any, node: Node | None) -> Iterator[bool]:
+    """Yield for each single value whether it can be read; empty ones are passed over."""
+    if isinstance(value, list):
+        items = node.items if isinstance(node, ListNode) else node
+        for item in value:
+            yield from _read_all(item, items)
+    elif isinstance(value, dict):
+        children = (
+            dict.fromkeys(value, node.items)
+            if isinstance(node, ListNode) and node.is_map
+            else {child.name: child for child in node.children}
+            if isinstance(node, ObjectNode)
+            else {}
+        )
+        for key, member in value.items():
+            yield from _read_all(member, children.get(key))
+    elif value is not None and not (isinstance(value, str) and not value.strip()):
+        yield _is_value(value, node)
+
+
+def _is_value(value: str | float | bool, node: Node | None) -> bool:
+    node = node.items if isinstance(node, ListNode) else node  # one value in place of a list
+    if isinstance(value, str) and _is_placeholder(value, node):
+        return False
+    if not isinstance(node, Leaf):
+        return not isinstance(node, ListNode | ObjectNode)
+    if not isinstance(value, str) and 0 <= value <= 1 and node.type not in _TAKES_SCORES:
+        return False
+    return node.is_list or node.reader.read(value).value is not None
+
+
+def _is_placeholder(text: str, node: Node | None) -> bool:
+    if len(text) > LONGEST_VALUE:
+        return False
+    text = text.strip()
+    if isinstance(node, Leaf) and text.casefold() in node.null_values:
+        return True
+    is_name = node is not None and "_".join(text.casefold().split()) == node.name.casefold() != ""
+    return is_name or _PLACEHOLDER.fullmatch(text) is not None
+
+
+# Records inside tool calls and other objects with which some models answer.
+
+WRAPPERS = (
+    "tool_calls", "tool_call", "function_call", "function", "arguments", "parameters", "input", "args",
+    "action_input", "tool_input",
+)  # fmt: skip
+"""Keys of a tool call whose value is the tool's arguments, or another such object."""
+
+DEEPEST = 6
+
+APART = ("fields_apart",)
+"""The record's note on an answer with fields of the record in another object too."""
+
+
+def count_declared(value: Json, declared: frozenset[str], wrap: str | None = None) -> int:
+    """Return the number of declared keys at an object's top, or of a list put under the key `wrap`.
+
+    >>> count_declared({"total": 5, "note": "x"}, frozenset({"total", "shop"}))
+    1
+    """
+    if isinstance(value, dict):
+        return len(declared & value.keys())
+    return int(isinstance(value, list) and wrap is not None and wrap in declared)
+
+
+def are_apart(taken: Json, others: Iterable[Json], declared: frozenset[str]) -> bool:
+    """Return whether another object has declared keys, and none of those of the taken object, which has some.
+
+    >>> are_apart({"shop": "Oak"}, [{"total": 5}], frozenset({"shop", "total"}))
+    True
+    """
+    keys = declared & taken.keys() if isinstance(taken, dict) else frozenset()
+    if not keys or keys == declared:
+        return False
+    return any(
+        isinstance(other, dict) and count_declared(other, declared) > 0 and keys.isdisjoint(other)
+        for other in others
+    )
+
+
+def find_wrapped(value: Json, declared: frozenset[str], depth: int = 3) -> dict[str, Json]:
+    """Return the objects with declared keys in an object without any, by their paths; texts are read.
+
+    Case and separators of keys do not count.
+
+    >>> find_wrapped({"status": "ok", "result": {"data": {"Total": 5}}}, frozenset({"total"}))
+    {'result.data': {'Total': 5}}
+    """
+    if not isinstance(value, dict) or not depth or _has_keys(value, declared):
+        return {}
+    found: dict[str, Json] = {}
+    for key, member in value.items():
+        if isinstance(member, str) and member.lstrip().startswith("{"):
+            member = decode_json(member.encode("utf-8", "replace")).value
+        if isinstance(member, dict) and _has_keys(member, declared):
+            found[key] = member
+        else:
+            found |= {f"{key}.{at}": inner for at, inner in find_wrapped(member, declared, depth - 1).items()}
+    return found
+
+
+def _has_keys(value: dict[str, Json], declared: frozenset[str]) -> bool:
+    return not declared.isdisjoint(value) or not _folded(declared).isdisjoint(map(fold_key, value))
+
+
+@lru_cache(maxsize=16)
+def _folded(declared: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(fold_key, declared))
+
+
+def unwrap(
+    value: Json, declared: frozenset[str], fields: ObjectNode | None = None
+) -> tuple[Json, tuple[str, ...]]:
+    """Return the record in a tool call, or the only object with declared keys in an object without any.
+
+    >>> unwrap({"output": {"total": 5}}, frozenset({"total"}))
+    ({'total': 5}, ('wrapped',))
+    >>> unwrap({"first": {"total": 5}, "second": {"total": 6}}, frozenset({"total"}))[1]
+    ('several_wrapped',)
+    """
+    inner, done = unwrap_call(value, declared, fields)
+    is_tree = fields is not None and any(not child.path for child in fields.children)
+    if done or is_tree or not declared:
+        return inner, done
+    wrapped = find_wrapped(value, declared)
+    if len(wrapped) > 1:
+        return value, ("several_wrapped",)
+    return next(((record, ("wrapped",)) for record in wrapped.values()), (value, ()))
+
+
+def unwrap_call(
+    value: Json, declared: frozenset[str], fields: ObjectNode | None = None
+) -> tuple[Json, tuple[str, ...]]:
+    """Return the record in a tool call and the names of the steps to it; otherwise the value, and no steps.
+
+    The record is the object under one of `WRAPPERS` (also as JSON text) with most of the declared keys, if it
+    has more of them than the call; of equals the one with most values readable by the types of `fields`, then
+    the last.
+
+    >>> unwrap_call({"name": "extract", "arguments": '{"total": 5}'}, frozenset({"total"}))
+    ({'total': 5}, ('tool_call',))
+    >>> unwrap_call([{"total": 5}, {"total": 6}], frozenset({"total"}))
+    ({'total': 6}, ('list_item', 'several_blocks'))
+    """
+    best, most = value, count_declared(value, declared)
+    records: list[Json] = []
+    for inner in _inner(value, declared, 0):
+        count = count_declared(inner, declared)
+        if count and not any(count_declared(other, declared) for other in _inner(inner, declared, 1)):
+            records.append(inner)
+        is_tied = count == most and best is not value
+        if count > most or (
+            is_tied and count and count_readable(inner, fields) >= count_readable(best, fields)
+        ):
+            best, most = inner, count
+    if best is value:
+        return value, ()
+    several = ("several_blocks",) if len(records) > 1 else ()
+    step = "tool_call"
+    if isinstance(value, list) and any(best is item for item in value):
+        step = "list_of_one" if len(value) == 1 else "list_item"
+    return best, (step, *several, *(APART if are_apart(best, records, declared) else ()))
+
+
+def _inner(value: Any, declared: frozenset[str], depth: int) -> Iterable[Json]:
+    """Yield the objects under the keys of wrappers, at any depth, in order."""
+    if depth > DEEPEST:
+        return
+    if isinstance(value, list):
+        members: list[Any] = value[:100]
+    elif isinstance(value, dict):
+        members = [value[key] for key in WRAPPERS if key in value and key not in declared]
+    else:
+        return
+    for member in members:
+        if isinstance(member, str) and member.lstrip()[:1] in ("{", "["):
+            member = decode_json(member.encode("utf-8", "replace")).value
+        if isinstance(member, dict):
+            yield member
+        yield from _inner(member, declared, depth + 1)
+
+
+# Raw answers of language models: the JSON in them, and everything that had to be done to read it.
 
 _WORDS = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
 _MARK = lazy_regex(
@@ -468,3 +716,44 @@ def _no_json(text: str) -> str:
 def _opening(text: str) -> str:
     shown = " ".join(text[:200].split())
     return ascii(shown[:80]) if not shown.isprintable() else repr(shown[:80])
+
+
+# Records one level down in their rows: the key above them.
+
+LONGEST_ANSWER = 100_000
+"""Longer texts are not looked into."""
+
+
+def find_misplaced(
+    rows: Iterable[Any], declared: frozenset[str], passed_over: Collection[str] = ()
+) -> str | None:
+    """Return the key under which rows have most of the declared keys, and more than at their top, or None.
+
+    The value under the key is an object or JSON text.
+
+    >>> find_misplaced([{"total": 5, "result": {"shop": "Oak", "total": 5}}], frozenset({"shop", "total"}))
+    'result'
+    >>> find_misplaced([{"output": '{"shop": "Oak", "total": 5}'}], frozenset({"shop", "total"}))
+    'output'
+    """
+    wanted = declared - {""}
+    for row in rows:
+        if not isinstance(row, dict):
+            continue
+        least = max(len(wanted) // 2, len(wanted & row.keys()))
+        for key, value in row.items():
+            if (
+                key not in wanted
+                and key not in passed_over
+                and any(len(wanted & keys) > least for keys in _keys(value, wanted))
+            ):
+                return str(key)
+    return None
+
+
+def _keys(value: Any, wanted: frozenset[str]) -> Iterator[set[str]]:
+    """Yield the keys of an object, or of the one that a text holds."""
+    if isinstance(value, str) and "{" in value and len(value) <= LONGEST_ANSWER:
+        value = parse_answer(value, declared=wanted).data
+    if isinstance(value, dict):
+        yield set(value)

@@ -1,15 +1,227 @@
-"""Mending of nearly-JSON, token by token: every change has a name, no value is dropped or reinterpreted."""
+"""Texts that are almost JSON: their spans, their repair, and literals of Python."""
 
 from __future__ import annotations
 
+import ast
+import html
 import json
 import re
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from msgspec import Struct, field
 
-from fieldassay.records.decode import MAX_DEPTH, decode_json
-from fieldassay.records.record import Row
+from fieldassay.io.json_value import Json
+from fieldassay.records.record import MAX_DEPTH, Row, decode_json
 from fieldassay.regex import lazy_regex
+
+# The places of JSON in a text.
+
+MAX_SPANS = 5_000
+MAX_BROKEN = 16
+"""Limit on broken pieces searched for others, and on brackets found open: each costs a walk over the rest."""
+
+FENCE = "```"
+
+_LIST = r"""\[(?=\s{0,200}(?:[\[{"'“„]|-?\d|true\b|false\b|null\b))"""
+_START = lazy_regex(r"""\{(?=\s{0,200}(?:["'“„}]|u'|//|/\*|\#|[A-Za-z_]\w{0,99}\s{0,9}:))""" rf"|{_LIST}")
+_ANY_START = lazy_regex(rf"\{{|{_LIST}")
+_STRING_IN_SPAN = r'"[^"\\\n]*+(?:(?:\\.|\n(?![ \t]{0,20}```))[^"\\\n]*+)*+"'
+_MARKS = r"(?P<open>[{\[])|(?P<close>[}\]])|(?P<fence>```)|(?P<quote>\")"
+_BRACKET_OR_TEXT = lazy_regex(rf"(?:[^\"{{}}\[\]`]++|{_STRING_IN_SPAN}|`(?!``))*+(?:{_MARKS})", re.DOTALL)
+_UNQUOTED = lazy_regex(rf"(?:[^{{}}\[\]`]++|`(?!``))*+(?:{_MARKS})", re.DOTALL)
+_OBJECTS = lazy_regex(r"\[\s{0,200}\{")
+_DECODER = json.JSONDecoder(parse_int=len)
+
+
+class Span(Struct, frozen=True):
+    """A piece of text that looks like JSON, from its opening bracket to its closing one.
+
+    Without a closing bracket it ends with a code fence or the text.
+    """
+
+    start: int
+    end: int
+    is_valid: bool
+    is_closed: bool = True
+    rank: int = 0
+    """Likelihood of being the answer: 3 object with content or list of objects, 2 empty object, 1 other."""
+    is_inner: bool = False
+    """True if it is within a broken piece."""
+
+
+def find_spans(text: str, *, any_brace: bool = False) -> list[Span]:
+    """Return the pieces of the text that look like JSON, in order, at most `MAX_SPANS`, in linear time.
+
+    They are the outermost ones; pieces within a broken piece follow it, in case it is none. With `any_brace`,
+    an object begins at a brace whatever follows.
+
+    >>> spans = find_spans('see [470]: {"a": {"b": 1}} or {"a": 1,}')
+    >>> [(span.start, span.end, span.is_valid) for span in spans]
+    [(4, 9, True), (11, 26, True), (30, 39, False)]
+    """
+    return list(_search(text, _ANY_START if any_brace else _START))
+
+
+def find_enclosing(text: str, inner: Span) -> str | None:
+    """Return the text from an earlier brace, with something like a key behind it, to beyond a piece.
+
+    >>> text = '{: "a": 1, "b": {"c": 2}}'
+    >>> find_enclosing(text, find_spans(text)[0]) == text
+    True
+    """
+    for brace, _ in zip(re.finditer(r"\{", text[: inner.start]), range(MAX_BROKEN), strict=False):
+        end, _ = _find_end(text, brace.start())
+        if end > inner.end and re.search("[:：]", text[brace.end() : inner.start]):
+            return text[brace.start() : end]
+    return None
+
+
+def _search(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
+    position, found, broken, outer_end = 0, 0, 0, 0
+    while found < MAX_SPANS:
+        start = pattern.search(text, position)
+        if start is None:
+            return
+        span = _read_span(text, start.start(), start.start() < outer_end)
+        is_list = text[span.start] == "[" and span.rank < 3
+        if span.is_closed or not is_list:
+            yield span
+            found += 1
+        if span.is_valid or (span.is_closed and broken >= MAX_BROKEN):
+            position = span.end
+            continue
+        if broken >= MAX_BROKEN:
+            return
+        broken += 1
+        outer_end = max(outer_end, 0 if is_list and not span.is_closed else span.end)
+        position = span.start + 1
+
+
+def _read_span(text: str, start: int, is_inner: bool) -> Span:
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+        return Span(start, end, True, True, _rank(value), is_inner)
+    except (ValueError, RecursionError):
+        end, is_closed = _find_end(text, start)
+    return Span(
+        start, end, False, is_closed, 3 if text[start] == "{" or _OBJECTS.match(text, start) else 1, is_inner
+    )
+
+
+def _find_end(text: str, start: int) -> tuple[int, bool]:
+    depth, position, match_token = 0, start, _BRACKET_OR_TEXT.match
+    while found := match_token(text, position):
+        position = found.end()
+        match found.lastgroup:
+            case "fence":
+                return found.start("fence"), False
+            case "open":
+                depth += 1
+            case "close":
+                depth -= 1
+            case _:  # no later quote can end a text either, so they are no quotes
+                match_token = _UNQUOTED.match
+        if depth == 0:
+            return position, True
+        if depth > MAX_DEPTH:
+            break
+    return len(text), False
+
+
+def _rank(value: Json) -> int:
+    if isinstance(value, dict):
+        return 3 if value else 2
+    return 3 if isinstance(value, list) and any(isinstance(item, dict) for item in value) else 1
+
+
+# Nearly-JSON whose punctuation is disguised: escaped, encoded, marked up, invisible, full-width.
+
+_TEXT = r'(?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[“„][^“”]*+[“”]?)'
+_BRACKET = lazy_regex(r"[{\[]")
+_BARE_QUOTE = lazy_regex(r'(?<!\\)"')
+_LINE_MARKS = (
+    lazy_regex(r"[ \t]*>[ \t]?"),
+    lazy_regex(r"[ \t]*\+[ \t]?"),
+    lazy_regex(r"[ \t]*\d{1,5}[ \t]*[|:.)]?[ \t]?"),
+)
+INVISIBLE = "\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"
+"""Characters that nobody can see, for a set of a regular expression."""
+
+_FULL_WIDTH = str.maketrans("：，｛｝［］", ":,{}[]")
+_OUTSIDE = (
+    ("invisible_character", lazy_regex(rf"{_TEXT}|[{INVISIBLE}]+", re.DOTALL)),
+    ("full_width", lazy_regex(rf"{_TEXT}|[：，｛｝［］]", re.DOTALL)),
+    ("escaped_space", lazy_regex(rf"{_TEXT}|\\[nrt]", re.DOTALL)),
+    ("markup", lazy_regex(rf"{_TEXT}|\*\*|</?(?:br|b|i|p|em|strong|code|span|div)\s{{0,9}}/?>", re.DOTALL)),
+    ("ellipsis", lazy_regex(rf"{_TEXT}|(?<=\{{)\s*+(?:\.\.\.|…)\s*+,?", re.DOTALL)),
+    ("leading_comma", lazy_regex(rf"{_TEXT}|(?<=[{{\[])\s*+,", re.DOTALL)),
+)  # fmt: skip
+
+
+def rewrite(text: str) -> tuple[str, tuple[str, ...]]:
+    r"""Return a text with plain punctuation in place of disguised, and the names of what was undone.
+
+    Texts in quotation marks stay as they are, but where all of them are escaped or encoded.
+
+    >>> rewrite(r'{\"a\": 1}'), rewrite('> {**"a"**： 1}')
+    (('{"a": 1}', ('escaped_quotes',)), ('{"a": 1}', ('line_marks', 'full_width', 'markup')))
+    """
+    names: list[str] = []
+    outside = ((name, lambda text, found=found: found.sub(_plain, text)) for name, found in _OUTSIDE)
+    for name, step in (*_WHOLE, *outside):
+        before, text = text, step(text)
+        names += [name] if text != before else []
+    return text, tuple(dict.fromkeys(names))
+
+
+def _plain(match: re.Match[str]) -> str:
+    if match["text"] is not None:
+        return match[0]
+    return match[0].translate(_FULL_WIDTH) if match[0] in "：，｛｝［］" else ""
+
+
+def _unescaped(text: str) -> str:
+    """Return a text whose every quotation mark from the first bracket on is escaped one level less."""
+    bracket = _BRACKET.search(text)
+    if bracket is None or '\\"' not in text:
+        return text
+    start = bracket.start()
+    for end in (len(text), max(text.rfind("}"), text.rfind("]")) + 1):
+        piece = text[start:end].rstrip("\\")
+        if _BARE_QUOTE.search(piece) is None:
+            try:
+                return text[:start] + str(json.loads(f'"{piece}"', strict=False)) + text[end:]
+            except ValueError:
+                return text
+    return text
+
+
+def _without_line_marks(text: str) -> str:
+    """Return a text without the marks that every line from the first bracket to the last begins with."""
+    start = _BRACKET.search(text)
+    end = max(text.rfind("}"), text.rfind("]"))
+    if start is None or end < start.start():
+        return text
+    first = text.rfind("\n", 0, start.start()) + 1
+    lines = text[first : end + 1].split("\n")
+    for mark in _LINE_MARKS:
+        marks = [mark.match(line) for line in lines]
+        if all(marks):
+            rest = (line[match.end() :] for line, match in zip(lines, marks, strict=True) if match)
+            return text[:first] + "\n".join(rest) + text[end + 1 :]
+    return text
+
+
+_WHOLE: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("html_entities", lambda text: text if '"' in text else html.unescape(text)),
+    ("escaped_quotes", _unescaped),
+    ("line_marks", _without_line_marks),
+    ("full_width", lambda text: text if '"' in text else text.replace("＂", '"')),
+)
+
+
+# Mending of nearly-JSON, token by token: every change has a name, no value is dropped or reinterpreted.
 
 MAX_LENGTH = 2_000_000
 """Characters of nearly-JSON that are mended at most; it bounds the time."""
@@ -244,3 +456,57 @@ def _feed(mender: _Mender, text: str) -> None:
             raise _UnmendableError
         mender.take(kind or str(found.lastgroup), found[0])
         position = found.end()
+
+
+# Lists and objects written as Python writes them: what pandas makes of a column of lists.
+
+LONGEST_LITERAL = 500_000
+"""Characters of a longer text are not looked at; it bounds the memory."""
+
+_PYTHON_ESCAPE = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})"
+_STRING = rf"(?:'(?:[^'\\\n]|{_PYTHON_ESCAPE})*+'|\"(?:[^\"\\\n]|{_PYTHON_ESCAPE})*+\")"
+_PYTHON_TEXT = _STRING.replace("*+'", "*+'?").replace('*+\\"', '*+\\"?')  # without its end
+_PYTHON_NUMBER = r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d++)?(?![\w.])"
+_SCALAR = rf"(?:{_STRING}|{_PYTHON_NUMBER}|True\b|False\b|None\b|nan\b)"
+_LITERAL = lazy_regex(rf"(?:{_STRING}(?!\s*['\"])|{_SCALAR}|[\s\[\](){{}},:])*+")
+_ARRAY = lazy_regex(rf"\[\s*+{_SCALAR}(?:\s++{_SCALAR})++\s*+\]")
+_CALLS = lazy_regex(
+    rf"(?P<text>{_PYTHON_TEXT})|\b(?:(?:decimal\.)?Decimal|np\.\w+|(?:pd\.)?Timestamp|UUID)\((?P<value>{_SCALAR})\)"
+)
+_NAN = lazy_regex(rf"(?P<text>{_PYTHON_TEXT})|\bnan\b")
+
+
+def read_literal(text: str) -> list[Json] | dict[str, Json] | None:
+    """Return the list or object of a Python literal, None if the text is none; nothing is evaluated.
+
+    Tuples, sets (sorted) and arrays of numpy are lists; `nan` is null. A number in the call of its type
+    (`Decimal('1.50')`, `np.float64(1.5)`) is what stands in it.
+
+    >>> read_literal("[{'sku': 'A', 'n': None}, (1, 2.5)]"), read_literal("['x' 'y']")
+    ([{'sku': 'A', 'n': None}, [1, 2.5]], ['x', 'y'])
+    >>> read_literal("[open('x')]") is None, read_literal("[nan, {'y', 'x'}]")
+    (True, [None, ['x', 'y']])
+    """
+    if len(text) > LONGEST_LITERAL:
+        return None
+    if _ARRAY.fullmatch(text):
+        text = f"[{', '.join(re.findall(_SCALAR.replace(_STRING, _PYTHON_TEXT), text))}]"
+    text = _CALLS.sub(lambda call: call["text"] or call["value"], text)
+    if not _LITERAL.fullmatch(text):
+        return None
+    text = _NAN.sub(lambda nan: nan["text"] or "None", text)
+    try:
+        value = _plain_literal(ast.literal_eval(text.strip()))
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+    return value if isinstance(value, list | dict) else None
+
+
+def _plain_literal(value: Any) -> Json:
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: _plain_literal(member) for key, member in value.items()}
+    if isinstance(value, dict):
+        raise TypeError
+    if isinstance(value, list | tuple | set):
+        return [_plain_literal(item) for item in (sorted(value) if isinstance(value, set) else value)]
+    return value  # type: ignore[no-any-return]

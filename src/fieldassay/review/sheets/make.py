@@ -25,7 +25,7 @@ from fieldassay.io.files.typed_json import checksum
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
 from fieldassay.paths import field_of
-from fieldassay.records.ids import cap_problems, stem_of
+from fieldassay.records.keys import cap_problems, stem_of
 from fieldassay.review.log import ReviewEvent, Store, create_store, is_in_list, items_above
 from fieldassay.review.sheets.forms import (
     GOLD,
@@ -309,7 +309,7 @@ def _read_predictions(plan: Plan, request: ReviewRequest) -> _Known:
     return _Known(
         plan,
         system,
-        tuple(source.ids()),
+        tuple(source.ids),
         values,
         tasks,
         variants,

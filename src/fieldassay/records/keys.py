@@ -1,17 +1,165 @@
-"""How a source is to be read."""
+"""The keys of a row: where its id and its record are, and the options that name them."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
+from fieldassay.errors import Problem
 from fieldassay.io.json_value import id_text
-from fieldassay.records.ids import locate
-from fieldassay.records.record import CASE_KEY, PREDICTION_KEY, is_prediction
-from fieldassay.records.value_objects import Scalars
+from fieldassay.records.record import CASE_KEY, PREDICTION_KEY, decode_json, is_prediction
+from fieldassay.records.services import ID_KEYS, Scalars, names_of_id
+from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.names import ID_NAMES, OtherNames
 from fieldassay.spec.plan.nodes import ObjectNode
+
+# Ids of rows, found, trimmed or numbered where a source has none.
+
+_ENDINGS = lazy_regex(
+    r"(?<=[^.])\.(?:jsonl?|csv|tsv|parquet|xls[xm]?|pdf|png|jpe?g|jp2|tiff?|gif|bmp|webp|heic|svg"
+    r"|txt|text|md|html?|xml|hocr|ya?ml|toml|docx?|odt|ods|rtf|pptx?"
+    r"|eml|msg|gz|gzip|zstd?|zip)$",
+    re.IGNORECASE,
+)
+"""Endings of documents, images, texts, data files and packed files."""
+
+MAX_ID = 1000
+MAX_LISTED = 20
+_INDEX = lazy_regex(r"\[?(-?[0-9]{1,9})(?:\](?=[.\[]|$)|(?=\.|$))\.?")
+
+NUMBER = lazy_regex(r"[+-]?[0-9]{1,25}(?:\.[0-9]{0,25})?(?:[eE][+-]?[0-9]{1,2})?")
+"""Numbers as a spreadsheet writes them; longer ones are no amounts, and stay as they are."""
+
+Positions = npt.NDArray[np.int64]
+
+
+def find_id(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """Return the id of a row under the first of the names that it has; a dotted name may lead into objects.
+
+    >>> find_id({"meta": {"id": 4}}, ["doc_id", "meta.id"])
+    '4'
+    """
+    for name in names_of_id(row, names) if not row.keys().isdisjoint(ID_KEYS) else names:
+        found = id_text(row.get(name))
+        if found is None and "." in name:
+            found = id_text(locate(row, name)[1])
+        if found is not None:
+            return found
+    return id_text(row.get("id")) if PREDICTION_KEY in row else None
+
+
+def locate(row: Any, key: str) -> tuple[bool, Any]:
+    """Return whether a row has a value under an exact key or a path, and the value.
+
+    The longest matching key counts at each level. An item of a list is named by its position, from 0 or
+    (negative) from the end: `choices[0].text` or `choices.0.text`. A text that is JSON is what it holds.
+
+    >>> locate({"raw": {"org/model-8.1": "x"}}, "raw.org/model-8.1")
+    (True, 'x')
+    >>> locate({"choices": [{"text": "x"}]}, "choices[0].text")
+    (True, 'x')
+    >>> locate({"truth": '{"fields": {"total": 5}}'}, "truth.fields")
+    (True, {'total': 5})
+    """
+    if isinstance(row, str):
+        row = decode_json(row.encode("utf-8", "replace")).value
+    if isinstance(row, list):
+        found = _INDEX.match(key)
+        position = int(found[1]) if found else len(row)
+        if found is None or not -len(row) <= position < len(row):
+            return False, None
+        return (True, row[position]) if found.end() == len(key) else locate(row[position], key[found.end() :])
+    if not isinstance(row, Mapping):
+        return False, None
+    if key in row:
+        return True, row[key]
+    for cut in reversed([found.start() for found in re.finditer(r"[.\[]", key[:1000])]):
+        if key[:cut] in row:
+            has, value = locate(row[key[:cut]], key[cut:].removeprefix("."))
+            if has:
+                return has, value
+    return False, None
+
+
+def deepest(row: Any, key: str) -> tuple[str, Any]:
+    """Return the longest beginning of a path that a row has, and the value there.
+
+    >>> deepest({"response": {"body": {"id": 1}}}, "response.body.text")
+    ('response.body', {'id': 1})
+    """
+    for cut in reversed([found.start() for found in re.finditer(r"[.\[]", key[:1000])]):
+        has, value = locate(row, key[:cut])
+        if has:
+            return key[:cut], value
+    return "", row
+
+
+def base_name(name: str) -> str:
+    """Return an id without the folders before it.
+
+    >>> base_name("scans/2025/a.pdf"), base_name("C:\\\\scans\\\\a.pdf")
+    ('a.pdf', 'a.pdf')
+    """
+    return name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def stem_of(name: str) -> str:
+    """Return an id without folders and without endings of documents, images, texts, data and packed files.
+
+    >>> stem_of("out/d2.pdf.json"), stem_of("v1.2"), stem_of("inv.smith.PDF")
+    ('d2', 'v1.2', 'inv.smith')
+    """
+    return drop_endings(base_name(name))
+
+
+def drop_endings(name: str) -> str:
+    """Return an id without the endings of documents and files, however many there are."""
+    while (shorter := _ENDINGS.sub("", name)) != name:
+        name = shorter
+    return name
+
+
+def number_of(name: str) -> str:
+    """Return an id that is a number without leading zeros, zeros behind the point, and exponent.
+
+    >>> number_of("00123"), number_of("123.0"), number_of("1.23E+4"), number_of("v1.0"), number_of("1.50")
+    ('123', '123', '12300', 'v1.0', '1.5')
+    """
+    number = Decimal(name).normalize() if NUMBER.fullmatch(name) else None
+    return name if number is None else f"{number or abs(number):f}"
+
+
+ID_FORMS: Mapping[str, Callable[[str], str]] = {
+    "exact": str,
+    "name": base_name,
+    "stem": stem_of,
+    "number": number_of,
+}
+"""The forms under which the ids of gold and predictions can be compared."""
+
+
+def cap_problems(problems: Sequence[Problem]) -> list[Problem]:
+    """Return the first `MAX_LISTED` problems, and one with the number of the rest."""
+    listed = list(problems[:MAX_LISTED])
+    if len(problems) > MAX_LISTED:
+        last = problems[MAX_LISTED]
+        listed.append(
+            Problem(
+                last.where.rpartition(":")[0] or last.where,
+                f"and {len(problems) - MAX_LISTED:,} more",
+                kind=last.kind,
+            )
+        )
+    return listed
+
+
+# How a source is to be read.
 
 UNPACKED = 2 * 1024**3
 """Default for the unpacked bytes of a packed input: this, or `RATIO` times its size if that is more."""
