@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import importlib
 import re
 import sys
@@ -24,7 +23,6 @@ import fieldassay
 from fieldassay.extraction.endpoints.endpoint import Key
 from fieldassay.records import matching
 from fieldassay.records.rows import recover_id
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.drafts import guess_type
 from fieldassay.values.types import text
 from fieldassay.values.types.dates import parts
@@ -104,7 +102,7 @@ def test_no_pattern_is_missed() -> None:
     modules = [module for name, module in sys.modules.items() if name.startswith("fieldassay.")]
     values = [value for module in modules for value in vars(module).values()]
     values += [item for value in values if isinstance(value, tuple | list) for item in value]
-    patterns = {value.pattern for value in values if isinstance(value, type(lazy_regex("")) | re.Pattern)}
+    patterns = {value.pattern for value in values if isinstance(value, re.Pattern)}
     assert patterns <= seen and len(patterns) > 200
 
 
@@ -303,7 +301,7 @@ def uses() -> list[Use]:
 def _takes_pattern(node: ast.AST) -> bool:
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "re":
         return node.attr in {*METHODS, "compile"}
-    return isinstance(node, ast.Name) and node.id == "lazy_regex"
+    return False
 
 
 def _owner(path: Path, name: str) -> tuple[str, str]:
@@ -314,7 +312,7 @@ def _written(path: Path, call: Any) -> list[re.Pattern[Any]]:
     parts = path.relative_to(SOURCE.parent).with_suffix("").parts
     module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
     flags = [word.value for word in call.keywords if word.arg == "flags"]
-    flags += call.args[1:2] if ast.unparse(call.func) in ("lazy_regex", "re.compile") else []
+    flags += call.args[1:2] if ast.unparse(call.func) == "re.compile" else []
     try:
         text, *flag = (eval(ast.unparse(node), {**vars(module)}) for node in (call.args[0], *flags))
     except NameError:  # it takes the names of a function
@@ -353,19 +351,3 @@ def _composed() -> dict[tuple[str, int], list[re.Pattern[Any]]]:
         for words in (numbers._WORDS, numbers.POWERS_OF_TEN):
             numbers._pattern(words)
     return seen
-
-
-# Patterns that are compiled at first use: the same answers as compiled ones
-
-FOUND = re.compile(r"(?P<word>[a-z]+)(?P<digits>\d*)", re.IGNORECASE)
-
-
-@pytest.mark.parametrize("text", ["", "Oak7", "7", "an Oak 12"])
-def test_a_lazy_pattern_answers_as_a_compiled_one(text: str) -> None:
-    lazy = lazy_regex(FOUND.pattern, re.IGNORECASE)
-    for made in (lazy, copy.copy(lazy)):
-        assert [one.groupdict() for one in made.finditer(text)] == [
-            one.groupdict() for one in FOUND.finditer(text)
-        ]
-        assert made.sub(r"<\g<word>>", text) == FOUND.sub(r"<\g<word>>", text)
-        assert (made.pattern, made.groupindex, made.flags) == (FOUND.pattern, FOUND.groupindex, FOUND.flags)

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from fieldassay.regex import lazy_regex
-
 Step: TypeAlias = str | int
 """A key, the index of an item, or `ITEM` for every item."""
 
@@ -29,12 +27,12 @@ class AnyKey(str):
 
 KEY: Final = AnyKey("*")
 
-_INDEX = lazy_regex(r"\[[0-9]+\]", re.ASCII)
-_TOKEN = lazy_regex(
+_INDEX = re.compile(r"\[[0-9]+\]", re.ASCII)
+_TOKEN = re.compile(
     r'(?P<dot>\.)|\[(?P<index>[0-9]{0,18})\]|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]|(?P<key>[^.\[\]"]+)',
     re.ASCII | re.DOTALL,
 )
-_NEEDS_QUOTES = lazy_regex(r'[.\[\]"\x00-\x1f\x7f]|^\s|\s$|^\*?$')
+_NEEDS_QUOTES = re.compile(r'[.\[\]"\x00-\x1f\x7f]|^\s|\s$|^\*?$')
 
 
 def split_path(text: str) -> tuple[Step, ...]:

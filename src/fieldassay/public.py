@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
@@ -12,7 +13,6 @@ from typing import Any, ParamSpec, TypeVar, get_type_hints
 
 from fieldassay.errors import FieldassayError, Problem, ProblemsError
 from fieldassay.options import fits
-from fieldassay.regex import lazy_regex
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -71,7 +71,7 @@ def _misfits(
                 yield Problem(function.__name__, what, remedy, "wrong_kind")
 
 
-_THREADS = lazy_regex(r"polars-\d")
+_THREADS = re.compile(r"polars-\d")
 """The names of the threads that make tables; Polars has others from the time that it is loaded."""
 _state = {"began": False, "is_cut": False}
 

@@ -19,7 +19,6 @@ from fieldassay.documents.transcript import DocumentError, Line, Page, Source, W
 from fieldassay.errors import Problem, problem
 from fieldassay.io.files.whole_files import list_folder, open_file
 from fieldassay.io.text.encoding import decode_lines, detect_encoding
-from fieldassay.regex import lazy_regex
 
 # How documents are loaded: OCR, resolution, limits.
 
@@ -92,12 +91,12 @@ _FOREIGN = (
     ((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf\x27\x1c", b"Rar!"), "is an archive; unpack it"),
     (b"\x7fELF", "is a program"),
 )
-_HEADER = lazy_regex(
+_HEADER = re.compile(
     rb"^(?:from|to|cc|date|subject|received|return-path|message-id|mime-version|delivered-to|content-type):",
     re.IGNORECASE | re.MULTILINE,
 )
-_WORDS = lazy_regex(rb'"pages"\s*:\s*\[')
-_MARKUP = lazy_regex(
+_WORDS = re.compile(rb'"pages"\s*:\s*\[')
+_MARKUP = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
 

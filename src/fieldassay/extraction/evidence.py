@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,7 +17,6 @@ from fieldassay.extraction.strategy import Evidence, EvidenceClass
 from fieldassay.io.effort import check_time
 from fieldassay.io.json_value import Json
 from fieldassay.paths import ITEM, KEY, split_path
-from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _Places: TypeAlias = "Sequence[Place]"
 _MOST_COMPARED, _FEWEST = 1_000_000, 20
 """The places that all values of an answer are compared with, and the least of one value."""
-_CAMEL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])|[^\w]+|_+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^\w]+|_+")
 
 
 class Found(Struct, frozen=True):

@@ -17,7 +17,6 @@ from fieldassay.documents.geometry import PageText, page_text
 from fieldassay.documents.transcript import Page
 from fieldassay.io.effort import check_time
 from fieldassay.options import option_names, with_options
-from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,16 +39,16 @@ LONGEST = {
 }  # fmt: skip
 """The most words of a value, by type; texts have no limit but their segment."""
 
-_DIGIT = lazy_regex(r"\d")
-_LETTER = lazy_regex("[A-Za-z]")
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile("[A-Za-z]")
 _LONGEST_UNIT = 7
 _DATE_DIGITS = 3
-_NO_DATE = lazy_regex(r"(?<!\d)(?:\d{3}|\d{5}|\d{7}|\d{9,})(?!\d)")
+_NO_DATE = re.compile(r"(?<!\d)(?:\d{3}|\d{5}|\d{7}|\d{9,})(?!\d)")
 _MOST_PHONE_DIGITS = 20
 _WORD_EDGES = ".,;:()[]*~=|\"'"
 _ORDERS = ("dmy", "mdy", "ymd")
-_GROUPED = lazy_regex(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
-_DIGITS_OF_DATE = lazy_regex(r"\d{1,4}[ ./-]+\d{1,2}[ ./-]+\d{1,4}")
+_GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
+_DIGITS_OF_DATE = re.compile(r"\d{1,4}[ ./-]+\d{1,2}[ ./-]+\d{1,4}")
 
 
 def has_digit(text: str) -> bool:
@@ -216,9 +215,9 @@ _SCRIPTS = (
     "\U00020000-\U000323af\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u0edc-\u0edf\u1780-\u17d3\u1000-\u103f]"
 )
 """Han, kana, Thai, Lao, Khmer and Burmese are written without blanks between words."""
-_UNSPACED = lazy_regex(_SCRIPTS)
-_LINE_END = lazy_regex(rf"(?<={_SCRIPTS})[^\S\n]*\n\s*(?={_SCRIPTS})")
-_DIGITS = lazy_regex(r"\d")
+_UNSPACED = re.compile(_SCRIPTS)
+_LINE_END = re.compile(rf"(?<={_SCRIPTS})[^\S\n]*\n\s*(?={_SCRIPTS})")
+_DIGITS = re.compile(r"\d")
 _CLOSE = 80.0
 """The least similarity, of 100, of a piece whose edit distance from a quote is computed."""
 _PER_EDIT = 8
@@ -229,17 +228,17 @@ _MOST_CLOSE, _WORD = 200_000_000, 64
 """So many characters are inexact quotes of a document compared with, a quote for each so many of its own."""
 _MOST_TIMES, _MOST_MORE = 4, 1_000
 """A text longer than so many times the longest page, and so many characters, stands nowhere in a document."""
-_WORD_OR_BLANK = lazy_regex(r"\S+|\s+")
-_RUN = lazy_regex(r"[^\s|]+")
-_GAP = lazy_regex(r"\||\s{3,}|\n")
-_DATE_GAP = lazy_regex(r"\||\n|(?<![,A-Za-z\s])\s{3,}|(?<=[,A-Za-z])\s{3,}(?=[^\d\s])")
+_WORD_OR_BLANK = re.compile(r"\S+|\s+")
+_RUN = re.compile(r"[^\s|]+")
+_GAP = re.compile(r"\||\s{3,}|\n")
+_DATE_GAP = re.compile(r"\||\n|(?<![,A-Za-z\s])\s{3,}|(?<=[,A-Za-z])\s{3,}(?=[^\d\s])")
 """A wide gap behind a comma or a letter and before a digit divides no date: `May 6,   1981`."""
 _DASHES = frozenset("-–—")
 _BESIDE_NUMBERS = NUMBERS | {"unit"}
 _APART = frozenset(" \t\xa0:=：")
-_TOKEN = lazy_regex(r"[\w\u0900-\u0963\u0966-\u0dff\u0e30-\u0eff\u0f71-\u0f84\u1000-\u109f\u1780-\u17d3]+")
+_TOKEN = re.compile(r"[\w\u0900-\u0963\u0966-\u0dff\u0e30-\u0eff\u0f71-\u0f84\u1000-\u109f\u1780-\u17d3]+")
 """Letters, digits, and marks that stand beside letters, which are no `\\w`."""
-_BROKEN = lazy_regex(r"-[ \t]*\n\s*")
+_BROKEN = re.compile(r"-[ \t]*\n\s*")
 _EDGES = " ,;:|."
 _MARKS = _EDGES + "()[]{}\"'*#，。：；、（）「」"
 _MOST_WORDS = {**LONGEST, "id": 9}

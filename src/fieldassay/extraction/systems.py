@@ -39,7 +39,6 @@ from fieldassay.io.json_value import Json
 from fieldassay.records.envelope import gold_options
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.source import open_source
-from fieldassay.regex import lazy_regex
 from fieldassay.registry import Catalogue
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.language.parse import read_source
@@ -64,10 +63,10 @@ _WRITTEN = {"form": "as", "source": "from"}
 _SYSTEM_KEYS = ("strategy", "repeats", "ocr")
 MOST_VARIANTS = 1000
 """The systems that one matrix makes, at most."""
-_NAME = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,79}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,79}")
 RESERVED = ("run", "transcripts", "images", "sweep.json")
 """What else stands in the folder of a sweep."""
-_DEVICES = lazy_regex(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 """Names that Windows keeps for devices, whatever their ending."""
 MOST_NAME = 200
 """Characters of the name of a system of a matrix, at most: the folder has to hold longer names too."""

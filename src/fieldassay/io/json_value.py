@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, TypeAlias, Union
 
 from msgspec import Struct
-
-from fieldassay.regex import lazy_regex
 
 # One Unicode form for all texts: composed, and without characters that nobody can see.
 
@@ -21,7 +20,7 @@ _DASHES = frozenset("-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff
     "---",
     "\u2014\u2014",
 }
-_IGNORABLE = lazy_regex(
+_IGNORABLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )

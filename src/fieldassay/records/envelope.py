@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Any
@@ -46,7 +47,6 @@ from fieldassay.records.services import (
     read_response,
     take_values,
 )
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.model import DataOptions
 from fieldassay.spec.language.names import ID_NAMES, apply_aliases, loosen
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
@@ -58,12 +58,12 @@ ONE_TEXT = "one_text"
 
 _BLANK = rf"[\s{INVISIBLE}]*+"
 _IN_TAGS = rf"{_BLANK}(?:<[\w:|-]{{1,40}}>\s*+)*+"
-_OPENING = lazy_regex(rf"""{_IN_TAGS}(?:```|(?:["'>+]\s*+)?(?:\\?["']\s*+|\\\s*+)?[\[{{(｛［])""")
-_TAGS = lazy_regex(_IN_TAGS)
-_TAGS_BEHIND = lazy_regex(r"(?:\s*</[\w:|-]{1,40}>)*\s*")
-_QUOTED = lazy_regex(r"""(?:```\w*)?[^\w"'“＂]*(?:["'“＂{]|&quot;|&#34;)""")
-_PYTHON = lazy_regex(r"['(]|\\x|None|nan")
-_LIST_LIKE = lazy_regex(r"\s*[\[({]|[^\n;|,]*[\n;|,]")
+_OPENING = re.compile(rf"""{_IN_TAGS}(?:```|(?:["'>+]\s*+)?(?:\\?["']\s*+|\\\s*+)?[\[{{(｛［])""")
+_TAGS = re.compile(_IN_TAGS)
+_TAGS_BEHIND = re.compile(r"(?:\s*</[\w:|-]{1,40}>)*\s*")
+_QUOTED = re.compile(r"""(?:```\w*)?[^\w"'“＂]*(?:["'“＂{]|&quot;|&#34;)""")
+_PYTHON = re.compile(r"['(]|\\x|None|nan")
+_LIST_LIKE = re.compile(r"\s*[\[({]|[^\n;|,]*[\n;|,]")
 _WRAP = "\0"
 _UNCERTAIN = frozenset({"several_blocks", "fields_apart", "inside_thinking", "thinking"})
 _NOT_IN_GOLD = frozenset({"truncated", *REPAIRED})

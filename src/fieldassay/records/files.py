@@ -25,7 +25,6 @@ from fieldassay.io.files.typed_json import Form, read_typed
 from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.text.encoding import SAMPLE, detect_encoding, is_unicode
 from fieldassay.records.keys import RATIO, UNPACKED, SourceOptions
-from fieldassay.regex import lazy_regex
 
 # The format of a file: by the options, its first bytes, its name, its text.
 
@@ -36,7 +35,7 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
-_WITH_SHEET = lazy_regex(r"(.+?\.xls[xm])#(.+)", re.IGNORECASE | re.DOTALL)
+_WITH_SHEET = re.compile(r"(.+?\.xls[xm])#(.+)", re.IGNORECASE | re.DOTALL)
 _READ_VALUES = "give the values that were extracted from it"
 ZIP = b"PK\x03\x04"
 _ZIPPED = {
@@ -67,7 +66,7 @@ _FOREIGN: tuple[tuple[bytes | tuple[bytes, ...], str, str], ...] = (
 """Formats without records by their first bytes, and the remedy for each."""
 
 
-URL = lazy_regex(r"([A-Za-z][A-Za-z0-9+.-]{1,20})://")
+URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{1,20})://")
 
 
 def is_url(path: object) -> bool:

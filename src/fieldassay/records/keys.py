@@ -15,13 +15,12 @@ from fieldassay.errors import Problem
 from fieldassay.io.json_value import id_text
 from fieldassay.records.record import CASE_KEY, PREDICTION_KEY, decode_json, is_prediction
 from fieldassay.records.services import ID_KEYS, Scalars, names_of_id
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.names import ID_NAMES, OtherNames
 from fieldassay.spec.plan.nodes import ObjectNode
 
 # Ids of rows, found, trimmed or numbered where a source has none.
 
-_ENDINGS = lazy_regex(
+_ENDINGS = re.compile(
     r"(?<=[^.])\.(?:jsonl?|csv|tsv|parquet|xls[xm]?|pdf|png|jpe?g|jp2|tiff?|gif|bmp|webp|heic|svg"
     r"|txt|text|md|html?|xml|hocr|ya?ml|toml|docx?|odt|ods|rtf|pptx?"
     r"|eml|msg|gz|gzip|zstd?|zip)$",
@@ -31,9 +30,9 @@ _ENDINGS = lazy_regex(
 
 MAX_ID = 1000
 MAX_LISTED = 20
-_INDEX = lazy_regex(r"\[?(-?[0-9]{1,9})(?:\](?=[.\[]|$)|(?=\.|$))\.?")
+_INDEX = re.compile(r"\[?(-?[0-9]{1,9})(?:\](?=[.\[]|$)|(?=\.|$))\.?")
 
-NUMBER = lazy_regex(r"[+-]?[0-9]{1,25}(?:\.[0-9]{0,25})?(?:[eE][+-]?[0-9]{1,2})?")
+NUMBER = re.compile(r"[+-]?[0-9]{1,25}(?:\.[0-9]{0,25})?(?:[eE][+-]?[0-9]{1,2})?")
 """Numbers as a spreadsheet writes them; longer ones are no amounts, and stay as they are."""
 
 Positions = npt.NDArray[np.int64]

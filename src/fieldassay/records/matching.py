@@ -32,7 +32,6 @@ from fieldassay.records.keys import (
 )
 from fieldassay.records.record import Batch, Record, Repeat, Row
 from fieldassay.records.source import Source
-from fieldassay.regex import lazy_regex
 
 # Names joined with the ids of gold.
 
@@ -46,7 +45,7 @@ WAYS: tuple[Callable[[PurePath], str], ...] = (
 FORMAT = "format"
 """The slice of documents by the ending of their names."""
 _PLACES = {"{reading}": "(?P<reading>[^/]+)", "*": "[^/]*"}
-_FORMAT = lazy_regex(r"(?<=[^./])\.(?!json)([0-9]{0,4}[A-Za-z][A-Za-z0-9]{0,4})(?:\.(?:json|jsonl|gz|zst))?$")
+_FORMAT = re.compile(r"(?<=[^./])\.(?!json)([0-9]{0,4}[A-Za-z][A-Za-z0-9]{0,4})(?:\.(?:json|jsonl|gz|zst))?$")
 _LONGEST_NAME = 300
 """Characters of a name in which an id is looked for: the time is their square."""
 _MOST_CORES = 1_000_000
@@ -257,9 +256,9 @@ def find_twins(owners: Mapping[str, str], readings: Mapping[str, str] | None = N
 
 # The matching of predictions with gold records: by id, exactly or in a form chosen by the user.
 
-_PAGE = lazy_regex(r"[ _.-](?:page|pg|p|seite)[ _.-]?[0-9]{1,4}$", re.IGNORECASE)
-_ROUNDED = lazy_regex(r"[0-9](?:\.([0-9]{1,14}))?[eE]\+?[0-9]{1,2}")
-_SUFFIX = lazy_regex(r"(?<=[^.])\.(?=[^.]{0,4}[A-Za-z])[A-Za-z0-9]{1,5}$")
+_PAGE = re.compile(r"[ _.-](?:page|pg|p|seite)[ _.-]?[0-9]{1,4}$", re.IGNORECASE)
+_ROUNDED = re.compile(r"[0-9](?:\.([0-9]{1,14}))?[eE]\+?[0-9]{1,2}")
+_SUFFIX = re.compile(r"(?<=[^.])\.(?=[^.]{0,4}[A-Za-z])[A-Za-z0-9]{1,5}$")
 
 
 def _drop_suffix(name: str) -> str:

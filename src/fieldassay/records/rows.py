@@ -28,7 +28,6 @@ from fieldassay.records.files import Input, Spool, is_url, unpack_plain
 from fieldassay.records.keys import Positions, SourceOptions, cap_problems, find_id
 from fieldassay.records.record import CASE_KEY, Row, decode_json, decode_rows
 from fieldassay.records.services import ID_KEYS
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.names import ID_NAMES
 
 # Rows of a source by position: slices of a file, held in memory, or one file each.
@@ -237,7 +236,7 @@ def _settle(text: bytes, row: Row, takes_text: bool) -> Row:
 
 # JSON lines: an index of ids and offsets, made in one pass that decodes nothing but ids.
 
-_UNUSUAL = lazy_regex(r'[\\"\0-\x1f\ud800-\udfff]')
+_UNUSUAL = re.compile(r'[\\"\0-\x1f\ud800-\udfff]')
 _NO_SERVICE = (None,) * len(ID_KEYS)
 BLANK = b"\0 \t\r\n\xef\xbb\xbf"
 
@@ -498,7 +497,7 @@ def _look_like_ids(keys: Sequence[str]) -> bool:
 PROBED = 20
 """Rows that are looked at to see whether the key of the data exists at all."""
 
-_GAP = lazy_regex(r"[\s,\0\x1e]*")
+_GAP = re.compile(r"[\s,\0\x1e]*")
 
 
 def read_records(source: Input, options: SourceOptions) -> Contents:

@@ -12,7 +12,6 @@ from msgspec import Struct, field
 
 from fieldassay.io.json_value import Json
 from fieldassay.records.record import read_number
-from fieldassay.regex import lazy_regex
 
 # Responses of services as they were saved: one alone, or as a line of a batch's output.
 
@@ -285,7 +284,7 @@ Scalars: TypeAlias = Mapping[str, Any]
 """The fields of an object by name: None for values and lists of values, else the fields of its objects."""
 
 SUFFIX = "_confidence"
-_PERCENTAGE = lazy_regex(r"\s*(\d{1,3}(?:[.,]\d{1,15})?)\s?%\s*", re.ASCII)
+_PERCENTAGE = re.compile(r"\s*(\d{1,3}(?:[.,]\d{1,15})?)\s?%\s*", re.ASCII)
 _TYPED = tuple(f"value{letter}" for letter in "ABCDINOPST")
 """The beginnings of Azure's keys of values by type: `valueString`, `valueNumber`, `valueDate`."""
 _CONTAINERS = frozenset({dict, list})

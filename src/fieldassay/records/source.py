@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -41,12 +42,11 @@ from fieldassay.records.rows import PROBED, Contents, HeldRows, Rows, find_ids, 
 from fieldassay.records.services import BATCH_ID, read_response
 from fieldassay.records.tables import hold_frame, hold_table, read_parquet, read_table, table_of
 from fieldassay.records.workbooks import read_workbook
-from fieldassay.regex import lazy_regex
 
 # Sources: records by position, from files, standard input or memory.
 
 CHUNK = 1000
-_BRACKET = lazy_regex(r"[{\[]")
+_BRACKET = re.compile(r"[{\[]")
 _READERS: Mapping[str, Callable[[Input, SourceOptions], Contents]] = {
     "jsonl": read_records,
     "json": read_records,

@@ -31,7 +31,6 @@ from fieldassay.records.record import (
     to_json,
 )
 from fieldassay.records.rows import Contents, HeldRows, Rows, find_ids
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.names import ID_NAMES
 
 if TYPE_CHECKING:
@@ -318,7 +317,7 @@ def _record(
 
 # Delimited text: CSV and its relatives, one record per row, everything text.
 
-_DELIMITER = lazy_regex(r"sep=([^\r\n])[,;\t]*\r?\n")
+_DELIMITER = re.compile(r"sep=([^\r\n])[,;\t]*\r?\n")
 """The first line by which Excel is told the delimiter."""
 
 
@@ -407,8 +406,8 @@ _TOTALS = frozenset({
 })  # fmt: skip
 """Words in front of the sums below a table."""
 _NAME_ALL = "name every column, and delete what stands above the names"
-_DIGITS = lazy_regex(r"[0-9]")
-_DECIMALS = lazy_regex(r"[.,]([0-9]{1,2})$")
+_DIGITS = re.compile(r"[0-9]")
+_DECIMALS = re.compile(r"[.,]([0-9]{1,2})$")
 
 
 class Sheet(Struct, frozen=True):

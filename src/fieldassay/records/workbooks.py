@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,16 +22,15 @@ from fieldassay.records.files import CHUNK, Input, too_large
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.rows import Contents
 from fieldassay.records.tables import Sheet, hold_table, lay_out
-from fieldassay.regex import lazy_regex
 
 MOST_CELLS = 1 << 26
 """Cells of the rectangle that a sheet fills; the reader holds every one of them, blank ones too."""
 
 _TAG = rb"(?:\w{1,20}:)?"
-_CELL = lazy_regex(rb"<%sc(?:\s([^<>]*[^<>/]))?>((?:[^<]++|<(?!/?%sc[\s>]))*+)</%sc>" % (_TAG, _TAG, _TAG))
-_PLACE = lazy_regex(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
-_VALUE = lazy_regex(rb"<%sv(?:\s[^<>]*)?>([^<]+)<" % _TAG)
-_FORMULA = lazy_regex(rb"<%sf[\s/>]" % _TAG)
+_CELL = re.compile(rb"<%sc(?:\s([^<>]*[^<>/]))?>((?:[^<]++|<(?!/?%sc[\s>]))*+)</%sc>" % (_TAG, _TAG, _TAG))
+_PLACE = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
+_VALUE = re.compile(rb"<%sv(?:\s[^<>]*)?>([^<]+)<" % _TAG)
+_FORMULA = re.compile(rb"<%sf[\s/>]" % _TAG)
 _CELL_BEGINS = (b"<c ", b":c ")
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -46,9 +46,9 @@ _DAMAGE = (
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
-_STYLE = lazy_regex(rb'\bs="([0-9]{1,6})"')
-_LITERAL = lazy_regex(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]')
-_PLACES = lazy_regex(r"([0#?,]*)(?:\.([0#?]*))?")
+_STYLE = re.compile(rb'\bs="([0-9]{1,6})"')
+_LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]')
+_PLACES = re.compile(r"([0#?,]*)(?:\.([0#?]*))?")
 _FORMATS = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%"} | {
     number: "#,##0.00" if number % 2 else "#,##0" for number in (37, 38, 39, 40, 41, 42, 43, 44)
 }

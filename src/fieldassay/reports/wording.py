@@ -19,7 +19,6 @@ from fieldassay.metrics.estimate import (
     points_of,
 )
 from fieldassay.metrics.thresholds import describe_least
-from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.metrics.estimate import Estimate
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 # Paths as reports show them: without the folders of the machine that made them.
 
-_ABSOLUTE = lazy_regex(r"(?<![\w./:'\"\\-])(?:[A-Za-z]:)?[/\\](?:[^\s/\\:'\"]+[/\\])+(?=[^\s/\\:'\"])")
+_ABSOLUTE = re.compile(r"(?<![\w./:'\"\\-])(?:[A-Za-z]:)?[/\\](?:[^\s/\\:'\"]+[/\\])+(?=[^\s/\\:'\"])")
 
 
 def hide_folders(text: str, paths: tuple[str, ...] = ()) -> str:

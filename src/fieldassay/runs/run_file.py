@@ -23,7 +23,6 @@ from fieldassay.io.files.typed_json import convert, parse_json
 from fieldassay.io.files.whole_files import digest_file
 from fieldassay.metrics.estimate import Count, Counts, Estimate, Provenance
 from fieldassay.metrics.result.documents import STATISTICS
-from fieldassay.regex import lazy_regex
 
 # Names of run folders: `<UTC>_<spec>_<system>_<id>`, safe on every file system.
 
@@ -36,7 +35,7 @@ MOST_JOINED = 3
 
 _LOOKED_AT = 300
 _STAMP = "%Y%m%dT%H%M%SZ"
-_NAME = lazy_regex(r"(\d{8}T\d{6}Z)_(.{1,200})_([0-9a-f]{8})", re.ASCII)
+_NAME = re.compile(r"(\d{8}T\d{6}Z)_(.{1,200})_([0-9a-f]{8})", re.ASCII)
 
 
 class RunName(Struct, frozen=True):

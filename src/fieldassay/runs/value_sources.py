@@ -22,7 +22,6 @@ from fieldassay.records.files import is_extraction
 from fieldassay.records.keys import ID_FORMS, SourceOptions
 from fieldassay.records.matching import join_ids
 from fieldassay.records.source import Source, open_source
-from fieldassay.regex import lazy_regex
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.scoring.explain import DocumentExplanation, explain_document, unknown_document
 from fieldassay.scoring.inputs import drop_absent_fields, open_gold, open_inputs
@@ -40,7 +39,7 @@ class Place(Struct, frozen=True):
     line: int | None = None
 
 
-_WITH_LINE = lazy_regex(r"(.+):([0-9]{1,12})", re.DOTALL)
+_WITH_LINE = re.compile(r"(.+):([0-9]{1,12})", re.DOTALL)
 _WITHOUT_LINES = (".gz", ".zst", ".parquet")
 
 

@@ -29,7 +29,6 @@ from fieldassay.paths import split_path
 from fieldassay.records.files import is_url, split_sheet
 from fieldassay.records.matching import Matching
 from fieldassay.records.record import Record
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.language.names import apply_aliases
 from fieldassay.spec.language.parse import RecordedSpec, read_spec
@@ -42,7 +41,7 @@ from fieldassay.values.comparators.base import Comparator
 
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 _SORTED = msgspec.json.Encoder(order="sorted")
-_EXPONENT = lazy_regex(rb"e[0-9-]")
+_EXPONENT = re.compile(rb"e[0-9-]")
 _REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
 _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from fieldassay.commands.cli.grouping import option
-from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.metrics.catalogue.definitions import Vocabulary
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 # Gates of a scoring run: `--gate` (`--gate`) and the spec's; their messages and exit code.
 
 EXAMPLE = "write a gate, such as accuracy >= 0.9 or field_accuracy[total] >= .97"
-_PERCENTAGE = lazy_regex(r"(\d{1,3}(?:\.\d{1,9})?)\s*%\s*$", re.ASCII)
+_PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,9})?)\s*%\s*$", re.ASCII)
 FAILED, INCONCLUSIVE = 1, 4
 """The exit codes of a failed gate, and, on request, of an undecided one."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import datetime
@@ -18,7 +19,6 @@ from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.json_value import id_text
 from fieldassay.io.text.encoding import find_delimiter, read_rows
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.parse import Source, read_source
 from fieldassay.spec.language.yaml_text import Cursor, Report
 
@@ -39,7 +39,7 @@ _FIELDS: Mapping[str, tuple[Any, str]] = {
     "latency_seconds": (_POSITIVE, "write how many seconds one full run took"),
     "interpretation": (str, "say in a sentence why this matters"),
 }
-_PLACEHOLDER = lazy_regex(r"n/a|na|none|null|nil|todo|tbd|tba|xxx|unknown|pending|fixme|placeholder")
+_PLACEHOLDER = re.compile(r"n/a|na|none|null|nil|todo|tbd|tba|xxx|unknown|pending|fixme|placeholder")
 _MOST_LISTED, _LARGEST = 12, 64 * 1024 * 1024
 
 

@@ -16,7 +16,6 @@ from fieldassay.documents.sources import Content, Task, decode, plain_line, requ
 from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
 from fieldassay.io.text.encoding import decode_charset
 from fieldassay.io.text.shown import clip
-from fieldassay.regex import lazy_regex
 
 # HTML to lines and tables: blocks as a browser breaks them; nothing is fetched, no script runs.
 
@@ -44,12 +43,12 @@ _BLOCKS = frozenset(
         "section", "select", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
     )
 )  # fmt: skip
-_HIDDEN = lazy_regex(
+_HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])"
     r"|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$)",
     re.IGNORECASE,
 )
-_CHARSET = lazy_regex(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE)
+_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE)
 _MOST_SPANNED = 1000
 MOST_ATTRIBUTES = 1_000
 """Attributes of one tag; the parser compares each with all before it."""
@@ -61,7 +60,7 @@ _END = r"(?=[\t\n\f\r />])"
 _NAME = r"(?=[a-z]) [^\t\n\f\r />]++"
 _TWICE_ESCAPED = rf"<script{_END} (?: [^<-]++ | -(?!->) | <(?!/script{_END}) )*+ (?: </script )?"
 _ESCAPED = rf"(?: [^<-]++ | -(?!->) | <(?!/?script{_END}) | {_TWICE_ESCAPED} )*+ (?: --> )?"
-_PIECE = lazy_regex(
+_PIECE = re.compile(
     rf"""
     <!-- (?: -?> | (?: [^-]++ | -(?!-!?>) )*+ (?: --!?> )? )
     | </ {_NAME} {_ATTRIBUTES} >?
@@ -260,7 +259,7 @@ _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _MOST_PARTS = 500
 _LONGEST, _LONGEST_OF_PART = 20_000, 4_000
 """Characters of a header that are parsed, and of one that says what a part is: the square of it is taken."""
-_USED = lazy_regex(r"\s*(?:filename|name|charset|boundary)[*\d\s]*=", re.IGNORECASE)
+_USED = re.compile(r"\s*(?:filename|name|charset|boundary)[*\d\s]*=", re.IGNORECASE)
 Attachment = tuple[str, bytes]
 """The name of an attachment and its bytes."""
 

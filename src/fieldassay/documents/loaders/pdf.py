@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from ctypes import POINTER, PYFUNCTYPE, byref, c_float, c_int, c_ubyte, c_ushort, c_void_p, cast, sizeof
 from functools import cached_property, lru_cache
@@ -18,7 +19,6 @@ from fieldassay.documents.layout import TurnedWord, lay_out_turned
 from fieldassay.documents.loaders.image import can_recognize, recognized_words
 from fieldassay.documents.sources import DEFAULTS, Content, LoadOptions, Task, require
 from fieldassay.documents.transcript import Box, DocumentError, Page, Word
-from fieldassay.regex import lazy_regex
 
 # Calls of pdfium that are made for every character, object and stroke of a page. The functions of pypdfium2
 # convert and check each argument, which takes longer than most of the calls. These take what is passed as
@@ -224,7 +224,7 @@ if TYPE_CHECKING:
 
     Sides: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 
-_WORD = lazy_regex(r"\S+")
+_WORD = re.compile(r"\S+")
 _HYPHENS = str.maketrans({"\x02": "-", "\ufffe": "-", "\xad": "-", "\x00": " "})
 _MOST_CHARACTERS = 1_000_000
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 
 from msgspec import Struct
@@ -10,16 +11,15 @@ from fieldassay.documents.layout import lay_out
 from fieldassay.documents.sources import Content, Task, decode, plain_line
 from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Table, Word
 from fieldassay.io.text.encoding import find_delimiter, split_rows
-from fieldassay.regex import lazy_regex
 
 # Plain text, Markdown and delimited text to pages.
 
 CHARACTER, LINE = 6.0, 12.0
 """The width and height, in points, of a character of plain text on its page."""
 
-_WORD = lazy_regex(r"\S+")
-_RULE = lazy_regex(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+(?:\|\s*+)?")
-_CELL_BORDER = lazy_regex(r"(?<!\\)\|")
+_WORD = re.compile(r"\S+")
+_RULE = re.compile(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+(?:\|\s*+)?")
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
 
 
 def load_text(data: bytes, _task: Task) -> Content:

@@ -15,7 +15,6 @@ from msgspec import Struct, field
 from fieldassay.documents.loaders.docx import Package, attribute, local, open_package
 from fieldassay.documents.sources import Content, Task
 from fieldassay.documents.transcript import Cell, DocumentError, Page, Table
-from fieldassay.regex import lazy_regex
 
 # Number formats of spreadsheets: a stored number to the text that a person sees.
 
@@ -33,14 +32,14 @@ _MONTHS = (
     "November", "December",
 )  # fmt: skip
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_TOKEN = lazy_regex(
+_TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_(?P<space>.)|\*(?P<fill>.)|\[(?P<bracket>[^\]]*)\]?'
     r"|(?P<general>General)|(?P<half>AM/PM|A/P)|(?P<date>y+|m+|d+|h+|s+|e+(?![+-]))|(?P<exponent>E[+-])"
     r"|(?P<digit>[0#?])|(?P<point>\.)|(?P<comma>,)|(?P<percent>%)|(?P<text>@)|(?P<literal>.)",
     re.IGNORECASE | re.DOTALL,
 )
-_CONDITION = lazy_regex(r"(<=|>=|<>|<|>|=)\s*(-?[0-9.]+)")
-_ELAPSED = lazy_regex(r"h+|m+|s+", re.IGNORECASE)
+_CONDITION = re.compile(r"(<=|>=|<>|<|>|=)\s*(-?[0-9.]+)")
+_ELAPSED = re.compile(r"h+|m+|s+", re.IGNORECASE)
 
 Tokens = tuple[tuple[str, str], ...]
 
@@ -279,7 +278,7 @@ def _date_part(moment: datetime, text: str, is_half: bool) -> str:
 
 # Excel workbooks: every sheet a page with one table, its cells as a person sees them.
 
-_PLACE = lazy_regex(r"([A-Z]{1,3})([0-9]{1,7})")
+_PLACE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 _MOST_COLUMNS = 16_384
 
 

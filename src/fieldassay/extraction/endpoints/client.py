@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import socket
 import ssl
 import threading
@@ -33,7 +34,6 @@ from fieldassay.extraction.endpoints.outcome import (
     with_attachments,
     write_final,
 )
-from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     import httpx2
@@ -198,7 +198,7 @@ MOST_FAILED_IN_A_ROW = 10
 _GUESSED_ATTACHMENT_BYTES = 2 * 2**20
 _CONNECT_SECONDS = 15.0
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 2 * SHORTEST_WAIT, 30.0
-_EVENT = lazy_regex(rb"data:(?:(?<=[\r\n]data:)|(?<=\Adata:))([^\r\n]*)")
+_EVENT = re.compile(rb"data:(?:(?<=[\r\n]data:)|(?<=\Adata:))([^\r\n]*)")
 
 
 class ChatChannel:

@@ -20,7 +20,6 @@ from fieldassay.extraction.endpoints import published_prices
 from fieldassay.extraction.endpoints.published_prices import Price
 from fieldassay.io.json_value import Json
 from fieldassay.io.workers.program import Worker, WorkerEndedError, WorkerLateError, WorkerStartError
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.names import Table, cost_usd
 
 if TYPE_CHECKING:
@@ -117,8 +116,8 @@ def _is_loopback(host: str) -> bool:
 # The key of an endpoint: read from the environment or a private file, and removed from all output.
 
 REMOVED = "[key removed]"
-_SECRET_NAME = lazy_regex(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.I)
-_MASK = lazy_regex(r"(?:[*•·●…]|\.{3,}|[xX#_]{4,}|\[[^\]\s]{1,20}\])+")
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.I)
+_MASK = re.compile(r"(?:[*•·●…]|\.{3,}|[xX#_]{4,}|\[[^\]\s]{1,20}\])+")
 """What servers write in place of the middle of a key (`sk-abc***wxyz`)."""
 MOST_SHOWN = 4
 """So many characters of a key around a mask are removed with it; fewer tell nothing."""

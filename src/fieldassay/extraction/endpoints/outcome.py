@@ -30,7 +30,6 @@ from fieldassay.extraction.endpoints.exchange import (
     Usage,
     body_bytes,
 )
-from fieldassay.regex import lazy_regex
 
 # The outcome of an attempt: what a response or a broken connection means, and what to do about it.
 
@@ -48,24 +47,24 @@ SEEN_AT_LEAST = 0.6
 """A server that counts a smaller part of the expected tokens has cut the prompt, or counts in its own way."""
 _BLANK_BLOCK = 100
 """A run of white space twice as long has a whole block of it, wherever it begins."""
-_ESCAPED_BLANK = lazy_regex(r"\\[nrt]\\[nrt]\\[nrt]\\[nrt](?:\\[nrt]){96}")
+_ESCAPED_BLANK = re.compile(r"\\[nrt]\\[nrt]\\[nrt]\\[nrt](?:\\[nrt]){96}")
 
-_TOO_LONG = lazy_regex(
+_TOO_LONG = re.compile(
     r"context[ _]?(length|size|window)|maximum context|exceed_context|n_ctx|too many (input )?tokens|"
     r"prompt is too long|input is too long|must be at least 1, got -",
     re.I,
 )
-_CONTEXT = lazy_regex(r"context (?:length|window|size)(?: is| of)?(?: only)? (\d{1,12})(?!\d)", re.I)
-_PROMPT = lazy_regex(
+_CONTEXT = re.compile(r"context (?:length|window|size)(?: is| of)?(?: only)? (\d{1,12})(?!\d)", re.I)
+_PROMPT = re.compile(
     r"(?<!\d)(\d{1,12}+)(?: tokens)? (?:in the (?:messages|prompt)|from the input|(?:of text )?input)", re.I
 )
-_NO_MONEY = lazy_regex(
+_NO_MONEY = re.compile(
     r"insufficient[ _](quota|funds|balance|credit)|billing|exceeded your current quota|credit balance", re.I
 )
-_NO_MODEL = lazy_regex(
+_NO_MODEL = re.compile(
     r"model[ _]not[ _]found|model.{0,80}(does not exist|not found|unknown)|no such model|unknown model", re.I
 )
-_UNSUPPORTED = lazy_regex(
+_UNSUPPORTED = re.compile(
     r"unsupported[ _](parameter|value)|(unknown|unrecognized|unexpected) (parameter|argument|field|request)|"
     r"extra (fields|inputs)|"
     r"(parameter|argument|response_format|logprobs|json_schema).{0,60}not (supported|permitted|allowed)|"
@@ -83,7 +82,7 @@ _WAYS_OUT = {
     "seed": "`decode: {seed: null}`",
 }
 """What to write where a server refuses an option of a request."""
-_OPTION = lazy_regex(rf"\b({'|'.join(_WAYS_OUT)})\b", re.I)
+_OPTION = re.compile(rf"\b({'|'.join(_WAYS_OUT)})\b", re.I)
 # what each name of an end means, by the documentation of the services:
 # OpenAI, chat completions and responses: https://platform.openai.com/docs/api-reference/chat/object
 # Anthropic: https://platform.claude.com/docs/build-with-claude/handling-stop-reasons
@@ -106,7 +105,7 @@ ENDS: dict[str, str] = {
     "insufficient_system_resource": "server_error",  # DeepSeek
 }
 """The kind of failure that a server's reason of the end means; other reasons say nothing."""
-_MODERATED = lazy_regex(r"content[ _](filter|policy|management)|moderation|flagged|safety", re.I)
+_MODERATED = re.compile(r"content[ _](filter|policy|management)|moderation|flagged|safety", re.I)
 _BY_TEXT: tuple[tuple[tuple[int, ...], Any, tuple[Action, str]], ...] = (
     ((429,), _NO_MONEY, ("stop", "quota")),
     ((400, 403, 404, 413, 422, 500), _TOO_LONG, ("answer", "context_length")),

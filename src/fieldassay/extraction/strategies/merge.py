@@ -18,7 +18,6 @@ from fieldassay.extraction.evidence import Found, item_steps
 from fieldassay.extraction.places import Place
 from fieldassay.io.json_value import Json, is_blank
 from fieldassay.paths import Step, join_path
-from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.extraction.endpoints.exchange import TokenChoice
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 # How sure a model was of each value: the log-probabilities of the tokens that spell it.
 
-_TOKEN = lazy_regex(
+_TOKEN = re.compile(
     r"\s*+(?:(?P<open>[{\[])|(?P<close>[}\]])|(?P<comma>,)|(?P<colon>:)"
     r'|"(?P<text>[^"\\]*+(?:\\.[^"\\]*+)*+)"|(?P<bare>[^\s{}\[\],:"]++))',
     re.DOTALL,

@@ -21,7 +21,6 @@ from fieldassay.extraction.answers import Steps, enum_values
 from fieldassay.extraction.evidence import leaf_fields
 from fieldassay.io.json_value import Json
 from fieldassay.paths import ITEM, Step, join_path, split_path, value_at
-from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
@@ -225,7 +224,7 @@ VARIABLES = ("description", "document", "fields", "name", "quotes", "schema", "t
 
 _NODES = ("Template", "Output", "TemplateData", "Name", "If", "Not", "And", "Or")
 """What a template is made of; loops, macros and arithmetic could make a text of any length."""
-_ROLE = lazy_regex(r"^\[(system|user|assistant)\]\n", re.MULTILINE)
+_ROLE = re.compile(r"^\[(system|user|assistant)\]\n", re.MULTILINE)
 _TYPES = {"id": "identifier", "enum": "one of", "any": "value"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fieldassay.errors import problem
-from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,12 +70,12 @@ def read_parquet(
 
 # Tables for spreadsheets: CSV and Excel files whose texts are never taken for formulas.
 
-_PLAIN_NUMBER = lazy_regex(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?")
-_OPENS_FORMULA = lazy_regex(
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?")
+_OPENS_FORMULA = re.compile(
     r" *[\t\r\n=+\-@＝＋－＠]|[\s\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\ufeff]*[=+\-@＝＋－＠]"
 )
-_NEEDS_QUOTES = lazy_regex(r'[",\x00-\x1f\x7f-\x9f\u2028\u2029]|\A\s|\s\Z')
-_HIDDEN = lazy_regex("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
+_NEEDS_QUOTES = re.compile(r'[",\x00-\x1f\x7f-\x9f\u2028\u2029]|\A\s|\s\Z')
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
 _BYTES_AT_ONCE = 1 << 20
 
 MOST_ROWS = 1_048_576

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +15,6 @@ from msgspec import Struct
 
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.files.whole_files import check_plain, open_file, stage_file
-from fieldassay.regex import lazy_regex
 
 # JSON files of a run, read back into their types, with one sentence for the first mismatch.
 
@@ -23,7 +23,7 @@ AGAIN = "write it again with `fieldassay score --out DIR`"
 
 T = TypeVar("T")
 
-_MISSING = lazy_regex(r"Object missing required field (`[^`]*`)")
+_MISSING = re.compile(r"Object missing required field (`[^`]*`)")
 
 
 class Form(Struct, frozen=True):

@@ -23,7 +23,6 @@ from msgspec import Struct
 
 from fieldassay.errors import Problem, problem
 from fieldassay.io.text.shown import clip, format_count
-from fieldassay.regex import lazy_regex
 
 # A file held by one process.
 
@@ -126,7 +125,7 @@ _WRITING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | g
 _PORTION = 1 << 16
 PARTIAL = ".partial-"
 """The mark in the names of files and folders that are being written."""
-_STAGED = lazy_regex(
+_STAGED = re.compile(
     r"\..{1,100}\.(?:partial|old|removed)-"
     r"(?P<process>[0-9]{1,10})-(?P<started>[0-9]{1,20})-(?P<machine>[0-9a-f]{8})-\w+",
     re.DOTALL,

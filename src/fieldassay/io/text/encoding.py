@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +13,6 @@ from itertools import pairwise
 from pathlib import Path
 
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.regex import lazy_regex
 
 # Which encoding bytes are in: byte order marks, then UTF-8, then a guess that must make sense.
 
@@ -186,7 +186,7 @@ DELIMITERS = (",", ";", "\t", "|")
 FIELD_LIMIT = 1 << 30
 MOST_ABOVE = 20
 """Rows among which the names of the columns are looked for."""
-_DECIMAL = lazy_regex(r"(?<![0-9,])[0-9]{1,12},[0-9]{1,4}(?![0-9,])")
+_DECIMAL = re.compile(r"(?<![0-9,])[0-9]{1,12},[0-9]{1,4}(?![0-9,])")
 
 
 def find_delimiter(text: str) -> str:

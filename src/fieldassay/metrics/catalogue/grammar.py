@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from fieldassay.errors import nearest
-from fieldassay.regex import lazy_regex
 
 # The grammar of metric and gate expressions: values that print, parse back, compare equal and hash.
 
@@ -26,13 +25,13 @@ OPERATORS = (">=", "<=", "==", ">", "<")
 LONGEST = 10_000
 """The maximum of characters in an expression."""
 
-_NAME = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*")
-_WORD = lazy_regex(r"[A-Za-z_][A-Za-z0-9_.|/-]*")
-_NUMBER = lazy_regex(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.|/-])")
-_LITERAL = lazy_regex(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.])")
-_SPACE = lazy_regex(r"[ \t\r\n]*")
-_BARE = lazy_regex(r"[^\s\[\]{}()\",=<>]+")
-_PLAIN_FIELD = lazy_regex(r"(?:[^\s\[\]{}()\",=<>]|\[[0-9]*\])+")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.|/-]*")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.|/-])")
+_LITERAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.])")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_BARE = re.compile(r"[^\s\[\]{}()\",=<>]+")
+_PLAIN_FIELD = re.compile(r"(?:[^\s\[\]{}()\",=<>]|\[[0-9]*\])+")
 
 
 class MetricCall(Struct, frozen=True):

@@ -22,7 +22,6 @@ from fieldassay.records.answers.mend import (
     rewrite,
 )
 from fieldassay.records.record import TOO_DEEP, Row, decode_json, is_too_deep
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.names import fold_key
 from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode
 
@@ -43,7 +42,7 @@ _WORD = (
     r"(?:amount|array|bool|boolean|date|datetime|decimal|float|int|integer|list"
     r"|name|none|null|number|object|str|string|text|value)(?: here)?"
 )
-_PLACEHOLDER = lazy_regex(
+_PLACEHOLDER = re.compile(
     r"<[^<>]*>|\{[^{}]*\}|\{\{[^{}]*\}\}|\[[^\[\]]*\]|[\s.…_?*x-]+|placeholder|to "
     r"?do|tbd|y{2,4}[-/.]mm[-/.]dd"
     rf"|{_WORD}(?: ?(?:\||or|/|,) ?{_WORD})*",
@@ -269,7 +268,7 @@ def _inner(value: Any, declared: frozenset[str], depth: int) -> Iterable[Json]:
 # Raw answers of language models: the JSON in them, and everything that had to be done to read it.
 
 _WORDS = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
-_MARK = lazy_regex(
+_MARK = re.compile(
     rf"""(?P<open><(?:seed:|antml:)?(?:{_WORDS})>|\[THINK\]|◁think▷|<unused94>(?:thought\b)?"""
     r"""|<\|channel\|>\s?analysis\b"""
     r"""|<\|begin_of_thought\|>|<\|(?:START_THINKING|THINK_START)\|>)"""
@@ -278,10 +277,10 @@ _MARK = lazy_regex(
     r"""|(?P<end><\|end\|>)""",
     re.IGNORECASE,
 )
-_UNMARKED = lazy_regex(r"analysis(?=[A-Z\s]).*?assistantfinal", re.DOTALL)
-_TEXT = lazy_regex(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-_KEY_BEFORE = lazy_regex(r"""["'”＂*;]\s*+[:：]\s*+(?:\\n\s*+)*+(?:\[\s*+)?$""")
-_DISGUISED = lazy_regex("｛|&quot;|&#34;")
+_UNMARKED = re.compile(r"analysis(?=[A-Z\s]).*?assistantfinal", re.DOTALL)
+_TEXT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_KEY_BEFORE = re.compile(r"""["'”＂*;]\s*+[:：]\s*+(?:\\n\s*+)*+(?:\[\s*+)?$""")
+_DISGUISED = re.compile("｛|&quot;|&#34;")
 """Punctuation that is part of a word by the rules of mending."""
 MAX_MARKS = 1_000
 

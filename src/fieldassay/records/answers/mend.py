@@ -13,7 +13,6 @@ from msgspec import Struct, field
 
 from fieldassay.io.json_value import Json
 from fieldassay.records.record import MAX_DEPTH, Row, decode_json
-from fieldassay.regex import lazy_regex
 
 # The places of JSON in a text.
 
@@ -24,13 +23,13 @@ MAX_BROKEN = 16
 FENCE = "```"
 
 _LIST = r"""\[(?=\s{0,200}(?:[\[{"'“„]|-?\d|true\b|false\b|null\b))"""
-_START = lazy_regex(r"""\{(?=\s{0,200}(?:["'“„}]|u'|//|/\*|\#|[A-Za-z_]\w{0,99}\s{0,9}:))""" rf"|{_LIST}")
-_ANY_START = lazy_regex(rf"\{{|{_LIST}")
+_START = re.compile(r"""\{(?=\s{0,200}(?:["'“„}]|u'|//|/\*|\#|[A-Za-z_]\w{0,99}\s{0,9}:))""" rf"|{_LIST}")
+_ANY_START = re.compile(rf"\{{|{_LIST}")
 _STRING_IN_SPAN = r'"[^"\\\n]*+(?:(?:\\.|\n(?![ \t]{0,20}```))[^"\\\n]*+)*+"'
 _MARKS = r"(?P<open>[{\[])|(?P<close>[}\]])|(?P<fence>```)|(?P<quote>\")"
-_BRACKET_OR_TEXT = lazy_regex(rf"(?:[^\"{{}}\[\]`]++|{_STRING_IN_SPAN}|`(?!``))*+(?:{_MARKS})", re.DOTALL)
-_UNQUOTED = lazy_regex(rf"(?:[^{{}}\[\]`]++|`(?!``))*+(?:{_MARKS})", re.DOTALL)
-_OBJECTS = lazy_regex(r"\[\s{0,200}\{")
+_BRACKET_OR_TEXT = re.compile(rf"(?:[^\"{{}}\[\]`]++|{_STRING_IN_SPAN}|`(?!``))*+(?:{_MARKS})", re.DOTALL)
+_UNQUOTED = re.compile(rf"(?:[^{{}}\[\]`]++|`(?!``))*+(?:{_MARKS})", re.DOTALL)
+_OBJECTS = re.compile(r"\[\s{0,200}\{")
 _DECODER = json.JSONDecoder(parse_int=len)
 
 
@@ -138,24 +137,24 @@ def _rank(value: Json) -> int:
 # Nearly-JSON whose punctuation is disguised: escaped, encoded, marked up, invisible, full-width.
 
 _TEXT = r'(?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[“„][^“”]*+[“”]?)'
-_BRACKET = lazy_regex(r"[{\[]")
-_BARE_QUOTE = lazy_regex(r'(?<!\\)"')
+_BRACKET = re.compile(r"[{\[]")
+_BARE_QUOTE = re.compile(r'(?<!\\)"')
 _LINE_MARKS = (
-    lazy_regex(r"[ \t]*>[ \t]?"),
-    lazy_regex(r"[ \t]*\+[ \t]?"),
-    lazy_regex(r"[ \t]*\d{1,5}[ \t]*[|:.)]?[ \t]?"),
+    re.compile(r"[ \t]*>[ \t]?"),
+    re.compile(r"[ \t]*\+[ \t]?"),
+    re.compile(r"[ \t]*\d{1,5}[ \t]*[|:.)]?[ \t]?"),
 )
 INVISIBLE = "\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"
 """Characters that nobody can see, for a set of a regular expression."""
 
 _FULL_WIDTH = str.maketrans("：，｛｝［］", ":,{}[]")
 _OUTSIDE = (
-    ("invisible_character", lazy_regex(rf"{_TEXT}|[{INVISIBLE}]+", re.DOTALL)),
-    ("full_width", lazy_regex(rf"{_TEXT}|[：，｛｝［］]", re.DOTALL)),
-    ("escaped_space", lazy_regex(rf"{_TEXT}|\\[nrt]", re.DOTALL)),
-    ("markup", lazy_regex(rf"{_TEXT}|\*\*|</?(?:br|b|i|p|em|strong|code|span|div)\s{{0,9}}/?>", re.DOTALL)),
-    ("ellipsis", lazy_regex(rf"{_TEXT}|(?<=\{{)\s*+(?:\.\.\.|…)\s*+,?", re.DOTALL)),
-    ("leading_comma", lazy_regex(rf"{_TEXT}|(?<=[{{\[])\s*+,", re.DOTALL)),
+    ("invisible_character", re.compile(rf"{_TEXT}|[{INVISIBLE}]+", re.DOTALL)),
+    ("full_width", re.compile(rf"{_TEXT}|[：，｛｝［］]", re.DOTALL)),
+    ("escaped_space", re.compile(rf"{_TEXT}|\\[nrt]", re.DOTALL)),
+    ("markup", re.compile(rf"{_TEXT}|\*\*|</?(?:br|b|i|p|em|strong|code|span|div)\s{{0,9}}/?>", re.DOTALL)),
+    ("ellipsis", re.compile(rf"{_TEXT}|(?<=\{{)\s*+(?:\.\.\.|…)\s*+,?", re.DOTALL)),
+    ("leading_comma", re.compile(rf"{_TEXT}|(?<=[{{\[])\s*+,", re.DOTALL)),
 )  # fmt: skip
 
 
@@ -226,7 +225,7 @@ _WHOLE: tuple[tuple[str, Callable[[str], str]], ...] = (
 MAX_LENGTH = 2_000_000
 """Characters of nearly-JSON that are mended at most; it bounds the time."""
 
-_TOKEN = lazy_regex(
+_TOKEN = re.compile(
     r"""(?P<space>\s+)
     | (?P<string>"[^"\\]*(?:\\.[^"\\]*)*")
     | (?P<single>u?'[^'\\]*(?:\\.[^'\\]*)*')
@@ -237,10 +236,10 @@ _TOKEN = lazy_regex(
     | (?P<cut>["'“„].*)""",
     re.VERBOSE | re.DOTALL,
 )
-_THOUSANDS = lazy_regex(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.])(?!\s*:)")
-_COLONS = lazy_regex(r"""[^\s{}\[\],:"'“”„/\#]+(?::[^\s{}\[\],:"'“”„]+)+""")  # 10:30, http://x
-_NUMBER = lazy_regex(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_ESCAPE = lazy_regex(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.])(?!\s*:)")
+_COLONS = re.compile(r"""[^\s{}\[\],:"'“”„/\#]+(?::[^\s{}\[\],:"'“”„]+)+""")  # 10:30, http://x
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _LITERALS = {
     "true": "true",
     "false": "false",
@@ -468,12 +467,12 @@ _STRING = rf"(?:'(?:[^'\\\n]|{_PYTHON_ESCAPE})*+'|\"(?:[^\"\\\n]|{_PYTHON_ESCAPE
 _PYTHON_TEXT = _STRING.replace("*+'", "*+'?").replace('*+\\"', '*+\\"?')  # without its end
 _PYTHON_NUMBER = r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d++)?(?![\w.])"
 _SCALAR = rf"(?:{_STRING}|{_PYTHON_NUMBER}|True\b|False\b|None\b|nan\b)"
-_LITERAL = lazy_regex(rf"(?:{_STRING}(?!\s*['\"])|{_SCALAR}|[\s\[\](){{}},:])*+")
-_ARRAY = lazy_regex(rf"\[\s*+{_SCALAR}(?:\s++{_SCALAR})++\s*+\]")
-_CALLS = lazy_regex(
+_LITERAL = re.compile(rf"(?:{_STRING}(?!\s*['\"])|{_SCALAR}|[\s\[\](){{}},:])*+")
+_ARRAY = re.compile(rf"\[\s*+{_SCALAR}(?:\s++{_SCALAR})++\s*+\]")
+_CALLS = re.compile(
     rf"(?P<text>{_PYTHON_TEXT})|\b(?:(?:decimal\.)?Decimal|np\.\w+|(?:pd\.)?Timestamp|UUID)\((?P<value>{_SCALAR})\)"
 )
-_NAN = lazy_regex(rf"(?P<text>{_PYTHON_TEXT})|\bnan\b")
+_NAN = re.compile(rf"(?P<text>{_PYTHON_TEXT})|\bnan\b")
 
 
 def read_literal(text: str) -> list[Json] | dict[str, Json] | None:

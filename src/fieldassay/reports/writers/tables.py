@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
@@ -9,12 +10,11 @@ from msgspec import Struct
 
 from fieldassay.io.text.shown import format_count, format_markdown, visible
 from fieldassay.metrics.estimate import NOTHING
-from fieldassay.regex import lazy_regex
 from fieldassay.reports.writers.page import Column, Page, Screen
 
 # What every writer takes: the parts of a report as titles, texts and tables, before their layout.
 
-NUMBER = lazy_regex(
+NUMBER = re.compile(
     r"[−+-]?\$?(?:[\d,]*+\.\d++|[\d,]*+(?<=\d))"
     r"(?:e[+-]?\d+)?…?%?(?: (?:s|points|tokens|few)|/min)?(?: \(.*\))?"
 )

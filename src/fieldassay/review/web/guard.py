@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
 import h11
 from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-from fieldassay.regex import lazy_regex
 
 # The connections of a server: so many at once, and each sends its request in time or is closed.
 
@@ -93,7 +92,7 @@ LITTLE = 1 << 16
 """Bytes of a body that anybody may send at any time, without a session too."""
 _MOST_LARGE = 8
 """Larger bodies that are read at once; what is not read yet waits in its connection."""
-_LONG_NUMBER = lazy_regex(r"/[0-9]{17,}(?:/|$)")
+_LONG_NUMBER = re.compile(r"/[0-9]{17,}(?:/|$)")
 _READING = ("GET", "HEAD")
 _WRITING = ("POST", "PUT")
 _POLICY = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+import re
 import secrets
 import shlex
 import unicodedata
@@ -16,7 +17,6 @@ from typing import Any
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
-from fieldassay.regex import lazy_regex
 from fieldassay.review import adjudicate
 from fieldassay.review.log import COLUMNS, ReviewJournal, list_events
 from fieldassay.review.sheets import sheets
@@ -218,7 +218,7 @@ def _begin(room: ReviewRoom, person: Person, answer: Response) -> Response:
 # The requests of somebody who labels: the next sheet, its labels, its items, its pages.
 
 _MOST_FOUND = 200
-_CAMEL, _WORDS = lazy_regex(r"(?<=[a-z])(?=[A-Z])|[_-]"), lazy_regex(r"[^\W_]+")
+_CAMEL, _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[_-]"), re.compile(r"[^\W_]+")
 
 
 def describe_form(call: WebCall) -> dict[str, Any]:

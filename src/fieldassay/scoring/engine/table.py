@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +18,6 @@ from msgspec import Struct
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.evidence import FLAG, REPEAT, Evidence, FieldInfo, Kind, Outcome, flag_names
 from fieldassay.paths import is_item_path, is_unit_key
-from fieldassay.regex import lazy_regex
 from fieldassay.scoring.engine.coding import Block, Coded, Nodes, distinct_pairs, json_text
 from fieldassay.scoring.engine.judge import Judged
 from fieldassay.scoring.engine.paths_of_rows import Gathered, RowPaths, gather, take
@@ -115,7 +115,7 @@ def _number_repeats(groups: npt.NDArray[np.intp]) -> WideCodes:
 MAX_CUT = 2000
 """The maximum of characters in a text cut into parts."""
 
-_CUT = lazy_regex(r"[,;|/+&\n]|\s(?:and|und|et|y|e|o|or|oder)\s|\s[-\u2013]\s")
+_CUT = re.compile(r"[,;|/+&\n]|\s(?:and|und|et|y|e|o|or|oder)\s|\s[-\u2013]\s")
 
 _Place = tuple[int, int]
 
@@ -181,7 +181,7 @@ def cut(text: str) -> list[str]:
 
 Bits = npt.NDArray[np.int64]
 
-_TWO_DIGITS = lazy_regex("-?[1-9][0-9]")
+_TWO_DIGITS = re.compile("-?[1-9][0-9]")
 SHORTEST_TELLING = 3
 """The least length of an identifying canonical text; shorter ones occur everywhere in a document."""
 TRIVIAL = frozenset({"true", "false", "yes", "none", "null", "nil", "n/a"})

@@ -15,7 +15,6 @@ from fieldassay.errors import kind_of, nearest
 from fieldassay.metrics.catalogue.definitions import DIRECTIONS, SCOPES, Definition
 from fieldassay.metrics.catalogue.grammar import is_metric_name
 from fieldassay.paths import Pattern
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.model import ONLY_ITEM, Accept, Call, Field, Find, freeze, freeze_options, thaw
 from fieldassay.spec.language.names import (
     CATALOGUES,
@@ -33,7 +32,7 @@ from fieldassay.values.catalogue import READERS
 FIRST = ""
 """The option name for an entry's first option, as in `{case: upper}`."""
 
-_ACCEPT = lazy_regex(r"\s*+(?:(>=|>)\s*+)?([0-9]{0,20}(?:\.[0-9]{0,20})?(?:[eE]-?[0-9]{1,3})?)\s*+", re.ASCII)
+_ACCEPT = re.compile(r"\s*+(?:(>=|>)\s*+)?([0-9]{0,20}(?:\.[0-9]{0,20})?(?:[eE]-?[0-9]{1,3})?)\s*+", re.ASCII)
 _HOW_CALLS = "write a name, or {name: {option: value}}"
 
 
@@ -116,7 +115,7 @@ def accept_data(accept: Accept) -> Any:
 
 Checks: TypeAlias = tuple[tuple[str, tuple[Call, ...]], ...]
 
-_RELATION = lazy_regex(r"^[^:]*[=<>]")
+_RELATION = re.compile(r"^[^:]*[=<>]")
 """The signs of a relation, absent from names of checks; a text with one means `{holds: …}`."""
 
 _HOW_CHECKS = "write a check, or a list of checks, such as {one_of: [HIGH, LOW]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,6 @@ from fieldassay.io.files.typed_json import NestingError, RepeatedKeyError, parse
 from fieldassay.io.files.whole_files import open_file
 from fieldassay.options import option_names
 from fieldassay.public import public
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.fields import (
     Parser,
     is_patterns,
@@ -67,8 +67,8 @@ from fieldassay.spec.presets.catalogue import preset_names, preset_text
 _LONGEST_WITH_LINES = 300_000
 _MOST_BITS = 10_000
 _SUFFIXES = (".yaml", ".yml", ".json")
-_MODEL = lazy_regex(r"[A-Za-z_][\w.]*(?<!\.py):[A-Za-z_]\w*")
-_MODEL_FILE = lazy_regex(r"([^:\n]+\.py):([A-Za-z_]\w*)")
+_MODEL = re.compile(r"[A-Za-z_][\w.]*(?<!\.py):[A-Za-z_]\w*")
+_MODEL_FILE = re.compile(r"([^:\n]+\.py):([A-Za-z_]\w*)")
 
 
 class Source(Struct, frozen=True, eq=False):

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, kind_of
 from fieldassay.paths import Step, join_path
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.names import as_definition
 from fieldassay.spec.language.yaml_text import DEEPEST, Report, Steps, as_text
 
@@ -465,9 +464,9 @@ def _enum(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "any"} if None in texts else {"type": "enum", "values": texts}
 
 
-_PREFIX = lazy_regex(r"\^([\w-]+)(?:\.\*\$?)?")
-_SUFFIX = lazy_regex(r"(?:\^?\.\*)?([\w-]+)\$")
-_WHOLE = lazy_regex(r"\^([\w-]+)\$")
+_PREFIX = re.compile(r"\^([\w-]+)(?:\.\*\$?)?")
+_SUFFIX = re.compile(r"(?:\^?\.\*)?([\w-]+)\$")
+_WHOLE = re.compile(r"\^([\w-]+)\$")
 
 
 def value_schemas(schema: Mapping[str, Any]) -> list[tuple[str, Steps, Any]]:

@@ -11,7 +11,6 @@ import msgspec
 
 from fieldassay.options import OptionRecord, fit, options_of
 from fieldassay.public import public
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.fields import accept_data, call_data, checks_data, definition_data
 from fieldassay.spec.language.model import Field, Spec, thaw
 from fieldassay.spec.language.names import is_type
@@ -20,7 +19,7 @@ from fieldassay.spec.presets.catalogue import preset_names, preset_text
 
 _WIDTH = 110
 _LONGEST_KEY = 1000
-_PLAIN = lazy_regex(r"[A-Za-z_][A-Za-z0-9_/.%+-]*(?: [A-Za-z0-9_/.%+=<>()-]+)*", re.ASCII)
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_/.%+-]*(?: [A-Za-z0-9_/.%+=<>()-]+)*", re.ASCII)
 _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"}
 _BLOCKS = {"fields", "gates", "prices", "aliases", "checks"}
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.paths import Step, join_path
-from fieldassay.regex import lazy_regex
 
 # Collects the problems of one source, with their places.
 
-_LINE = lazy_regex(r":([0-9]{1,9}): [$]")
+_LINE = re.compile(r":([0-9]{1,9}): [$]")
 
 Steps = tuple[Step, ...]
 Lines = Mapping[Steps, int]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias, Union
 
@@ -15,7 +16,6 @@ from fieldassay.metrics.evidence import FieldInfo
 from fieldassay.options import has_options, options_of
 from fieldassay.paths import Pattern, field_of
 from fieldassay.public import public
-from fieldassay.regex import lazy_regex
 from fieldassay.registry import Catalogue
 from fieldassay.spec.language.model import Accept, Field, Spec
 from fieldassay.spec.language.names import OtherNames
@@ -29,7 +29,7 @@ from fieldassay.values.types.column import Column, Reader, Reading
 # A compiled spec: the tree of nodes walked by the engine.
 
 _NUMERIC = frozenset({"number", "integer", "money", "quantity"})
-_ZERO = lazy_regex(r"\W*0+(?:[.,]0+)?\W*")
+_ZERO = re.compile(r"\W*0+(?:[.,]0+)?\W*")
 
 
 class Leaf(Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,6 @@ from msgspec import Struct
 from fieldassay.errors import list_names, nearest
 from fieldassay.io.json_value import Json, is_blank
 from fieldassay.paths import ITEM, Step, join_path, split_path
-from fieldassay.regex import lazy_regex
 from fieldassay.values.types.dates.parts import Date
 from fieldassay.values.types.numbers.amounts import Money, Quantity
 
@@ -108,7 +108,7 @@ LONGEST: Final = 1_000
 """The maximum of characters in a relation."""
 _DEEPEST = 50
 
-_TOKEN = lazy_regex(
+_TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]+)?)"
     r'|(?P<path>(?:[^\W\d]\w*|\["(?:[^"\\]|\\.)*"\])(?:\.\w+|\[\]|\["(?:[^"\\]|\\.)*"\])*)'
     r"|(?P<mark>==|!=|<=|>=|[<>+\-*/()]))"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -11,7 +12,6 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
-from fieldassay.regex import lazy_regex
 from fieldassay.values.types.column import Column, Indices, Objects, Reading, objects
 
 # The interface of comparators.
@@ -124,7 +124,7 @@ def graded(score: Floats, equal: Mask) -> Scores:
 
 # Equality: of canonical texts, of digits, of containment.
 
-_NO_DIGIT = lazy_regex(r"\D+")
+_NO_DIGIT = re.compile(r"\D+")
 
 
 class Exact(Comparator, Struct, frozen=True):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.regex import lazy_regex
 from fieldassay.values.comparators.base import Codes, Comparator, Scores, scores_by_code, unequal_positions
 from fieldassay.values.types.column import Column, Objects
 from fieldassay.values.types.dates.parts import Date, Period
@@ -112,8 +112,8 @@ def _ordinals(parts: Parts) -> npt.NDArray[np.int64]:
 
 # Dates compared as written: runs of digits, or the parts present on both sides.
 
-_DIGIT_RUN = lazy_regex(r"\d+")
-_TOKEN = lazy_regex(r"[0-9]+|[^\W\d_]+")
+_DIGIT_RUN = re.compile(r"\d+")
+_TOKEN = re.compile(r"[0-9]+|[^\W\d_]+")
 _LONGEST_DATE = 200
 _MONTHS = (
     "january",

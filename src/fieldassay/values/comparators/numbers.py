@@ -14,7 +14,6 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from fieldassay.regex import lazy_regex
 from fieldassay.values.comparators.base import (
     Codes,
     Comparator,
@@ -36,8 +35,8 @@ EXACT = Context(prec=20_000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 _LONGEST_NUMBER = 400
 _LONGEST_TEXT = 2_000
-_PLAIN_NUMBER = lazy_regex(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
-_PRINTED_NUMBER = lazy_regex(r"[.,]?[0-9][0-9.,'’_ \u00a0\u2009\u202f]*")
+_PLAIN_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
+_PRINTED_NUMBER = re.compile(r"[.,]?[0-9][0-9.,'’_ \u00a0\u2009\u202f]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,8 +330,8 @@ def _floats(values: Objects, are_machine_kinds: bool) -> tuple[Floats, Mask]:
 # Comparison of the numbers left in texts after everything else is deleted.
 
 _LONGEST = 2_000
-_REST = lazy_regex(r"[^\d.-]+")
-_NUMBER = lazy_regex(r"-?(?:\d++(?:\.\d*+)?|\.\d++)")
+_REST = re.compile(r"[^\d.-]+")
+_NUMBER = re.compile(r"-?(?:\d++(?:\.\d*+)?|\.\d++)")
 
 
 class BareNumber(Comparator, Struct, frozen=True):

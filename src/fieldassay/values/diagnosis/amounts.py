@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
@@ -10,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.regex import lazy_regex
 from fieldassay.values.catalogue import BIT
 from fieldassay.values.diagnosis.folding import (
     Flags,
@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Bits = npt.NDArray[np.int64]
 
 _EXACT = Context(prec=400, Emin=-999999, Emax=999999)
-_WRITTEN = lazy_regex(r"[0-9]+(?:[.,' ][0-9]+)*")
+_WRITTEN = re.compile(r"[0-9]+(?:[.,' ][0-9]+)*")
 _MAX_WRITTEN = 100
 _TINIEST_CUT = 2
 
@@ -182,7 +182,7 @@ SAME_QUANTITY = 1e-3
 _HOW_WRITTEN = sum(
     BIT[name] for name in ("case_only", "white_space_or_punctuation", "accents_only", "unicode_form")
 )
-_NUMBER_IN_FRONT = lazy_regex(r"[-+\u2212\u00b10-9.,'\s]+")
+_NUMBER_IN_FRONT = re.compile(r"[-+\u2212\u00b10-9.,'\s]+")
 
 
 def diagnose_money(gold: Column, pred: Column) -> Bits:

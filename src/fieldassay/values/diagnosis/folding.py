@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -11,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.regex import lazy_regex
 from fieldassay.values.catalogue import BIT
 from fieldassay.values.types.text import BARE_LETTERS
 
@@ -206,13 +206,13 @@ MAX_WRITTEN = 200
 
 _POINT_FIRST = r"(?:(?<![\w.,])[.,])?"
 """The decimal sign of a number without a whole part, such as `.5`; that of `No.5` is none."""
-_DIGIT_RUN = lazy_regex(rf"{_POINT_FIRST}[0-9]+")
-_NUMBER = lazy_regex(rf"{_POINT_FIRST}[0-9]+(?:[.,][0-9]+)*")
-_WHOLE = lazy_regex(
+_DIGIT_RUN = re.compile(rf"{_POINT_FIRST}[0-9]+")
+_NUMBER = re.compile(rf"{_POINT_FIRST}[0-9]+(?:[.,][0-9]+)*")
+_WHOLE = re.compile(
     r"([-+\N{MINUS SIGN}]?)\s?([0-9]+(?:[.,' \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}][0-9]+)*)\s?(%?)"
 )
-_SCIENTIFIC = lazy_regex(r"[-+\N{MINUS SIGN}]?[0-9]+(?:[.,][0-9]+)?[eE][-+\N{MINUS SIGN}]?[0-9]{1,3}")
-_GROUPED = lazy_regex(r"[0-9]{1,3}(?:(.)[0-9]{3})(?:\1[0-9]{3})*")
+_SCIENTIFIC = re.compile(r"[-+\N{MINUS SIGN}]?[0-9]+(?:[.,][0-9]+)?[eE][-+\N{MINUS SIGN}]?[0-9]{1,3}")
+_GROUPED = re.compile(r"[0-9]{1,3}(?:(.)[0-9]{3})(?:\1[0-9]{3})*")
 
 
 def find_digit_runs(text: str) -> list[str]:
@@ -375,7 +375,7 @@ def _are_digits(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
 
 Bits = npt.NDArray[np.int64]
 
-_HAS_DIGIT = lazy_regex("[0-9]").search
+_HAS_DIGIT = re.compile("[0-9]").search
 
 
 def diagnose_surface(gold: list[str], pred: list[str], is_number_in_words: bool) -> Bits:

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.regex import lazy_regex
 from fieldassay.values.catalogue import BIT, READERS
 from fieldassay.values.diagnosis.amounts import Amounts, diagnose_amounts
 from fieldassay.values.diagnosis.folding import (
@@ -70,7 +69,7 @@ def diagnose_misread(type_name: str, gold: Column, pred: Column) -> Bits:
     return bits
 
 
-_MISREAD = lazy_regex(r"(?<![^\W\d_])(?!Q[1-4]\b)[oOQDlI|iSsBZzGbgq]+(?![^\W\d_])")
+_MISREAD = re.compile(r"(?<![^\W\d_])(?!Q[1-4]\b)[oOQDlI|iSsBZzGbgq]+(?![^\W\d_])")
 
 
 def _may_mean(type_name: str, text: str, canonical: str) -> bool:
@@ -151,7 +150,7 @@ HOLDS_NUMBERS = frozenset({"text", "any", "integer", "number", "money", "quantit
 HOLDS_DATES = frozenset({"text", "any"})
 
 _SHORTEST_DATE, _LONGEST_DATE, _LONGEST_NUMBER = 6, 40, 30
-_SCIENTIFIC_KEY = lazy_regex(r"[0-9]+e\+?[0-9]{1,3}")
+_SCIENTIFIC_KEY = re.compile(r"[0-9]+e\+?[0-9]{1,3}")
 _MONTH = r"[^\W\d_]{3,12}\.?"
 _NUMERIC_DATE = r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}|\d{1,2} \d{1,2} \d{4}"
 _DAY = r"\d{1,2}(?:st|nd|rd|th|\.|er|º)?"
@@ -159,7 +158,7 @@ _NAMED_DATE = (
     rf"(?:[^\W\d_]{{2,10}}\.?,? )?(?:{_DAY}[- ](?:of |de )?{_MONTH},?[- ](?:de |del )?\d{{2,4}}"
     rf"|{_MONTH} {_DAY},? \d{{2,4}})"
 )
-_DATE_SHAPE = lazy_regex(f"(?:{_NUMERIC_DATE}|{_NAMED_DATE})", re.IGNORECASE)
+_DATE_SHAPE = re.compile(f"(?:{_NUMERIC_DATE}|{_NAMED_DATE})", re.IGNORECASE)
 
 
 def diagnose_retyped(type_name: str, gold: Wording, pred: Wording) -> tuple[Bits, Flags]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
@@ -11,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.regex import lazy_regex
 from fieldassay.values.catalogue import BIT
 from fieldassay.values.diagnosis.folding import (
     Flags,
@@ -216,7 +216,7 @@ MAX_ALIGNED = 4096
 """The maximum of characters for an alignment; longer texts are compared as bags of words."""
 _SHORTEST_PART, _SHORTEST_INNER = 3, 4
 _MOST_OCCURRENCES = 20
-_WORD = lazy_regex(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")
 _ELLIPSIS = ".\N{HORIZONTAL ELLIPSIS} "
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
@@ -9,7 +10,6 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec import Struct
 
 from fieldassay.io.json_value import Scalar
-from fieldassay.regex import lazy_regex
 from fieldassay.values.types.column import (
     NO_RULE,
     Column,
@@ -46,26 +46,26 @@ mobilusis darbas namai sluzba posao kuca τηλ τηλεφωνο κιν κινη
 """
 _LETTERS = "[tmpfchwo]"
 _PHONE_LABEL = "|".join(sorted(_LABELS.split(), key=len, reverse=True))
-_LETTER_BEFORE = lazy_regex(rf"^[\s(\[]*{_LETTERS}(?=[.:)\s])[\s.:)\]\-–—/]*(?=[\d(\[+])")
-_BEFORE = lazy_regex(rf"^[\s(\[]*(?:{_PHONE_LABEL})(?![^\W\d_])[\s.:)\]\-–—/]*(?=[\w(\[+])")
+_LETTER_BEFORE = re.compile(rf"^[\s(\[]*{_LETTERS}(?=[.:)\s])[\s.:)\]\-–—/]*(?=[\d(\[+])")
+_BEFORE = re.compile(rf"^[\s(\[]*(?:{_PHONE_LABEL})(?![^\W\d_])[\s.:)\]\-–—/]*(?=[\w(\[+])")
 _GAP = r"[\s,;(\[\-–—/]"
-_BEHIND = lazy_regex(
+_BEHIND = re.compile(
     rf"(?:(?<!{_GAP}){_GAP}*+(?<![^\W\d_])(?:{_PHONE_LABEL})|(?<!\s)\s*+[(\[]{_LETTERS})[\s.)\]]*+$"
 )
-_EXTENSION = lazy_regex(
+_EXTENSION = re.compile(
     r"(?<![\s,;(])[\s,;(]*+(?:ext(?:ension)?|extn|xtn|x|#|durchwahl|dw|poste|int(?:erno)?|anexo|ramal|toestel|tst|app(?:arat)?"
     r"|доб|wew|lokal|anknytning)[.:=\s]*+(\d{1,8})\)?$"
 )
 """An extension, by the words of libphonenumber and some of Europe and Brazil."""
-_JOINT = lazy_regex(
+_JOINT = re.compile(
     r"(?<!\s)(?:\s*+(?:[/|&;,]|\b(?:or|and|oder|und|ou|et|o|y|e)\b|(?<=\s)(?<!\n)[-–—]\s)|\s*?\n)\s*+"
 )
 _WORD_TEXT = r"[^\W\d_]+|[^\w\s()\[\]+./\\\-–—‐‑−,;:*#~'’|&]"
-_TOKEN = lazy_regex(rf"{_WORD_TEXT}|\+?\d+")
-_PLAIN = lazy_regex(r"[\d()+.]+(?:[ -][\d()+.]+)*")
-_WORD = lazy_regex(_WORD_TEXT)
+_TOKEN = re.compile(rf"{_WORD_TEXT}|\+?\d+")
+_PLAIN = re.compile(r"[\d()+.]+(?:[ -][\d()+.]+)*")
+_WORD = re.compile(_WORD_TEXT)
 _MEXICO = 52
-_OLD_MOBILE = lazy_regex(r"1\d{10}")
+_OLD_MOBILE = re.compile(r"1\d{10}")
 """Mexico's mobile numbers with the 1 that they had from abroad until 2019."""
 _NORTH_AMERICA, _FEWEST_LETTERS, _FEWEST_DIGITS, _MOST_DIGITS = 1, 3, 7, 15
 
@@ -228,10 +228,10 @@ def _are_two(text: str, region: str | None) -> bool:
 # E-mail and web addresses.
 
 _LONGEST_ADDRESS = 320
-_HOST_LABEL = lazy_regex(r"[^\W_](?:[\w-]{0,61}[^\W_])?")
-_SCHEME = lazy_regex(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(?!\d{1,5}(?:/|$))")
-_ESCAPE = lazy_regex(r"%[0-9a-fA-F]{2}")
-_UNFIT = lazy_regex(r"[\s\x00-\x1f\x7f<>\"]")
+_HOST_LABEL = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(?!\d{1,5}(?:/|$))")
+_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
+_UNFIT = re.compile(r"[\s\x00-\x1f\x7f<>\"]")
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 
 

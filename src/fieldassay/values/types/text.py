@@ -23,7 +23,6 @@ from msgspec import Struct
 
 from fieldassay.errors import MissingExtraError, nearest
 from fieldassay.io.json_value import Scalar
-from fieldassay.regex import lazy_regex
 from fieldassay.values.types.column import Column, Reader, Reading, objects, read_distinct
 
 # Normalizers of text fields, one step each, applied in the order of the spec.
@@ -87,7 +86,7 @@ class BareLetters(dict[int, str]):
         return self[code]
 
 
-_LATIN_LETTER = lazy_regex("(LATIN (?:SMALL|CAPITAL) LETTER [A-Z]) WITH ")
+_LATIN_LETTER = re.compile("(LATIN (?:SMALL|CAPITAL) LETTER [A-Z]) WITH ")
 BARE_LETTERS = BareLetters()
 
 
@@ -114,7 +113,7 @@ class Accents(Normalizer, Struct, frozen=True):
 
 
 _DIGRAPHS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "AE", "Ö": "OE", "Ü": "UE", "ẞ": "SS"}
-_UMLAUT = lazy_regex("[äöüßÄÖÜẞ]")
+_UMLAUT = re.compile("[äöüßÄÖÜẞ]")
 
 
 class Umlauts(Normalizer, Struct, frozen=True):
@@ -211,10 +210,10 @@ class Punctuation(Normalizer, Struct, frozen=True):
         return text.replace("%", " % ") if "percent" in self.keep and self.mode == "space" else text
 
 
-_SPACED_SLASH = lazy_regex(r"(?<=\d)\s*/\s*(?=\d)")
+_SPACED_SLASH = re.compile(r"(?<=\d)\s*/\s*(?=\d)")
 
 
-_DECIMAL_COMMA = lazy_regex(r"(?<=\d),(?=\d)")
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 
 
 class DecimalComma(Normalizer, Struct, frozen=True):
@@ -228,7 +227,7 @@ class DecimalComma(Normalizer, Struct, frozen=True):
         return _DECIMAL_COMMA.sub(".", text)
 
 
-_BARE_POINT = lazy_regex(r"(?<![\w.,])[.,](?=\d)")
+_BARE_POINT = re.compile(r"(?<![\w.,])[.,](?=\d)")
 
 
 class LeadingZero(Normalizer, Struct, frozen=True):
@@ -320,7 +319,7 @@ class Ftfy(Normalizer, Struct, frozen=True):
 
 # Text, and the text of other values.
 
-_RUN = lazy_regex(r"\s\s|[^\S ]")
+_RUN = re.compile(r"\s\s|[^\S ]")
 _ASCII_RUNS = ("  ", *"\t\n\v\f\r\x1c\x1d\x1e\x1f")
 _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits; Decimal does not
 
@@ -432,7 +431,7 @@ class TextReader(Reader, Struct, frozen=True):
 _MOST_CHARACTERS = 200
 _SHORT_ISBN, _GTIN, _FEWEST_DIGITS = 10, 13, 5
 _LONGEST_HINT = 200
-_NAME = lazy_regex(r"[a-z][a-z0-9_]{0,40}(?:\.[a-z0-9_]{1,40}){0,2}")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}(?:\.[a-z0-9_]{1,40}){0,2}")
 
 
 class IdReader(Reader, Struct, frozen=True):

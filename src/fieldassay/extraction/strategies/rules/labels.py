@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -17,7 +18,6 @@ from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import Found, label_words
 from fieldassay.extraction.places import NUMBERS, TEXTS, Place, Search, has_digit
 from fieldassay.io.effort import check_time
-from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.spec.language.model import Find
@@ -35,9 +35,9 @@ EDGES = _EDGES + "[]*~="
 """Marks that are no part of a value at its ends."""
 _MARKS = frozenset(("", "x", "rp", "idr", "usd", "eur", "gbp", "aud", "chf", "jpy", "inr", "us", "kr", "zł"))
 """Words beside an amount: marks, a cross, currencies; as letters and digits."""
-_AMOUNT = lazy_regex(r"\d[.,]\d\d(?!\d)|\d\D*+\d\D*+\d\D*+\d")
+_AMOUNT = re.compile(r"\d[.,]\d\d(?!\d)|\d\D*+\d\D*+\d\D*+\d")
 """Cents, or four digits."""
-_WORD = lazy_regex(r"\S+")
+_WORD = re.compile(r"\S+")
 
 
 class Token(Struct, frozen=True, gc=False):
@@ -180,10 +180,10 @@ _FUZZY = 6
 """Letters of a label from which on one of them may be misread."""
 _RARE = frozenset({"email", "phone", "url", "date", "datetime", "duration"})
 """Types whose only value in a document is the field's, also without a label."""
-_DATE = lazy_regex(r"\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d{2})|\d{4}-\d\d-\d\d")
-_GROUPS = lazy_regex(r"[A-Z]{0,3}[0-9]{0,4}(?: [0-9A-Z]{1,4}){2,}")
-_FULL_DATE = lazy_regex(r"(?:19|20)\d\d-\d\d-\d\d.*")
-_CENTS = lazy_regex(r".*\d[.,]\d\d(?!\d).*")
+_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d{2})|\d{4}-\d\d-\d\d")
+_GROUPS = re.compile(r"[A-Z]{0,3}[0-9]{0,4}(?: [0-9A-Z]{1,4}){2,}")
+_FULL_DATE = re.compile(r"(?:19|20)\d\d-\d\d-\d\d.*")
+_CENTS = re.compile(r".*\d[.,]\d\d(?!\d).*")
 
 BESIDE, BELOW, WEAK, UNLABELLED = 0.9, 0.8, 0.6, 0.4
 """Confidences, which only order values: other words beside a label make it weak."""

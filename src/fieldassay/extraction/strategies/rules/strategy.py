@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +36,6 @@ from fieldassay.extraction.strategies.rules.labels import (
 )
 from fieldassay.extraction.strategy import Extracted, Task
 from fieldassay.paths import ITEM, KEY, join_path
-from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
@@ -50,7 +50,7 @@ ENDS = ("total", "subtotal", "subttl", "sub", "grandtotal", "amountdue", "sum", 
 """What the rows after a list begin with, beside the labels of amounts, where the spec says nothing."""
 _MOST_EMPTY = 3
 """Rows without any value that end a table."""
-_NAMES = lazy_regex(r"\{([^{}]*)\}")
+_NAMES = re.compile(r"\{([^{}]*)\}")
 
 Run: TypeAlias = tuple[int, int, int]
 """A row, the first of some words in it, and their end."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from fieldassay.io.text.shown import clip, format_count, format_pair, join_names
 from fieldassay.metrics.estimate import Estimate, format_both, format_interval, format_value
-from fieldassay.regex import lazy_regex
 from fieldassay.reports.content.run.parts import (
     REPAIRS,
     add_answer,
@@ -36,7 +36,7 @@ from fieldassay.reports.writers.tables import add_part
 _NAME, _LONG = 32, 100
 
 
-_PART = lazy_regex(r"^(?:\S+: )?[\d,]+ of [\d,]+ documents: ")
+_PART = re.compile(r"^(?:\S+: )?[\d,]+ of [\d,]+ documents: ")
 """A note that only a part of the documents was scored, which no answer leaves out."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -10,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.io.json_value import Scalar
-from fieldassay.regex import lazy_regex
 from fieldassay.values.types.column import (
     NO_RULE,
     Column,
@@ -52,7 +52,7 @@ from fieldassay.values.types.text import json_text
 
 # The tokens of a date or a point in time, each with the rule that reads it: what `explain` shows.
 
-_TOKEN = lazy_regex(rf"\d+|{TIME}|{WORD.pattern}")
+_TOKEN = re.compile(rf"\d+|{TIME}|{WORD.pattern}")
 _RULES = {"o": "an ending of a day", "s": "a small word in its place", "W": "a weekday, passed over"}
 _PARTS = ("year", "month", "day")
 
@@ -106,7 +106,7 @@ def _role(number: str, dates: tuple[Date, ...]) -> str:
 
 # Dates, whole or partial, and periods of dates.
 
-_OPENING = lazy_regex(
+_OPENING = re.compile(
     r"^(?:from|between|von|vom|du|des|dal|dall|del|desde|de|van|od|fran|fra|period)\b[\s:'’]*"
 )
 _WORDS = (
@@ -114,12 +114,12 @@ _WORDS = (
     r"e|y|et|do"
 )
 _CONNECTORS = (
-    lazy_regex(rf"(?<!\s)\s++(?:{_WORDS})\s++"),
-    lazy_regex(r"(?:(?<!\s)\s++)?\.\.\.?\s*+"),
-    lazy_regex(r"(?<!\s)\s++[-–—~/]++\s++"),
-    lazy_regex(r"(?:(?<!\s)\s++)?(?:[–—~]|--)\s*+"),
-    lazy_regex(r"(?:(?<!\s)\s++)?-\s*+"),
-    lazy_regex(r"(?:(?<!\s)\s++)?/\s*+"),
+    re.compile(rf"(?<!\s)\s++(?:{_WORDS})\s++"),
+    re.compile(r"(?:(?<!\s)\s++)?\.\.\.?\s*+"),
+    re.compile(r"(?<!\s)\s++[-–—~/]++\s++"),
+    re.compile(r"(?:(?<!\s)\s++)?(?:[–—~]|--)\s*+"),
+    re.compile(r"(?:(?<!\s)\s++)?-\s*+"),
+    re.compile(r"(?:(?<!\s)\s++)?/\s*+"),
 )
 _MOST_SPLITS = 8
 
@@ -211,8 +211,8 @@ def _in_years(start: Found, end: Found, is_start_open: bool, is_end_open: bool) 
     return (start, replace(end, year=start.year + 1)) if is_end_open else (start, end)
 
 
-_WITHOUT_YEAR = lazy_regex(r"--(\d{2})-(\d{2})")
-_CLOCK = lazy_regex(r"\d:\d|\dt\d{4}|\dh\d\d(?!\d)")
+_WITHOUT_YEAR = re.compile(r"--(\d{2})-(\d{2})")
+_CLOCK = re.compile(r"\d:\d|\dt\d{4}|\dh\d\d(?!\d)")
 ORDERS = ("dmy", "mdy", "ymd")
 
 

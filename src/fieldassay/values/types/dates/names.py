@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from fieldassay.regex import lazy_regex
 from fieldassay.values.types.dates import common_words
 from fieldassay.values.types.locales import find_locale
 
@@ -24,7 +23,7 @@ LANGUAGES = (
 )  # fmt: skip
 """Languages whose names are known without a locale; an earlier one wins where two disagree (ambiguous)."""
 
-WORD = lazy_regex(r"[^\d\s.,;:/()\-–—'’\"_]+")
+WORD = re.compile(r"[^\d\s.,;:/()\-–—'’\"_]+")
 TIME = "_"
 """Stands for a time of day that was cut from a text; no date has this character."""
 _MORE_MONTHS = {
@@ -72,11 +71,11 @@ ORDINALS = {
 }  # fmt: skip
 """What stands behind a day without a gap, as CLDR writes ordinal numbers, with its languages."""
 _MARKERS = str.maketrans("년월일٫،−‐‑ıªº", "年月日.,---i°°")
-_EAST_ASIAN = lazy_regex(
+_EAST_ASIAN = re.compile(
     r"(?<![^\W年月日])(?:(?P<year>\d{4}|\d\d)年\s*)?(?P<month>\d\d?)月"
     r"(?:\s*(?P<day>\d\d?)日(?:\s*[-–—~至到]\s*(?P<last>\d\d?)日)?)?(?![a-zа-яα-ω]|[年月日](?![曜ᄋ]))"
 )
-_EAST_ASIAN_YEARS = lazy_regex(r"\d{4}年(?:\s*[-–—~至到]\s*\d{4}年)?")
+_EAST_ASIAN_YEARS = re.compile(r"\d{4}年(?:\s*[-–—~至到]\s*\d{4}年)?")
 
 
 class Names(Struct, frozen=True):
@@ -290,7 +289,7 @@ def _patterns(data: Any) -> list[str]:
     return [one.pattern for one in (*data.date_formats.values(), *data.datetime_skeletons.values())]
 
 
-_PREFIX = lazy_regex(r"((?<![^\W\d_a-zA-Z])[^\W\d_a-zA-Z]++|'[^\W\d_]++')(?=MMM|LLL)")
+_PREFIX = re.compile(r"((?<![^\W\d_a-zA-Z])[^\W\d_a-zA-Z]++|'[^\W\d_]++')(?=MMM|LLL)")
 """A word that is glued to the name of a month, as in Hebrew."""
 
 

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import MissingExtraError
-from fieldassay.regex import lazy_regex
 from fieldassay.values.types.column import UnreadableError
 from fieldassay.values.types.dates.names import ORDINALS, TIME, WORD, Names, Order, date_order, fold, names
 from fieldassay.values.types.locales import find_locale
@@ -119,14 +118,14 @@ class Duration(Struct, frozen=True):
 
 # Year, month and day from the numbers and words of one date, with every guess flagged.
 
-_TOKEN = lazy_regex(rf"(\d+)|({TIME})|({WORD.pattern})")
-_SEPARATOR = lazy_regex(r"\s*+(?:[./,\-–—’'\"()](?:\s?[.,'’(])?\s*+)?")
-_ORDER = lazy_regex(r"[WTs]*+[dMyos]*+(?:[WTs]++y)?[WTs]*+")
+_TOKEN = re.compile(rf"(\d+)|({TIME})|({WORD.pattern})")
+_SEPARATOR = re.compile(r"\s*+(?:[./,\-–—’'\"()](?:\s?[.,'’(])?\s*+)?")
+_ORDER = re.compile(r"[WTs]*+[dMyos]*+(?:[WTs]++y)?[WTs]*+")
 """The order of kinds of parts: weekday and time stand outside, or before the year (`Mar 15 10:00 2025`)."""
 _PERIODS = {
     "h", "hy", "s", "q", "t", "w", "wk", "kw", "cw", "p", "fy", "half", "quarter", "quartal", "week", "woche",
 }  # fmt: skip
-_ABBREVIATED_YEAR = lazy_regex(r"\s*['’]")
+_ABBREVIATED_YEAR = re.compile(r"\s*['’]")
 _PARTS_OF_A_DATE, _SHORTEST_WEEKDAY = 3, 2
 _NO_DAY = "no calendar has this day"
 
@@ -501,17 +500,17 @@ _ERAS = {
     "民國": (_ROC, 200), "民国": (_ROC, 200),
 }  # fmt: skip
 """Names and letters of eras: the year before their first, and how many they have had."""
-_ERA = lazy_regex(r"(?:中華|中华)?(明治|大正|昭和|平成|令和|民國|民国)\s*(元|\d{1,3})\s*(年|(?=[./-]))")
-_ERA_LETTER = lazy_regex(r"(?<![^\W_])([mtshr])\s?(\d{1,2})(年|(?=[./-]\d{1,2}[./-]\d{1,2}(?!\d)))")
-_THAI_ERA = lazy_regex(r"(พ|ค)\.?\s?ศ\.?\s*(?=\d{4})")
-_YEAR = lazy_regex(r"(?<!\d)(\d{4})(?=\d{4}(?!\d)|(?!\d))")
-_SHORT_YEAR = lazy_regex(r"(?<=[^\d])(\d\d)\Z")
-_ROC_YEAR = lazy_regex(r"\A(\d{2,3})(?=[./-]\d{1,2}[./-]\d{1,2}(?!\d)|年)")
-_NUMERIC = lazy_regex(
+_ERA = re.compile(r"(?:中華|中华)?(明治|大正|昭和|平成|令和|民國|民国)\s*(元|\d{1,3})\s*(年|(?=[./-]))")
+_ERA_LETTER = re.compile(r"(?<![^\W_])([mtshr])\s?(\d{1,2})(年|(?=[./-]\d{1,2}[./-]\d{1,2}(?!\d)))")
+_THAI_ERA = re.compile(r"(พ|ค)\.?\s?ศ\.?\s*(?=\d{4})")
+_YEAR = re.compile(r"(?<!\d)(\d{4})(?=\d{4}(?!\d)|(?!\d))")
+_SHORT_YEAR = re.compile(r"(?<=[^\d])(\d\d)\Z")
+_ROC_YEAR = re.compile(r"\A(\d{2,3})(?=[./-]\d{1,2}[./-]\d{1,2}(?!\d)|年)")
+_NUMERIC = re.compile(
     r"(?<!\d)(?:(?P<y>\d{4})(?P<one>[./-])(?P<m>\d{1,2})(?P=one)(?P<d>\d{1,2})"
     r"|(?P<d2>\d{1,2})(?P<two>[./-])(?P<m2>\d{1,2})(?P=two)(?P<y2>\d{4}))(?!\d)"
 )
-_MARK = lazy_regex(r"(?<!\s)\s*+(?:ه\W{0,2}\s?(?P<which>ش|ق)|ه|ه‍|هـ)\.?\s*\Z")
+_MARK = re.compile(r"(?<!\s)\s*+(?:ه\W{0,2}\s?(?P<which>ش|ق)|ه|ه‍|هـ)\.?\s*\Z")
 _MONTHS = {
     "persian": """فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند
         farvardin ordibehesht khordad tir mordad shahrivar mehr aban azar dey bahman esfand""",

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar
-from fieldassay.regex import lazy_regex
 from fieldassay.values.types.column import (
     NO_RULE,
     Column,
@@ -43,34 +42,34 @@ _CLOCK = (
     rf"(?!\d){_HALF}(?:\s*(?:uhr|hrs|h)\b)?{_ZONE}{_END}"
 )
 _IN_TEXT = (
-    lazy_regex(_CLOCK),
-    lazy_regex(
+    re.compile(_CLOCK),
+    re.compile(
         rf"(?<![\d.:])(?P<hour>\d{{1,2}})\s?(?:h|uhr)"
         rf"(?:\s?(?P<minute>\d{{2}})(?:\s?(?:min|m)\b\.?)?)?(?![\d\w]){_ZONE}{_END}"
     ),
-    lazy_regex(
+    re.compile(
         rf"(?<![\d.:])(?P<hour>\d{{1,2}})\.(?P<minute>\d{{2}})(?:\.(?P<second>\d{{2}}))?\s?(?:uhr|hrs)\b"
         rf"{_ZONE}{_END}"
     ),
-    lazy_regex(
+    re.compile(
         rf"(?<![\d.:])(?P<hour>\d{{1,2}})(?:\.(?P<minute>\d{{2}}))?"
         rf"(?:\s*(?P<half>[ap])(?P<m>\.?\s?m)\b\.?|(?P<mark>[ap])\b){_ZONE}{_END}"
     ),
-    lazy_regex(
+    re.compile(
         r"(?<=\d)t(?P<hour>\d{2})(?P<minute>\d{2})(?P<second>\d{2})?"
         rf"(?:[.,](?P<fraction>\d{{1,9}}))?(?!\d){_ZONE}{_END}"
     ),
 )
 _ALONE = (
-    lazy_regex(r"(?P<hour>\d{1,2})\.(?P<minute>\d{2})(?:\.(?P<second>\d{2}))?"),
-    lazy_regex(r"(?P<hour>\d{2})(?P<minute>\d{2})(?P<second>\d{2})?(?:\s?(?:hrs|h))?"),
-    lazy_regex(r"(?P<hour>\d{1,2})(?P<minute>\d{2})\s?(?P<half>[ap])(?P<m>\.?\s?m)?\.?"),
+    re.compile(r"(?P<hour>\d{1,2})\.(?P<minute>\d{2})(?:\.(?P<second>\d{2}))?"),
+    re.compile(r"(?P<hour>\d{2})(?P<minute>\d{2})(?P<second>\d{2})?(?:\s?(?:hrs|h))?"),
+    re.compile(r"(?P<hour>\d{1,2})(?P<minute>\d{2})\s?(?P<half>[ap])(?P<m>\.?\s?m)?\.?"),
 )
-_ZONE_NAME = lazy_regex(r"\s*([(\[]?)([a-z]{2,6})(?![^\W_])[)\]]?")
-_AREA = lazy_regex(r"\s*(?:\[[a-z]+(?:[/_+-][a-z0-9]+)*\]|\([a-z ]+ time\))")
+_ZONE_NAME = re.compile(r"\s*([(\[]?)([a-z]{2,6})(?![^\W_])[)\]]?")
+_AREA = re.compile(r"\s*(?:\[[a-z]+(?:[/_+-][a-z0-9]+)*\]|\([a-z ]+ time\))")
 """A time zone in brackets, as RFC 9557 writes it, or in parentheses, as JavaScript does."""
-_SEPARATOR = lazy_regex(r"\dt")
-_DESIGNATOR = lazy_regex(r"t(?=\d\d(?::|\d\d))")
+_SEPARATOR = re.compile(r"\dt")
+_DESIGNATOR = re.compile(r"t(?=\d\d(?::|\d\d))")
 _RULES = {
     "hour": "the hour", "minute": "the minute", "second": "the second", "fraction": "a fraction of a second",
     "half": "am or pm", "mark": "am or pm", "zone": "the offset", "name": "a time zone by name",
@@ -303,18 +302,18 @@ def words_of(data: Any) -> Iterator[tuple[str, str]]:
 
 
 _NUMBER = r"\d{1,12}(?:[.,]\d{1,9})?"
-_ISO = lazy_regex(
+_ISO = re.compile(
     rf"p(?!$)(?:({_NUMBER})y)?(?:({_NUMBER})m)?(?:({_NUMBER})w)?(?:({_NUMBER})d)?"
     rf"(?:t(?!$)(?:({_NUMBER})h)?(?:({_NUMBER})m)?(?:({_NUMBER})s)?)?"
 )
 _ISO_UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
-_HOURS_AND_MINUTES = lazy_regex(r"(\d{1,6}):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?")
+_HOURS_AND_MINUTES = re.compile(r"(\d{1,6}):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?")
 _CONNECTORS = "and|und|et|y|e|og|och|en|ja|i|a|dan|ve"
-_PART = lazy_regex(
+_PART = re.compile(
     rf"\s*+(?:(?:[,;+&]|\b(?:{_CONNECTORS})\b)\s*+)?({_NUMBER})"
     r"\s*+([^\d\s,;+&.]+(?:\s[^\d\s,;+&.]+)?)?(?:\.(?!\d))?"
 )
-_GROUPED = lazy_regex(r"[1-9]\d{0,2}[.,]\d{3}")
+_GROUPED = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
 
 
 class DurationReader(Reader, Struct, frozen=True):

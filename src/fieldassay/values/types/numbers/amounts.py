@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from fieldassay.errors import nearest, problem
 from fieldassay.io.json_value import Scalar
-from fieldassay.regex import lazy_regex
 from fieldassay.values.types.column import Column, Reader, Reading, objects, unreadable
 
 # Numbers with a range, a currency or a unit, and their canonical texts.
@@ -174,7 +173,7 @@ def canonical_quantity(value: Quantity) -> str:
 
 # Fast paths for columns of JSON numbers and of texts that read the same in every locale.
 
-_PLAIN = lazy_regex(
+_PLAIN = re.compile(
     r"-?(?:[0-9]{1,30}|[0-9]{1,30}\.(?:[0-9]{1,2}|[0-9]{4,30})|(?:[0-9]{4,30}|0)\.[0-9]{3})\Z"
 )
 _NUMBERS = frozenset({int, float})

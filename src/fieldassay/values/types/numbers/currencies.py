@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 
-from fieldassay.regex import lazy_regex
 from fieldassay.values.types.locales import find_locale, territory_currencies
 from fieldassay.values.types.numbers.currency_signs import SIGNS
 from fieldassay.values.types.numbers.unit_spellings import spellings
@@ -193,7 +193,7 @@ def codes() -> frozenset[str]:
     return frozenset(map(str, Locale("en").currencies))
 
 
-_APART = lazy_regex(r"(?<=[^\W\d_]{2}) (?=[$£¥])|(?<=[$£¥]) (?=[^\W\d_]{2})")
+_APART = re.compile(r"(?<=[^\W\d_]{2}) (?=[$£¥])|(?<=[$£¥]) (?=[^\W\d_]{2})")
 _GENERIC_NAMES = {symbol.lower(): symbol for symbol in reversed(GENERIC)}
 
 

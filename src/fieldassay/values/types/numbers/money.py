@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from fieldassay.errors import problem
 from fieldassay.io.json_value import Scalar
-from fieldassay.regex import lazy_regex
 from fieldassay.values.types.column import (
     Column,
     Reader,
@@ -53,10 +52,10 @@ from fieldassay.values.types.numbers.unit_spellings import POWERS_OF_TEN
 _LETTERS = {"k": 3, "m": 6, "mm": 6, "b": 9}
 _SHORT = 3
 _NO_SCALES = frozenset({"cr"})  # crore or credit
-_COMPACT = lazy_regex(r"(0+)(?:[ \u00a0\u202f]?)([^\d\s]+)")
-_NO_CENTS = lazy_regex(r"(?<=\d) ?/[-=](?=\Z|[^\W\d_]| )")
-_SIGN_AS_POINT = lazy_regex(r"(?P<run>\d[\d.,' ]*)(?P<sign>[€$£])(?P<cents>\d\d)\Z")
-_CENTS = lazy_regex(r"(?P<run>[-+]?[\d.,]+) ?¢\Z")
+_COMPACT = re.compile(r"(0+)(?:[ \u00a0\u202f]?)([^\d\s]+)")
+_NO_CENTS = re.compile(r"(?<=\d) ?/[-=](?=\Z|[^\W\d_]| )")
+_SIGN_AS_POINT = re.compile(r"(?P<run>\d[\d.,' ]*)(?P<sign>[€$£])(?P<cents>\d\d)\Z")
+_CENTS = re.compile(r"(?P<run>[-+]?[\d.,]+) ?¢\Z")
 
 
 class Notation(Struct, frozen=True):
@@ -141,9 +140,9 @@ def _scale(words: tuple[str, ...]) -> re.Pattern[str]:
 
 # The reader of amounts of money.
 
-_FIRST = lazy_regex(r"(?:(?<![^\W\d_])[.,٫](?=\d))?\d")
+_FIRST = re.compile(r"(?:(?<![^\W\d_])[.,٫](?=\d))?\d")
 _MARKS = {"/-": "no cents", "/=": "no cents", "¢": "cents"}
-_SIGNED = lazy_regex(r"(?P<before>[+-]?) ?(?P<middle>[^+-]*?) ?(?P<after>[+-]?)\Z")
+_SIGNED = re.compile(r"(?P<before>[+-]?) ?(?P<middle>[^+-]*?) ?(?P<after>[+-]?)\Z")
 
 
 class MoneyReader(Reader, Struct, frozen=True):

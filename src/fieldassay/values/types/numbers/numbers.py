@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from fieldassay.errors import problem
 from fieldassay.io.json_value import Scalar
-from fieldassay.regex import lazy_regex
 from fieldassay.values.types.column import (
     NO_RULE,
     Column,
@@ -52,10 +51,10 @@ from fieldassay.values.types.numbers.units import canonical_unit, conversion, co
 
 # The meaning of the separators inside one run of digits.
 
-_PLAIN = lazy_regex(r"[0-9]+(?:\.[0-9]{1,2}|\.[0-9]{4,})?\Z")
-_THREES = lazy_regex(r"[1-9][0-9]{0,2}(?P<separator>[.,' ٬])[0-9]{3}(?:(?P=separator)[0-9]{3})*\Z")
-_INDIAN = lazy_regex(r"[1-9][0-9]?,(?:[0-9]{2},)+[0-9]{3}\Z")
-_DIGITS = lazy_regex(r"[0-9]*\Z")
+_PLAIN = re.compile(r"[0-9]+(?:\.[0-9]{1,2}|\.[0-9]{4,})?\Z")
+_THREES = re.compile(r"[1-9][0-9]{0,2}(?P<separator>[.,' ٬])[0-9]{3}(?:(?P=separator)[0-9]{3})*\Z")
+_INDIAN = re.compile(r"[1-9][0-9]?,(?:[0-9]{2},)+[0-9]{3}\Z")
+_DIGITS = re.compile(r"[0-9]*\Z")
 _SHOWN = 40
 
 
@@ -137,22 +136,22 @@ _SPELLED = {
 }
 
 _POWER = r"(?:\^|\*\*)[ ]?(?P<{0}>[+-]?\d{{1,9}})|(?P<{1}>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,9}})"
-_NUMERAL = lazy_regex(
+_NUMERAL = re.compile(
     rf"10(?:{_POWER.format('bare_caret', 'bare_super')})"
     r"|(?P<run>(?:[.,٫](?=\d))?\d+(?:[.,'٫٬]\d+|[ ]\d{3}(?!\d))*)"
     r"(?:(?P<dash>[.,:]-{1,2}(?!\d))|(?P<point>\.(?![.\d]))?)"
     rf"(?:[eE](?P<e>[+-]?\d{{1,9}})(?!\d)|[ ]?[x×*·⋅✕][ ]?10(?:{_POWER.format('caret', 'super')}))?"
 )
-_FRACTION = lazy_regex(
+_FRACTION = re.compile(
     r"(?:(?P<whole>\d{1,9})[ ]+)?(?P<top>\d{1,3})(?P<stroke>⁄|[ ]?/[ ]?)(?P<bottom>\d{1,3})(?![\d/.,⁄])"
 )
-STROKE = lazy_regex(r"(?<=[^ /])[ ]*/[ ]*(?=[+-]?[.,٫]?\d)")
+STROKE = re.compile(r"(?<=[^ /])[ ]*/[ ]*(?=[+-]?[.,٫]?\d)")
 """The stroke between two values."""
-_RANGE = lazy_regex(
+_RANGE = re.compile(
     r"[ ]*(?:-|\.{2,3}|…|~|〜|(?:to|bis|à|a|hasta|until)(?= ))[ ]*(?=[+-]?[.,٫]?\d)", re.IGNORECASE
 )
-_TOLERANCE = lazy_regex(r"[ ]*(?:±|\+/-|\+-)[ ]*(?=[.,٫]?\d)")
-_SIGN = lazy_regex(r"[+-][ ]?")
+_TOLERANCE = re.compile(r"[ ]*(?:±|\+/-|\+-)[ ]*(?=[.,٫]?\d)")
+_SIGN = re.compile(r"[+-][ ]?")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 
 _THIRDS = Context(prec=28)
@@ -302,12 +301,12 @@ def _shift(value: Decimal, exponent: int) -> Decimal:
 
 # The tokens of an amount, each with the rule that reads it.
 
-_JOINT = lazy_regex(
+_JOINT = re.compile(
     r"(?:(?P<mark>-|/|±|\+/?-|\.{2,3}|…|~|〜|(?<![^ ])(?:to|bis|à|a|hasta|until))|(?<! ))"
     r"[ ]*+(?P<sign>[-+]?)[ ]*+\Z"
 )
 _JOINTS = {"/": "several values", **dict.fromkeys(("±", "+/-", "+-"), "a tolerance")}
-_MARK = lazy_regex(r"/[-=]|[-+()%]|[^-+()% ]+")
+_MARK = re.compile(r"/[-=]|[-+()%]|[^-+()% ]+")
 _SIGNS = {"-": "a minus", "(": "a minus", ")": "a minus", "+": "a plus", "%": "percent"}
 
 
@@ -523,12 +522,12 @@ class IntegerReader(Reader, Struct, frozen=True):
 
 # The readers of quantities (amount and unit) and of units.
 
-_SECOND = lazy_regex(
+_SECOND = re.compile(
     r"(?P<unit>[^±]{1,64}?)"
     r"(?:[ ]+(?P<to>-|to|bis|à|a|hasta|until)[ ]+|[ ]*(?P<margin>±|\+/-)[ ]*|(?<=[%CFK])-)"
     r"(?P<second>[+-]?[.,٫]?\d.*)\Z"
 )
-_ENCLOSED = lazy_regex(r"\((?P<amount>[^()]*)\)(?P<unit>.*)\Z")
+_ENCLOSED = re.compile(r"\((?P<amount>[^()]*)\)(?P<unit>.*)\Z")
 
 
 class QuantityReader(Reader, Struct, frozen=True):
@@ -668,7 +667,7 @@ _SCALE, _LONG_SCALE = _pattern(_WORDS), _pattern(POWERS_OF_TEN)
 
 
 _POWER_MARK = "\0"
-_INSIDE = lazy_regex(rf"\d\s*{_POWER_MARK}[{_POWER_MARK}\s]*\d")
+_INSIDE = re.compile(rf"\d\s*{_POWER_MARK}[{_POWER_MARK}\s]*\d")
 
 
 class ScaledReader(Reader, Struct, frozen=True):

@@ -10,7 +10,6 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from fieldassay.regex import lazy_regex
 from fieldassay.values.types.numbers.amounts import AmountValue, map_amount
 from fieldassay.values.types.numbers.unit_spellings import (
     ATOMS,
@@ -61,32 +60,32 @@ _FOLDED = {
         ord("\u33a1"): "m2",
     },
 }
-_DEGREES = lazy_regex(
+_DEGREES = re.compile(
     r"(?:[°º˚]|\bdeg(?:\.|rees?)?|\bgrad|\bgrados?|\bdegrés?)[ ]*(celsius|fahrenheit|c|f)(?![a-z])",
     re.IGNORECASE,
 )
-_STROKE = lazy_regex(
+_STROKE = re.compile(
     rf"(?:(?<! )[ ]++)?/[ ]*+|(?:^|(?<! )[ ]++)(?:{'|'.join(sorted(PERS))})[ ]++", re.IGNORECASE
 )
-_POWER = lazy_regex(r"([^\d]*[^\d-])(-?\d)\Z")
-_CLOSE = lazy_regex(r"([⁰¹²³⁴⁵⁶⁷⁸⁹])(?=[a-zA-Zµμ°Ω])")
-_TEN = lazy_regex(
+_POWER = re.compile(r"([^\d]*[^\d-])(-?\d)\Z")
+_CLOSE = re.compile(r"([⁰¹²³⁴⁵⁶⁷⁸⁹])(?=[a-zA-Zµμ°Ω])")
+_TEN = re.compile(
     r"(?:(?<![xX×*·⋅✕])[×*·⋅✕][ ]?|(?<![\w.,×*·⋅✕])(?:[xX][ ]?)?)10"
     r"(?:[ ]?(?:\^|\*\*)[ ]?\+?([-−]?[1-9]\d?)|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2})"
     r"|(?:\*|[eE]\+?)([-−]?[1-9]\d?)(?=[ ]*(?:[/*.{]|\Z|per[ ]|cells?\b)))(?!\d)(?:\.(?=[a-zA-Z\[]))?"
 )
 _TENTH = "⏨"
 """The mark of a power of ten in a folded unit."""
-_BODY_SURFACE = lazy_regex(r"1[.,]73[ ]?[*.]?[ ]?(?:m(?:[2²]|\^2|\*\*2)|sq\.?[ ]?m|qm)|\{1\.73_m2\}")
-_ANNOTATION = lazy_regex(r"\{[^{}\s]*\}")
-_DAY = lazy_regex(r"(?<=/)[ ]?(?:\(24\.h\)|24[ .]?(?:h(?:rs?|ours?)?\b))")
-_CELLS = lazy_regex(
+_BODY_SURFACE = re.compile(r"1[.,]73[ ]?[*.]?[ ]?(?:m(?:[2²]|\^2|\*\*2)|sq\.?[ ]?m|qm)|\{1\.73_m2\}")
+_ANNOTATION = re.compile(r"\{[^{}\s]*\}")
+_DAY = re.compile(r"(?<=/)[ ]?(?:\(24\.h\)|24[ .]?(?:h(?:rs?|ours?)?\b))")
+_CELLS = re.compile(
     r"(?:\A|(?<![ *])[ *]++|(?<=\d))(?:cells?|zellen?|cellules?|células?|#)[ ]*+\Z|(?<=\b[GTM])(?-i:pt)\Z",
     re.IGNORECASE,
 )
-_ODOR_UNITS = lazy_regex(r"\b(?:european )?odou?r[ ]+units?\b", re.IGNORECASE)
-_CAPITALS = lazy_regex(r"(?<![^\W\d_])(?:[GTMD]|\AH|[MP][A-Za-z]+|Cal(?:ories?)?)(?![^\W_])")
-_HYPHEN = lazy_regex(r"(?<=[a-zA-Z])-(?=[a-zA-Z])")
+_ODOR_UNITS = re.compile(r"\b(?:european )?odou?r[ ]+units?\b", re.IGNORECASE)
+_CAPITALS = re.compile(r"(?<![^\W\d_])(?:[GTMD]|\AH|[MP][A-Za-z]+|Cal(?:ories?)?)(?![^\W_])")
+_HYPHEN = re.compile(r"(?<=[a-zA-Z])-(?=[a-zA-Z])")
 
 
 def folded(text: str) -> str:
