@@ -47,7 +47,7 @@ _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationship
 
 
 _STYLE = re.compile(rb'\bs="([0-9]{1,6})"')
-_LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]')
+_LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\[\]]*+\]')
 _PLACES = re.compile(r"([0#?,]*)(?:\.([0#?]*))?")
 _FORMATS = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%"} | {
     number: "#,##0.00" if number % 2 else "#,##0" for number in (37, 38, 39, 40, 41, 42, 43, 44)
