@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from fieldassay.documents.load import load
 from fieldassay.documents.sources import list_documents
 from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript, TranscriptStore, Word
 from fieldassay.errors import ProblemsError, problem
@@ -153,7 +154,6 @@ class TextFolder(Struct, frozen=True, eq=False, dict=True):
         path = self.find(document)
         if path is None or path.suffix.lower() in _SUFFIXES:
             return None if path is None else read_text(path, document)
-        from fieldassay.documents.load import load
 
         try:
             return load(path, name=document)

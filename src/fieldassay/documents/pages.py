@@ -11,6 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.documents.load import load_bytes
+from fieldassay.documents.loaders.image import open_pictures
+from fieldassay.documents.loaders.pdf import open_page, open_pdf
 from fieldassay.documents.sources import DEFAULTS, DocumentFile, find_kind
 from fieldassay.documents.transcript import Box, DocumentError, Page
 
@@ -104,8 +106,6 @@ def _sheets(file: DocumentFile, numbers: Sequence[int]) -> Generator[tuple[int, 
 
 
 def _pdf_sheets(data: bytes, numbers: Sequence[int]) -> Generator[tuple[int, _Sheet], None, None]:
-    from fieldassay.documents.loaders.pdf import open_page, open_pdf
-
     with open_pdf(data) as document:
         for number in (one for one in numbers if 1 <= one <= len(document)):
             with open_page(document, number) as page:
@@ -120,8 +120,6 @@ def _pdf_sheets(data: bytes, numbers: Sequence[int]) -> Generator[tuple[int, _Sh
 
 
 def _image_sheets(data: bytes, numbers: Sequence[int]) -> Generator[tuple[int, _Sheet], None, None]:
-    from fieldassay.documents.loaders.image import open_pictures
-
     last = max(numbers, default=0)
     with closing(open_pictures(data, DEFAULTS)) as pictures:
         for number, (picture, (width, height)) in enumerate(pictures, start=1):

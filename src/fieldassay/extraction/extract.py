@@ -50,6 +50,7 @@ from fieldassay.records.files import (
     read_manifest,
 )
 from fieldassay.records.record import GOLD_ID, PREDICTION_KEY
+from fieldassay.version import __version__
 
 SCHEMA_VERSION = 1
 
@@ -363,8 +364,6 @@ class _Tally(Struct):
 
 
 def _head(system: System, files: Sequence[DocumentFile], work: Work, started: datetime) -> dict[str, Any]:
-    from fieldassay.version import __version__
-
     return {
         "schema_version": SCHEMA_VERSION,
         "system": system.name,

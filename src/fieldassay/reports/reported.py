@@ -11,7 +11,11 @@ from msgspec import Struct, field
 from fieldassay.decisions.diff.result import Diff
 from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import Result
+from fieldassay.reports.content.run.parts import report_parts
+from fieldassay.reports.content.run.summary import summarize
+from fieldassay.reports.content.run.terminal import render_answer, render_terminal
 from fieldassay.reports.writers.page import Screen
+from fieldassay.reports.writers.tables import render_markdown
 from fieldassay.runs.value_sources import Place, ValueSources
 
 if TYPE_CHECKING:
@@ -75,10 +79,6 @@ class Reported(Struct, frozen=True, eq=False):
 
 def render_markdown_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
     """Yield the reports of runs as Markdown, one below the other."""
-    from fieldassay.reports.content.run.parts import report_parts
-    from fieldassay.reports.content.run.summary import summarize
-    from fieldassay.reports.writers.tables import render_markdown
-
     for place, run in enumerate(reported):
         summary = summarize(run.result, run.evidence, decisions=run.decisions)
         yield ("\n" if place else "") + render_markdown(report_parts(summary))
@@ -86,9 +86,6 @@ def render_markdown_report(reported: Sequence[Reported], options: ReportOptions)
 
 def render_table_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
     """Yield the reports of runs as a terminal shows them, one below the other."""
-    from fieldassay.reports.content.run.summary import summarize
-    from fieldassay.reports.content.run.terminal import render_answer, render_terminal
-
     render = render_terminal if options.is_whole else render_answer
 
     for place, run in enumerate(reported):

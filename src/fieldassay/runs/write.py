@@ -25,6 +25,7 @@ from fieldassay.io.files.whole_files import (
     settle,
     stage,
 )
+from fieldassay.io.workers.programs import clean_environment, find_program
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.metrics.result.comparison import Comparisons, comparisons_json
 from fieldassay.metrics.result.decision import Decision, decisions_data
@@ -117,8 +118,6 @@ def describe_host() -> dict[str, Any]:
 def _git(folder: Path, *arguments: str) -> str | None:
     """Return what git prints; None if it fails, is not there, or takes too long."""
     import subprocess
-
-    from fieldassay.io.workers.programs import clean_environment, find_program
 
     program = find_program("git")
     if program is None:

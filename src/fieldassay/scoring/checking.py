@@ -23,7 +23,7 @@ from fieldassay.records.record import Record
 from fieldassay.scoring.engine.coding import json_text
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.plan.nodes import Plan, PlannedCheck
-from fieldassay.values.checks.relations import Check, Fault
+from fieldassay.values.checks.relations import Check, Fault, Holds
 
 GOLD = "gold"
 """The name of gold in the counts; relations are checked there too."""
@@ -58,7 +58,6 @@ class Findings(Struct):
         """Check more gold records against the relations."""
         if not self.plan.checks:
             return
-        from fieldassay.values.checks.relations import Holds
 
         if any(isinstance(planned.check, Holds) for planned in self.plan.checks):
             found = check_records(

@@ -16,12 +16,14 @@ from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.paths import Pattern, Step, join_path, split_path
 from fieldassay.public import public
+from fieldassay.records.matching import batches
 from fieldassay.records.record import Record, to_json
 from fieldassay.records.source import Source
 from fieldassay.scoring.engine.assemble import Identity, assemble
 from fieldassay.scoring.engine.judge import judge
 from fieldassay.scoring.engine.scopes import applicability
-from fieldassay.scoring.fit import fold_keys_of_sources
+from fieldassay.scoring.fit import fold_keys_of_matching, fold_keys_of_sources
+from fieldassay.scoring.shards import judge_batch
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import (
     AnyNode,
@@ -361,10 +363,6 @@ def explain_document(
 
     Raises `ProblemsError` with the nearest id if there is no such document.
     """
-    from fieldassay.records.matching import batches
-    from fieldassay.scoring.fit import fold_keys_of_matching
-    from fieldassay.scoring.shards import judge_batch
-
     ids = {name: position for position, name in enumerate(matching.ids)}
     if document not in ids:
         raise unknown_document(document, ids, matching.gold.label)

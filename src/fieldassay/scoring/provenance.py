@@ -21,12 +21,13 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, list_names
-from fieldassay.io.files.whole_files import digest_file
+from fieldassay.io.files.whole_files import digest_file, list_folder
+from fieldassay.io.workers.pool import run_pool
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.metrics.fold import FoldPlan
 from fieldassay.options import options_of
 from fieldassay.paths import split_path
-from fieldassay.records.files import is_url, split_sheet
+from fieldassay.records.files import is_url, list_urls, open_url, split_sheet
 from fieldassay.records.matching import Matching
 from fieldassay.records.record import Record
 from fieldassay.spec.language.model import Spec
@@ -155,7 +156,6 @@ def digest_input(label: str, workers: int = 1) -> str | None:
         return digest_file(path)
     if not path.is_dir():
         return None
-    from fieldassay.io.files.whole_files import list_folder
 
     listed = list_folder(path).files
     places = [place for _, place in listed]
@@ -173,14 +173,12 @@ def _run(
 ) -> Iterable[list[str]]:
     if workers == 1 or len(parts) < FEWEST_PARTS:
         return map(function, parts)
-    from fieldassay.io.workers.pool import run_pool
 
     return run_pool(function, parts, workers)
 
 
 def _digest_url(url: str) -> str:
     """Return the digest of an object, or of all objects below a URL, as of the same files."""
-    from fieldassay.records.files import list_urls, open_url
 
     def digest(place: str) -> str:
         with open_url(place) as stream:

@@ -34,6 +34,7 @@ from fieldassay.metrics.result.result import WITHOUT, CheckCount, Lazy, Result, 
 from fieldassay.records.keys import Positions, cap_problems
 from fieldassay.records.matching import BY_POSITION, FORMAT, JOINED, Matching
 from fieldassay.scoring.checking import CHECK_METRICS, Tallies, count_checks, join_tallies, name_idle
+from fieldassay.scoring.explain import unknown_document
 from fieldassay.scoring.fit import (
     GOLD,
     count_fill,
@@ -182,8 +183,6 @@ def _find_documents(matching: Matching, ids: Sequence[str]) -> Positions:
 
     The positions are in gold order.
     """
-    from fieldassay.scoring.explain import unknown_document
-
     places = {name: position for position, name in enumerate(matching.ids)}
     wanted = dict.fromkeys(name.strip() for name in ids)
     unknown = [

@@ -20,6 +20,7 @@ from fieldassay.errors import Problem
 from fieldassay.io.files.tables import write_parquet
 from fieldassay.io.json_value import fold_null_values, is_empty_text
 from fieldassay.io.text.shown import clip
+from fieldassay.io.workers.pool import run_ray
 from fieldassay.metrics.evidence import FLAG, DocumentTable, Evidence, Outcome
 from fieldassay.metrics.fold import FoldPlan, Partial, fold, fold_repeats, merge
 from fieldassay.paths import field_of, plain_path
@@ -618,7 +619,6 @@ def _run_apart(whole: Work, works: Iterator[Work], options: ScoreOptions) -> Ite
 
         yield from run_pool(do_work, works, options.workers)
         return
-    from fieldassay.io.workers.pool import run_ray
 
     for away in run_ray(_do_away, works, options.workers, address or None):
         yield _take_home(away, whole.folder)

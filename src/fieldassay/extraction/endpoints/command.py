@@ -35,6 +35,7 @@ from fieldassay.extraction.endpoints.outcome import (
 from fieldassay.io.files.whole_files import digest_file
 from fieldassay.io.json_value import Json
 from fieldassay.io.workers.programs import clean_environment, find_program
+from fieldassay.records.record import WITHOUT_JSON, to_json
 
 MOST_DEAD_IN_A_ROW = 10
 """Workers that died one after the other without an answer, after which the run stops."""
@@ -287,7 +288,6 @@ class FunctionChannel:
         """Return the line that answers a request; an exception is a failure, its traceback in the journal."""
         if self._stopped.is_set():
             raise ClosedError
-        from fieldassay.records.record import WITHOUT_JSON, to_json  # loads numpy
 
         log.write("send", send_fields(call))
         started = time.monotonic()

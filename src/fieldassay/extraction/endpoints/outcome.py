@@ -30,6 +30,7 @@ from fieldassay.extraction.endpoints.exchange import (
     Usage,
     body_bytes,
 )
+from fieldassay.records.record import decode_json
 
 # The outcome of an attempt: what a response or a broken connection means, and what to do about it.
 
@@ -320,8 +321,6 @@ def _describe_short_prompt(usage: Usage, request: Request) -> str:
 
 def _failure_of(answer: Answer, message: Mapping[str, Any]) -> Failure | None:
     """Return why a completion is of no use, None if it is."""
-    from fieldassay.records.record import decode_json  # loads numpy
-
     text, end = answer.text or "", ENDS.get(str(answer.finish_reason).lower())
     if len(text) > MOST_CHARACTERS:
         said = f"the text of the answer has more than {MOST_CHARACTERS:,} characters"

@@ -14,7 +14,14 @@ from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric, select_metrics
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix
-from fieldassay.metrics.comparisons.pairwise import compare_pairs
+from fieldassay.metrics.comparisons.pairwise import (
+    MOST_VALUES,
+    compare_pairs,
+    compare_slices,
+    contest,
+    remark_ranking,
+    slice_values,
+)
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.fold import FoldPlan, Partial, pair_systems
 from fieldassay.metrics.result.comparison import Comparison, Comparisons
@@ -134,7 +141,6 @@ def compare_partials(
     data = pair_systems(plan, partials.values())
     if len(partials) < 2 or not plan.compared:
         return data, Comparisons()
-    from fieldassay.metrics.comparisons.pairwise import contest
 
     return data, contest(data, reference)
 
@@ -156,8 +162,6 @@ def compare(
     >>> found.metric, found.difference, found.p, found.p_adjusted, found.verdict
     ('accuracy', 1.0, 0.015625, 0.015625, 'better')
     """
-    from fieldassay.metrics.comparisons.pairwise import compare_slices, slice_values
-
     data = result.paired
     if data is None:
         raise problem(
@@ -203,7 +207,6 @@ def remark_comparisons(data: PairedData | None) -> tuple[str, ...]:
     """Return remarks on comparisons not made: slice keys with too many values, too many systems."""
     if data is None or (len(data.systems) < 2 and not data.slices):
         return ()
-    from fieldassay.metrics.comparisons.pairwise import MOST_VALUES, remark_ranking, slice_values
 
     arena = PairedMatrix.open(data)
     many = [(key, len(slice_values(arena, key))) for key in data.slices]

@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from fieldassay.decisions.calibration.certificate import describe_certificate, describe_promise
+from fieldassay.decisions.calibration.measures import thin
+from fieldassay.decisions.calibration.observations import choose_confidences
+from fieldassay.decisions.calibration.policy import CalibrationOptions, calibrate
 from fieldassay.decisions.diff.diff import diff_runs
 from fieldassay.errors import ProblemsError
 from fieldassay.io.text.shown import clip, format_json, visible
@@ -40,7 +44,7 @@ from fieldassay.reports.html.overview import (
     list_verdicts,
     overview,
 )
-from fieldassay.reports.html.source import ReportSource, pack, pack_text
+from fieldassay.reports.html.source import Crops, ReportSource, pack, pack_text
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.wording import MEANINGS
 from fieldassay.reports.wording import NAMES as METRIC_NAMES
@@ -313,7 +317,6 @@ def render_html_report(reported: Sequence[Reported], options: ReportOptions) -> 
     if options.documents is None:
         yield from render_page(source)
         return
-    from fieldassay.reports.html.source import Crops
 
     with Crops(options.documents, options.folder) as crops:
         yield from render_page(source, crops)
@@ -462,9 +465,6 @@ def describe_confidences(source: ReportSource) -> list[dict[str, Any]]:
 
 
 def _describe(source: ReportSource, system: str) -> dict[str, Any]:
-    from fieldassay.decisions.calibration.observations import choose_confidences
-    from fieldassay.decisions.calibration.policy import CalibrationOptions, calibrate
-
     assert source.evidence is not None
     assert source.result.documents is not None
     options = CalibrationOptions(system=system, is_brief=True)
@@ -477,9 +477,6 @@ def _describe(source: ReportSource, system: str) -> dict[str, Any]:
 
 
 def _shown(page: CalibrationPage) -> dict[str, Any]:
-    from fieldassay.decisions.calibration.certificate import describe_certificate, describe_promise
-    from fieldassay.decisions.calibration.measures import thin
-
     selection, calibration = page.pooled.selection, page.pooled.calibration
     return {
         "sentences": [describe_certificate(page.certificate, page.promise)],

@@ -26,6 +26,7 @@ from fieldassay.spec.language.names import (
 )
 from fieldassay.spec.language.yaml_text import Cursor, Report, Steps, as_number
 from fieldassay.values.catalogue import READERS
+from fieldassay.values.checks.texts import Matches
 
 # Calls of catalogue entries (`words`, `{anls: {threshold: 0.5}}`) and acceptance thresholds (`"> 0.5"`).
 
@@ -493,7 +494,6 @@ def _find(cursor: Cursor) -> Find:
     """Return where a value is looked for; a pattern that cannot be matched in linear time is refused."""
     if not cursor.has("find"):
         return Find()
-    from fieldassay.values.checks.texts import Matches
 
     inner = Cursor(cursor.mapping("find"), (*cursor.steps, "find"), cursor.report)
     inner.refuse_unknown(Find.__struct_fields__)

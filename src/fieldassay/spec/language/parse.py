@@ -61,6 +61,8 @@ from fieldassay.spec.language.yaml_text import (
     too_deep,
 )
 from fieldassay.spec.presets.catalogue import preset_names, preset_text
+from fieldassay.values.types.dates.parts import CALENDARS
+from fieldassay.values.types.locales import find_locale
 
 # The sources of a spec: a file, a text, a mapping, a Pydantic model, a JSON Schema.
 
@@ -535,7 +537,6 @@ def _locale(cursor: Cursor) -> str | None:
     locale = cursor.text("locale")
     if locale is None:
         return None
-    from fieldassay.values.types.locales import find_locale
 
     try:
         find_locale(locale)
@@ -546,8 +547,6 @@ def _locale(cursor: Cursor) -> str | None:
 
 
 def _calendar(cursor: Cursor) -> str | None:
-    from fieldassay.values.types.dates.parts import CALENDARS
-
     if cursor.data.get("calendar") is None:
         return None
     return cursor.choice("calendar", CALENDARS[0], CALENDARS)

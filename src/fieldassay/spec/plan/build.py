@@ -36,6 +36,7 @@ from fieldassay.values.checks.relations import (
 )
 from fieldassay.values.comparators.base import Comparator
 from fieldassay.values.types.column import Reader
+from fieldassay.values.types.lists import ListReader
 from fieldassay.values.types.text import Normalizer
 
 if TYPE_CHECKING:
@@ -478,8 +479,6 @@ class LeafBuilder(Struct, frozen=True):
 
 
 def _list_reader() -> type[Any]:
-    from fieldassay.values.types.lists import ListReader
-
     return ListReader
 
 

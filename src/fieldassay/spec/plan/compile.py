@@ -42,7 +42,7 @@ from fieldassay.spec.language.names import OtherNames
 from fieldassay.spec.language.parse import ParsedSpec, parse_spec
 from fieldassay.spec.language.write import spec_data
 from fieldassay.spec.language.yaml_text import Places, Report, Steps, in_order
-from fieldassay.spec.plan.build import LeafBuilder, build_call
+from fieldassay.spec.plan.build import LeafBuilder, build_call, compile_checks
 from fieldassay.spec.plan.nodes import (
     AnyNode,
     Leaf,
@@ -414,7 +414,6 @@ class _Compiler:
     def _checks(self, root: ObjectNode) -> tuple[PlannedCheck, ...]:
         if not self.spec.checks:
             return ()
-        from fieldassay.spec.plan.build import compile_checks
 
         return compile_checks(self.spec, root, self.report)
 

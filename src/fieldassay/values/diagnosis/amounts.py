@@ -23,7 +23,7 @@ from fieldassay.values.diagnosis.folding import (
     pick,
 )
 from fieldassay.values.types.column import Column
-from fieldassay.values.types.numbers.units import canonical_unit
+from fieldassay.values.types.numbers.units import canonical_unit, conversion
 
 # Diagnoses of different numbers: a misread separator, a sign, a percent, a rounding, a digit.
 
@@ -277,8 +277,6 @@ def _are_same_quantity(sides: list[list[Any]]) -> Flags:
 
     The sides are the units of gold and of the prediction, then their amounts.
     """
-    from fieldassay.values.types.numbers.units import conversion
-
     units, (gold, pred) = list(zip(sides[0], sides[1], strict=True)), sides[2:]
     steps = {pair: (conversion(*pair) if None not in pair else None) or (None, None) for pair in set(units)}
     factor, offset = floats([steps[pair][0] for pair in units]), floats([steps[pair][1] for pair in units])

@@ -11,7 +11,13 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.values.catalogue import BIT, READERS
-from fieldassay.values.diagnosis.amounts import Amounts, diagnose_amounts
+from fieldassay.values.diagnosis.amounts import (
+    Amounts,
+    are_units_spelled_otherwise,
+    diagnose_amounts,
+    diagnose_money,
+    diagnose_quantities,
+)
 from fieldassay.values.diagnosis.folding import (
     Flags,
     diagnose_digits,
@@ -26,6 +32,7 @@ from fieldassay.values.diagnosis.folding import (
 )
 from fieldassay.values.diagnosis.wording import Wording, diagnose_wording
 from fieldassay.values.types.column import Column, Objects
+from fieldassay.values.types.dates.dates import DateReader
 
 # Diagnoses of different calendar values: day and month exchanged, a short year, a day or month off, OCR.
 
@@ -239,8 +246,6 @@ def _has_date_shape(text: str) -> bool:
 
 def _read_dates(texts: list[str]) -> tuple[list[str], list[str]]:
     """Return the whole dates of the texts in ISO form, day first and month first; empty without a date."""
-    from fieldassay.values.types.dates.dates import DateReader
-
     readings = DateReader(order="dmy", partial=False).read_column(texts)
     first = [
         text if value is not None and len(text) == 10 else ""
@@ -379,7 +384,6 @@ def _diagnose_typed(type_name: str, gold: Column, pred: Column) -> Bits:
     if type_name == "unit":
         is_spelling = equal(gold.values.tolist(), pred.values.tolist())
         return np.where(is_spelling, BIT["unit_spelling"], BIT["wrong_unit"]).astype(np.int64)
-    from fieldassay.values.diagnosis.amounts import diagnose_money, diagnose_quantities
 
     return diagnose_money(gold, pred) if type_name == "money" else diagnose_quantities(gold, pred)
 
@@ -404,8 +408,6 @@ def _diagnose_same(type_name: str, gold: Column, pred: Column) -> Bits:
 
 
 def _with_unit_spelling(type_name: str, gold: Column, pred: Column, bits: Bits) -> Bits:
-    from fieldassay.values.diagnosis.amounts import are_units_spelled_otherwise
-
     is_spelling = (
         np.ones(len(gold), dtype=np.bool_) if type_name == "unit" else are_units_spelled_otherwise(gold, pred)
     )
