@@ -93,7 +93,7 @@ def drive_ours(url: str, documents: int, in_flight: int, folder: Path) -> list[f
     """Return the milliseconds of each document, driven with a journal."""
     from fieldassay.extraction.endpoints.client import ChatChannel
     from fieldassay.extraction.endpoints.driver import Drive
-    from fieldassay.extraction.endpoints.endpoint import Endpoint, Key
+    from fieldassay.extraction.endpoints.endpoint import Endpoint, SecretKey
     from fieldassay.extraction.endpoints.exchange import Job, Request
     from fieldassay.extraction.endpoints.journal import Journal
 
@@ -104,7 +104,7 @@ def drive_ours(url: str, documents: int, in_flight: int, folder: Path) -> list[f
         for number in range(documents):
             yield Job(f"doc-{number}", lambda number=number: steps(number))
 
-    channel = ChatChannel(Endpoint("bench", url, max_in_flight=in_flight), Key(""))
+    channel = ChatChannel(Endpoint("bench", url, max_in_flight=in_flight), SecretKey(""))
     channel._window.limit = float(in_flight)  # measured is the driver, not the search for the limit
     with Journal(folder) as journal, Drive(jobs(), journal, {"bench": channel}) as run:
         return [one.timing.model_ms for one in run]

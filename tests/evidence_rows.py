@@ -9,7 +9,7 @@ import numpy as np
 
 from fieldassay.metrics.catalogue.definitions import select_metrics
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.evidence import FLAG, DocumentTable, Evidence, FieldInfo, Kind, Outcome
+from fieldassay.metrics.evidence import FLAG, BatchEvidence, DocumentTable, FieldInfo, Kind, Outcome
 from fieldassay.metrics.fold import FoldPlan, Partial, estimates, fold
 
 SCORES = {
@@ -33,14 +33,14 @@ def evidence(
     fields: Sequence[FieldInfo],
     documents: Sequence[str] | None = None,
     slots: Sequence[str] | None = None,
-) -> Evidence:
+) -> BatchEvidence:
     """Rows are (document, path, outcome[, score[, flags …]]); a field is the first with the path."""
     names = tuple(documents if documents is not None else dict.fromkeys(row[0] for row in rows))
     place = {info.path: number for number, info in reversed(list(enumerate(fields)))}
     field = np.array([place[row[1]] for row in rows], np.int32)
     count = len(rows)
     scores = [row[3] if len(row) > 3 and row[3] is not None else SCORES[row[2]] for row in rows]
-    return Evidence(
+    return BatchEvidence(
         system="s",
         documents=names,
         fields=tuple(fields),
@@ -75,7 +75,11 @@ def documents(
 
 
 def estimate(
-    metric: str, judged: Evidence, table: DocumentTable | None = None, field: str | None = None, **plan: Any
+    metric: str,
+    judged: BatchEvidence,
+    table: DocumentTable | None = None,
+    field: str | None = None,
+    **plan: Any,
 ) -> Estimate:
     """Return one metric's estimate, without intervals unless `replicates` says otherwise."""
     folding = FoldPlan(select_metrics([metric]), **{"replicates": 0, **plan})

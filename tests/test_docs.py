@@ -32,7 +32,7 @@ from fieldassay.metrics.catalogue.grammar import GATE_FUNCTIONS
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import FLAGS, Kind, Outcome, evidence_schema
 from fieldassay.metrics.result.comparison import VERDICTS
-from fieldassay.metrics.result.decision import Answer, Verdict
+from fieldassay.metrics.result.decision import GateAnswer, Verdict
 from fieldassay.metrics.result.documents import STATISTICS
 from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import VIEWS
@@ -180,7 +180,7 @@ NAMED = {
     "checks": ("docs/checks.md", CHECKS.entries, "`{}`"),
     "gate functions": ("docs/gates.md", GATE_FUNCTIONS, "`{}`"),
     "verdicts": ("docs/gates.md", list(Verdict), "| {} |"),
-    "decisions": ("docs/gates.md", list(Answer), "| {} |"),
+    "decisions": ("docs/gates.md", list(GateAnswer), "| {} |"),
     "verdicts of comparisons": ("docs/statistics.md", VERDICTS, "`{}`"),
     "what becomes of a document": ("docs/runs.md", CLASSES, "| `{}` |"),
     "run statuses": ("docs/runs.md", [run.COMPLETE, run.PARTIAL, run.NOTHING, run.DAMAGED], "| {} |"),

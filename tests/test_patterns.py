@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.effort import is_full
 
 import fieldassay
-from fieldassay.extraction.endpoints.endpoint import Key
+from fieldassay.extraction.endpoints.endpoint import SecretKey
 from fieldassay.records import matching
 from fieldassay.records.rows import recover_id
 from fieldassay.spec.drafts import guess_type
@@ -335,7 +335,7 @@ def _composed() -> dict[tuple[str, int], list[re.Pattern[Any]]]:
         matching.join_names(["a_scan.pdf"], ["a"], "{id}_{reading}.pdf")
         matching.join_names(["a A7.pdf"], ["A7-gold", "A8-gold"])
         for key in ("sk-canary-1234", r"tnr\\tn-98"):
-            Key(key).removed_from("no key")
+            SecretKey(key).removed_from("no key")
         recover_id(b"{", ["id"])
         for values in (
             ["01.02.2024", "1.3.2024"],

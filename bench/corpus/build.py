@@ -22,7 +22,7 @@ from bench.corpus.write import write
 from bench.corpus.written import Written
 from msgspec.structs import replace
 
-from fieldassay.documents.corpus.manifest import NAME, Corpus, Document, Task, Value
+from fieldassay.documents.corpus.manifest import NAME, Corpus, CorpusTask, Document, Value
 from fieldassay.errors import MissingExtraError
 from fieldassay.io.files.whole_files import write_file
 
@@ -82,8 +82,8 @@ def count_documents(scale: int) -> int:
     return once + (scale - 1) * sum(not recipe.is_long for recipe in recipes)
 
 
-def _task(name: str) -> Task:
-    return Task(f"{name}/spec.yaml", f"{name}/gold.jsonl", f"{name}/documents")
+def _task(name: str) -> CorpusTask:
+    return CorpusTask(f"{name}/spec.yaml", f"{name}/gold.jsonl", f"{name}/documents")
 
 
 def _write_all(folder: Path, seed: int, scale: int) -> Iterator[Document]:

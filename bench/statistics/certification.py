@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.decisions.calibration.certificate import SLACK, Labels, Promise, certify, risk_p_value
+from fieldassay.decisions.calibration.certificate import SLACK, Promise, RankedLabels, certify, risk_p_value
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -133,12 +133,12 @@ class Certified:
         return f"{self.certified / self.trials:.2f} / {self.accepted:.2f} ({self.broken / self.trials:.1%})"
 
 
-def label(drawn: Drawn) -> Labels:
+def label(drawn: Drawn) -> RankedLabels:
     """Return the labels of drawn documents."""
     confidence, wrong = drawn
     is_there = confidence >= 0.0
     doc = np.repeat(np.arange(len(wrong)), is_there.sum(axis=1))
-    return Labels(doc, confidence[is_there], ~wrong[is_there])
+    return RankedLabels(doc, confidence[is_there], ~wrong[is_there])
 
 
 def measure(draw: Draw, promise: Promise, n: int, trials: int, seed: int = 1) -> Certified:

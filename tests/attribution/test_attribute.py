@@ -15,7 +15,7 @@ from tests.documents.pdfs import make_pdf
 import fieldassay as fa
 from fieldassay import score
 from fieldassay.attribution.attribute import Attribution
-from fieldassay.attribution.labels import LABELS, WrongValue, are_equal, label_value
+from fieldassay.attribution.labels import LABELS, AttributedValue, are_equal, label_value
 from fieldassay.attribution.sent import SentText, text_transcript
 from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
 from fieldassay.commands.cli.main import main
@@ -912,7 +912,7 @@ def _ink(line: Line) -> Line:
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
 def test_a_wrong_value_has_the_first_label_that_fits_with_its_evidence(case: Case) -> None:
     text = None if case.text is None else sent(case.text, case.kind)
-    finding = label_value(WrongValue(leaf(case.field), case.gold, case.pred, text, **case.more))
+    finding = label_value(AttributedValue(leaf(case.field), case.gold, case.pred, text, **case.more))
     assert finding.label == case.label, finding
     assert case.found in finding.found
     assert finding.stage == LABELS[case.label]

@@ -20,7 +20,7 @@ from tests.documents.pdfs import HEIGHT, WIDTH, image, make_pdf, text
 from fieldassay.documents.geometry import page_text, round_all, transcript_text, turn
 from fieldassay.documents.load import DocumentPool, load, load_bytes
 from fieldassay.documents.loaders.image import open_pictures
-from fieldassay.documents.pages import PictureOptions, Region, render_page, render_pages
+from fieldassay.documents.pages import PageRegion, PictureOptions, render_page, render_pages
 from fieldassay.documents.sources import DEFAULTS, DocumentFile, LoadOptions, find_kind, list_documents
 from fieldassay.documents.transcript import Box, DocumentError, Transcript
 
@@ -260,8 +260,8 @@ def test_a_part_of_a_page_is_the_part_that_is_displayed(
     file = DocumentFile(name, tmp_path / name)
     width, height = _opened(render_page(file, number, PictureOptions(dpi=72))).size
     box = _SQUARE
-    region = Region(box.left / width, box.top / height, box.right / width, box.bottom / height)
-    crop: Box | Region = box if unit == "points" else region
+    region = PageRegion(box.left / width, box.top / height, box.right / width, box.bottom / height)
+    crop: Box | PageRegion = box if unit == "points" else region
     exact = _opened(render_page(file, number, PictureOptions(dpi=144, crop=crop))).convert("L")
     assert all(abs(side - (200 if exact.width > 150 else 100)) <= 2 for side in exact.size)
     assert exact.crop((3, 3, exact.width - 3, exact.height - 3)).getextrema()[1] < 30

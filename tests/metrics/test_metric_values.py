@@ -7,7 +7,7 @@ import pytest
 from evidence_rows import documents, estimate, evidence, value
 
 from fieldassay.metrics.catalogue.catalogue import list_metrics
-from fieldassay.metrics.evidence import Evidence, Kind
+from fieldassay.metrics.evidence import BatchEvidence, Kind
 
 FIELDS = [
     value("total", 0, weight=3.0, critical=True, type="money"),
@@ -41,11 +41,11 @@ ITEM_ROWS = [
 ]  # fmt: skip
 
 
-def table() -> Evidence:
+def table() -> BatchEvidence:
     return evidence(ROWS, FIELDS)
 
 
-def items() -> Evidence:
+def items() -> BatchEvidence:
     return evidence(ITEM_ROWS, LINES, slots=("lines", "tags"))
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary, bind_metric, select_metrics
 from fieldassay.metrics.catalogue.grammar import Applied, Literal, MetricCall, Operation, parse_formula
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.evidence import Evidence, Kind
+from fieldassay.metrics.evidence import BatchEvidence, Kind
 from fieldassay.metrics.fold import FoldPlan, estimates, fold, merge
 from fieldassay.metrics.statistics.columns import tabulate_rows
 
@@ -89,11 +89,11 @@ def vocabulary(own: dict[str, str] | None = None) -> Vocabulary:
     )
 
 
-def table() -> Evidence:
+def table() -> BatchEvidence:
     return evidence(ROWS, FIELDS, slots=("drugs", "note"))
 
 
-def found(metric: str, judged: Evidence, **plan: Any) -> tuple[Estimate, ...]:
+def found(metric: str, judged: BatchEvidence, **plan: Any) -> tuple[Estimate, ...]:
     folding = FoldPlan(
         select_metrics([metric], vocabulary()), vocabulary=vocabulary(), **{"replicates": 0, **plan}
     )

@@ -40,7 +40,7 @@ from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown
 from fieldassay.runs.run import ANSWERS
-from fieldassay.runs.value_sources import Place, places_of_run
+from fieldassay.runs.value_sources import LinePlace, places_of_run
 from fieldassay.scoring.score import score as score_fully
 from fieldassay.values.catalogue import COMPARATORS
 from fieldassay.values.catalogue import DIAGNOSES as NAMES
@@ -481,14 +481,14 @@ def write(folder: Path, kind: str) -> Path:
 @pytest.mark.parametrize(
     ("kind", "place"),
     [
-        ("jsonl", Place("data/gold.jsonl", 2)),
-        ("csv", Place("data/gold.csv", 3)),
-        ("json", Place("data/gold.json")),
-        ("jsonl.gz", Place("data/gold.jsonl.gz")),
-        ("folder", Place("data/gold/b.json")),
+        ("jsonl", LinePlace("data/gold.jsonl", 2)),
+        ("csv", LinePlace("data/gold.csv", 3)),
+        ("json", LinePlace("data/gold.json")),
+        ("jsonl.gz", LinePlace("data/gold.jsonl.gz")),
+        ("folder", LinePlace("data/gold/b.json")),
     ],
 )
-def test_a_record_is_found_in_its_file(kind: str, place: Place, tmp_path: Path) -> None:
+def test_a_record_is_found_in_its_file(kind: str, place: LinePlace, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     gold = write(data, kind)

@@ -22,8 +22,8 @@ from fieldassay.reports.ci.github import (
     render_step_summary,
 )
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.writers.tables import Part, Table, write_markdown
-from fieldassay.runs.value_sources import Place
+from fieldassay.reports.writers.tables import Part, ReportTable, write_markdown
+from fieldassay.runs.value_sources import LinePlace
 
 Maker = Callable[[Sequence[Reported], ReportOptions], Iterator[str]]
 OPTIONS = ReportOptions(name="bills")
@@ -106,7 +106,7 @@ def test_parts_never_exceed_their_limit(limit: int, parts: list[tuple[str, int]]
     given = [
         Part(
             name,
-            tables=[Table("", ("a",), [(f"row {row} 日",) for row in range(count)])],
+            tables=[ReportTable("", ("a",), [(f"row {row} 日",) for row in range(count)])],
             folds=count % 2 == 1,
         )
         for name, count in parts
@@ -176,7 +176,7 @@ def test_there_are_at_most_ten_errors(gates: int, errors: int) -> None:
 
 def test_a_value_never_starts_a_command_of_its_own() -> None:
     run = replace(
-        hostile(), find_places=lambda names: {name: Place("a,b:c\n::error::x.csv", 3) for name in names}
+        hostile(), find_places=lambda names: {name: LinePlace("a,b:c\n::error::x.csv", 3) for name in names}
     )
     lines = annotations(run)
     assert len(lines) > 10
@@ -197,7 +197,8 @@ def test_any_text_stays_one_command(message: str, title: str) -> None:
 
 def test_the_place_of_gold_is_named_where_it_is_known() -> None:
     run = replace(
-        small(), find_places=lambda names: {"d1": Place("data/gold.jsonl", 2), "d2": Place("data/gold.json")}
+        small(),
+        find_places=lambda names: {"d1": LinePlace("data/gold.jsonl", 2), "d2": LinePlace("data/gold.json")},
     )
     lines = annotations(run)
     assert any(line.startswith("::error file=data/gold.jsonl,line=2,title=d1 by llama::") for line in lines)

@@ -35,7 +35,7 @@ from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.export.export import escape_latex, export_run
 from fieldassay.reports.findings.losses import count_mistakes, read_cases
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.writers.page import Column, Extent, Page, Screen, fit
+from fieldassay.reports.writers.page import Extent, PageColumn, Screen, ScreenPage, fit
 from fieldassay.reports.writers.tables import add_part, render_markdown
 from fieldassay.runs.run import Run
 from fieldassay.scoring.score import score
@@ -540,14 +540,14 @@ ROWS = {
 }
 
 
-def _page(rows: list[list[str]], columns: list[Column], width: int, *, is_ascii: bool = False) -> str:
-    page = Page(Screen(width, is_ascii=is_ascii))
+def _page(rows: list[list[str]], columns: list[PageColumn], width: int, *, is_ascii: bool = False) -> str:
+    page = ScreenPage(Screen(width, is_ascii=is_ascii))
     page.table(columns, rows)
     return page.text()
 
 
-def _columns(first: str, count: int = 4) -> list[Column]:
-    return [Column(first, is_name=True), *(Column(f"c{at}") for at in range(1, count))]
+def _columns(first: str, count: int = 4) -> list[PageColumn]:
+    return [PageColumn(first, is_name=True), *(PageColumn(f"c{at}") for at in range(1, count))]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -624,7 +624,7 @@ def decision(system: str, *texts: tuple[str, str]) -> Decision:
 @pytest.mark.parametrize("shape", ["terminal", "markdown"])
 def test_skipped_gates_are_told_once_per_reason_and_have_no_row(shape: str, systems: tuple[str, ...]) -> None:
     decisions = [decision(system, *GATES) for system in systems]
-    page, parts = Page(Screen(width=100)), gates_parts(decisions)
+    page, parts = ScreenPage(Screen(width=100)), gates_parts(decisions)
     for part in parts:
         add_part(page, part)
     text = page.text() if shape == "terminal" else unescape(render_markdown(parts).replace("\\", ""))

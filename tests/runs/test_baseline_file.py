@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from fieldassay.decisions.baseline.baseline import (
     Baseline,
+    BaselineEntry,
     BaselineSystem,
-    Entry,
     Headline,
     baseline_bytes,
     decode_run_lengths,
@@ -59,8 +59,8 @@ BASELINE = Baseline(
     gold=("0a", "0b", "0c", "0d"),
     systems=(SYSTEM,),
     history=(
-        Entry("2026-02-01T00:00:00+00:00", "old", "0.9"),
-        Entry("2026-03-01T00:00:00+00:00", "main", "1.0", "prompt 7", is_frozen=True),
+        BaselineEntry("2026-02-01T00:00:00+00:00", "old", "0.9"),
+        BaselineEntry("2026-03-01T00:00:00+00:00", "main", "1.0", "prompt 7", is_frozen=True),
     ),
 )
 

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from fieldassay.attribution.labels import MOST_CHANCE, MOST_MISSED, Finding, WrongValue, label_value
+from fieldassay.attribution.labels import MOST_CHANCE, MOST_MISSED, AttributedValue, Finding, label_value
 from fieldassay.attribution.sent import (
     UNCOPIED,
     Extractions,
@@ -203,7 +203,7 @@ def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribut
     return attribute_work(open_work(run, options), options)
 
 
-def attribute_work(work: Work, options: AttributeOptions) -> Attribution:
+def attribute_work(work: AttributionWork, options: AttributeOptions) -> Attribution:
     """Return the attribution of a run that is open."""
     run, drawn = work.run, work.run.file.bootstrap
     draw = (
@@ -215,10 +215,10 @@ def attribute_work(work: Work, options: AttributeOptions) -> Attribution:
     return Attribution(str(run.folder), len(work.documents), tuple(one for one, _ in found), labelled, draw)
 
 
-def open_work(run: Run, options: AttributeOptions) -> Work:
+def open_work(run: Run, options: AttributeOptions) -> AttributionWork:
     """Return a run with what was sent. Raises `ProblemsError` if it did not keep its judged values."""
     _check(run, options)
-    return Work.open(run, options)
+    return AttributionWork.open(run, options)
 
 
 def _check(run: Run, options: AttributeOptions) -> None:
@@ -235,7 +235,7 @@ def _check(run: Run, options: AttributeOptions) -> None:
         raise ProblemsError(problems)
 
 
-class Work(Struct, frozen=True, eq=False, dict=True):
+class AttributionWork(Struct, frozen=True, eq=False, dict=True):
     """A run with what all its systems share."""
 
     run: Run
@@ -254,7 +254,7 @@ class Work(Struct, frozen=True, eq=False, dict=True):
         return field_labels(self.run.plan.spec)
 
     @classmethod
-    def open(cls, run: Run, options: AttributeOptions) -> Work:
+    def open(cls, run: Run, options: AttributeOptions) -> AttributionWork:
         """Return the data of a run."""
         import polars as pl
 
@@ -279,7 +279,7 @@ class Work(Struct, frozen=True, eq=False, dict=True):
 
 
 def _attribute_system(
-    work: Work, system: str, draw: BootstrapSettings
+    work: AttributionWork, system: str, draw: BootstrapSettings
 ) -> tuple[SystemShares, list[Labelled]]:
     rows = [row for row in work.rows.get(system, ()) if row["outcome"] not in ("failed", "absent")]
     fields = [name for name in dict.fromkeys(row["field"] for row in rows) if work.leaf(name) is not None]
@@ -308,7 +308,9 @@ def _attribute_system(
     return shares, labelled
 
 
-def _foreign(work: Work, system: str, rows: Rows) -> Mapping[tuple[str, str], Sequence[tuple[str, str]]]:
+def _foreign(
+    work: AttributionWork, system: str, rows: Rows
+) -> Mapping[tuple[str, str], Sequence[tuple[str, str]]]:
     """Return the documents with their gold values by type of document and field, in a shuffled order."""
     found: dict[tuple[str, str], dict[tuple[str, str], None]] = defaultdict(dict)
     for row in rows:
@@ -326,7 +328,7 @@ def _foreign(work: Work, system: str, rows: Rows) -> Mapping[tuple[str, str], Se
 class _Counting(Struct, eq=False, dict=True):
     """The counts of one system, document by document, and its wrong values, which are labelled at the end."""
 
-    work: Work
+    work: AttributionWork
     system: str
     places: Mapping[str, int]
     foreign: Mapping[tuple[str, str], Sequence[tuple[str, str]]]
@@ -512,14 +514,14 @@ class _Document(Struct, eq=False, dict=True):
             if tried == FOREIGN:
                 return
 
-    def wrong_value(self, row: Mapping[str, Any], leaf: Leaf) -> WrongValue:
+    def wrong_value(self, row: Mapping[str, Any], leaf: Leaf) -> AttributedValue:
         """Return a wrong value with everything that labels it."""
         name, path = row["field"], row["pred_path"]
         diagnoses = row["diagnoses"] or ()
         raw, parsed = self.answered.of(name)
         gold = read_given(row["gold"])
         is_missed = gold is not None and leaf.type not in UNCOPIED and self._is_missed(leaf, gold)
-        return WrongValue(
+        return AttributedValue(
             leaf, gold, read_given(row["pred"]), self.sent.text, self.sent.no_text,
             self.failure, raw, parsed, None if path is None else self.evidence.get(path),
             row["other_field"] if "value_of_another_field" in diagnoses else None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.attribution.sent import UNCOPIED, Found, SentText
+from fieldassay.attribution.sent import UNCOPIED, SentPlace, SentText
 from fieldassay.extraction.places import fold, normalized, surface_forms, variant_readers
 from fieldassay.io.text.shown import clip
 from fieldassay.values.diagnosis.folding import fold_confusable
@@ -103,7 +103,7 @@ def _are_confused(form: str, other: str) -> bool:
     return form != other and first == second
 
 
-def find_scattered(text: SentText, gold: Json) -> Found | None:
+def find_scattered(text: SentText, gold: Json) -> SentPlace | None:
     """Return where all words of a value stand on near lines of one page; None for fewer than two words."""
     if not isinstance(gold, str):
         return None
@@ -122,7 +122,7 @@ def find_scattered(text: SentText, gold: Json) -> Found | None:
             if None not in near:
                 last = max(line for line in near if line is not None)
                 start, end = page.line_span(first)[0], page.line_span(last)[1]
-                return Found(page.number, page.text[start:end], page.text[start:end])
+                return SentPlace(page.number, page.text[start:end], page.text[start:end])
     return None
 
 
@@ -164,7 +164,7 @@ FORMAT_FAILURES = frozenset(
 """Kinds of failures of the answer's form, or of a limit of its length; other kinds are of the runtime."""
 
 
-class WrongValue(Struct, frozen=True):
+class AttributedValue(Struct, frozen=True):
     """A wrong value with everything that is known of its way: what was sent, answered, parsed and judged."""
 
     leaf: Leaf
@@ -217,9 +217,9 @@ class Finding(Struct, frozen=True):
         }  # fmt: skip
 
 
-def label_value(value: WrongValue) -> Finding:
+def label_value(value: AttributedValue) -> Finding:
     """Return the first label that fits a wrong value."""
-    looked = _Look(value)
+    looked = _LabelLook(value)
     for rule in _RULES:
         finding = rule(looked)
         if finding is not None:
@@ -228,12 +228,12 @@ def label_value(value: WrongValue) -> Finding:
 
 
 @dataclass(slots=True)
-class _Look:
+class _LabelLook:
     """A wrong value with the places that its rules share."""
 
-    value: WrongValue
-    gold: Found | None = field(init=False, default=None)
-    pred: Found | None = field(init=False, default=None)
+    value: AttributedValue
+    gold: SentPlace | None = field(init=False, default=None)
+    pred: SentPlace | None = field(init=False, default=None)
     is_anchored: bool = field(init=False, default=False)
     """Whether the gold value stands on a line with a label of its field, or a value of its item."""
     is_lost: bool = field(init=False, default=False)
@@ -257,7 +257,7 @@ class _Look:
         return None if value.text is None else find_damage(value.text, value.leaf, value.gold, value.pred)
 
 
-def _failed(look: _Look) -> Finding | None:
+def _failed(look: _LabelLook) -> Finding | None:
     failure = look.value.failure
     if failure is None:
         return None
@@ -268,7 +268,7 @@ def _failed(look: _Look) -> Finding | None:
     return Finding("runtime", f"{stage} ({clip(why, 160)})")
 
 
-def _post(look: _Look) -> Finding | None:
+def _post(look: _LabelLook) -> Finding | None:
     value = look.value
     if value.raw is None:
         return None
@@ -287,7 +287,7 @@ def _post(look: _Look) -> Finding | None:
     return None
 
 
-def _scorer(look: _Look) -> Finding | None:
+def _scorer(look: _LabelLook) -> Finding | None:
     value = look.value
     if value.gold is None or value.pred is None:
         return None
@@ -300,7 +300,7 @@ def _scorer(look: _Look) -> Finding | None:
     return None
 
 
-def _leak(look: _Look) -> Finding | None:
+def _leak(look: _LabelLook) -> Finding | None:
     value = look.value
     if value.source is None or value.source.kind != "example":
         return None
@@ -309,7 +309,7 @@ def _leak(look: _Look) -> Finding | None:
     )
 
 
-def _hidden(look: _Look) -> Finding | None:
+def _hidden(look: _LabelLook) -> Finding | None:
     value, text = look.value, look.value.text
     if value.pred is None or look.pred is not None:
         return None
@@ -321,7 +321,7 @@ def _hidden(look: _Look) -> Finding | None:
     )
 
 
-def _not_in_document(look: _Look) -> Finding | None:
+def _not_in_document(look: _LabelLook) -> Finding | None:
     value = look.value
     if not look.is_lost or value.text is None or not value.text.is_lossless:
         return None
@@ -332,7 +332,7 @@ def _not_in_document(look: _Look) -> Finding | None:
     )
 
 
-def _not_copied(look: _Look) -> Finding | None:
+def _not_copied(look: _LabelLook) -> Finding | None:
     """Refuse to choose between reading and model where the text cannot tell them apart."""
     value = look.value
     if value.text is None:
@@ -350,7 +350,7 @@ def _not_copied(look: _Look) -> Finding | None:
     return None
 
 
-def _layout(look: _Look) -> Finding | None:
+def _layout(look: _LabelLook) -> Finding | None:
     value = look.value
     if not look.is_lost or value.text is None:
         return None
@@ -365,7 +365,7 @@ def _layout(look: _Look) -> Finding | None:
     )
 
 
-def _characters(look: _Look) -> Finding | None:
+def _characters(look: _LabelLook) -> Finding | None:
     value, damage = look.value, look.damage if look.is_lost else None
     if damage is None:
         return None
@@ -379,7 +379,7 @@ def _characters(look: _Look) -> Finding | None:
     )
 
 
-def _lost_page(look: _Look) -> Finding | None:
+def _lost_page(look: _LabelLook) -> Finding | None:
     text = look.value.text
     if not look.is_lost or text is None or not text.blank_pages:
         return None
@@ -393,7 +393,7 @@ def _lost_page(look: _Look) -> Finding | None:
     )
 
 
-def _omitted_by_reading(look: _Look) -> Finding | None:
+def _omitted_by_reading(look: _LabelLook) -> Finding | None:
     if not look.is_lost:
         return None
     beside = "" if look.pred is None else f"; {_shown(look.value.pred)} was predicted from elsewhere"
@@ -403,7 +403,7 @@ def _omitted_by_reading(look: _Look) -> Finding | None:
     )
 
 
-def _by_chance(look: _Look) -> Finding | None:
+def _by_chance(look: _LabelLook) -> Finding | None:
     value, text = look.value, look.value.text
     if look.gold is None or text is None or text.is_lossless:
         return None
@@ -419,7 +419,7 @@ def _by_chance(look: _Look) -> Finding | None:
     )  # fmt: skip
 
 
-def _is_anchored(anchors: Sequence[str], place: Found) -> bool:
+def _is_anchored(anchors: Sequence[str], place: SentPlace) -> bool:
     """Return whether a place is on the line of an anchor; short ones say nothing."""
     line = normalized(place.line)
     return any(
@@ -427,7 +427,7 @@ def _is_anchored(anchors: Sequence[str], place: Found) -> bool:
     )
 
 
-def _omitted_by_model(look: _Look) -> Finding | None:
+def _omitted_by_model(look: _LabelLook) -> Finding | None:
     if look.value.pred is not None or look.gold is None:
         return None
     return Finding(
@@ -439,7 +439,7 @@ def _omitted_by_model(look: _Look) -> Finding | None:
     )
 
 
-def _other_field(look: _Look) -> Finding | None:
+def _other_field(look: _LabelLook) -> Finding | None:
     value = look.value
     if value.other_field is None:
         return None
@@ -452,7 +452,7 @@ def _other_field(look: _Look) -> Finding | None:
     )
 
 
-def _other_place(look: _Look) -> Finding | None:
+def _other_place(look: _LabelLook) -> Finding | None:
     value, place = look.value, look.pred
     if place is None and not value.is_other_item:
         return None
@@ -466,17 +466,17 @@ def _other_place(look: _Look) -> Finding | None:
     )
 
 
-def _invented(look: _Look) -> Finding:
+def _invented(look: _LabelLook) -> Finding:
     return Finding("model_invented", f"no form of {_shown(look.value.pred)} is in the text{_where(look)}")
 
 
-def _where(look: _Look) -> str:
+def _where(look: _LabelLook) -> str:
     if look.gold is None:
         return ""
     return f"; the gold value stands in the line {_shown(look.gold.line, 80)}"
 
 
-_RULES: tuple[Callable[[_Look], Finding | None], ...] = (
+_RULES: tuple[Callable[[_LabelLook], Finding | None], ...] = (
     _failed, _post, _scorer, _leak, _hidden, _not_in_document, _not_copied, _layout, _characters, _lost_page,
     _omitted_by_reading, _by_chance, _omitted_by_model, _other_field, _other_place, _invented,
 )  # fmt: skip

@@ -43,7 +43,7 @@ UNCOPIED = frozenset({"boolean"})
 """Types whose values are decided from a document, and not copied from it."""
 
 
-class Found(Struct, frozen=True):
+class SentPlace(Struct, frozen=True):
     """A place of a value, as it is written there."""
 
     page: int
@@ -105,23 +105,23 @@ class SentText(Struct, frozen=True, eq=False):
         hidden = cls(every) if has_hidden else None
         return cls(search, transcript.kind in LOSSLESS, blank, hidden, transcript)
 
-    def find(self, leaf: Leaf, value: Json) -> Found | None:
+    def find(self, leaf: Leaf, value: Json) -> SentPlace | None:
         """Return where a value of a field stands, of a list its first item; None unless all of it stands."""
         places = [self.search.places(leaf, one) for one in (value if isinstance(value, list) else [value])]
         return self.told(places[0][0]) if places and all(places) else None
 
-    def places(self, leaf: Leaf, value: Json) -> list[Found]:
+    def places(self, leaf: Leaf, value: Json) -> list[SentPlace]:
         """Return every place of a value, of a list that of its first item."""
         if isinstance(value, list):
             return [found] if (found := self.find(leaf, value)) is not None else []
         return [self.told(place) for place in self.search.places(leaf, value)]
 
-    def told(self, place: Place) -> Found:
+    def told(self, place: Place) -> SentPlace:
         """Return a place as it is shown to a person."""
         page = self.search.pages[place.page]
         start, _ = page.line_span(page.line_at(place.start))
         _, end = page.line_span(page.line_at(max(place.start, place.end - 1)))
-        return Found(page.number, self.search.text_at(place), " ".join(page.text[start:end].split()))
+        return SentPlace(page.number, self.search.text_at(place), " ".join(page.text[start:end].split()))
 
 
 # What a model was sent of each document, as extractions and files of predictions keep it.

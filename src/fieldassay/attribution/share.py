@@ -78,7 +78,7 @@ _BLOCK = 4096
 _Ends: TypeAlias = tuple[Floats, Floats, tuple[float, float]]
 
 
-class Share(Struct, frozen=True):
+class StageShare(Struct, frozen=True):
     """The share of the wrong values of a field, or of all, that is due to a stage; None where `why` says."""
 
     stage: Stage
@@ -126,10 +126,10 @@ class FieldShares(Struct, frozen=True):
     """Documents with values of the field."""
     wrong_documents: int
     """Documents with wrong values that the shares are of: their sample."""
-    shares: tuple[Share, ...]
+    shares: tuple[StageShare, ...]
     rates: Rates | None = None
 
-    def share(self, stage: str) -> Share:
+    def share(self, stage: str) -> StageShare:
         """Return the share of a stage."""
         return next(one for one in self.shares if one.stage == stage)
 
@@ -146,7 +146,7 @@ def replicate_sums(counts: Floats, documents: Sequence[str], draw: BootstrapSett
     return sums
 
 
-class Sample(Struct, frozen=True, eq=False):
+class ShareSample(Struct, frozen=True, eq=False):
     """The wrong values that a share is of: their sums, and the unseen document that the bounds allow for."""
 
     sums: Floats
@@ -335,7 +335,7 @@ def _rates(point: Floats, found: dict[str, float], chance_over: str, errors_over
 
 def _stages(
     parts: dict[str, Floats], wrong: Floats, reason: str, draw: BootstrapSettings
-) -> tuple[Share, ...]:
+) -> tuple[StageShare, ...]:
     """Return the shares of the stages from their sums.
 
     `wrong` are the wrong values of each document: those that the shares cover, and all, of which the others
@@ -346,7 +346,7 @@ def _stages(
     covered = parts["base"] + np.sum([parts[name] for name in _OBSERVED], axis=0)
     sums, in_documents = (parts["all"], wrong[1]) if reason else (covered, wrong[0])
     if sums[0] <= 0:
-        return tuple(Share(stage, None, None, reason or "no value is wrong") for stage in STAGES)
+        return tuple(StageShare(stage, None, None, reason or "no value is wrong") for stage in STAGES)
     base, least, most = parts["base"], parts["least"], parts["most"]
     scale = float(parts["scale"][0] / base[0]) if base[0] else 1.0
     is_unsure = bool(least[0] < parts["reading"][0] - 1e-9)
@@ -356,20 +356,20 @@ def _stages(
     ends |= {"reading": (least, most, (0.0, scale)), "model": (base - most, base - least, (1.0, 1.0 - scale))}
     reading = np.clip(parts["reading"], 0.0, base)
     values = parts | {"reading": reading, "model": base - reading}
-    sample = Sample(sums, contraharmonic_mean(in_documents), draw)
+    sample = ShareSample(sums, contraharmonic_mean(in_documents), draw)
     few = ("few_wrong_values",) if in_documents.sum() < FEW_WRONG else ()
     found = []
     for stage in STAGES:
         if stage in ("reading", "model") and reason:
-            found.append(Share(stage, None, None, reason))
+            found.append(StageShare(stage, None, None, reason))
             continue
         marks = (*few, "missed_unknown") if is_unsure and stage in ("reading", "model") else few
         value = float(values[stage][0] / sums[0])
         interval, resampled = sample.interval(*ends[stage]), replace(sample, size=0.0).interval(*ends[stage])
         if interval is None or resampled is None:
-            found.append(Share(stage, value, None, "", (*marks, "few_replicates")))
+            found.append(StageShare(stage, value, None, "", (*marks, "few_replicates")))
             continue
-        found.append(Share(stage, value, _around(value, interval), "", marks, _around(value, resampled)))
+        found.append(StageShare(stage, value, _around(value, interval), "", marks, _around(value, resampled)))
     return tuple(found)
 
 

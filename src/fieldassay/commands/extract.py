@@ -18,23 +18,29 @@ from fieldassay.documents.sources import DocumentFile, LoadOptions, Ocr, list_do
 from fieldassay.documents.transcript import DocumentError, Transcript
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.extraction.endpoints.driver import DriveOptions
-from fieldassay.extraction.endpoints.exchange import Answer, CostEstimate, Progress, Request, expected_usage
+from fieldassay.extraction.endpoints.exchange import (
+    CostEstimate,
+    ModelAnswer,
+    Progress,
+    Request,
+    expected_usage,
+)
 from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.endpoints.journal import ReadJournal
 from fieldassay.extraction.evidence import plan_of_spec
 from fieldassay.extraction.extract import (
     Extraction,
+    ExtractionWork,
     LoadedDocument,
     Pictures,
     System,
-    Work,
     changed_parts,
     extract_documents,
     load_documents,
 )
 from fieldassay.extraction.strategies.prompts import Detect, DocumentTypes
 from fieldassay.extraction.strategy import Strategy, Task
-from fieldassay.extraction.systems import Given, open_system
+from fieldassay.extraction.systems import ExtractionInput, open_system
 from fieldassay.options import OptionRecord, Positive
 from fieldassay.public import public
 from fieldassay.records.files import is_extraction, read_manifest
@@ -109,7 +115,7 @@ def extract(
             f"{len(found.skipped):,} files of other kinds are left out, such as {found.skipped[0].name}"
         )
     with ExitStack() as stack:
-        opened = stack.enter_context(open_system(system, parsed, Given(Path(docs), files)))
+        opened = stack.enter_context(open_system(system, parsed, ExtractionInput(Path(docs), files)))
         options = replace(options, repeats=max(opened.repeats, options.repeats))
         print_changes(opened, Path(out), watch.tell)
         print_retries(options.retry, Path(out), watch.tell)
@@ -161,7 +167,7 @@ def estimate_extraction(
     parsed = _read_spec(spec)
     files = choose_files(list_documents(Path(docs)).files, options, parsed.statistics.seed)
     with ExitStack() as stack:
-        opened = stack.enter_context(open_system(system, parsed, Given(Path(docs), files)))
+        opened = stack.enter_context(open_system(system, parsed, ExtractionInput(Path(docs), files)))
         options = replace(options, repeats=max(opened.repeats, options.repeats))
         return estimate_system(opened, files, options, stack)
 
@@ -195,7 +201,7 @@ def shuffled(names: Iterable[str], key: str) -> list[str]:
     return sorted(names, key=lambda name: hashlib.sha256(f"{key}\n{name}".encode()).digest())
 
 
-def make_work(options: ExtractOptions, stack: ExitStack, watch: Watch) -> Work:
+def make_work(options: ExtractOptions, stack: ExitStack, watch: Watch) -> ExtractionWork:
     """Return how the work is done; journals that are reused are closed with the stack."""
     journals = []
     wrong = [folder for folder in options.reuse if not (folder / JOURNAL).is_file()]
@@ -215,7 +221,9 @@ def make_work(options: ExtractOptions, stack: ExitStack, watch: Watch) -> Work:
         max_time_s=options.max_time_s,
     )
     loading = LoadOptions(ocr=options.ocr)
-    return Work(loading, jobs=options.jobs, repeats=options.repeats, drive=drive, watch=watch.progress)
+    return ExtractionWork(
+        loading, jobs=options.jobs, repeats=options.repeats, drive=drive, watch=watch.progress
+    )
 
 
 def _check_ids(files: Sequence[DocumentFile]) -> None:
@@ -286,7 +294,7 @@ def _after_detection(strategy: Strategy, transcript: Transcript, task: Task) -> 
         steps = strategy.extract(transcript, task)
         if next(steps, None) is not None:
             with suppress(StopIteration):  # no other field applies
-                found.append(steps.send((Answer(encode({types.choice.name: kind}).decode()),)))
+                found.append(steps.send((ModelAnswer(encode({types.choice.name: kind}).decode()),)))
     return max(found, key=lambda step: sum(map(_tokens, step)), default=())
 
 

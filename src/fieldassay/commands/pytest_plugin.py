@@ -204,7 +204,7 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
     mappings. An inconclusive gate fails.
     """
     __tracebackhide__ = True
-    from fieldassay.metrics.result.decision import Answer
+    from fieldassay.metrics.result.decision import GateAnswer
     from fieldassay.reports.ci.github import render_failure
     from fieldassay.reports.content.run.summary import summarize
     from fieldassay.scoring.inputs import ScoreOptions
@@ -216,7 +216,7 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
         gold, pred = {1: gold}, {"prediction": {1: pred}}
     result = score(gold, pred, spec, options)
     for decision in decide(result, rules):
-        if decision.answer is not Answer.GO:
+        if decision.answer is not GateAnswer.GO:
             raise ExtractionError(render_failure(summarize(result), decision))
     return result
 

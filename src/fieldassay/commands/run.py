@@ -27,7 +27,14 @@ from fieldassay.errors import Problem, ProblemsError, list_names, nearest, probl
 from fieldassay.extraction.endpoints.exchange import CostEstimate
 from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.extract import Extraction, System, check_folder, extract_documents
-from fieldassay.extraction.systems import Given, SystemEntry, SystemsFile, open_entry, read_systems, slug
+from fieldassay.extraction.systems import (
+    ExtractionInput,
+    SystemEntry,
+    SystemsFile,
+    open_entry,
+    read_systems,
+    slug,
+)
 from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.definitions import bind_metric
@@ -218,7 +225,7 @@ class _Task(Struct, frozen=True):
     entries: tuple[SystemEntry, ...]
     readings: Mapping[str, tuple[DocumentFile, ...]]
     """The documents by their reading; a single one has no name."""
-    given: Given
+    given: ExtractionInput
     """What examples must differ from."""
     notes: tuple[str, ...]
     is_part: bool
@@ -339,7 +346,7 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
         values = gold_values(plan, gold, name)
         return frozenset(value for id_, value in values.items() if id_ in ids)
 
-    given = Given(Path(docs), chosen, groups_of)
+    given = ExtractionInput(Path(docs), chosen, groups_of)
     task = _Task(plan, held, entries, readings, given, notes, is_part)
     _check_holdout(options.holdout, len(task.cases), len(entries))
     return task

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.errors import ProblemsError
-from fieldassay.metrics.estimate import PARTS, Part, parts_of
+from fieldassay.metrics.estimate import PARTS, RunPart, parts_of
 from fieldassay.metrics.result.documents import DocumentStatistics
 from fieldassay.scoring.provenance import describe_changes, describe_documents, freeze_recorded
 
@@ -33,7 +33,7 @@ class ResultBasis(Struct, frozen=True, eq=False):
     digests: Mapping[str, str]
     gold: Mapping[str, str]
     read: Callable[[], Mapping[str, Any]]
-    limits: tuple[Part, ...] = ()
+    limits: tuple[RunPart, ...] = ()
 
     @property
     def unknown(self) -> tuple[str, ...]:

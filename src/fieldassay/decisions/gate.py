@@ -40,7 +40,7 @@ KEYS = ("fieldassay", "kind", "name", "version", "description", "source", "citat
 """The keys of a gates file."""
 
 
-class Rule(Struct, frozen=True):
+class TitledGate(Struct, frozen=True):
     """A gate and its title."""
 
     gate: Gate
@@ -51,7 +51,7 @@ class GateList(Struct, frozen=True):
     """The rules of a decision, in order; `pooled` metrics are shares that are added up over all runs."""
 
     name: str
-    rules: tuple[Rule, ...]
+    rules: tuple[TitledGate, ...]
     pooled: frozenset[str] = frozenset()
     description: str = ""
 
@@ -77,7 +77,7 @@ def read_preset(name: str) -> GateList:
     return _read(data, Places(label, lambda: lines), name)
 
 
-def parse_rules(texts: Sequence[str], where: str) -> tuple[Rule, ...]:
+def parse_rules(texts: Sequence[str], where: str) -> tuple[TitledGate, ...]:
     """Return the rules that gates as text are. Raises `ProblemsError` with all problems."""
     report = Report(Places(where))
     rules = tuple(
@@ -108,7 +108,7 @@ def _read(data: Any, places: Places, stem: str) -> GateList:
     return made
 
 
-def _read_rules(data: Mapping[str, Any], report: Report) -> tuple[Rule, ...]:
+def _read_rules(data: Mapping[str, Any], report: Report) -> tuple[TitledGate, ...]:
     value = data.get("gates")
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list) or not items:
@@ -125,7 +125,7 @@ def _read_rules(data: Mapping[str, Any], report: Report) -> tuple[Rule, ...]:
     return tuple(rule for rule in found if rule is not None)
 
 
-def _read_rule(item: Any, place: int, report: Report) -> Rule | None:
+def _read_rule(item: Any, place: int, report: Report) -> TitledGate | None:
     steps = ("gates", place)
     if isinstance(item, dict):
         cursor = Cursor(item, steps, report)
@@ -144,7 +144,9 @@ def _read_rule(item: Any, place: int, report: Report) -> Rule | None:
         return None
     try:
         gate = parse_gate(text)
-        return Rule(parse_gate(f"{text} in each field") if is_each and not gate.is_each else gate, title)
+        return TitledGate(
+            parse_gate(f"{text} in each field") if is_each and not gate.is_each else gate, title
+        )
     except ValueError as error:
         what, _, remedy = str(error).partition("; ")
         report.add(steps, what, remedy, "invalid_expression")
@@ -158,7 +160,7 @@ class _Case(NamedTuple):
     """A system to decide on: its rules, and the estimates that they are about, from one run or several."""
 
     system: str
-    rules: Sequence[Rule]
+    rules: Sequence[TitledGate]
     holders: Sequence[Holder]
     run: str = ""
     pooled: frozenset[str] = frozenset()
@@ -211,7 +213,7 @@ def decide_regressions(run: Run, baseline: Baseline, more: Sequence[Gate] = ()) 
 def _decide_result(
     result: Result, gates: Sequence[Gate], matches: Mapping[str, BaselineMatch]
 ) -> tuple[Decision, ...]:
-    rules = [Rule(gate) for gate in gates]
+    rules = [TitledGate(gate) for gate in gates]
     cases = [
         _Case(name, rules, [Holder("", result, name, matches.get(name))]) for name in result.systems if rules
     ]

@@ -105,7 +105,7 @@ SEPARATOR = " | "
 """What stands between the cells of a row."""
 
 
-class Span(Struct, frozen=True, gc=False):
+class TextSpan(Struct, frozen=True, gc=False):
     """A word or a cell in the text of a page: its characters, and where it stands in the page."""
 
     start: int
@@ -123,9 +123,9 @@ class PageText(Struct, frozen=True):
     """The text of one page and its pieces in order."""
 
     text: str
-    spans: tuple[Span, ...]
+    spans: tuple[TextSpan, ...]
 
-    def pieces(self, start: int, end: int) -> tuple[Span, ...]:
+    def pieces(self, start: int, end: int) -> tuple[TextSpan, ...]:
         """Return the words and cells that the characters from `start` up to `end` touch."""
         first = bisect_right(self.spans, start, key=lambda span: span.end)
         last = bisect_left(self.spans, end, key=lambda span: span.start)
@@ -152,7 +152,7 @@ def page_text(page: Page, hidden: bool = False) -> PageText:
     >>> page_text(page).text
     'a | b\\nTotal 12.00'
     """
-    writer = _Writer()
+    writer = _TextWriter()
     tables: dict[int, list[int]] = defaultdict(list)
     for number, table in enumerate(page.tables):
         tables[min(max(table.after, -1), len(page.lines) - 1)].append(number)
@@ -164,12 +164,12 @@ def page_text(page: Page, hidden: bool = False) -> PageText:
     return PageText("".join(writer.parts), tuple(writer.spans))
 
 
-class _Writer:
+class _TextWriter:
     """Gathers the pieces of a page and their offsets."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self.spans: list[Span] = []
+        self.spans: list[TextSpan] = []
         self.length = 0
 
     def add_line(self, number: int, line: Line, hidden: bool) -> None:
@@ -182,7 +182,7 @@ class _Writer:
             self._write(self._next_line() if begins else gap)
             start = self.length
             self._write(word.text)
-            self.spans.append(Span(start, self.length, word.box, line=number, index=index))
+            self.spans.append(TextSpan(start, self.length, word.box, line=number, index=index))
             before, begins = word.box, False
 
     def add_table(self, number: int, table: Table, hidden: bool) -> None:
@@ -195,7 +195,7 @@ class _Writer:
                 index, cell = found
                 start = self.length
                 self._write(" ".join(cell.text.split()))
-                self.spans.append(Span(start, self.length, cell.box, table=number, index=index))
+                self.spans.append(TextSpan(start, self.length, cell.box, table=number, index=index))
 
     def _next_line(self) -> str:
         return "\n" if self.length else ""

@@ -27,7 +27,7 @@ Segment: TypeAlias = tuple[float, float, list[Word]]
 """The left and the right end of words without a wide gap between them, and the words."""
 
 
-class Row(Struct):
+class LayoutRow(Struct):
     """Words side by side, in segments; `top` and `bottom` are the medians of those of its words."""
 
     top: float
@@ -50,11 +50,11 @@ class Row(Struct):
         return Box(self.segments[0][0], self.highest, right, self.lowest)
 
 
-def row_with(boxes: Iterable[Box], segments: list[Segment]) -> Row:
+def row_with(boxes: Iterable[Box], segments: list[Segment]) -> LayoutRow:
     """Return the row of segments whose words have these boxes, one or more."""
     tops, bottoms = [box.top for box in boxes], [box.bottom for box in boxes]
     highest, lowest = min(tops), max(bottoms)
-    return Row(median(tops), median(bottoms), highest, lowest, segments)
+    return LayoutRow(median(tops), median(bottoms), highest, lowest, segments)
 
 
 def median(values: list[float]) -> float:
@@ -64,7 +64,7 @@ def median(values: list[float]) -> float:
     return values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2
 
 
-def find_rows(words: Sequence[Word]) -> list[Row]:
+def find_rows(words: Sequence[Word]) -> list[LayoutRow]:
     """Return the rows of words from top to bottom; a row may slope, as in a photograph."""
     placed = [(word, word.box) for word in words if word.box is not None]
     if not placed:
@@ -131,7 +131,7 @@ def _most_beside(word: _Last, last: Sequence[_Last], near: dict[int, list[int]])
     return best
 
 
-def _row_of(words: list[Word], boxes: list[Box]) -> Row:
+def _row_of(words: list[Word], boxes: list[Box]) -> LayoutRow:
     segments: list[Segment] = []
     start, before, right = 0, boxes[0], boxes[0].right
     for at, box in enumerate(boxes):
@@ -424,7 +424,7 @@ def _is_broad(grid: Grid, words: list[Word]) -> bool:
     return around is not None and grid.right - grid.left > 0.6 * (around.right - around.left)
 
 
-def _bands(rows: list[Row], bounds: Sequence[float]) -> Iterable[list[Row]]:
+def _bands(rows: list[LayoutRow], bounds: Sequence[float]) -> Iterable[list[LayoutRow]]:
     """Yield the rows between the bottoms of broad grids: columns never reach across them."""
     rest = rows
     for bound in bounds:
@@ -443,9 +443,9 @@ def _line_before(lines: Sequence[Line], grid: Grid) -> int:
     return max(overlapping or [at for at, _ in above], default=-1)
 
 
-def _reading_order(rows: list[Row]) -> Iterable[list[Row]]:
+def _reading_order(rows: list[LayoutRow]) -> Iterable[list[LayoutRow]]:
     """Yield blocks of rows in reading order: where text runs in columns, each column is a block."""
-    single: list[Row] = []
+    single: list[LayoutRow] = []
     at = 0
     last = _last_of_prose(rows)
     while at < len(rows):
@@ -465,26 +465,26 @@ def _reading_order(rows: list[Row]) -> Iterable[list[Row]]:
     yield single
 
 
-def _last_of_prose(rows: list[Row]) -> int:
+def _last_of_prose(rows: list[LayoutRow]) -> int:
     """Return the last row from which on there are words enough for two columns of running text."""
     long = [at for at, row in enumerate(rows) for _, _, words in row.segments if len(words) >= _PROSE_WORDS]
     return long[-2] if len(long) > 1 else -1
 
 
-def _may_begin_columns(rows: list[Row], at: int) -> bool:
+def _may_begin_columns(rows: list[LayoutRow], at: int) -> bool:
     """Return whether a row follows a gap, or a row of another number of segments."""
     above, row = rows[at - 1], rows[at]
     is_apart = row.top - above.bottom > 0.6 * (row.bottom - row.top)
     return is_apart or len(above.segments) != len(row.segments)
 
 
-def _side(row: Row, gutter: float, is_left: bool) -> Row:
+def _side(row: LayoutRow, gutter: float, is_left: bool) -> LayoutRow:
     kept = [segment for segment in row.segments if (segment[0] < gutter) == is_left]
     boxes = [word.box for _, _, words in kept for word in words if word.box is not None]
-    return row_with(boxes, kept) if boxes else Row(row.top, row.bottom, row.highest, row.lowest, [])
+    return row_with(boxes, kept) if boxes else LayoutRow(row.top, row.bottom, row.highest, row.lowest, [])
 
 
-def _find_columns(rows: list[Row], start: int) -> tuple[int, float] | None:
+def _find_columns(rows: list[LayoutRow], start: int) -> tuple[int, float] | None:
     """Return the end of the rows from `start` that an empty strip divides into two columns of running text.
 
     The second value is a place inside the strip. None if there is no strip, or no running text beside it.
@@ -507,7 +507,7 @@ def _find_columns(rows: list[Row], start: int) -> tuple[int, float] | None:
     return (end, gutter) if all(map(_is_prose, sides)) else None
 
 
-def _subtract(free: list[tuple[float, float]], row: Row, least: float) -> list[tuple[float, float]]:
+def _subtract(free: list[tuple[float, float]], row: LayoutRow, least: float) -> list[tuple[float, float]]:
     for left, right, _ in row.segments:
         if not [1 for begin, end in free if left < end and right > begin]:
             continue
@@ -529,7 +529,7 @@ def _is_prose(segments: Sequence[tuple[float, float, list[Word]]]) -> bool:
     return words >= _PROSE_WORDS and median([r - a for a, r, _ in segments]) >= _PROSE_FILL * width
 
 
-def _emit(rows: list[Row], lines: list[Line], tables: list[Table], source: Source) -> None:
+def _emit(rows: list[LayoutRow], lines: list[Line], tables: list[Table], source: Source) -> None:
     """Append the lines and aligned tables of a block."""
     at = 0
     while at < len(rows):
@@ -556,7 +556,7 @@ def _is_leftward(text: str) -> bool:
     return text > "\u0590" and bidirectional(text[0]) in ("R", "AL")
 
 
-def _find_table(rows: list[Row], start: int) -> tuple[int, list[tuple[float, float]]]:
+def _find_table(rows: list[LayoutRow], start: int) -> tuple[int, list[tuple[float, float]]]:
     """Return the end of the table that begins at a row, and its columns; the start itself if none begins."""
     if len(rows[start].segments) < _TABLE_COLUMNS:
         return start, []
@@ -582,7 +582,7 @@ def _find_table(rows: list[Row], start: int) -> tuple[int, list[tuple[float, flo
     return (end, kept) if is_table else (start, [])
 
 
-def _grow(columns: list[tuple[float, float]], row: Row, adds: bool) -> list[tuple[float, float]] | None:
+def _grow(columns: list[tuple[float, float]], row: LayoutRow, adds: bool) -> list[tuple[float, float]] | None:
     """Return the columns widened by a row's segments; None if a segment crosses columns or shares one."""
     grown = list(columns)
     taken: set[int] = set()
@@ -604,7 +604,7 @@ def _grow(columns: list[tuple[float, float]], row: Row, adds: bool) -> list[tupl
     return None if any(one[1] > other[0] for one, other in pairwise(grown)) else grown
 
 
-def _cells(rows: list[Row], columns: list[tuple[float, float]]) -> tuple[Cell, ...]:
+def _cells(rows: list[LayoutRow], columns: list[tuple[float, float]]) -> tuple[Cell, ...]:
     cells = []
     ends = [end for _, end in columns]
     for at, row in enumerate(rows):

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from fieldassay.documents.sources import DEFAULTS, Content, DocumentFile, LoadOptions, Task, find_kind
+from fieldassay.documents.sources import DEFAULTS, Content, DocumentFile, LoadOptions, LoadTask, find_kind
 from fieldassay.documents.transcript import DocumentError, Transcript, TranscriptStore, decode, encode
 from fieldassay.io.json_value import Json
 from fieldassay.io.workers.pool import Workers
@@ -109,11 +109,11 @@ def _load_part(data: bytes, name: str, kind: str, loading: _Loading) -> Content:
         return _load_part(inner, inner_name, find_kind(inner_name, inner), deeper)
 
     module, _, function = _LOADERS[kind].partition(":")
-    loader: Callable[[bytes, Task], Content] = getattr(
+    loader: Callable[[bytes, LoadTask], Content] = getattr(
         import_module(f"fieldassay.documents.loaders.{module}"), function
     )
     try:
-        content = loader(data, Task(name, options, load_attachment, loading.beat))
+        content = loader(data, LoadTask(name, options, load_attachment, loading.beat))
     except (MemoryError, RecursionError) as error:
         raise DocumentError(
             "too_large", f"needs more memory than there is ({type(error).__name__})"

@@ -21,7 +21,7 @@ _DRAWN = ("words", "text")
 """Kinds whose pages are drawn from their words: they have boxes and no pictures of their own."""
 
 
-class Region(Struct, frozen=True):
+class PageRegion(Struct, frozen=True):
     """A part of a page as it is displayed, in shares of its width and height, from its top left corner."""
 
     left: float
@@ -36,7 +36,7 @@ class PictureOptions(Struct, frozen=True):
     dpi: float = 150.0
     max_side: int = 2000
     """The longer side of the picture in pixels, at most."""
-    crop: Box | Region | None = None
+    crop: Box | PageRegion | None = None
     """The part of the page as it is displayed: in points, or in shares of its sides; None: all of it."""
     margin: float = 0.0
     """What is shown around the crop, in points."""
@@ -191,7 +191,7 @@ def _part(size: tuple[float, float], options: PictureOptions) -> Box:
     crop, margin = options.crop, options.margin
     if crop is None:
         return Box(0.0, 0.0, width, height)
-    across, down = (width, height) if isinstance(crop, Region) else (1.0, 1.0)
+    across, down = (width, height) if isinstance(crop, PageRegion) else (1.0, 1.0)
     left, right = max(crop.left * across - margin, 0.0), min(crop.right * across + margin, width)
     top, bottom = max(crop.top * down - margin, 0.0), min(crop.bottom * down + margin, height)
     if not (left < right and top < bottom):  # also where a number is none

@@ -215,7 +215,7 @@ class DocumentFile(Struct, frozen=True):
         return data
 
 
-class Documents(Struct, frozen=True):
+class DocumentList(Struct, frozen=True):
     """The documents found, in order of their ids, and the files that are of no kind that is loaded."""
 
     files: tuple[DocumentFile, ...]
@@ -224,7 +224,7 @@ class Documents(Struct, frozen=True):
     """What else of the folder is left out."""
 
 
-def list_documents(path: Path) -> Documents:
+def list_documents(path: Path) -> DocumentList:
     """Return the documents of a folder, its subfolders included, or of a single file.
 
     A `.jsonl` file holds recognized words, one document a line. In a folder, files with other suffixes than
@@ -246,7 +246,7 @@ def list_documents(path: Path) -> Documents:
     if not files:
         remedy = "name a folder with documents, or one document"
         raise problem(path, "holds no document", remedy, "no_documents")
-    return Documents(files, skipped, notes)
+    return DocumentList(files, skipped, notes)
 
 
 def _name(path: str) -> str:
@@ -294,7 +294,7 @@ class Content(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class Task(Struct, frozen=True):
+class LoadTask(Struct, frozen=True):
     """What a loader may look at besides the bytes of the document."""
 
     name: str

@@ -173,7 +173,7 @@ MOST_VALUES = 50_000
 """Values of one answer, nulls and quotes among them: each is looked for in the document."""
 
 
-class Given(Struct, frozen=True):
+class AnswerValue(Struct, frozen=True):
     """A value of an answer: with the quote beside it, and its place in the answer's JSON."""
 
     value: Json
@@ -181,10 +181,10 @@ class Given(Struct, frozen=True):
     at: Steps = ()
 
 
-class Reading(Struct, frozen=True):
+class AnswerReading(Struct, frozen=True):
     """The values of an answer by their place in the record, the quotes of its items, and what was wrong."""
 
-    values: Mapping[Steps, Given] = field(default_factory=dict)
+    values: Mapping[Steps, AnswerValue] = field(default_factory=dict)
     rows: Mapping[Steps, str] = field(default_factory=dict)
     """The quotes of items of lists."""
     problem: str | None = None
@@ -197,7 +197,9 @@ class Reading(Struct, frozen=True):
     """Counted: `unknown_key`, `missing_key` (unlike null), `coerced`, and repairs as `repaired_<name>`."""
 
 
-def read_answer(text: str, fields: Sequence[Field], shape: AnswerShape, root: ObjectNode | None) -> Reading:
+def read_answer(
+    text: str, fields: Sequence[Field], shape: AnswerShape, root: ObjectNode | None
+) -> AnswerReading:
     """Return the values of a raw answer; prose, fences and broken JSON are read as predictions are.
 
     >>> from fieldassay.spec.language.parse import read_spec
@@ -213,11 +215,11 @@ def read_answer(text: str, fields: Sequence[Field], shape: AnswerShape, root: Ob
     notes = Counter({f"repaired_{name}": 1 for name in answer.repairs})
     if answer.data is None:
         kind = "empty" if answer.problem == "empty answer" else "not_json"
-        return Reading(problem=kind, violations=(answer.problem or "",), notes=notes)
+        return AnswerReading(problem=kind, violations=(answer.problem or "",), notes=notes)
     if not answer.data and not is_tree(fields):
-        return Reading(violations=("the answer is an empty object",), notes=notes)
+        return AnswerReading(violations=("the answer is an empty object",), notes=notes)
     if next(islice(leaves_of(answer.data), MOST_VALUES, None), None) is not None:
-        return Reading(
+        return AnswerReading(
             problem="too_large_answer", violations=(f"the answer has more than {MOST_VALUES:,} values",)
         )
     items = {key: one[0] for key, one in answer.data.items() if isinstance(one, list) and len(one) == 1}
@@ -231,22 +233,24 @@ def read_answer(text: str, fields: Sequence[Field], shape: AnswerShape, root: Ob
 
 def read_data(
     data: Mapping[str, Json], fields: Sequence[Field], shape: AnswerShape, notes: Mapping[str, int]
-) -> Reading:
+) -> AnswerReading:
     """Return the values of a parsed answer; `notes` are those of its parsing."""
-    walk = _Walk(shape, Counter(notes))
+    walk = _AnswerWalk(shape, Counter(notes))
     if is_tree(fields):
         walk.tree(dict(data), ())
     else:
         walk.members(fields, data, (), ())
-    return Reading(walk.values, walk.rows, None, tuple(walk.violations), tuple(walk.remarks), walk.notes)
+    return AnswerReading(
+        walk.values, walk.rows, None, tuple(walk.violations), tuple(walk.remarks), walk.notes
+    )
 
 
-class _Walk(Struct):
+class _AnswerWalk(Struct):
     """One walk over an answer along the fields of a spec."""
 
     shape: AnswerShape
     notes: Counter[str]
-    values: dict[Steps, Given] = field(default_factory=dict)
+    values: dict[Steps, AnswerValue] = field(default_factory=dict)
     rows: dict[Steps, str] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
@@ -328,12 +332,12 @@ class _Walk(Struct):
         choices = enum_values(one) if one.type == "enum" else ()
         if choices and value not in choices:
             self.remarks.append(f"{join_path(at)} must be one of: {', '.join(choices)}")
-        self.values[at] = Given(value, quote, raw)
+        self.values[at] = AnswerValue(value, quote, raw)
 
     def tree(self, value: Json, at: Steps) -> None:
         """Take every value of a tree without declared fields."""
         for steps, leaf in leaves_of(value, at):
-            self.values[steps] = Given(leaf, None, steps)
+            self.values[steps] = AnswerValue(leaf, None, steps)
 
 
 def build_record(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from fieldassay.extraction.answers import Given, Steps
+from fieldassay.extraction.answers import AnswerValue, Steps
 from fieldassay.extraction.places import TEXTS, Place, Search, order, surface_forms
 from fieldassay.extraction.strategy import Evidence, EvidenceClass
 from fieldassay.io.effort import check_time
@@ -32,7 +32,7 @@ _MOST_COMPARED, _FEWEST = 1_000_000, 20
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^\w]+|_+")
 
 
-class Found(Struct, frozen=True):
+class PlacedValue(Struct, frozen=True):
     """An extracted value, its confidence, and where it stands; `anchor` is the place of its item's row."""
 
     value: Json
@@ -62,7 +62,9 @@ class Locator(Struct, frozen=True, dict=True):
     labels: Mapping[Steps, Sequence[tuple[str, ...]]]
     """The words of each field's labels, by its steps (items as `ITEM`)."""
 
-    def locate(self, values: Mapping[Steps, Given], rows: Mapping[Steps, str]) -> dict[Steps, Found]:
+    def locate(
+        self, values: Mapping[Steps, AnswerValue], rows: Mapping[Steps, str]
+    ) -> dict[Steps, PlacedValue]:
         """Return each value with its place; those of an item of a list as near to its row as they stand.
 
         Of a value that stands in very many places, those nearest to its row, or to the row before, count.
@@ -71,7 +73,7 @@ class Locator(Struct, frozen=True, dict=True):
         most = max(_FEWEST, _MOST_COMPARED // max(len(values), 1))
         stands = self._stands(values, most)
         anchors = self._anchors(values, stands, rows, most)
-        found: dict[Steps, Found] = {}
+        found: dict[Steps, PlacedValue] = {}
         taken: dict[Steps | None, set[Place]] = defaultdict(set)
         for steps, given in values.items():
             item = item_steps(steps)
@@ -80,13 +82,13 @@ class Locator(Struct, frozen=True, dict=True):
             check_time()
             near = nearest(stands[steps], anchor, most)
             free = [place for place in near if place not in taken[item]] if item is not None else []
-            found[steps] = self._locate(steps, Given(given.value, quote), free or near, anchor, most)
+            found[steps] = self._locate(steps, AnswerValue(given.value, quote), free or near, anchor, most)
             place = found[steps].place
             if place is not None:
                 taken[item].add(place)
         return found
 
-    def _stands(self, values: Mapping[Steps, Given], most: int) -> dict[Steps, _Places]:
+    def _stands(self, values: Mapping[Steps, AnswerValue], most: int) -> dict[Steps, _Places]:
         """Return the places of each value, equal ones of a field found once; those of many in order."""
         known: dict[tuple[Steps, str], _Places] = {}
         stands: dict[Steps, _Places] = {}
@@ -102,23 +104,23 @@ class Locator(Struct, frozen=True, dict=True):
         return stands
 
     def _locate(
-        self, steps: Steps, given: Given, places: Sequence[Place], anchor: Place | None, most: int
-    ) -> Found:
+        self, steps: Steps, given: AnswerValue, places: Sequence[Place], anchor: Place | None, most: int
+    ) -> PlacedValue:
         """Return a value with the best of its places: in its quote, near its row, or behind its label."""
         window = None
         if given.quote is not None:
             window = anchor if anchor is not None else self._window(given.quote, places, most)
             inside = next((place for place in places if window is not None and place.overlaps(window)), None)
             if inside is not None:
-                return Found(given.value, None, inside, "found", self.search.text_at(inside), anchor)
+                return PlacedValue(given.value, None, inside, "found", self.search.text_at(inside), anchor)
         if places:
             kind: EvidenceClass = "found" if given.quote is None else "elsewhere"
             best = self._best(places, anchor, self.labels.get(field_steps(steps, self.labels), ()))
-            return Found(given.value, None, best, kind, self.search.text_at(best), anchor)
+            return PlacedValue(given.value, None, best, kind, self.search.text_at(best), anchor)
         if self._is_assembled(steps, given.value, window):
             quote = self.search.text_at(window) if window is not None else ""
-            return Found(given.value, None, window, "assembled", quote, anchor)
-        return Found(given.value, anchor=anchor)
+            return PlacedValue(given.value, None, window, "assembled", quote, anchor)
+        return PlacedValue(given.value, anchor=anchor)
 
     def _is_assembled(self, steps: Steps, value: Json, window: Place | None) -> bool:
         """Return whether a value is decided from its quote, or a text whose words stand there or anywhere."""
@@ -172,7 +174,7 @@ class Locator(Struct, frozen=True, dict=True):
 
     def _anchors(
         self,
-        values: Mapping[Steps, Given],
+        values: Mapping[Steps, AnswerValue],
         stands: Mapping[Steps, Sequence[Place]],
         rows: Mapping[Steps, str],
         most: int,
@@ -273,7 +275,7 @@ def field_steps(steps: Steps, fields: Iterable[Steps] = ()) -> Steps:
     return own
 
 
-def as_evidence(found: Found, search: Search) -> Evidence:
+def as_evidence(found: PlacedValue, search: Search) -> Evidence:
     """Return the evidence of a value, with its page and its box."""
     if found.place is None:
         return Evidence(found.quote, kind=found.kind)
@@ -283,12 +285,12 @@ def as_evidence(found: Found, search: Search) -> Evidence:
 
 
 def mark_leaks(
-    values: Mapping[Steps, Found],
+    values: Mapping[Steps, PlacedValue],
     leaves: Mapping[Steps, Leaf],
     search: Search,
     hidden: Search,
     examples: Iterable[Transcript],
-) -> dict[Steps, Found]:
+) -> dict[Steps, PlacedValue]:
     """Return the values with the class of those that stand in hidden text or in an example alone."""
     from msgspec.structs import replace
 

@@ -27,12 +27,12 @@ from fieldassay.errors import problem
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
 from fieldassay.extraction.endpoints.endpoint import Prices
 from fieldassay.extraction.endpoints.exchange import (
-    Answer,
     Attachment,
     Channel,
     Failure,
     Finished,
     Job,
+    ModelAnswer,
     Progress,
     Request,
     RunSummary,
@@ -73,7 +73,7 @@ class System(Struct, frozen=True):
     """The addresses and limits of the endpoints that are asked."""
 
 
-class Work(Struct, frozen=True):
+class ExtractionWork(Struct, frozen=True):
     """How an extraction is done; nothing here decides a prediction but `loading` and `repeats`."""
 
     loading: LoadOptions = DEFAULTS
@@ -131,7 +131,9 @@ def check_folder(folder: Path) -> None:
         raise problem(folder, "is a file", "name a folder", "not_an_extraction")
 
 
-def extract_documents(system: System, files: Sequence[DocumentFile], folder: Path, work: Work) -> Extraction:
+def extract_documents(
+    system: System, files: Sequence[DocumentFile], folder: Path, work: ExtractionWork
+) -> Extraction:
     """Return the extraction of documents by a system, in a folder: a new one, or one that goes on.
 
     Answers that the folder's journal holds are used again. Raises `ProblemsError` for a folder of something
@@ -193,7 +195,7 @@ def _drive(
     system: System,
     files: Sequence[DocumentFile],
     folder: Path,
-    work: Work,
+    work: ExtractionWork,
     journal: Journal,
     pool: DocumentPool,
 ) -> Drive[Extracted]:
@@ -318,7 +320,7 @@ def _held(alone: bytes) -> tuple[Strategy, Task]:
     return cast("tuple[Strategy, Task]", pickle.loads(alone))
 
 
-def _outcome(future: Future[Extracted]) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+def _outcome(future: Future[Extracted]) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Extracted]:
     """Return what a worker made of a document within its limits, or why it made nothing."""
     yield from ()
     try:
@@ -363,7 +365,9 @@ class _Tally(Struct):
         self.retried += finished.retried
 
 
-def _head(system: System, files: Sequence[DocumentFile], work: Work, started: datetime) -> dict[str, Any]:
+def _head(
+    system: System, files: Sequence[DocumentFile], work: ExtractionWork, started: datetime
+) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "system": system.name,

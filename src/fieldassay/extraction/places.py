@@ -266,7 +266,7 @@ class Place(Struct, frozen=True, gc=False):
         return self.page == other.page and self.start <= other.start and other.end <= self.end
 
 
-class _Words(Struct, frozen=True):
+class _PageWords(Struct, frozen=True):
     """The words of a page in one form between single blanks, and where each begins and stands."""
 
     text: str
@@ -299,7 +299,7 @@ class SearchedPage(Struct, frozen=True, dict=True):
         return fold(self.text)
 
     @cached_property
-    def words(self) -> tuple[_Words, ...]:
+    def words(self) -> tuple[_PageWords, ...]:
         """Return the normalized words, and where a line ends in a hyphen, also with such words as one."""
         broken = {found.end() for found in _BROKEN.finditer(self.text)}
         tokens = ((found[0], found.span()) for found in _TOKEN.finditer(self.text))
@@ -345,12 +345,14 @@ class SearchedPage(Struct, frozen=True, dict=True):
         return starts[line], starts[line + 1] - 1 if line + 1 < len(starts) else len(self.text)
 
 
-def _words(split: list[tuple[str, tuple[int, int]]]) -> _Words:
+def _words(split: list[tuple[str, tuple[int, int]]]) -> _PageWords:
     starts, at = [], 1
     for word, _ in split:
         starts.append(at)
         at += len(word) + 1
-    return _Words(f" {' '.join(word for word, _ in split)} ", tuple(starts), tuple(span for _, span in split))
+    return _PageWords(
+        f" {' '.join(word for word, _ in split)} ", tuple(starts), tuple(span for _, span in split)
+    )
 
 
 def fold(text: str) -> tuple[str, list[int]]:

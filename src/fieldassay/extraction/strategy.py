@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from fieldassay.documents.transcript import Box, Transcript
-from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure, Finished, Request
+from fieldassay.extraction.endpoints.exchange import Attachment, Failure, Finished, ModelAnswer, Request
 from fieldassay.io.json_value import Json
 from fieldassay.records.record import PREDICTION_KEY
 
@@ -91,7 +91,7 @@ class Strategy(Protocol):
 
     def extract(
         self, document: Transcript, task: Task
-    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+    ) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Extracted]:
         """Yield requests, receive their answers, and return the record."""
         ...
 

@@ -33,7 +33,7 @@ from fieldassay.extraction.endpoints.exchange import Channel
 from fieldassay.extraction.evidence import plan_of_spec
 from fieldassay.extraction.extract import System
 from fieldassay.extraction.strategies.calls import CALL, Command, Function
-from fieldassay.extraction.strategies.prompts import Detect, Scored, Shown, fit_examples
+from fieldassay.extraction.strategies.prompts import Detect, ScoredDocuments, ShownExamples, fit_examples
 from fieldassay.extraction.strategy import Example, Strategy, Task
 from fieldassay.io.json_value import Json
 from fieldassay.records.envelope import gold_options
@@ -375,7 +375,7 @@ def _check_endpoint(entry: SystemEntry, endpoints: Mapping[str, Endpoint], repor
 
 
 @dataclass(frozen=True)
-class Given:
+class ExtractionInput:
     """The input of an extraction that examples must differ from: the folder, and the documents."""
 
     docs: Path | None = None
@@ -388,16 +388,18 @@ class Given:
     """The examples that a system has loaded, for the others: by file, folder of documents, and group."""
 
     @cached_property
-    def scored(self) -> Scored:
+    def scored(self) -> ScoredDocuments:
         """The ids and the digests of the documents; reads them all, once for all systems with examples."""
         digests = {}
         for file in self.files:
             with suppress(DocumentError):
                 digests[hashlib.sha256(file.read()).hexdigest()] = file.id
-        return Scored(frozenset(file.gold or file.id for file in self.files), digests=digests)
+        return ScoredDocuments(frozenset(file.gold or file.id for file in self.files), digests=digests)
 
 
-def load_examples(shown: Shown, spec: Spec, given: Given, folder: Path) -> tuple[Example, ...]:
+def load_examples(
+    shown: ShownExamples, spec: Spec, given: ExtractionInput, folder: Path
+) -> tuple[Example, ...]:
     """Return the examples of a file of records, with their documents; read once for all systems.
 
     Raises `ProblemsError` where an example has no document, and where it is extracted, and so scored, too.
@@ -479,9 +481,9 @@ def find_entry(system: str | Path) -> tuple[SystemEntry, SystemsFile]:
 
 
 @contextmanager
-def open_system(system: Any, spec: Spec, given: Given | None = None) -> Iterator[System]:
+def open_system(system: Any, spec: Spec, given: ExtractionInput | None = None) -> Iterator[System]:
     """Yield a system that is ready to extract: `rules` for None, `FILE#NAME`, a strategy, or a function."""
-    given = given or Given()
+    given = given or ExtractionInput()
     if system is None:
         yield from _opened(
             SystemEntry("rules", EXTRACTORS.load("rules")(), {"strategy": "rules"}), {}, spec, given, Path()
@@ -505,7 +507,7 @@ def open_system(system: Any, spec: Spec, given: Given | None = None) -> Iterator
 
 
 @contextmanager
-def open_entry(entry: SystemEntry, held: SystemsFile, spec: Spec, given: Given) -> Iterator[System]:
+def open_entry(entry: SystemEntry, held: SystemsFile, spec: Spec, given: ExtractionInput) -> Iterator[System]:
     """Yield a system of a file that was read."""
     yield from _opened(entry, held.endpoints, spec, given, held.folder)
 
@@ -514,7 +516,7 @@ def _opened(
     entry: SystemEntry,
     endpoints: Mapping[str, Endpoint],
     spec: Spec,
-    given: Given,
+    given: ExtractionInput,
     folder: Path,
     function: Callable[..., Any] | None = None,
 ) -> Iterator[System]:
@@ -522,7 +524,7 @@ def _opened(
     detect = getattr(strategy, "detect", None)
     if isinstance(detect, Detect):
         detect.check(spec, f"{entry.where}.detect".lstrip("."))
-    shown: Shown | None = getattr(strategy, "examples", None)
+    shown: ShownExamples | None = getattr(strategy, "examples", None)
     examples = () if shown is None else load_examples(shown, spec, given, folder)
     table = {model: dict(kinds) for model, kinds in spec.prices}
     with ExitStack() as stack:

@@ -127,7 +127,7 @@ class Counts(msgspec.Struct, frozen=True):
     systems: dict[str, SystemCounts] = {}
 
 
-class Part(Struct, frozen=True):
+class RunPart(Struct, frozen=True):
     """A part of the documents of a run: a description, and the option that excluded the others."""
 
     words: str
@@ -137,16 +137,16 @@ class Part(Struct, frozen=True):
         return f"{self.words} only ({self.option})"
 
 
-def parts_of(facts: Mapping[str, Any]) -> tuple[Part, ...]:
+def parts_of(facts: Mapping[str, Any]) -> tuple[RunPart, ...]:
     """Return the options that restrict a run to part of the documents; () for a whole run.
 
     >>> [str(part) for part in parts_of({"limit": 5, "where": ["type=invoice"]})]
     ['documents with type=invoice only (--where)', 'the first 5 documents only (--limit)']
     """
     where, only, limit = (facts.get(name) for name in ("where", "only", "limit"))
-    parts = [Part(f"documents with {', '.join(map(str, where))[:200]}", "--where")] if where else []
-    parts += [Part("chosen documents", "--only")] if only is not None else []
-    return (*parts, *([Part(f"the first {limit} documents", "--limit")] if limit is not None else []))
+    parts = [RunPart(f"documents with {', '.join(map(str, where))[:200]}", "--where")] if where else []
+    parts += [RunPart("chosen documents", "--only")] if only is not None else []
+    return (*parts, *([RunPart(f"the first {limit} documents", "--limit")] if limit is not None else []))
 
 
 # One number with everything that qualifies it.
@@ -224,7 +224,7 @@ _DECIMALS = {"ratio": 3, "percent": 1, "count": 0, "ms": 0, "tokens": 0, "usd": 
 """The decimals of raw numbers, in tables for programs and papers."""
 
 
-class Shown(Struct, frozen=True):
+class UnitFormat(Struct, frozen=True):
     """How values of a unit are shown: times `factor`, between `prefix` and `suffix`.
 
     `decimals` of None stands for two digits that count. `highest` is the bound of shown values.
@@ -238,15 +238,15 @@ class Shown(Struct, frozen=True):
 
 
 _SHOWN = {
-    "ratio": Shown(Decimal(100), suffix="%", decimals=1, highest=100.0),
-    "percent": Shown(suffix="%", decimals=1, highest=100.0),
-    "ratio difference": Shown(Decimal(100), suffix=" points", decimals=1),
-    "percent difference": Shown(suffix=" points", decimals=1),
-    "count": Shown(decimals=0),
-    "ms": Shown(Decimal("0.001"), suffix=" s", decimals=None),
-    "usd": Shown(prefix="$", decimals=None),
-    "tokens": Shown(suffix=" tokens", decimals=0),
-    "documents/min": Shown(suffix="/min", decimals=1),
+    "ratio": UnitFormat(Decimal(100), suffix="%", decimals=1, highest=100.0),
+    "percent": UnitFormat(suffix="%", decimals=1, highest=100.0),
+    "ratio difference": UnitFormat(Decimal(100), suffix=" points", decimals=1),
+    "percent difference": UnitFormat(suffix=" points", decimals=1),
+    "count": UnitFormat(decimals=0),
+    "ms": UnitFormat(Decimal("0.001"), suffix=" s", decimals=None),
+    "usd": UnitFormat(prefix="$", decimals=None),
+    "tokens": UnitFormat(suffix=" tokens", decimals=0),
+    "documents/min": UnitFormat(suffix="/min", decimals=1),
 }
 """The one way of showing each unit; differences of shares have a unit of their own."""
 
@@ -261,9 +261,9 @@ def difference_unit(unit: str) -> str:
     return named if named in _SHOWN else unit
 
 
-def shown_as(unit: str) -> Shown:
+def shown_as(unit: str) -> UnitFormat:
     """Return how values of a unit are shown; those of an unknown one have three decimals."""
-    return _SHOWN.get(unit, Shown())
+    return _SHOWN.get(unit, UnitFormat())
 
 
 def decimals_shown(value: float, unit: str) -> int:

@@ -79,7 +79,7 @@ class FieldInfo(Struct, frozen=True):
     critical: bool = False
 
 
-class Evidence(Struct, frozen=True, eq=False):
+class BatchEvidence(Struct, frozen=True, eq=False):
     """The judgements of one batch of one system: n rows as parallel arrays of codes.
 
     `documents` and `fields` are indexed by `doc` and `field` (int32); every document of the batch is listed,

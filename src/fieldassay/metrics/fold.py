@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from fieldassay.metrics.catalogue.definitions import CATALOGUE, BoundMetric, Vocabulary, bind_metric
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.estimate import Correction, Estimate
-from fieldassay.metrics.evidence import DocumentTable, Evidence
+from fieldassay.metrics.evidence import BatchEvidence, DocumentTable
 from fieldassay.metrics.repeats import (
     VARIANCES,
     FlakyValue,
@@ -163,7 +163,7 @@ class Partial(Struct, frozen=True, eq=False):
     replicates: int = 0
 
 
-def fold(plan: FoldPlan, evidence: Evidence, documents: DocumentTable) -> Partial:
+def fold(plan: FoldPlan, evidence: BatchEvidence, documents: DocumentTable) -> Partial:
     """Return the sums of one batch of one system.
 
     `documents` lists the same documents as `evidence`, in the same order.
@@ -176,7 +176,7 @@ def fold(plan: FoldPlan, evidence: Evidence, documents: DocumentTable) -> Partia
 
 
 def fold_repeats(
-    plan: FoldPlan, system: str, runs: Sequence[tuple[Evidence, DocumentTable]], votes: Votes
+    plan: FoldPlan, system: str, runs: Sequence[tuple[BatchEvidence, DocumentTable]], votes: Votes
 ) -> Partial:
     """Return the sums of one batch of a system over its repeated runs; the document stays the unit.
 

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from msgspec import Struct, field
 
 from fieldassay.errors import MissingExtraError, Problem, ProblemsError, nearest, problem
-from fieldassay.io.files.typed_json import Form, read_typed
+from fieldassay.io.files.typed_json import FileForm, read_typed
 from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.text.encoding import SAMPLE, detect_encoding, is_unicode
 from fieldassay.records.keys import RATIO, UNPACKED, SourceOptions
@@ -467,7 +467,7 @@ _ANOTHER = "name a folder that `fieldassay extract` wrote"
 def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of an extraction. Raises `ProblemsError` if it cannot be read."""
     path = folder / MANIFEST
-    form = Form(
+    form = FileForm(
         "a manifest of an extraction", "not_json", _AGAIN if (folder / _JOURNAL).is_file() else _ANOTHER
     )
     try:

@@ -19,7 +19,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.io.files.whole_files import WRITTEN_FILE, Listing, list_folder, note_left_out, read_portions
+from fieldassay.io.files.whole_files import (
+    WRITTEN_FILE,
+    FileListing,
+    list_folder,
+    note_left_out,
+    read_portions,
+)
 from fieldassay.io.json_value import Json, id_text, is_written
 from fieldassay.io.text.encoding import detect_encoding
 from fieldassay.io.text.shown import format_count
@@ -611,7 +617,7 @@ CHUNK = 500
 """Files whose ids are read together."""
 
 
-def read_folder(folder: Path | str, options: SourceOptions, listing: Listing | None = None) -> Contents:
+def read_folder(folder: Path | str, options: SourceOptions, listing: FileListing | None = None) -> Contents:
     """Return the files under a directory, sorted by name, as rows.
 
     `listing` are its files, for one that no file system has.

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, list_names, nearest, problem
-from fieldassay.io.files.whole_files import Listing
+from fieldassay.io.files.whole_files import FileListing
 from fieldassay.io.json_value import id_text
 from fieldassay.records.answers.answer import KINDS, find_misplaced
 from fieldassay.records.envelope import open_rows
@@ -159,7 +159,7 @@ def _read_path(path: str | Path, options: SourceOptions) -> tuple[str, Contents]
     if is_url(path):
         listed = list_urls(str(path))
         if listed is not None:
-            return str(path), read_folder(str(path), options, Listing(tuple(listed)))
+            return str(path), read_folder(str(path), options, FileListing(tuple(listed)))
     elif str(path) != "-":
         if not options.is_gold and is_extraction(Path(path)):
             path = find_predictions(Path(path))

@@ -16,7 +16,7 @@ from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_answer, render_terminal
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown
-from fieldassay.runs.value_sources import Place, ValueSources
+from fieldassay.runs.value_sources import LinePlace, ValueSources
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,7 +49,7 @@ class ReportOptions(Struct, frozen=True):
     folder: Path = Path()
 
 
-def no_places(documents: Sequence[str]) -> Mapping[str, Place]:  # noqa: ARG001
+def no_places(documents: Sequence[str]) -> Mapping[str, LinePlace]:  # noqa: ARG001
     """Return no place for any document: the places of gold are unknown."""
     return {}
 
@@ -69,7 +69,7 @@ class Reported(Struct, frozen=True, eq=False):
     kept: Kept = "all"
     label: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    find_places: Callable[[Sequence[str]], Mapping[str, Place]] = no_places
+    find_places: Callable[[Sequence[str]], Mapping[str, LinePlace]] = no_places
     diffs: tuple[Diff, ...] = ()
     open_sources: Callable[[], ValueSources] = ValueSources
     """Opens the sources of the values of extractions in their documents."""

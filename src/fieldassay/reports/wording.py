@@ -22,7 +22,7 @@ from fieldassay.metrics.thresholds import describe_least
 
 if TYPE_CHECKING:
     from fieldassay.metrics.estimate import Estimate
-    from fieldassay.metrics.result.comparison import Comparison, Place, Ranking
+    from fieldassay.metrics.result.comparison import Comparison, Ranking, RankPlace
 
 
 # Paths as reports show them: without the folders of the machine that made them.
@@ -595,7 +595,7 @@ def describe_metric(one: Comparison, names: Mapping[str, str] | None = None) -> 
     return f"{metric}{field}{where}"
 
 
-def describe_places(place: Place) -> str:
+def describe_places(place: RankPlace) -> str:
     """Return the places that a system may have.
 
     >>> from fieldassay.metrics.result.comparison import Place

@@ -23,7 +23,7 @@ from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import PARTS, Estimate, RecordedInputs, parts_of
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, FLAGS, REPEAT, Kind, Outcome, evidence_schema
 from fieldassay.metrics.result.comparison import Comparisons, read_comparisons
-from fieldassay.metrics.result.decision import Answer, Decision, read_decisions
+from fieldassay.metrics.result.decision import Decision, GateAnswer, read_decisions
 from fieldassay.metrics.result.documents import STATISTICS, PairedData, list_parts, read_statistics
 from fieldassay.metrics.result.result import (
     Result,
@@ -220,7 +220,7 @@ def mark_failed_answers(evidence: pl.LazyFrame | None, documents: pl.DataFrame |
 _DAMAGED, AGAIN = "damaged_run", "score again, or restore the run as a whole"
 T = TypeVar("T")
 COMPLETE, PARTIAL, NOTHING, DAMAGED = "complete", "partial", "nothing evaluated", "damaged"
-_VERDICTS = {Answer.NO_GO: "FAIL", Answer.INCONCLUSIVE: "INCONCLUSIVE", Answer.GO: "PASS"}
+_VERDICTS = {GateAnswer.NO_GO: "FAIL", GateAnswer.INCONCLUSIVE: "INCONCLUSIVE", GateAnswer.GO: "PASS"}
 """What a run's gates come to, the worst first."""
 
 

@@ -268,7 +268,7 @@ _MOST_NAMED = 10
 _LONGEST = 4096
 
 
-class Place(Struct, frozen=True):
+class StoredPlace(Struct, frozen=True):
     """A run folder of a store: its path, id and start time. The id is empty where `run.json` has none."""
 
     path: Path
@@ -276,7 +276,7 @@ class Place(Struct, frozen=True):
     started: datetime
 
 
-def list_places(store: Path) -> list[Place]:
+def list_places(store: Path) -> list[StoredPlace]:
     """Return the run folders of a store, the newest first; folders whose name begins with a dot are none.
 
     A folder with a full name need not be opened, so that a store of thousands of runs is listed at once.
@@ -328,20 +328,20 @@ def find_run(reference: str, store: Path) -> Path:
     raise _refusal(reference, f"is no run in {store}", _suggest(reference, places), "unknown_run")
 
 
-def _place(path: Path) -> Place | None:
+def _place(path: Path) -> StoredPlace | None:
     name = parse_name(path.name)
     if name is not None:
-        return Place(path, name.id, name.started)
+        return StoredPlace(path, name.id, name.started)
     if not (path / RUN).is_file():
         return None
     try:
         facts = read_run(path)
     except ProblemsError:
-        return Place(path, "", datetime.min.replace(tzinfo=UTC))
-    return Place(path, str(facts.get("id") or ""), parse_time(facts.get("started")))
+        return StoredPlace(path, "", datetime.min.replace(tzinfo=UTC))
+    return StoredPlace(path, str(facts.get("id") or ""), parse_time(facts.get("started")))
 
 
-def _with_exact_time(place: Place) -> Place:
+def _with_exact_time(place: StoredPlace) -> StoredPlace:
     """Return a run with the fractions of a second of its record, if that otherwise agrees with the name."""
     try:
         timings = read_run(place.path).get("timings")
@@ -370,7 +370,7 @@ def _name_in(store: Path, path: Path) -> str | None:
         return None
 
 
-def _find(reference: str, places: Sequence[Place]) -> list[Path]:
+def _find(reference: str, places: Sequence[StoredPlace]) -> list[Path]:
     """Return the folders in a store that a reference matches, by its first reading with a match."""
     if reference == LATEST:
         return [place.path for place in places[:1]]
@@ -384,7 +384,7 @@ def _find(reference: str, places: Sequence[Place]) -> list[Path]:
     ]
 
 
-def _suggest(reference: str, places: Sequence[Place]) -> str:
+def _suggest(reference: str, places: Sequence[StoredPlace]) -> str:
     names = {LATEST, *(place.id or place.path.name for place in places[:_MOST_NAMED])}
     return nearest(reference, names) if places else "the store is empty"
 

@@ -32,7 +32,7 @@ from fieldassay.spec.plan.compile import read_plan
 # Where the gold records of a finished run stand, for those who want to point at them.
 
 
-class Place(Struct, frozen=True):
+class LinePlace(Struct, frozen=True):
     """The location of a gold record: a file relative to the checkout's root, and a line if it has lines."""
 
     file: str
@@ -43,13 +43,13 @@ _WITH_LINE = re.compile(r"(.+):([0-9]{1,12})", re.DOTALL)
 _WITHOUT_LINES = (".gz", ".zst", ".parquet")
 
 
-def places_of_run(result: Result, root: Path) -> Callable[[Sequence[str]], Mapping[str, Place]]:
+def places_of_run(result: Result, root: Path) -> Callable[[Sequence[str]], Mapping[str, LinePlace]]:
     """Return a function from documents to the locations of their gold records, in files relative to `root`.
 
     It finds none if gold can no longer be read, has changed since it was scored, or is not below `root`.
     """
 
-    def find(documents: Sequence[str]) -> Mapping[str, Place]:
+    def find(documents: Sequence[str]) -> Mapping[str, LinePlace]:
         try:
             return _find(result, root, documents)
         except (
@@ -64,7 +64,7 @@ def places_of_run(result: Result, root: Path) -> Callable[[Sequence[str]], Mappi
     return find
 
 
-def _find(result: Result, root: Path, documents: Sequence[str]) -> dict[str, Place]:
+def _find(result: Result, root: Path, documents: Sequence[str]) -> dict[str, LinePlace]:
     inputs = result.run["inputs"]
     gold = inputs["gold"]
     if not documents or not isinstance(gold, str) or not Path(gold).exists():
@@ -78,7 +78,7 @@ def _find(result: Result, root: Path, documents: Sequence[str]) -> dict[str, Pla
     return {name: place for name, place in found.items() if place is not None}
 
 
-def _place(text: str, root: Path) -> Place | None:
+def _place(text: str, root: Path) -> LinePlace | None:
     """Return the place that a record's own words name, None where it is not below `root`."""
     found = _WITH_LINE.fullmatch(text)
     name = found[1] if found else re.sub(r"\[[0-9]*\]\Z", "", text)
@@ -86,7 +86,9 @@ def _place(text: str, root: Path) -> Place | None:
     if not file.is_file() or not file.is_relative_to(root.resolve()):
         return None
     has_lines = found is not None and not name.lower().endswith(_WITHOUT_LINES)
-    return Place(file.relative_to(root.resolve()).as_posix(), int(found[2]) if found and has_lines else None)
+    return LinePlace(
+        file.relative_to(root.resolve()).as_posix(), int(found[2]) if found and has_lines else None
+    )
 
 
 # Where the predicted values of a run stand in their documents, as the extractions that it scored say.

@@ -78,7 +78,7 @@ class Findings(Struct):
         self.violations.append(violation.to_dict(system))
 
 
-class Tally(Struct):
+class CheckTally(Struct):
     """The results of one check so far: values checked, violations, documents with any, first examples.
 
     Of each value only the first example is kept.
@@ -96,7 +96,7 @@ class Tally(Struct):
         self.documents += is_first
         self._show(violation)
 
-    def join(self, later: Tally) -> None:
+    def join(self, later: CheckTally) -> None:
         """Add the tally of later documents."""
         self.values += later.values
         self.violations += later.violations
@@ -111,7 +111,7 @@ class Tally(Struct):
             self.examples.append(violation)
 
 
-Tallies: TypeAlias = dict[int, Tally]
+Tallies: TypeAlias = dict[int, CheckTally]
 """By position among the plan's checks; those that no value came to are not there."""
 
 
@@ -154,7 +154,7 @@ def check_records(
             continue
         seen: Counter[int] = Counter()
         for number, planned, steps, value in _places(groups, record.data):
-            tally = tallies.setdefault(number, Tally())
+            tally = tallies.setdefault(number, CheckTally())
             if planned is None:
                 continue
             for look in planned.check.looks(value):
@@ -243,7 +243,7 @@ def join_tallies(parts: Sequence[Tallies]) -> Tallies:
     whole: Tallies = {}
     for part in parts:
         for number, tally in part.items():
-            whole.setdefault(number, Tally()).join(tally)
+            whole.setdefault(number, CheckTally()).join(tally)
     return whole
 
 
@@ -252,7 +252,7 @@ def count_checks(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[CheckCount
     found = []
     for system, known in tallies.items():
         for number, planned in enumerate(plan.checks):
-            tally = known.get(number, Tally())
+            tally = known.get(number, CheckTally())
             counted = (tally.values, tally.violations, tally.documents)
             found.append(
                 CheckCount(

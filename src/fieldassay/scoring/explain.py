@@ -150,7 +150,7 @@ _MOST_NAMED = 20
 """The name of the one field in the spec of a single pair of values."""
 
 
-class Side(Struct, frozen=True):
+class ExplainedSide(Struct, frozen=True):
     """One side of a pair: the value as given (JSON text, None: no value), as read, and the remarks."""
 
     raw: str | None
@@ -171,8 +171,8 @@ class Explanation(Brief, Struct, frozen=True):
     read: str
     compared: str
     accept: str
-    gold: Side
-    pred: Side
+    gold: ExplainedSide
+    pred: ExplainedSide
     score: float | None
     reason: str
     outcome: str
@@ -189,7 +189,7 @@ class Explanation(Brief, Struct, frozen=True):
             if name not in ("gold", "pred", "trials")
         }
         sides = {
-            name: {key: getattr(side, key) for key in Side.__struct_fields__}
+            name: {key: getattr(side, key) for key in ExplainedSide.__struct_fields__}
             for name, side in (("gold", self.gold), ("pred", self.pred))
         }
         return {**plain, **sides, "trials": [trial.to_dict() for trial in self.trials]}
@@ -314,19 +314,19 @@ def _trials(leaf: Leaf | None, row: Mapping[str, Any]) -> tuple[ComparisonStep, 
     return () if any(side.problem is not None for side in sides) else try_steps(leaf.comparator, *sides)
 
 
-def _side(leaf: Leaf | None, raw: str | None, value: str | None) -> Side:
+def _side(leaf: Leaf | None, raw: str | None, value: str | None) -> ExplainedSide:
     """Return one side, read again for the reason of its unreadability, which evidence does not keep."""
     if raw is None or leaf is None:
-        return Side(raw, value)
+        return ExplainedSide(raw, value)
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
-        return Side(raw, value)
+        return ExplainedSide(raw, value)
     if isinstance(data, dict) or data is None or (isinstance(data, list) and not leaf.is_list):
         kind = "null" if data is None else "an object" if isinstance(data, dict) else "a list"
-        return Side(raw, value, (), f"is {kind}")
+        return ExplainedSide(raw, value, (), f"is {kind}")
     reading = leaf.reader.read(data)
-    return Side(raw, value, reading.flags, reading.problem, leaf.reader.tokens(data))
+    return ExplainedSide(raw, value, reading.flags, reading.problem, leaf.reader.tokens(data))
 
 
 def find_leaf(plan: Plan, path: str) -> tuple[Leaf | None, dict[str, str]]:

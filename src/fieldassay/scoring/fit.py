@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from fieldassay.errors import list_names
 from fieldassay.io.json_value import Json
 from fieldassay.io.text.shown import clip
-from fieldassay.metrics.evidence import FLAG, Evidence, Kind, Outcome
+from fieldassay.metrics.evidence import FLAG, BatchEvidence, Kind, Outcome
 from fieldassay.metrics.result.result import Result, find_headline
 from fieldassay.options import with_options
 from fieldassay.paths import ITEM, KEY, Step, field_of, join_path, leaves_of, split_path
@@ -159,7 +159,7 @@ MOST_EXAMPLES = 3
 _PROFILE_BATCH = 1000
 
 
-class Example(Struct, frozen=True):
+class ExampleValue(Struct, frozen=True):
     """One value, as JSON text, with its document and a remark."""
 
     document: str
@@ -167,26 +167,26 @@ class Example(Struct, frozen=True):
     why: str
 
 
-class Finding(Struct):
+class SideContent(Struct):
     """The content of one side in one field: numbers of values, unreadable ones and ambiguous ones."""
 
     field: str
     present: int = 0
     unreadable: int = 0
     ambiguous: int = 0
-    examples: list[Example] = default(default_factory=list)
+    examples: list[ExampleValue] = default(default_factory=list)
     """Some of the unreadable values."""
-    unclear: list[Example] = default(default_factory=list)
+    unclear: list[ExampleValue] = default(default_factory=list)
     """Some of the ambiguous values."""
 
 
 class DataProfile(Struct):
     """The content of one side: findings by field, unusable records, and undeclared keys with their counts."""
 
-    findings: dict[str, Finding] = default(default_factory=dict)
+    findings: dict[str, SideContent] = default(default_factory=dict)
     records: int = 0
     invalid: int = 0
-    examples: list[Example] = default(default_factory=list)
+    examples: list[ExampleValue] = default(default_factory=list)
     undeclared: Counter[str] = default(default_factory=Counter)
 
 
@@ -233,7 +233,10 @@ def _add_records(
         found.records += record is not None
         if record is not None and record.data is None:
             found.invalid += 1
-            _add(found.examples, Example(record.id, "", f"{record.place}: {record.invalid or 'no answer'}"))
+            _add(
+                found.examples,
+                ExampleValue(record.id, "", f"{record.place}: {record.invalid or 'no answer'}"),
+            )
     data = [(record.data or {}) if record is not None else {} for record in records]
     judged = judge(plan, [{} for _ in records], data, applies)
     found.undeclared.update(judged.undeclared.pred)
@@ -242,12 +245,12 @@ def _add_records(
     )
 
 
-def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, Finding]) -> None:
+def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, SideContent]) -> None:
     for block in judged.blocks:
         if block.kind != Kind.VALUE:
             continue
         finding = findings.setdefault(
-            judged.fields[block.field].path, Finding(judged.fields[block.field].path)
+            judged.fields[block.field].path, SideContent(judged.fields[block.field].path)
         )
         if block.coded is None or block.pred_code is None:
             _count_wrong(block.pred_raws, block.pairs.doc, ids, finding)
@@ -268,16 +271,16 @@ def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, Finding]) -
             )
 
 
-def _look(finding: Finding, document: str, raw: Any, reading: Reading, reader: Reader) -> None:
+def _look(finding: SideContent, document: str, raw: Any, reading: Reading, reader: Reader) -> None:
     if reading.problem is not None and raw is not None:
         finding.unreadable += 1
-        _add(finding.examples, Example(document, json_text(raw), reading.problem))
+        _add(finding.examples, ExampleValue(document, json_text(raw), reading.problem))
     is_strange = "calendar" in reading.flags and not getattr(reader, "calendar", None)
     if is_strange or ("ambiguous" in reading.flags and not is_decided(reader, raw, reading)):
         finding.ambiguous += 1
         hint = "; is the year of another `calendar`?" if is_strange else ""
         hint = "; `signs` would tell the dropped words apart" if drops_words(reader) else hint
-        _add(finding.unclear, Example(document, json_text(raw), f"read as {reading.canonical}{hint}"))
+        _add(finding.unclear, ExampleValue(document, json_text(raw), f"read as {reading.canonical}{hint}"))
 
 
 DECIDING: Mapping[str, tuple[str | None, ...]] = {
@@ -314,17 +317,19 @@ def _unmarked(value: Any) -> Any:
     return value.amount if isinstance(value, Money) else value
 
 
-def _count_wrong(raws: Mapping[int, Any], documents: Any, ids: tuple[str, ...], finding: Finding) -> None:
+def _count_wrong(raws: Mapping[int, Any], documents: Any, ids: tuple[str, ...], finding: SideContent) -> None:
     for row, raw in raws.items():
         finding.present += 1
         finding.unreadable += 1
         _add(
             finding.examples,
-            Example(ids[documents[row]], json_text(raw), "is another kind of JSON than the spec declares"),
+            ExampleValue(
+                ids[documents[row]], json_text(raw), "is another kind of JSON than the spec declares"
+            ),
         )
 
 
-def _add(examples: list[Example], example: Example) -> None:
+def _add(examples: list[ExampleValue], example: ExampleValue) -> None:
     """Keep a few examples; of a value that was seen already only the first."""
     if len(examples) < MOST_EXAMPLES and all(
         (known.value, known.why) != (example.value, example.why) for known in examples
@@ -335,7 +340,7 @@ def _add(examples: list[Example], example: Example) -> None:
 def survey_data(found: DataProfile) -> dict[str, Any]:
     """Return a survey as plain data."""
 
-    def plain(examples: list[Example]) -> list[dict[str, str]]:
+    def plain(examples: list[ExampleValue]) -> list[dict[str, str]]:
         return [
             {"document": example.document, "value": example.value, "why": example.why} for example in examples
         ]
@@ -399,7 +404,7 @@ class Fill(Struct, frozen=True, eq=False):
         return bool(self.outcomes[_LONE].all()) and not self.outcomes[both].any()
 
 
-def fills_of(plan: Plan, evidence: Evidence, undeclared: Undeclared) -> tuple[Fill, Fill]:
+def fills_of(plan: Plan, evidence: BatchEvidence, undeclared: Undeclared) -> tuple[Fill, Fill]:
     """Return the fill of gold and of the predictions of one batch.
 
     Values below a tree count for the declared field of the tree.

@@ -47,20 +47,20 @@ _REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
 _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits
 
 
-class Part(Struct, frozen=True):
+class BasisPart(Struct, frozen=True):
     """One part of a basis: plain data, and the SHA-256 of its canonical text."""
 
     digest: str
     content: Any
 
 
-def part_of(content: Any) -> Part:
+def part_of(content: Any) -> BasisPart:
     """Return plain data with its digest.
 
     >>> part_of([]).digest[:16]
     '4f53cda18c2baa0c'
     """
-    return Part(hashlib.sha256(canonical(content)).hexdigest(), content)
+    return BasisPart(hashlib.sha256(canonical(content)).hexdigest(), content)
 
 
 def canonical(value: Any) -> bytes:
@@ -478,7 +478,7 @@ def recorded_paths(run: Mapping[str, Any]) -> tuple[str, ...]:
     return () if spec is None else field_paths(spec)
 
 
-def freeze_spec(spec: Spec) -> Part:
+def freeze_spec(spec: Spec) -> BasisPart:
     """Return the scoring-relevant part of a spec; its digest is that of `spec.plan.digest.digest_of`.
 
     >>> from fieldassay.spec.language.parse import read_spec
@@ -488,7 +488,7 @@ def freeze_spec(spec: Spec) -> Part:
     return part_of(scoring_data(spec))
 
 
-def freeze_formulas(spec: Spec) -> Part:
+def freeze_formulas(spec: Spec) -> BasisPart:
     """Return the formulas of a spec: metrics, its own ones, the one scoring a document, and the prices.
 
     The order of metrics, and white space in formulas, have no part in it. Gates and slices are no formulas:
@@ -525,12 +525,12 @@ def _squeeze(text: str) -> str:
 _MODEL_FACTS = ("name", "backend", "digest")
 
 
-def freeze_plan(plan: Plan) -> dict[str, Part]:
+def freeze_plan(plan: Plan) -> dict[str, BasisPart]:
     """Return the basis of a plan's numbers except the gold data: `spec`, `formulas` and `models`."""
     return _freeze(plan.spec, models(plan))
 
 
-def freeze_recorded(text: str, models: Iterable[Mapping[str, Any]]) -> dict[str, Part]:
+def freeze_recorded(text: str, models: Iterable[Mapping[str, Any]]) -> dict[str, BasisPart]:
     """Return the same of the text of a recorded spec and the recorded models.
 
     Raises `ProblemsError` for a text that is no spec of this version.
@@ -538,7 +538,7 @@ def freeze_recorded(text: str, models: Iterable[Mapping[str, Any]]) -> dict[str,
     return _freeze(read_spec(RecordedSpec(text)), models)
 
 
-def _freeze(spec: Spec, models: Iterable[Mapping[str, Any]]) -> dict[str, Part]:
+def _freeze(spec: Spec, models: Iterable[Mapping[str, Any]]) -> dict[str, BasisPart]:
     used = [{key: facts[key] for key in _MODEL_FACTS if key in facts} for facts in models]
     return {
         "spec": freeze_spec(spec),

@@ -55,7 +55,7 @@ from fieldassay.scoring.inputs import (
 from fieldassay.scoring.provenance import digest_rows, freeze_plan, provenance
 from fieldassay.scoring.shards import (
     Done,
-    HeldRows,
+    EvidenceRows,
     Progress,
     Work,
     count_classes,
@@ -338,7 +338,7 @@ def _evidence(frames: Sequence[Any]) -> pl.DataFrame:
     """Return the evidence held in memory as one table."""
     import polars as pl
 
-    made = [frame.table() if isinstance(frame, HeldRows) else frame for frame in frames]
+    made = [frame.table() if isinstance(frame, EvidenceRows) else frame for frame in frames]
     return pl.concat(made, how="diagonal") if made else pl.DataFrame(schema=evidence_schema())
 
 

@@ -21,7 +21,7 @@ from fieldassay.io.files.tables import write_parquet
 from fieldassay.io.json_value import fold_null_values, is_empty_text
 from fieldassay.io.text.shown import clip
 from fieldassay.io.workers.pool import run_ray
-from fieldassay.metrics.evidence import FLAG, DocumentTable, Evidence, Outcome
+from fieldassay.metrics.evidence import FLAG, BatchEvidence, DocumentTable, Outcome
 from fieldassay.metrics.fold import FoldPlan, Partial, fold, fold_repeats, merge
 from fieldassay.paths import field_of, plain_path
 from fieldassay.records.matching import Matching, batches
@@ -131,7 +131,7 @@ CLASSES = ("scored", "missing", "invalid", "error", "timeout", "failed")
 _BY_CLAIM = {"timeout": "is_timeout", "error": "has_error", "invalid": "is_invalid"}
 
 
-def classify(evidence: Evidence, table: DocumentTable) -> Counter[str]:
+def classify(evidence: BatchEvidence, table: DocumentTable) -> Counter[str]:
     """Return how many documents of one batch of one system are in each class.
 
     Each document is in exactly one: `missing` (no prediction), `timeout`, `error`, `invalid` (the answer
@@ -167,15 +167,15 @@ def count_classes(found: Mapping[str, int]) -> dict[str, int]:
 
 # The results of some documents of a run, a batch's or a shard's; they join exactly, in document order.
 
-Frame: TypeAlias = "pl.DataFrame | Path | HeldRows"
+Frame: TypeAlias = "pl.DataFrame | Path | EvidenceRows"
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class HeldRows(Struct, frozen=True):
+class EvidenceRows(Struct, frozen=True):
     """The evidence of a judged batch, of which a table is made on demand."""
 
-    evidence: Evidence
+    evidence: BatchEvidence
     only_errors: bool
 
     def table(self) -> pl.DataFrame:
@@ -320,7 +320,7 @@ class JudgedBatch(Struct, frozen=True, eq=False):
     """One batch of one system after judging, or of one of its repeated runs, whose `name` then differs."""
 
     name: str
-    evidence: Evidence
+    evidence: BatchEvidence
     documents: DocumentTable
     undeclared: Undeclared
     untyped: int
@@ -499,7 +499,7 @@ def _find_invalid(system: str, table: DocumentTable) -> dict[str, tuple[int, str
     return {system: (len(at), table.documents[at[0]], table.texts["answer_problem"][at[0]])}
 
 
-def _find_unreadable(evidence: Evidence, batch: Batch) -> dict[tuple[str, str], tuple[int, str]]:
+def _find_unreadable(evidence: BatchEvidence, batch: Batch) -> dict[tuple[str, str], tuple[int, str]]:
     """Return by field the number of gold values that cannot be read, and the first document with one."""
     at = np.flatnonzero(evidence.flags & FLAG["unreadable_gold"])
     fields = evidence.field[at]
@@ -552,10 +552,10 @@ def _is_given(value: object, nulls: frozenset[str]) -> bool:
     return not is_empty_text(value, nulls) if isinstance(value, str) else value not in (None, [], {})
 
 
-def _kept(work: Work, evidence: Evidence, number: int) -> tuple[Frame, ...]:
+def _kept(work: Work, evidence: BatchEvidence, number: int) -> tuple[Frame, ...]:
     if work.evidence == "none" or not len(evidence):
         return ()
-    rows = HeldRows(evidence, work.evidence == "errors")
+    rows = EvidenceRows(evidence, work.evidence == "errors")
     if work.folder is None:
         return (rows if work.is_local else rows.table(),)
     path = work.folder / f"part-{work.number:05}-{number:05}.parquet"

@@ -18,7 +18,7 @@ from python_calamine import CalamineWorkbook
 from fieldassay import export_run, score
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.io.files.tables import MOST_CHARACTERS, Sheet, csv_text, make_harmless, workbook_bytes
+from fieldassay.io.files.tables import MOST_CHARACTERS, WorkbookTable, csv_text, make_harmless, workbook_bytes
 from fieldassay.reports.export.export import guide_result
 from fieldassay.scoring.inputs import ScoreOptions
 
@@ -459,7 +459,11 @@ def test_a_workbook_has_the_estimates_and_the_values(run: Run, folder: Path, tmp
 def test_texts_of_a_workbook_are_no_formulas_and_no_links(tmp_path: Path) -> None:
     texts = ["=1+1", "{=1}", "http://example.org", "12", "\x1b[2J", "x" * 40_000, "\ud800", "", "a\rb"]
     (tmp_path / "book.xlsx").write_bytes(
-        b"".join(workbook_bytes([Sheet("t", ["text"], [[text] for text in texts]), Sheet("none", ["a"], [])]))
+        b"".join(
+            workbook_bytes(
+                [WorkbookTable("t", ["text"], [[text] for text in texts]), WorkbookTable("none", ["a"], [])]
+            )
+        )
     )
     with zipfile.ZipFile(tmp_path / "book.xlsx") as packed:
         page = packed.read("xl/worksheets/sheet1.xml").decode()
@@ -478,7 +482,7 @@ def test_texts_of_a_workbook_are_no_formulas_and_no_links(tmp_path: Path) -> Non
 def test_more_rows_than_a_sheet_holds_go_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fieldassay.io.files.tables.MOST_ROWS", 4)
     (tmp_path / "book.xlsx").write_bytes(
-        b"".join(workbook_bytes([Sheet("t", ["n"], [[number] for number in range(7)])]))
+        b"".join(workbook_bytes([WorkbookTable("t", ["n"], [[number] for number in range(7)])]))
     )
     assert {name: len(rows) for name, rows in sheets_of(tmp_path / "book.xlsx").items()} == {
         "t": 4,

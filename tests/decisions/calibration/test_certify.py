@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.decisions.calibration.certificate import (
-    Found,
-    Labels,
+    CertificationSteps,
     Promise,
+    RankedLabels,
     certify,
     chance_to_certify,
     clopper_pearson_lower,
@@ -25,9 +25,11 @@ from fieldassay.decisions.calibration.certificate import (
 )
 
 
-def certify_single(confidence: np.ndarray, is_right: np.ndarray, risk: float, delta: float) -> Found:
+def certify_single(
+    confidence: np.ndarray, is_right: np.ndarray, risk: float, delta: float
+) -> CertificationSteps:
     """Return what labels of one value a document certify."""
-    return certify(Labels(np.arange(len(confidence)), confidence, is_right), Promise(risk, 1.0 - delta))
+    return certify(RankedLabels(np.arange(len(confidence)), confidence, is_right), Promise(risk, 1.0 - delta))
 
 
 BOUNDS = [
@@ -112,7 +114,7 @@ def test_tests_ascend_from_the_first_start_to_everything_and_hold_all_of_the_lev
     n: int, values: int, risk: float
 ) -> None:
     confidence = np.round(np.random.default_rng(n).random(n * values), 2)
-    held = Labels(np.repeat(np.arange(n), values), confidence, np.ones(n * values, bool))
+    held = RankedLabels(np.repeat(np.arange(n), values), confidence, np.ones(n * values, bool))
     tests = list_tests(held, risk, 0.05)
     assert bool(tests) == (n >= needed_labels(risk, 0.05))
     if tests:
@@ -204,7 +206,7 @@ def test_documents_are_counted_not_values() -> None:
     # 160 documents with four values, of which one is sure and right: 160 of them suffice for 2%
     confidence = np.tile([0.99, 0.3, 0.2, 0.1], 160) + np.linspace(0, 0.001, 640)
     is_right = np.tile([True, False, True, False], 160)
-    held = Labels(np.repeat(np.arange(160), 4), confidence, is_right)
+    held = RankedLabels(np.repeat(np.arange(160), 4), confidence, is_right)
     last = certify(held, Promise(0.02)).last
     assert last is not None and last.labels == 160 and held.share(held.count_from(last.threshold)) == 0.25
 
@@ -215,7 +217,7 @@ def test_values_of_one_document_lose_together() -> None:
     together[0], apart[:8, 0] = False, False
     doc, confidence = np.repeat(np.arange(450), 8), np.full(3600, 0.9)
     found = [
-        certify(Labels(doc, confidence, right.ravel()), Promise(0.01)).last is not None
+        certify(RankedLabels(doc, confidence, right.ravel()), Promise(0.01)).last is not None
         for right in (together, apart)
     ]
     assert found == [False, True]
@@ -252,7 +254,7 @@ def test_neither_the_order_of_labels_nor_the_scale_of_confidences_matters(
 
 
 def test_documents_drawn_again_are_whole_and_one_may_be_unseen() -> None:
-    held = Labels(np.array([0, 0, 1, 1, 1]), np.array([0.9, 0.8, 0.7, 0.6, 0.5]), np.ones(5, bool))
+    held = RankedLabels(np.array([0, 0, 1, 1, 1]), np.array([0.9, 0.8, 0.7, 0.6, 0.5]), np.ones(5, bool))
     wrong = 0
     for seed in range(60):
         drawn = held.resample(3, np.random.default_rng(seed))
@@ -265,6 +267,6 @@ def test_documents_drawn_again_are_whole_and_one_may_be_unseen() -> None:
 
 def test_hopeless_labels_are_planned_as_unlikely() -> None:
     generator = np.random.default_rng(3)
-    held = Labels(np.arange(200), generator.random(200), generator.random(200) < 0.5)
+    held = RankedLabels(np.arange(200), generator.random(200), generator.random(200) < 0.5)
     assert chance_to_certify(held, Promise(0.02), 600) < 0.25
     assert find_enough(held, Promise(0.02)) is None

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.effort import few_examples
 
 from fieldassay.decisions.calibration.certificate import (
-    Labels,
     Losses,
+    RankedLabels,
     allowed_errors,
     chance_of_errors,
     clopper_pearson_lower,
@@ -24,7 +24,7 @@ from fieldassay.decisions.calibration.certificate import (
     risk_upper,
 )
 from fieldassay.decisions.calibration.measures import (
-    Standing,
+    AreaStanding,
     auroc,
     brier_parts,
     calibration_error,
@@ -224,7 +224,7 @@ def test_allowed_errors_are_the_most_that_pass(n: int, risk: float) -> None:
 
 def test_losses_are_shares_of_accepted_values() -> None:
     # a: 0.9 right, 0.8 wrong, 0.1 right; b: 0.7 right. Down to 0.8: a has two accepted, one wrong, b nothing
-    labels = Labels(
+    labels = RankedLabels(
         np.array([0, 0, 0, 1]), np.array([0.9, 0.8, 0.1, 0.7]), np.array([True, False, True, True])
     )
     found = labels.losses(2)
@@ -316,7 +316,7 @@ def test_copies_within_documents_do_not_narrow_an_interval() -> None:
 @pytest.mark.parametrize("wrong", [1, 2, 9])
 def test_few_wrong_values_give_no_interval_and_the_reason(wrong: int) -> None:
     found = discriminate(seen(np.linspace(0, 1, 100)[:, None], (np.arange(100) >= wrong)[:, None]))
-    assert (found.area, found.interval, found.standing) == (1.0, None, Standing.TOO_FEW)
+    assert (found.area, found.interval, found.standing) == (1.0, None, AreaStanding.TOO_FEW)
     assert (
         "too few wrong values to say" in found.sentence and f"documents with one: {wrong}" in found.sentence
     )
@@ -328,24 +328,24 @@ def test_many_wrong_values_of_one_document_are_few() -> None:
     assert discriminate(seen(np.random.default_rng(1).random((50, 20)), is_right)).interval is None
 
 
-STANDINGS = [(1.5, Standing.TELLS), (0.0, Standing.USELESS), (-1.5, Standing.UPSIDE_DOWN)]
+STANDINGS = [(1.5, AreaStanding.TELLS), (0.0, AreaStanding.USELESS), (-1.5, AreaStanding.UPSIDE_DOWN)]
 
 
 @pytest.mark.parametrize(("apart", "standing"), STANDINGS)
-def test_confidences_are_called_what_they_are(apart: float, standing: Standing) -> None:
+def test_confidences_are_called_what_they_are(apart: float, standing: AreaStanding) -> None:
     generator = np.random.default_rng(2)
     is_right = generator.random((400, 4)) < 0.9
     found = discriminate(seen(generator.normal(0, 1, (400, 4)) + apart * is_right, is_right))
     assert found.standing is standing
-    assert (found.sentence == "") == (standing is Standing.TELLS)
+    assert (found.sentence == "") == (standing is AreaStanding.TELLS)
 
 
 def test_a_field_among_many_takes_more_to_be_called_upside_down() -> None:
     generator = np.random.default_rng(7)
     is_right = generator.random((60, 1)) < 0.7
     values = seen(generator.normal(0, 1, (60, 1)) - 0.7 * is_right, is_right)
-    assert discriminate(values).standing is Standing.UPSIDE_DOWN
-    assert discriminate(values, fields=40).standing is not Standing.UPSIDE_DOWN
+    assert discriminate(values).standing is AreaStanding.UPSIDE_DOWN
+    assert discriminate(values, fields=40).standing is not AreaStanding.UPSIDE_DOWN
 
 
 def test_the_curve_is_that_worked_by_hand() -> None:

@@ -28,7 +28,7 @@ from fieldassay.decisions.gates.judge import Holder, Holdings, judge_gates, judg
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.result.decision import Answer, GateOutcome, Verdict
+from fieldassay.metrics.result.decision import GateAnswer, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.content.run.sections import describe_page
 from fieldassay.reports.writers.tables import lay_out_markdown
@@ -126,29 +126,31 @@ def judged(difficulties: list[str | None], gates: list[str], right: bool = True)
 
 
 CASES = [
-    pytest.param(["easy"], [EASY], Answer.GO, [], id="all gated"),
+    pytest.param(["easy"], [EASY], GateAnswer.GO, [], id="all gated"),
     pytest.param(
         ["easy", "extreme"],
         [EASY],
-        Answer.INCONCLUSIVE,
+        GateAnswer.INCONCLUSIVE,
         ["difficulty=extreme"],
         id="a difficulty without thresholds",
     ),
     pytest.param(
-        ["easy", None], [EASY], Answer.INCONCLUSIVE, ["no difficulty"], id="a case without difficulty"
+        ["easy", None], [EASY], GateAnswer.INCONCLUSIVE, ["no difficulty"], id="a case without difficulty"
     ),
     pytest.param(
         ["extreme", None],
         [EASY],
-        Answer.INCONCLUSIVE,
+        GateAnswer.INCONCLUSIVE,
         ["difficulty=extreme", "no difficulty"],
         id="nothing gated",
     ),
-    pytest.param(["easy", "extreme"], [EASY, "accuracy >= 0.5"], Answer.GO, [], id="a gate on everything"),
+    pytest.param(
+        ["easy", "extreme"], [EASY, "accuracy >= 0.5"], GateAnswer.GO, [], id="a gate on everything"
+    ),
     pytest.param(
         ["easy", "extreme"],
         ["accuracy{difficulty=easy} >= 0.5"],
-        Answer.GO,
+        GateAnswer.GO,
         [],
         id="a gate that asks for its slice",
     ),
@@ -157,7 +159,7 @@ CASES = [
 
 @pytest.mark.parametrize(("difficulties", "gates", "answer", "said"), CASES)
 def test_documents_that_no_gate_is_about_leave_the_answer_open(
-    difficulties: list[str | None], gates: list[str], answer: Answer, said: list[str]
+    difficulties: list[str | None], gates: list[str], answer: GateAnswer, said: list[str]
 ) -> None:
     result = judged(difficulties, gates)
     (decision,) = decide_result(result)
@@ -170,7 +172,7 @@ def test_documents_that_no_gate_is_about_leave_the_answer_open(
 
 def test_a_gate_that_fails_still_fails_beside_them() -> None:
     (decision,) = decide_result(judged(["easy", "extreme"], [EASY], right=False))
-    assert decision.answer is Answer.NO_GO
+    assert decision.answer is GateAnswer.NO_GO
 
 
 @pytest.mark.parametrize(

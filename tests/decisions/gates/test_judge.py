@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fieldassay.decisions.gates.judge import judge_result
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.result.decision import Answer, Decision, GateOutcome, Verdict
+from fieldassay.metrics.result.decision import Decision, GateAnswer, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.thresholds import format_compared, holds, slack_of
 
@@ -219,19 +219,19 @@ def test_a_skipped_gate_says_which_values_there_are() -> None:
 
 
 DECISIONS = [
-    ([], Answer.INCONCLUSIVE),
-    ([PASS], Answer.GO),
-    ([PASS, SKIPPED], Answer.GO),
-    ([SKIPPED, SKIPPED], Answer.INCONCLUSIVE),
-    ([PASS, OPEN], Answer.INCONCLUSIVE),
-    ([PASS, FAIL], Answer.NO_GO),
-    ([FAIL, OPEN, SKIPPED], Answer.NO_GO),
+    ([], GateAnswer.INCONCLUSIVE),
+    ([PASS], GateAnswer.GO),
+    ([PASS, SKIPPED], GateAnswer.GO),
+    ([SKIPPED, SKIPPED], GateAnswer.INCONCLUSIVE),
+    ([PASS, OPEN], GateAnswer.INCONCLUSIVE),
+    ([PASS, FAIL], GateAnswer.NO_GO),
+    ([FAIL, OPEN, SKIPPED], GateAnswer.NO_GO),
 ]
 
 
 @pytest.mark.parametrize(("verdicts", "answer"), DECISIONS)
 def test_go_only_if_every_gate_that_applies_passes_and_one_applies(
-    verdicts: list[Verdict], answer: Answer
+    verdicts: list[Verdict], answer: GateAnswer
 ) -> None:
     outcomes = tuple(GateOutcome(parse_gate("accuracy >= 0.5"), verdict, "because") for verdict in verdicts)
     decision = Decision("a", outcomes)

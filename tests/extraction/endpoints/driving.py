@@ -8,8 +8,8 @@ from typing import Any
 
 from fieldassay.extraction.endpoints.client import ChatChannel
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
-from fieldassay.extraction.endpoints.endpoint import Endpoint, Key
-from fieldassay.extraction.endpoints.exchange import Answer, Channel, Finished, Job, Request, RunSummary
+from fieldassay.extraction.endpoints.endpoint import Endpoint, SecretKey
+from fieldassay.extraction.endpoints.exchange import Channel, Finished, Job, ModelAnswer, Request, RunSummary
 from fieldassay.extraction.endpoints.journal import Journal
 
 CANARY = "sk-canary-31415926535-Tau+2/x"
@@ -22,20 +22,20 @@ def ask(text: str, **fields: Any) -> Request:
     )
 
 
-def one_question(text: str) -> Generator[tuple[Request, ...], tuple[Answer, ...], Answer]:
+def one_question(text: str) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], ModelAnswer]:
     """Ask one question; the answer is the value."""
     (answer,) = yield (ask(text),)
     return answer
 
 
-def questions(count: int) -> list[Job[Answer]]:
+def questions(count: int) -> list[Job[ModelAnswer]]:
     """Return documents that ask one different question each."""
     return [Job(f"doc-{at}", lambda at=at: one_question(f"question {at}")) for at in range(count)]
 
 
 def channels(url: str, key: str = CANARY, **options: Any) -> dict[str, Channel]:
     """Return a channel to a scripted server."""
-    return {"scripted": ChatChannel(Endpoint("scripted", url, **options), Key(key))}
+    return {"scripted": ChatChannel(Endpoint("scripted", url, **options), SecretKey(key))}
 
 
 def drive(

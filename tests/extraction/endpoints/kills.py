@@ -27,7 +27,7 @@ from tests.extraction.endpoints.driving import ask, channels, drive
 from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
 
 from fieldassay.extraction.endpoints.client import import_client
-from fieldassay.extraction.endpoints.exchange import Answer, Finished, Job, Request
+from fieldassay.extraction.endpoints.exchange import Finished, Job, ModelAnswer, Request
 from fieldassay.extraction.endpoints.journal import NAME, ReadJournal, lines_of
 
 DOCUMENTS, IN_FLIGHT = 200, 16
@@ -42,7 +42,7 @@ def slowly(hit: Hit) -> Reply:
     return Reply(body=body, delay_s=0.002 + number % 29 / 1000)
 
 
-def two_questions(name: str) -> Generator[tuple[Request, ...], tuple[Answer, ...], list[str | None]]:
+def two_questions(name: str) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], list[str | None]]:
     """Ask, and ask about the answer in two requests at once."""
     (one,) = yield (ask(f"{name}: what?"),)
     two, three = yield ask(f"{name}: sure of {one.text}?"), ask(f"{name}: where is {one.text}?")

@@ -19,11 +19,11 @@ from tests.extraction.endpoints.provider import Provider, simulate
 from tests.extraction.endpoints.scripted_server import ScriptedServer
 
 from fieldassay.errors import ProblemsError
-from fieldassay.extraction.endpoints.client import ByteRoom, Gate, Window
+from fieldassay.extraction.endpoints.client import ByteRoom, FairQueue, Window
 from fieldassay.extraction.endpoints.command import CommandChannel, FunctionChannel
 from fieldassay.extraction.endpoints.driver import DriveOptions
 from fieldassay.extraction.endpoints.endpoint import Endpoint, Prices
-from fieldassay.extraction.endpoints.exchange import Answer, Channel, Job, Request, Usage
+from fieldassay.extraction.endpoints.exchange import Channel, Job, ModelAnswer, Request, Usage
 from fieldassay.extraction.endpoints.journal import NAME, lines_of
 from fieldassay.extraction.endpoints.outcome import Action
 from fieldassay.spec.language.names import cost_usd
@@ -53,8 +53,8 @@ for line in sys.stdin:
 """
 
 
-def job(at: int, text: str) -> Job[Answer]:
-    def steps() -> Generator[tuple[Request, ...], tuple[Answer, ...], Answer]:
+def job(at: int, text: str) -> Job[ModelAnswer]:
+    def steps() -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], ModelAnswer]:
         (answer,) = yield (Request("call", "own", {"text": text, "at": at}),)
         return answer
 
@@ -144,7 +144,7 @@ def test_a_program_or_function_that_shows_a_key_shows_it_to_nobody(
     def own(body: Any) -> Any:
         raise RuntimeError(f"no access with {os.environ['OWN_API_KEY']}")
 
-    def broken() -> Generator[tuple[Request, ...], tuple[Answer, ...], Answer]:
+    def broken() -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], ModelAnswer]:
         raise RuntimeError(f"no access with {CANARY}")
         yield ()
 
@@ -305,7 +305,7 @@ def test_what_is_larger_than_all_room_goes_alone() -> None:
 
 
 def test_a_gate_lets_in_by_order_of_arrival_and_never_more_than_fits() -> None:
-    gate, order, most, guard = Gate(ByteRoom(3)), [], [0], threading.Lock()
+    gate, order, most, guard = FairQueue(ByteRoom(3)), [], [0], threading.Lock()
 
     def pass_through(number: int) -> None:
         assert gate.enter(1, time.monotonic() + 600)
@@ -328,7 +328,7 @@ def test_a_gate_lets_in_by_order_of_arrival_and_never_more_than_fits() -> None:
 
 
 def test_a_closed_gate_sends_everybody_away() -> None:
-    gate, found = Gate(ByteRoom(1)), []
+    gate, found = FairQueue(ByteRoom(1)), []
     assert gate.enter(1, time.monotonic() + 600)
     threads = [threading.Thread(target=lambda: found.append(gate.enter(1, float("inf")))) for _ in range(5)]
     for thread in threads:
@@ -340,7 +340,7 @@ def test_a_closed_gate_sends_everybody_away() -> None:
 
 
 def test_a_place_that_does_not_come_in_time_is_given_up() -> None:
-    gate = Gate(ByteRoom(1))
+    gate = FairQueue(ByteRoom(1))
     assert gate.enter(1, time.monotonic() + 600) and not gate.enter(1, time.monotonic() + 0.01)
 
 

@@ -28,7 +28,7 @@ from tests.extraction.endpoints.scripted_server import (
 
 from fieldassay.extraction.endpoints import client
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
-from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Job, Request
+from fieldassay.extraction.endpoints.exchange import Attachment, Job, ModelAnswer, Request
 from fieldassay.extraction.endpoints.journal import NAME, Journal, lines_of
 from fieldassay.extraction.endpoints.outcome import judge_response, read_answer
 
@@ -442,8 +442,8 @@ def test_the_lines_of_a_journal_say_what_happened(tmp_path: Path) -> None:
     assert json.loads((tmp_path / NAME).read_text().splitlines()[1][9:])["body"]["model"] == "m"
 
 
-def one(request: Request, name: str = "doc") -> Job[Answer]:
-    def steps() -> Generator[tuple[Request, ...], tuple[Answer, ...], Answer]:
+def one(request: Request, name: str = "doc") -> Job[ModelAnswer]:
+    def steps() -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], ModelAnswer]:
         (answer,) = yield (request,)
         return answer
 

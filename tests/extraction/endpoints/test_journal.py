@@ -24,7 +24,7 @@ from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServe
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.endpoints import driver
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
-from fieldassay.extraction.endpoints.endpoint import Endpoint, Key, MissingKeyError, read_key
+from fieldassay.extraction.endpoints.endpoint import Endpoint, MissingKeyError, SecretKey, read_key
 from fieldassay.extraction.endpoints.exchange import Job, Request, request_key
 from fieldassay.extraction.endpoints.journal import NAME, Journal, JournalError, ReadJournal, lines_of
 from fieldassay.io.effort import check_time
@@ -342,7 +342,7 @@ SPELLINGS = {
 
 @pytest.mark.parametrize("text", SPELLINGS.values(), ids=SPELLINGS.keys())
 def test_a_key_is_removed_however_a_server_spelled_it(text: str) -> None:
-    cleaned = Key(CANARY).removed_from(f"refused: '{text}'.")
+    cleaned = SecretKey(CANARY).removed_from(f"refused: '{text}'.")
     assert "[key removed]" in cleaned
     for piece in (CANARY[3:12], "314159", base64.b64encode(CANARY.encode()).decode()[4:16]):
         assert piece not in cleaned
@@ -362,7 +362,7 @@ MASKED = {
 
 @pytest.mark.parametrize(("text", "words"), MASKED.values(), ids=MASKED.keys())
 def test_what_a_server_shows_of_a_masked_key_is_removed(text: str, words: int) -> None:
-    cleaned = Key("sk-canary/+31415-9265").removed_from(f"Incorrect key: {text}. See …")
+    cleaned = SecretKey("sk-canary/+31415-9265").removed_from(f"Incorrect key: {text}. See …")
     assert "[key removed]" in cleaned and cleaned.endswith(". See …")
     assert "9265" not in cleaned and "sk-ca" not in cleaned
     assert ("is wrong" in cleaned) == bool(words)
@@ -370,21 +370,21 @@ def test_what_a_server_shows_of_a_masked_key_is_removed(text: str, words: int) -
 
 @pytest.mark.parametrize("text", ["Total ***", "sk-...", "a...b", "____", "the end…", "[1]", "x****5"])
 def test_a_mask_without_a_part_of_the_key_stays(text: str) -> None:
-    assert Key("sk-canary/+31415-9265").removed_from(text) == text
+    assert SecretKey("sk-canary/+31415-9265").removed_from(text) == text
 
 
 def test_a_key_is_removed_from_names_and_texts_of_json() -> None:
-    assert Key(CANARY).removed_from_json({CANARY: [f"x {CANARY}", 1]}) == {
+    assert SecretKey(CANARY).removed_from_json({CANARY: [f"x {CANARY}", 1]}) == {
         "[key removed]": ["x [key removed]", 1]
     }
 
 
 def test_a_placeholder_is_not_removed_as_that_would_change_answers() -> None:
-    assert Key("EMPTY").removed_from("The glass is EMPTY") == "The glass is EMPTY"
+    assert SecretKey("EMPTY").removed_from("The glass is EMPTY") == "The glass is EMPTY"
 
 
 def test_a_key_does_not_print() -> None:
-    assert CANARY not in repr(Key(CANARY)) + str(Key(CANARY)) + Key(CANARY).fingerprint
+    assert CANARY not in repr(SecretKey(CANARY)) + str(SecretKey(CANARY)) + SecretKey(CANARY).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -440,18 +440,18 @@ def test_a_key_is_removed_however_letters_and_line_ends_mix(data: st.DataObject,
     any_way = r"(?:\\[nrt]|\\?\s)*".join(
         rf"(?:\\*{re.escape(one)}|\\+u{ord(one):04x}|%{ord(one):02X}|&#x{ord(one):x};)" for one in key
     )
-    assert not re.search(any_way, Key(key).removed_from(text))
+    assert not re.search(any_way, SecretKey(key).removed_from(text))
 
 
 @pytest.mark.parametrize("key", ["nabcdefgh", "sk-ttrn-nn", "trn-nrt-98"])
 @pytest.mark.parametrize("unit", ["\\", "\\n", "\\t", "sk-\\t", "n\\n", "\\n ", "trn\\n", "nn"])
 def test_a_key_is_looked_for_in_time(key: str, unit: str) -> None:
     with costs_at_most(20):
-        Key(key).removed_from("sk-" + unit * 50_000)
+        SecretKey(key).removed_from("sk-" + unit * 50_000)
 
 
 def test_a_secret_with_blanks_and_backslashes_is_removed() -> None:
     assert (
-        Key("to be\\\\or nt").removed_from("x to be\\\\or nt to%20be\\n%5Cor nt")
+        SecretKey("to be\\\\or nt").removed_from("x to be\\\\or nt to%20be\\n%5Cor nt")
         == "x [key removed] [key removed]"
     )

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from fieldassay.documents.transcript import Line, Page, Transcript, Word
-from fieldassay.extraction.endpoints.exchange import Answer, Request
+from fieldassay.extraction.endpoints.exchange import ModelAnswer, Request
 from fieldassay.extraction.strategy import Extracted, Strategy, Task
 
 INVOICE = """\
@@ -54,23 +54,23 @@ def document(*pages: str, name: str = "a.pdf") -> Transcript:
     return Transcript(name, f"sha-{name}", "pdf", tuple(made))
 
 
-def answer(content: object, **facts: object) -> Answer:
+def answer(content: object, **facts: object) -> ModelAnswer:
     """Return an answer with a text, or with JSON."""
     text = content if isinstance(content, str) else json.dumps(content)
-    return Answer(text, **{"finish_reason": "stop", **facts})
+    return ModelAnswer(text, **{"finish_reason": "stop", **facts})
 
 
 def play(
     strategy: Strategy,
     transcript: Transcript,
     task: Task,
-    answers: Sequence[Answer] | Callable[[Request], Answer] = (),
+    answers: Sequence[ModelAnswer] | Callable[[Request], ModelAnswer] = (),
 ) -> tuple[list[Request], Extracted]:
     """Return the requests of a strategy that gets these answers, and what it extracted."""
     requests: list[Request] = []
     remaining = iter(answers) if not callable(answers) else None
     run = strategy.extract(transcript, task)
-    given: tuple[Answer, ...] | None = None
+    given: tuple[ModelAnswer, ...] | None = None
     while True:
         try:
             asked = next(run) if given is None else run.send(given)

@@ -13,10 +13,10 @@ from tests.extraction.strategies.extraction import answer, document, play
 
 from fieldassay.commands.extract import ExtractOptions, estimate_extraction, extract
 from fieldassay.errors import ProblemsError
-from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure
+from fieldassay.extraction.endpoints.exchange import Attachment, Failure, ModelAnswer
 from fieldassay.extraction.strategies.merge import Verify
-from fieldassay.extraction.strategies.prompted import Decode, Input, Prompted, Split
-from fieldassay.extraction.strategies.prompts import Detect, Prompt, Shown
+from fieldassay.extraction.strategies.prompted import Decode, Prompted, PromptInput, Split
+from fieldassay.extraction.strategies.prompts import Detect, Prompt, ShownExamples
 from fieldassay.extraction.strategy import Example, Task
 from fieldassay.spec.language.parse import read_spec
 
@@ -65,9 +65,14 @@ VARIANTS: dict[str, tuple[dict[str, Any], list[str], str, str]] = {
     "no format": ({"decode": Decode("text")}, ["detect", "extract"], '\\"memo', "name"),
     "pages": ({"split": Split(1, 0)}, ["detect", "chunk 1/2", "chunk 2/2"], "one of invoice, s", "Oak"),
     "fields": ({"split": Split(fields=1)}, ["detect", "chunk 1/2", "chunk 2/2"], "Oak", "- lines[]: list"),
-    "images": ({"input": Input("images")}, ["detect", "extract"], '["a", "b"]', '["a", "b"]'),
-    "both": ({"input": Input("both")}, ["detect", "extract"], '["a", "b"]', "Oak"),
-    "examples": ({"examples": Shown("x")}, ["detect", "extract"], '\\"statement\\"', "Tax Invoice 7.00"),
+    "images": ({"input": PromptInput("images")}, ["detect", "extract"], '["a", "b"]', '["a", "b"]'),
+    "both": ({"input": PromptInput("both")}, ["detect", "extract"], '["a", "b"]', "Oak"),
+    "examples": (
+        {"examples": ShownExamples("x")},
+        ["detect", "extract"],
+        '\\"statement\\"',
+        "Tax Invoice 7.00",
+    ),
 }
 
 
@@ -122,8 +127,8 @@ def test_a_type_that_no_word_of_the_document_bears_stays_and_its_missing_fields_
     assert found.record == {**WHOLE, "kind": "memo", "total": None, "lines": []}
 
 
-@pytest.mark.parametrize("bad", [Answer(None, Failure("refused", "", "answer")), answer("no idea")])
-def test_a_detection_that_fails_is_the_failure_of_the_document(bad: Answer) -> None:
+@pytest.mark.parametrize("bad", [ModelAnswer(None, Failure("refused", "", "answer")), answer("no idea")])
+def test_a_detection_that_fails_is_the_failure_of_the_document(bad: ModelAnswer) -> None:
     requests, found = play(BASE, document(*PAGES), TASK, lambda request: bad)
     steps, kind = [one.step for one in requests], found.failure.kind
     assert (steps, kind) in ((["detect"], "refused"), (["detect", "reask"], "not_json")) and not found.record

@@ -14,12 +14,17 @@ from tests.extraction.strategies.extraction import INVOICE, RECORD, SPEC, answer
 from fieldassay.documents.transcript import Line, Page, Transcript, Word
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction import evidence
-from fieldassay.extraction.endpoints.exchange import Answer, Failure, TokenChoice
+from fieldassay.extraction.endpoints.exchange import Failure, ModelAnswer, TokenChoice
 from fieldassay.extraction.strategies.merge import Verify, value_confidences
 from fieldassay.extraction.strategies.prompted import Decode, Prompted, Split
-from fieldassay.extraction.strategies.prompts import Scored, Shown, choose_examples, fit_examples
+from fieldassay.extraction.strategies.prompts import (
+    ScoredDocuments,
+    ShownExamples,
+    choose_examples,
+    fit_examples,
+)
 from fieldassay.extraction.strategy import Example, Task
-from fieldassay.extraction.systems import Given, load_examples
+from fieldassay.extraction.systems import ExtractionInput, load_examples
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.presets.catalogue import own_copy, preset_head, preset_names
 
@@ -355,7 +360,7 @@ EXAMPLE = Example(
 
 
 def test_a_value_of_a_shown_example_that_is_not_in_the_document_is_marked_and_counted():
-    strategy = Prompted("e", "m", examples=Shown("train.jsonl"))
+    strategy = Prompted("e", "m", examples=ShownExamples("train.jsonl"))
     task = Task(read_spec(SPEC), (EXAMPLE,))
     requests, found = play(strategy, document(INVOICE), task, [answer({**RECORD, "supplier": "Globex Corp"})])
     assert found.evidence["supplier"].kind == "example" and found.notes["leaked_example"] == 1
@@ -365,9 +370,9 @@ def test_a_value_of_a_shown_example_that_is_not_in_the_document_is_marked_and_co
 
 
 LEAKS = [
-    ("id", Scored(ids=("shown.pdf",))),
-    ("content", Scored(documents=(Transcript("other", "sha-shown.pdf", "pdf", ()),))),
-    ("group", Scored(groups=("globex",))),
+    ("id", ScoredDocuments(ids=("shown.pdf",))),
+    ("content", ScoredDocuments(documents=(Transcript("other", "sha-shown.pdf", "pdf", ()),))),
+    ("group", ScoredDocuments(groups=("globex",))),
 ]
 
 
@@ -381,12 +386,12 @@ def test_an_example_that_is_scored_is_an_error(scored):
 
 def test_a_near_copy_of_a_scored_document_is_left_out_and_counted():
     near = Example(document(INVOICE.replace("2024-117", "2024-118"), name="near.pdf"), RECORD)
-    assert fit_examples([near, EXAMPLE], Scored(documents=(document(INVOICE),))) == ((EXAMPLE,), 1)
+    assert fit_examples([near, EXAMPLE], ScoredDocuments(documents=(document(INVOICE),))) == ((EXAMPLE,), 1)
 
 
 def test_a_near_copy_of_the_document_is_not_shown_with_it():
     near = Example(document(INVOICE.replace("2024-117", "2024-118"), name="near.pdf"), RECORD)
-    strategy = Prompted("e", "m", examples=Shown("train.jsonl"))
+    strategy = Prompted("e", "m", examples=ShownExamples("train.jsonl"))
     requests, found = play(
         strategy, document(INVOICE), Task(read_spec(SPEC), (near, EXAMPLE)), [answer(RECORD)]
     )
@@ -398,7 +403,7 @@ def test_the_nearest_examples_are_shown_the_most_similar_last():
     texts = ["Globex order of pumps", "ACME invoice of seals", "ACME invoice of pumps"]
     examples = [Example(document(text, name=text), {}) for text in texts]
     chosen = choose_examples(
-        document("ACME invoice of pumps and seals"), examples, Shown("t", select="nearest", k=2)
+        document("ACME invoice of pumps and seals"), examples, ShownExamples("t", select="nearest", k=2)
     )
     assert [one.document.id for one in chosen] == [texts[1], texts[2]]
 
@@ -490,8 +495,8 @@ def load(folder: Path, row: dict, spec: dict):
     (folder / "docs").mkdir()
     (folder / "docs" / "a.txt").write_text("Total 5.00\n")
     (folder / "train.jsonl").write_text(json.dumps(row) + "\n")
-    asked = Shown("train.jsonl", "docs")
-    return load_examples(asked, read_spec({"fields": {"total": "money"}, **spec}), Given(), folder)
+    asked = ShownExamples("train.jsonl", "docs")
+    return load_examples(asked, read_spec({"fields": {"total": "money"}, **spec}), ExtractionInput(), folder)
 
 
 @pytest.mark.parametrize(("row", "spec"), [case[1:] for case in ROWS], ids=[case[0] for case in ROWS])
@@ -509,8 +514,8 @@ def test_examples_without_a_field_of_the_spec_are_an_error(tmp_path: Path):
 def test_an_example_of_a_group_that_is_scored_is_an_error(tmp_path: Path, groups: set[str], is_wrong: bool):
     (tmp_path / "a.txt").write_text("Total 5.00\n")
     (tmp_path / "train.jsonl").write_text(json.dumps({"id": "a", "total": "5.00", "vendor": "Acme"}) + "\n")
-    given = Given(tmp_path, groups_of=lambda key: groups if key == "vendor" else set())
-    asked, spec = Shown("train.jsonl", group="vendor"), read_spec({"fields": {"total": "money"}})
+    given = ExtractionInput(tmp_path, groups_of=lambda key: groups if key == "vendor" else set())
+    asked, spec = ShownExamples("train.jsonl", group="vendor"), read_spec({"fields": {"total": "money"}})
     if is_wrong:
         with pytest.raises(ProblemsError, match=r"'a.txt' is of the group 'Acme', which is scored too"):
             load_examples(asked, spec, given, tmp_path)
@@ -521,9 +526,9 @@ def test_an_example_of_a_group_that_is_scored_is_an_error(tmp_path: Path, groups
 def test_examples_are_read_once_for_all_systems(tmp_path: Path):
     (tmp_path / "a.txt").write_text("Total 5.00\n")
     (tmp_path / "train.jsonl").write_text(json.dumps({"id": "a", "total": "5.00"}) + "\n")
-    given, spec = Given(tmp_path), read_spec({"fields": {"total": "money"}})
-    first = load_examples(Shown("train.jsonl", k=1), spec, given, tmp_path)
-    assert load_examples(Shown("train.jsonl", select="nearest", k=9), spec, given, tmp_path) is first
+    given, spec = ExtractionInput(tmp_path), read_spec({"fields": {"total": "money"}})
+    first = load_examples(ShownExamples("train.jsonl", k=1), spec, given, tmp_path)
+    assert load_examples(ShownExamples("train.jsonl", select="nearest", k=9), spec, given, tmp_path) is first
 
 
 # What a model is told of the fields of a preset: nothing of how they are scored, and the same from day to day
@@ -544,7 +549,7 @@ PROMPTS = {
 
 def prompt(name: str) -> str:
     task = Task(read_spec({"fieldassay": 1, "name": name, "protocol": name}))
-    requests, _ = play(Prompted("e", "m", reask=0), document("Total 5"), task, [Answer("{}")])
+    requests, _ = play(Prompted("e", "m", reask=0), document("Total 5"), task, [ModelAnswer("{}")])
     return "\n".join(str(message["content"]) for message in requests[0].body["messages"])
 
 

@@ -12,7 +12,7 @@ from tests.extraction.strategies.extraction import INVOICE, RECORD, SPEC, answer
 
 from fieldassay.documents.load import load_bytes
 from fieldassay.errors import ProblemsError
-from fieldassay.extraction.evidence import Found, field_steps
+from fieldassay.extraction.evidence import PlacedValue, field_steps
 from fieldassay.extraction.places import Place
 from fieldassay.extraction.strategies.merge import merge
 from fieldassay.extraction.strategies.prompted import Prompted, Split
@@ -278,7 +278,7 @@ def test_the_items_are_those_of_the_document_whatever_the_parts(pages, size, ove
 
 def found(value, line, kind="found", confidence=None):
     place = None if line is None else Place(0, line * 10, line * 10 + 5)
-    return Found(value, confidence, place, kind, str(value), place)
+    return PlacedValue(value, confidence, place, kind, str(value), place)
 
 
 ANSWERS = st.lists(

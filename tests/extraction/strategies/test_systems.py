@@ -21,7 +21,7 @@ from fieldassay.commands.cli.main import main
 from fieldassay.documents.geometry import page_text
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.answers import leaves_of
-from fieldassay.extraction.endpoints.exchange import Answer, Failure
+from fieldassay.extraction.endpoints.exchange import Failure, ModelAnswer
 from fieldassay.extraction.evidence import field_steps, plan_leaves
 from fieldassay.extraction.strategies.calls import Command, Function
 from fieldassay.extraction.strategies.merge import Verify
@@ -279,7 +279,7 @@ def test_a_failed_answer_is_its_failure(played):
     strategy, play = played
     if isinstance(strategy, Rules):
         return
-    _, found = play(given=Answer(None, Failure("rate_limited", "slow down")))
+    _, found = play(given=ModelAnswer(None, Failure("rate_limited", "slow down")))
     assert found.record is None and found.failure.kind == "rate_limited"
 
 

@@ -23,7 +23,7 @@ from fieldassay.commands.cli.main import main
 from fieldassay.documents.transcript import Box
 from fieldassay.errors import ProblemsError
 from fieldassay.reports.html.page import render_page
-from fieldassay.reports.html.source import Crops, Place, ReportSource
+from fieldassay.reports.html.source import CropPlace, Crops, ReportSource
 from fieldassay.runs.value_sources import ExtractedDocument
 
 # The first questions of somebody who has never seen a report: each is answered within two clicks
@@ -206,7 +206,7 @@ def test_documents_of_a_sweep_are_found_by_the_ids_of_gold(place: Path) -> None:
     call("run", *given, "--out", place / "sweep", "--quiet", "--jobs", 0)
     found = ExtractedDocument("r2", place / "sweep" / "rules")
     with Crops(place / "nested", place) as pictures:
-        [made] = pictures.make([Place(found, 2, Box(72, 120, 130, 140))])
+        [made] = pictures.make([CropPlace(found, 2, Box(72, 120, 130, 140))])
         assert isinstance(made, tuple), made
         assert pictures.link(["r2"]) is None  # two documents could be meant
         assert pictures.link(["r2.pdf"]) == "./nested/2025/r2.pdf"
@@ -214,7 +214,7 @@ def test_documents_of_a_sweep_are_found_by_the_ids_of_gold(place: Path) -> None:
 
 def test_pictures_beyond_the_limit_of_bytes_are_left_out_and_said_to_be(place: Path) -> None:
     source = ExtractedDocument("r1.pdf", place / "out"), ExtractedDocument("r3.pdf", place / "out")
-    places = [Place(document, 2, Box(72, 120, 130, 140)) for document in source]
+    places = [CropPlace(document, 2, Box(72, 120, 130, 140)) for document in source]
     with Crops(place / "docs & more", place) as whole:
         first, second = whole.make(places)
     assert isinstance(first, tuple) and isinstance(second, tuple)

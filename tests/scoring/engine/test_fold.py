@@ -18,7 +18,7 @@ from tests.effort import few_examples
 from fieldassay.errors import FieldassayError
 from fieldassay.metrics.catalogue.definitions import select_metrics
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.evidence import DocumentTable, Evidence, FieldInfo, Kind
+from fieldassay.metrics.evidence import BatchEvidence, DocumentTable, FieldInfo, Kind
 from fieldassay.metrics.fold import FoldPlan, Partial, documents_frame, estimates, fold, merge
 from fieldassay.metrics.result import estimation
 from fieldassay.metrics.statistics.statistics import Rows, RowSum, Sum, add_sums
@@ -73,7 +73,7 @@ def judge(
     return rows, numbers, {"type": [chance.choice("ab")], "tag": tags}
 
 
-def batch(names: list[str]) -> tuple[Evidence, DocumentTable]:
+def batch(names: list[str]) -> tuple[BatchEvidence, DocumentTable]:
     judged = [judge(name) for name in names]
     rows = [row for rows, _, _ in judged for row in rows]
     table = documents(

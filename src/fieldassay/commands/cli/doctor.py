@@ -31,10 +31,10 @@ def doctor(is_json: bool) -> int:
 def _render(found: dict[str, Any]) -> str:
     from fieldassay.commands.cli.output import screen
     from fieldassay.io.text.shown import format_count
-    from fieldassay.reports.writers.page import Column, Page
+    from fieldassay.reports.writers.page import PageColumn, ScreenPage
 
     shown = screen()
-    page = Page(shown)
+    page = ScreenPage(shown)
     page.title(
         f"fieldassay {found['versions']['fieldassay']}, Python {found['versions']['python']} on "
         f"{found['platform']}"
@@ -47,14 +47,14 @@ def _render(found: dict[str, Any]) -> str:
     versions = [
         [name, version] for name, version in found["versions"].items() if name not in ("fieldassay", "python")
     ]
-    page.table([Column("package", is_name=True), Column("version")], versions)
+    page.table([PageColumn("package", is_name=True), PageColumn("version")], versions)
     page.line()
     extras: dict[str, dict[str, Any]] = found["extras"]
     rows = [
         [name, "installed" if one["is_installed"] else f"not installed: {one['install']}", one["use"]]
         for name, one in extras.items()
     ]
-    page.table([Column("optional part"), Column(""), Column("for")], rows)
+    page.table([PageColumn("optional part"), PageColumn(""), PageColumn("for")], rows)
     page.line(f"encoders found: {', '.join(found['encoders']) or 'none'}")
     page.line()
     test = found["self_test"]

@@ -33,11 +33,11 @@ def list_protocols(is_json: bool) -> int:
         write(json_text([head.to_dict() for head in heads]))
         return 0
     from fieldassay.commands.cli.output import screen
-    from fieldassay.reports.writers.page import Column, Page
+    from fieldassay.reports.writers.page import PageColumn, ScreenPage
 
-    page = Page(screen())
+    page = ScreenPage(screen())
     page.table(
-        [Column("name", is_name=True), Column("kind"), Column("what it judges")],
+        [PageColumn("name", is_name=True), PageColumn("kind"), PageColumn("what it judges")],
         [(head.name, head.kind, head.description) for head in heads],
     )
     write(page.text())

@@ -111,7 +111,7 @@ def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *,
 
     An undecided gate of the spec is 4 if strict; where no gate is about any document it is 4 always.
     """
-    from fieldassay.metrics.result.decision import Answer, Verdict
+    from fieldassay.metrics.result.decision import GateAnswer, Verdict
 
     asked = set(thresholds)
     outcomes = [outcome for decision in decisions for outcome in decision.outcomes]
@@ -120,7 +120,7 @@ def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *,
         for outcome in outcomes
     ):
         return FAILED
-    is_open = any(decision.answer is Answer.INCONCLUSIVE for decision in decisions)
+    is_open = any(decision.answer is GateAnswer.INCONCLUSIVE for decision in decisions)
     is_about_nothing = any(decision.is_about_nothing for decision in decisions)
     return INCONCLUSIVE if is_about_nothing or (is_strict and is_open) else 0
 

@@ -45,7 +45,7 @@ class Headline(Struct, frozen=True):
     better: str = "higher"
 
 
-class Entry(Struct, frozen=True):
+class BaselineEntry(Struct, frozen=True):
     """One baseline of the history: when it was set, from which run, with which release, and why."""
 
     created: str
@@ -94,7 +94,7 @@ class Baseline(Brief, Struct, frozen=True, eq=False):
     documents: tuple[str, ...]
     gold: tuple[str, ...]
     systems: tuple[BaselineSystem, ...]
-    history: tuple[Entry, ...]
+    history: tuple[BaselineEntry, ...]
 
     def label(self) -> str:
         """Return in a few words which baseline it is."""
@@ -324,7 +324,7 @@ class _File(msgspec.Struct):
     hashed: bool
     documents: list[tuple[str, str]]
     systems: list[_System]
-    history: list[Entry]
+    history: list[BaselineEntry]
 
 
 def _build(path: Path, content: dict[str, Any]) -> Baseline:

@@ -16,15 +16,15 @@ from msgspec.structs import replace
 from fieldassay.decisions.baseline.baseline import (
     FORMAT,
     Baseline,
+    BaselineEntry,
     BaselineSystem,
-    Entry,
     Headline,
     check_reason,
     hash_text,
     read_baseline,
 )
 from fieldassay.decisions.basis import BasisDifference, ResultBasis, basis_of_run, compare_bases
-from fieldassay.decisions.gates.regression import BEFORE, NOW, BaselineMatch, Change, decide_changes
+from fieldassay.decisions.gates.regression import BEFORE, NOW, BaselineMatch, MetricChange, decide_changes
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric, select_metrics
@@ -293,7 +293,7 @@ class ChangeLine(Struct, frozen=True):
 
     system: str
     metric: str
-    change: Change | None
+    change: MetricChange | None
     why: str = ""
     remark: str = ""
     """Remarks on the number of runs behind it."""
@@ -318,7 +318,7 @@ def make_baseline(
     documents = systems[0].documents
     keys = [hash_text(name) for name in documents] if request.hashes_ids else list(documents)
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
-    entry = Entry(
+    entry = BaselineEntry(
         now.isoformat(timespec="seconds"),
         ", ".join(one.folder.name or str(one.folder) for one in (run, *others)),
         version("fieldassay"),

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from fieldassay.decisions.calibration.measures import Standing, discriminate
+from fieldassay.decisions.calibration.measures import AreaStanding, discriminate
 from fieldassay.decisions.calibration.observations import Bools, Floats, Ints, Observations
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.estimate import format_share
@@ -379,7 +379,7 @@ def ratio_replicates(
     return found
 
 
-class Labels:
+class RankedLabels:
     """Values by falling confidence, each with the position of its document; documents are independent."""
 
     def __init__(self, doc: npt.NDArray[np.integer], confidence: Floats, is_correct: Bools) -> None:
@@ -395,7 +395,7 @@ class Labels:
         """Documents with a value down to each."""
 
     @classmethod
-    def of(cls, seen: Observations) -> Labels:
+    def of(cls, seen: Observations) -> RankedLabels:
         """Return the labels of observations."""
         return cls(np.unique(seen.doc, return_inverse=True)[1], seen.confidence, seen.is_correct)
 
@@ -433,7 +433,7 @@ class Labels:
         alike, many = np.unique(self.list_losses(count)[1], return_counts=True)
         return Losses(alike, np.ones(len(alike)), many.astype(np.float64))
 
-    def resample(self, documents: int, chance: np.random.Generator) -> Labels:
+    def resample(self, documents: int, chance: np.random.Generator) -> RankedLabels:
         """Return so many documents, drawn with replacement from these and one more, unseen.
 
         The unseen one is like one of them, with all values right or all wrong: a coin decides.
@@ -447,7 +447,7 @@ class Labels:
         ends = np.cumsum(lengths)
         places = by_doc[np.arange(ends[-1]) + np.repeat(starts[source] - (ends - lengths), lengths)]
         is_unseen = np.repeat(drawn == self.documents, lengths)
-        return Labels(
+        return RankedLabels(
             np.repeat(np.arange(documents), lengths),
             self.confidence[places],
             np.where(is_unseen, not is_wrong, ~self.is_wrong[places]),
@@ -469,7 +469,7 @@ RATIO, PARTS = 1.08, 40
 """Tests lie where there are 8% more documents, and at every fortieth of the values."""
 
 
-class Found(Struct, frozen=True):
+class CertificationSteps(Struct, frozen=True):
     """The last step of a certification that passed (None: no step did), and all steps that were made."""
 
     last: Step | None
@@ -507,7 +507,7 @@ def start_sizes(n: int, risk: float, delta: float) -> tuple[tuple[int, float], .
     return tuple((size, delta * share / whole) for size, share in starts)
 
 
-def list_tests(labels: Labels, risk: float, delta: float) -> list[tuple[int, float]]:
+def list_tests(labels: RankedLabels, risk: float, delta: float) -> list[tuple[int, float]]:
     """Return the numbers of values to accept, ascending, each with the level that starts there.
 
     Places lie where documents grow by a twelfth, at the starts, and at every fortieth of the values; a tie is
@@ -529,7 +529,7 @@ def list_tests(labels: Labels, risk: float, delta: float) -> list[tuple[int, flo
     ]
 
 
-def certify(labels: Labels, promise: Promise) -> Found:
+def certify(labels: RankedLabels, promise: Promise) -> CertificationSteps:
     """Return the lowest threshold that independent documents certify, and the tests that were made.
 
     A test has the level that starts at it, and what the test above it had if that passed: it is handed on.
@@ -548,7 +548,7 @@ def certify(labels: Labels, promise: Promise) -> Found:
     return _bound(labels, steps, promise.delta)
 
 
-def _bound(labels: Labels, steps: list[Step], delta: float) -> Found:
+def _bound(labels: RankedLabels, steps: list[Step], delta: float) -> CertificationSteps:
     """Return the result of tests, with bounds of the first, of the last that passed, and of the last of all.
 
     The bound of the first is at the whole of delta: its place was fixed before outcomes.
@@ -559,7 +559,7 @@ def _bound(labels: Labels, steps: list[Step], delta: float) -> Found:
         losses = labels.losses(labels.count_from(step.threshold))
         upper = risk_upper(losses, delta if last < 0 and place == 0 else step.level)
         steps[place] = replace(step, upper=upper)
-    return Found(steps[last] if last >= 0 else None, tuple(steps))
+    return CertificationSteps(steps[last] if last >= 0 else None, tuple(steps))
 
 
 MORE = (1.25, 1.5, 2.0, 3.0)
@@ -569,7 +569,7 @@ MANY_VALUES, MOST_VALUES = 400_000, 1 << 15
 """Values of all draws together, as far as `FEW_DRAWS` allow; labeled values that are drawn from."""
 
 
-def chance_to_certify(labels: Labels, promise: Promise, documents: int) -> float:
+def chance_to_certify(labels: RankedLabels, promise: Promise, documents: int) -> float:
     """Return how often so many documents like the labeled ones certify anything.
 
     Draws end as soon as `LIKELY` cannot be reached any more.
@@ -583,7 +583,7 @@ def chance_to_certify(labels: Labels, promise: Promise, documents: int) -> float
     return 1.0 - failed / drawn
 
 
-def find_enough(labels: Labels, promise: Promise) -> int | None:
+def find_enough(labels: RankedLabels, promise: Promise) -> int | None:
     """Return the least of a few numbers of labels that certifies in 4 cases out of 5.
 
     They are looked at from the largest down. None where up to thrice the labels do not do, and where labels
@@ -603,7 +603,7 @@ def make_certificate(
     fields: tuple[str, ...], values: Observations, promise: Promise, chance: BootstrapSettings
 ) -> Certificate:
     """Return the certificate of the values of some fields, with one threshold for all of them."""
-    labels = Labels.of(values)
+    labels = RankedLabels.of(values)
     found = certify(labels, promise)
     last, needed = found.last, needed_labels(promise.risk, promise.delta)
     if last is None:
@@ -640,7 +640,11 @@ def make_certificate(
 
 
 def _explain(
-    labels: Labels, values: Observations, found: Found, promise: Promise, chance: BootstrapSettings
+    labels: RankedLabels,
+    values: Observations,
+    found: CertificationSteps,
+    promise: Promise,
+    chance: BootstrapSettings,
 ) -> str:
     """Return why nothing could be certified, in one number: what is missing, or what is known so far.
 
@@ -653,9 +657,9 @@ def _explain(
     everything = labels.losses(len(labels))
     if float(everything.wrong @ everything.count) >= promise.risk * everything.size:
         seen = discriminate(values, chance.level)
-        if seen.standing is Standing.UPSIDE_DOWN:
+        if seen.standing is AreaStanding.UPSIDE_DOWN:
             return f"{seen.sentence}, no threshold can help"
-        if seen.standing is Standing.USELESS:
+        if seen.standing is AreaStanding.USELESS:
             return f"{seen.sentence}; more labels will not help"
     enough = find_enough(labels, promise)
     if enough is not None:

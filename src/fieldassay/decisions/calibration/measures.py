@@ -190,7 +190,7 @@ USELESS = 0.65
 """Confidences whose area is below this at the most, and may be one half, are called useless."""
 
 
-class Standing(StrEnum):
+class AreaStanding(StrEnum):
     """What can be said of an area."""
 
     TELLS = "tells right from wrong"
@@ -211,26 +211,26 @@ class Discrimination(Struct, frozen=True):
     interval: tuple[float, float] | None
     fewest: int
     is_wrong: bool
-    standing: Standing
+    standing: AreaStanding
 
     @property
     def sentence(self) -> str:
         """Return what is wrong with the confidences; empty where they tell right from wrong."""
-        if self.standing is Standing.TOO_FEW:
+        if self.standing is AreaStanding.TOO_FEW:
             kind = "wrong" if self.is_wrong else "right"
             return (
                 f"too few {kind} values to say whether these confidences tell right from wrong: "
                 f"documents with one: {self.fewest:,}, {LEAST_DOCUMENTS} are needed"
             )
-        if self.standing is Standing.TELLS or self.interval is None:
+        if self.standing is AreaStanding.TELLS or self.interval is None:
             return ""
         area = f"AUROC {self.area:.2f}, {self.interval[0]:.2f} to {self.interval[1]:.2f}"
-        if self.standing is Standing.UPSIDE_DOWN:
+        if self.standing is AreaStanding.UPSIDE_DOWN:
             return (
                 "these confidences are upside down: wrong values have HIGHER confidence than right ones "
                 f"({area}); check the scale"
             )
-        if self.standing is Standing.USELESS:
+        if self.standing is AreaStanding.USELESS:
             return (
                 f"these confidences do not tell right from wrong ({area}; a coin has 0.50): get other "
                 "confidences, or review all"
@@ -258,7 +258,7 @@ def discriminate(seen: Observations, level: float = 0.95, fields: int = 1) -> Di
     fewest, is_wrong = min(documents), documents[1] <= documents[0]
     area = auroc(seen.confidence, right)
     if area is None or fewest < LEAST_DOCUMENTS:
-        return Discrimination(area, None, fewest, is_wrong, Standing.TOO_FEW)
+        return Discrimination(area, None, fewest, is_wrong, AreaStanding.TOO_FEW)
     error = _standard_error(seen, area)
     interval = _interval(area, error, fewest, level)
     strict = _interval(area, error, fewest, 1.0 - (1.0 - level) / fields)
@@ -314,13 +314,13 @@ def _interval(area: float, error: float, fewest: int, level: float) -> tuple[flo
     return min(low for low, _ in bounds), max(high for _, high in bounds)
 
 
-def _judge(interval: tuple[float, float]) -> Standing:
+def _judge(interval: tuple[float, float]) -> AreaStanding:
     low, high = interval
     if low > 0.5:
-        return Standing.TELLS
+        return AreaStanding.TELLS
     if high < 0.5:
-        return Standing.UPSIDE_DOWN
-    return Standing.USELESS if high < USELESS else Standing.NOT_SHOWN
+        return AreaStanding.UPSIDE_DOWN
+    return AreaStanding.USELESS if high < USELESS else AreaStanding.NOT_SHOWN
 
 
 BUDGETS = (0.05, 0.1, 0.2, 0.3)

@@ -20,14 +20,14 @@ from msgspec.structs import replace
 
 from fieldassay.decisions.calibration.certificate import (
     Certificate,
-    Labels,
     Promise,
+    RankedLabels,
     describe_promise,
     make_certificate,
     ratio_interval,
     risk_lower,
 )
-from fieldassay.decisions.calibration.measures import Group, Standing, measure, thin
+from fieldassay.decisions.calibration.measures import AreaStanding, Group, measure, thin
 from fieldassay.decisions.calibration.observations import (
     SCALES,
     Confidences,
@@ -251,7 +251,7 @@ def apply_policy(
     least = np.inf if certificate.threshold is None else certificate.threshold
     accepted = seen.confidence >= least
     errors = int((accepted & ~seen.is_correct).sum())
-    labels = Labels.of(seen)
+    labels = RankedLabels.of(seen)
     places, losses = labels.list_losses(labels.count_from(least))
     risk = interval = None
     lower = 0.0
@@ -328,7 +328,7 @@ class Item(Struct, frozen=True):
         return 1.0 - sure if sure is not None and 0.0 <= sure <= 1.0 else 1.0
 
 
-class Task(Struct, frozen=True):
+class ReviewTask(Struct, frozen=True):
     """A value that a person looks at, and why."""
 
     item: Item
@@ -343,7 +343,7 @@ def list_items(rows: pl.DataFrame, policy: ReviewPolicy) -> Iterator[Item]:
         yield Item(doc, path, name, None if math.isnan(confidence) else confidence)
 
 
-def list_reviews(policy: ReviewPolicy, items: Iterable[Item]) -> list[Task]:
+def list_reviews(policy: ReviewPolicy, items: Iterable[Item]) -> list[ReviewTask]:
     """Return the values to review, the least sure first.
 
     >>> policy = ReviewPolicy("llama", Promise(), Certificate(("total",), 0.9))
@@ -352,7 +352,7 @@ def list_reviews(policy: ReviewPolicy, items: Iterable[Item]) -> list[Task]:
     ['b', 'a']
     """
     tasks = [
-        Task(item, reason)
+        ReviewTask(item, reason)
         for item in items
         if (reason := policy.needs_review(item.field, item.confidence)) is not None
     ]
@@ -637,8 +637,8 @@ def _measure_slices(
 
 
 _FIELDS_THAT = {
-    Standing.UPSIDE_DOWN: "fields whose wrong values have HIGHER confidence than right ones",
-    Standing.USELESS: "fields whose confidences do not tell right from wrong",
+    AreaStanding.UPSIDE_DOWN: "fields whose wrong values have HIGHER confidence than right ones",
+    AreaStanding.USELESS: "fields whose confidences do not tell right from wrong",
 }
 
 

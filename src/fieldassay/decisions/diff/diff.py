@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.decisions.basis import BasisDifference, basis_of_run, compare_bases
-from fieldassay.decisions.diff.result import COLUMNS, Changes, Diff, Side, find_changes
+from fieldassay.decisions.diff.result import COLUMNS, Changes, Diff, DiffSide, find_changes
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.files.tables import csv_text, show_names
 from fieldassay.io.text.shown import format_count, make_printable
@@ -129,14 +129,14 @@ class NamedRun(Struct, frozen=True, eq=False):
         return tuple(one.system for one in self.run.paired.systems)
 
 
-class Entry(Struct, frozen=True, eq=False):
+class DiffSystem(Struct, frozen=True, eq=False):
     """One system of one run in a comparison, with its label."""
 
     run: NamedRun
     contestant: Contestant
 
 
-def find_entries(references: Sequence[str], store: Path) -> tuple[Entry, ...]:
+def find_entries(references: Sequence[str], store: Path) -> tuple[DiffSystem, ...]:
     """Return the systems of the references, in their order, each with a name of its own.
 
     A run without a chosen system enters with all of its systems. Raises `ProblemsError` for all references at
@@ -253,7 +253,7 @@ def _check(chosen: list[tuple[NamedRun, str]]) -> None:
         raise ProblemsError(problems)
 
 
-def _label(chosen: list[tuple[NamedRun, str]]) -> tuple[Entry, ...]:
+def _label(chosen: list[tuple[NamedRun, str]]) -> tuple[DiffSystem, ...]:
     """Return the systems with distinct names, shortened if possible: their own, those of runs, or both."""
     short = [_shorten(run) for run, _ in chosen]
     both = [f"{name}:{system}" for name, (_, system) in zip(short, chosen, strict=True)]
@@ -261,7 +261,7 @@ def _label(chosen: list[tuple[NamedRun, str]]) -> tuple[Entry, ...]:
     ways = ([system for _, system in chosen], short, [run.reference for run, _ in chosen], both, whole)
     names = next((names for names in ways if len(set(names)) == len(names)), whole)
     return tuple(
-        Entry(run, Contestant(name, system, run.run.paired))
+        DiffSystem(run, Contestant(name, system, run.run.paired))
         for name, (run, system) in zip(names, chosen, strict=True)
     )
 
@@ -332,7 +332,7 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
 
 
 def find_common_documents(
-    entries: Sequence[Entry], *, is_common: bool
+    entries: Sequence[DiffSystem], *, is_common: bool
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """Return the documents that the systems are compared on (None: all), and a warning on those left out.
 
@@ -398,7 +398,7 @@ def _refuse(first: NamedRun, run: NamedRun, found: BasisDifference) -> Problem:
     return Problem(f"run {run.reference!r}", what, remedy, "incomparable")
 
 
-def _rows_of(entry: Entry) -> pl.LazyFrame | None:
+def _rows_of(entry: DiffSystem) -> pl.LazyFrame | None:
     """Return the evidence of a system, unread; None if its run kept none."""
     import polars as pl
 
@@ -406,7 +406,7 @@ def _rows_of(entry: Entry) -> pl.LazyFrame | None:
     return None if frame is None else frame.filter(pl.col("system") == name)
 
 
-def _put_reference_first(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+def _put_reference_first(entries: tuple[DiffSystem, ...]) -> tuple[DiffSystem, ...]:
     """Return the systems of a run with the one first that it compared the others with."""
     reference = entries[0].run.run.statistics.reference
     return tuple(sorted(entries, key=lambda one: one.contestant.system != reference))
@@ -495,7 +495,9 @@ def _choose_slices(data: PairedData, keys: Sequence[str] | None) -> tuple[str, .
     return tuple(dict.fromkeys(keys))
 
 
-def _find_changes(entries: Sequence[Entry], documents: tuple[str, ...] | None) -> tuple[Changes | None, str]:
+def _find_changes(
+    entries: Sequence[DiffSystem], documents: tuple[str, ...] | None
+) -> tuple[Changes | None, str]:
     """Return the fixed and broken values, or None and the reason for not knowing them."""
     if len(entries) != 2:
         return None, "values are told apart between two systems: name two"
@@ -513,9 +515,9 @@ def _find_changes(entries: Sequence[Entry], documents: tuple[str, ...] | None) -
         return find_changes(before, after, names), ""
 
 
-def _side(entry: Entry) -> Side:
+def _side(entry: DiffSystem) -> DiffSide:
     run, one = entry.run.run, entry.contestant
-    return Side(
+    return DiffSide(
         one.label,
         one.system,
         entry.run.reference,
@@ -527,7 +529,7 @@ def _side(entry: Entry) -> Side:
     )
 
 
-def _remark(entries: Sequence[Entry], data: PairedData) -> tuple[str, ...]:
+def _remark(entries: Sequence[DiffSystem], data: PairedData) -> tuple[str, ...]:
     """Return the remarks on failed answers, and on how the runs were sampled and made."""
     failed = [f"{entry.contestant.label}: {told}" for entry in entries if (told := _describe_failures(entry))]
     runs = {entry.run.reference: entry.run.run for entry in entries}
@@ -555,7 +557,7 @@ def _describe_drawing(replicates: int, seed: int, level: float) -> str:
     return f"{replicates:,} replicates, seed {seed}, level {level:g}"
 
 
-def _describe_failures(entry: Entry) -> str:
+def _describe_failures(entry: DiffSystem) -> str:
     own = (entry.run.run.facts.get("counts") or {}).get("systems", {}).get(entry.contestant.system, {})
     return ", ".join(f"{own[name]:,} {name}" for name in _FAILURES if own.get(name))
 

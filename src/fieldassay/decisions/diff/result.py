@@ -26,7 +26,7 @@ COLUMNS = ("change", "doc", "field", "path", "gold", "before", "after", "outcome
 """The columns of the table of changes."""
 
 
-class Side(Struct, frozen=True):
+class DiffSide(Struct, frozen=True):
     """One system of one run: its label, its own name, and the reference, folder and facts of the run."""
 
     label: str
@@ -137,7 +137,7 @@ class Diff(Brief, Struct, frozen=True, eq=False):
     reader, `warnings` against wrong conclusions.
     """
 
-    sides: tuple[Side, ...]
+    sides: tuple[DiffSide, ...]
     documents: int
     overall: tuple[Comparison, ...]
     by_field: tuple[Comparison, ...] = ()

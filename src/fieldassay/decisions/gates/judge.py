@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.decisions.gates.regression import BaselineMatch, Change, decide_changes, judge_change
+from fieldassay.decisions.gates.regression import BaselineMatch, MetricChange, decide_changes, judge_change
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.definitions import ask_for, bind_metric, lint_gate
@@ -39,7 +39,7 @@ FROM_RECORDS = ("reliability_runs", "offline_runs", "proofs")
 MOST_NAMED = 8
 
 
-class Found(Struct, frozen=True):
+class GateEstimate(Struct, frozen=True):
     """The estimate of a gate, or `why` there is none. `is_absent`: its slice is known to have no document.
 
     `is_count`: the estimate counts errors itself, as asked for by `errors(…)`. `baseline` is that of the
@@ -54,7 +54,7 @@ class Found(Struct, frozen=True):
     baseline: BaselineMatch | None = None
 
 
-def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> Found:
+def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> GateEstimate:
     """Return the share over all parts (label and estimate): sum of successes (value times n) over sum of n.
 
     A part that is undefined, or no share of its n, leaves the pooled value undefined.
@@ -69,7 +69,7 @@ def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> Found:
     for label, estimate in parts:
         found = _count_successes(estimate)
         if isinstance(found, str):
-            return Found(why=f"{label}: {estimate.metric} {found}, so it cannot be pooled")
+            return GateEstimate(why=f"{label}: {estimate.metric} {found}, so it cannot be pooled")
         told.append(
             f"{label}: {found} of {estimate.n} ({format_in_unit(estimate.value or 0.0, estimate.unit)})"
         )
@@ -77,7 +77,7 @@ def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> Found:
         documents, failed = documents + estimate.documents, failed + estimate.failed
     first = parts[0][1]
     if any(estimate.unit != first.unit for _, estimate in parts):
-        return Found(why=f"{first.metric} has different units in the runs, so it cannot be pooled")
+        return GateEstimate(why=f"{first.metric} has different units in the runs, so it cannot be pooled")
     value = HIGHEST[first.unit] * successes / runs
     made = replace(
         first,
@@ -89,7 +89,7 @@ def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> Found:
         level=None,
         marks=("pooled",),
     )
-    return Found(made, evidence=(*told, f"together {successes} of {runs}"))
+    return GateEstimate(made, evidence=(*told, f"together {successes} of {runs}"))
 
 
 def _count_successes(estimate: Estimate) -> int | str:
@@ -150,7 +150,7 @@ class Holdings(Struct, frozen=True, eq=False):
     records: Mapping[str, Estimate] = field(default_factory=dict)
     evidence: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def find(self, gate: Gate) -> Found:
+    def find(self, gate: Gate) -> GateEstimate:
         """Return the estimate that a gate is about."""
         call = gate.metric
         if call.name in self.records:
@@ -160,10 +160,10 @@ class Holdings(Struct, frozen=True, eq=False):
             if found.estimate is None and gate.function == "errors" and self._knows(f"errors_{call.name}"):
                 found = replace(self._find(replace(call, name=f"errors_{call.name}")), is_count=True)
         except ValueError as error:
-            return Found(why=str(error))
+            return GateEstimate(why=str(error))
         is_open = found.estimate is None or found.estimate.documents == 0
         if gate.is_optional and call.slice is not None and is_open and self._is_absent(call, call.slice):
-            return Found(
+            return GateEstimate(
                 why=f"no document has {call.slice[0]}={call.slice[1]}",
                 is_absent=True,
                 evidence=self._values(call.slice[0]),
@@ -182,17 +182,17 @@ class Holdings(Struct, frozen=True, eq=False):
         }
         return tuple(name for name in found if name is not None)
 
-    def _find(self, call: MetricCall) -> Found:
+    def _find(self, call: MetricCall) -> GateEstimate:
         hits = [(holder, holder.select(call)) for holder in self.holders]
         for holder, estimates in hits:
             if len(estimates) > 1:
-                return Found(
+                return GateEstimate(
                     why=f"{_of(holder)}{len(estimates)} estimates are called {call}; "
                     "name its regime or its other parameters"
                 )
         there = [(holder, estimates[0]) for holder, estimates in hits if estimates]
         if not there:
-            return Found(why=self._explain_missing(call))
+            return GateEstimate(why=self._explain_missing(call))
         if call.name in self.pooled and len(self.holders) > 1:
             return replace(
                 self._pool(call, there),
@@ -200,24 +200,26 @@ class Holdings(Struct, frozen=True, eq=False):
             )
         if len(there) > 1:
             labels = ", ".join(holder.label for holder, _ in there)
-            return Found(why=f"{len(there)} runs have {call}: {labels}; name one run, or pool it")
+            return GateEstimate(why=f"{len(there)} runs have {call}: {labels}; name one run, or pool it")
         holder, estimate = there[0]
         evidence = (f"from {holder.label}, system {holder.system}",) if holder.label else ()
-        return Found(estimate, evidence=evidence, baseline=holder.baseline)
+        return GateEstimate(estimate, evidence=evidence, baseline=holder.baseline)
 
-    def _pool(self, call: MetricCall, there: Sequence[tuple[Holder, Estimate]]) -> Found:
+    def _pool(self, call: MetricCall, there: Sequence[tuple[Holder, Estimate]]) -> GateEstimate:
         lacking = [holder.label for holder in self.holders if holder not in [one for one, _ in there]]
         if lacking:
-            return Found(why=f"{', '.join(lacking)} has no {call}, which is pooled over all runs")
+            return GateEstimate(why=f"{', '.join(lacking)} has no {call}, which is pooled over all runs")
         return pool_shares([(holder.label, estimate) for holder, estimate in there])
 
-    def _from_records(self, call: MetricCall) -> Found:
+    def _from_records(self, call: MetricCall) -> GateEstimate:
         if call.parameters or call.field is not None or call.slice is not None:
-            return Found(
+            return GateEstimate(
                 why=f"{call.name} comes from the records, which have no parameters, fields or slices"
             )
         baseline = BaselineMatch(why="it comes from the records, and a baseline is of a run")
-        return Found(self.records[call.name], evidence=self.evidence.get(call.name, ()), baseline=baseline)
+        return GateEstimate(
+            self.records[call.name], evidence=self.evidence.get(call.name, ()), baseline=baseline
+        )
 
     def _knows(self, name: str) -> bool:
         return any(holder.has_metric(name) for holder in self.holders)
@@ -403,17 +405,17 @@ def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome,
     )
 
 
-def _measure_changes(gates: Sequence[Gate], found: Sequence[Found]) -> list[Change | str | None]:
+def _measure_changes(gates: Sequence[Gate], found: Sequence[GateEstimate]) -> list[MetricChange | str | None]:
     """Return the change of each regression gate, or why there is none; None for other gates.
 
     The tests of all are one family.
     """
     measured = [_measure_change(gate, one) for gate, one in zip(gates, found, strict=True)]
-    decided = iter(decide_changes([one for one in measured if isinstance(one, Change)]))
-    return [next(decided) if isinstance(one, Change) else one for one in measured]
+    decided = iter(decide_changes([one for one in measured if isinstance(one, MetricChange)]))
+    return [next(decided) if isinstance(one, MetricChange) else one for one in measured]
 
 
-def _measure_change(gate: Gate, found: Found) -> Change | str | None:
+def _measure_change(gate: Gate, found: GateEstimate) -> MetricChange | str | None:
     if gate.function != "regression" or found.is_absent or found.estimate is None:
         return None
     nonsense = lint_gate(gate, found.estimate.unit, found.estimate.better)
@@ -423,7 +425,7 @@ def _measure_change(gate: Gate, found: Found) -> Change | str | None:
         return str(error)
 
 
-def judge_gate(gate: Gate, found: Found, change: Change | str | None = None) -> GateOutcome:
+def judge_gate(gate: Gate, found: GateEstimate, change: MetricChange | str | None = None) -> GateOutcome:
     """Return the outcome of a gate over its estimate or change. Missing and undefined numbers never pass."""
     estimate = found.estimate
     if found.is_absent:
@@ -452,7 +454,9 @@ def judge_gate(gate: Gate, found: Found, change: Change | str | None = None) -> 
     return _ask_for_more(judged, estimate) if gate.function in ("lower", "upper") and not nonsense else judged
 
 
-def _judge_regression(gate: Gate, estimate: Estimate, found: Found, change: Change | str) -> GateOutcome:
+def _judge_regression(
+    gate: Gate, estimate: Estimate, found: GateEstimate, change: MetricChange | str
+) -> GateOutcome:
     if isinstance(change, str):
         outcome = GateOutcome(
             gate, Verdict.INCONCLUSIVE, change, unit=estimate.unit, evidence=_describe(estimate)

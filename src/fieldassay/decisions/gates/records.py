@@ -19,7 +19,7 @@ from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.json_value import id_text
 from fieldassay.io.text.encoding import find_delimiter, read_rows
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.spec.language.parse import Source, read_source
+from fieldassay.spec.language.parse import SpecSource, read_source
 from fieldassay.spec.language.yaml_text import Cursor, Report
 
 SECTIONS = ("reliability", "offline", "proofs")
@@ -136,7 +136,7 @@ def read_records(path: Path) -> RunRecords:
     return RunRecords(str(path), estimates, evidence, tuple(invalid), system)
 
 
-def _list_records(source: Source, section: str) -> list[EventRecord]:
+def _list_records(source: SpecSource, section: str) -> list[EventRecord]:
     """Return the records of a section; one that is not a mapping becomes an empty record, with a fault."""
     records = []
     for number, item in enumerate(source.data.get(section) or ()):
@@ -149,7 +149,7 @@ def _list_records(source: Source, section: str) -> list[EventRecord]:
     return records
 
 
-def _read_pipeline(source: Source, folder: Path) -> list[EventRecord]:
+def _read_pipeline(source: SpecSource, folder: Path) -> list[EventRecord]:
     """Return the runs of a list, or of a JSONL file, where empty lines are passed over."""
     value, where = source.data.get("pipeline"), source.places.where(("pipeline",))
     if not isinstance(value, list | str | None):
@@ -341,7 +341,7 @@ def _list_some(sentences: list[str]) -> list[str]:
     return [*sentences[:_MOST_LISTED], *([f"and {more:,} more"] if more > 0 else [])]
 
 
-def _read_manifest(source: Source, folder: Path) -> tuple[frozenset[str], str]:
+def _read_manifest(source: SpecSource, folder: Path) -> tuple[frozenset[str], str]:
     """Return the ids of a list, or of the column `doc_id` of a CSV file, and where they come from."""
     value, where = source.data.get("manifest"), source.places.where(("manifest",))
     what = "must be a list of ids, or the path of a CSV file"

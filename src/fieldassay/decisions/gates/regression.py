@@ -47,7 +47,7 @@ class BaselineMatch(Struct, frozen=True, eq=False):
     is_same: bool = False
     """The predictions are those of the baseline, byte for byte."""
 
-    def compare(self, call: MetricCall) -> Change:
+    def compare(self, call: MetricCall) -> MetricChange:
         """Return the change of a metric. Raises ValueError, with the reason, if it is not known."""
         if self.arena is None:
             raise ValueError(self.why)
@@ -63,10 +63,10 @@ class BaselineMatch(Struct, frozen=True, eq=False):
         if missing:
             raise ValueError(f"{call} is undefined {' and '.join(missing)}")
         is_same = self.is_same and found.verdict == "identical"
-        return Change(found, pair, is_same, _count_unmeasured(narrow, pair.view))
+        return MetricChange(found, pair, is_same, _count_unmeasured(narrow, pair.view))
 
 
-class Change(Struct, frozen=True):
+class MetricChange(Struct, frozen=True):
     """The change of a metric: now less before, signed so that losses are negative; its intervals too.
 
     `found` is the comparison as it is. `is_same`: the predictions are those of the baseline. `unmeasured`
@@ -139,7 +139,7 @@ def _highest(interval: tuple[float, float], guarded: tuple[float, float]) -> flo
     return interval[1] if interval[1] < 0.0 else max(interval[1], guarded[1])
 
 
-def decide_changes(changes: Sequence[Change]) -> list[Change]:
+def decide_changes(changes: Sequence[MetricChange]) -> list[MetricChange]:
     """Return the changes with p values adjusted for all of them, and the verdicts that follow."""
     decided = decide([Tested(change.found, change.pair) for change in changes])
     return [
@@ -157,7 +157,7 @@ def _guard(pair: Pair, found: Comparison) -> tuple[float, float] | None:
     return bounds.guarded or bounds.interval
 
 
-def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
+def judge_change(gate: Gate, change: MetricChange, failed: int = 0) -> GateOutcome:
     """Return the outcome of a regression gate, which no failed judgement lets pass: it could be a loss."""
     found = change.found
     outcome = GateOutcome(
@@ -188,7 +188,7 @@ def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
     return _ask_for_more(outcome, change) if is_open else outcome
 
 
-def _object(change: Change, failed: int) -> str:
+def _object(change: MetricChange, failed: int) -> str:
     """Return what keeps a change from passing whatever its interval; empty for nothing."""
     found = change.found
     if failed:
@@ -227,7 +227,7 @@ def _count_unmeasured(arena: PairedMatrix, view: View) -> int:
     return int(np.count_nonzero((before > now).any(axis=0)))
 
 
-def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
+def _tell(gate: Gate, change: MetricChange, verdict: Verdict) -> str:
     """Return the deciding numbers, in words."""
     found, unit = change.found, difference_unit(change.found.unit)
     interval, guarded = change.interval or (0.0, 0.0), change.guarded or (0.0, 0.0)
@@ -269,7 +269,7 @@ def _round_margin(loss: float, unit: str) -> str:
     return format_threshold(float(f"{math.ceil(loss / step + 1e-9) * step:.12g}"), difference_unit(unit))
 
 
-def _ask_for_more(outcome: GateOutcome, change: Change) -> GateOutcome:
+def _ask_for_more(outcome: GateOutcome, change: MetricChange) -> GateOutcome:
     """Return the outcome with the detectable loss, and the documents with which no change passes."""
     found, margin = change.found, max(0.0, -outcome.gate.threshold)
     spread = change.pair.spread(1.0 - found.level)

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from fieldassay.errors import problem
-from fieldassay.io.files.typed_json import Form, read_typed
+from fieldassay.io.files.typed_json import FileForm, read_typed
 from fieldassay.io.files.whole_files import open_file
 
 # Difficulties, and what the engineering protocol asks for at each.
@@ -33,7 +33,7 @@ NAME = "corpus.json"
 SHIPPED = Path(__file__).parent / "shipped"
 """The corpus that comes with the package."""
 
-_FORM = Form("a corpus", "not_a_corpus")
+_FORM = FileForm("a corpus", "not_a_corpus")
 
 
 class Value(Struct, frozen=True):
@@ -72,7 +72,7 @@ class Document(Struct, frozen=True):
     values: tuple[Value, ...] = ()
 
 
-class Task(Struct, frozen=True):
+class CorpusTask(Struct, frozen=True):
     """The files of one task: its spec, its gold, and the folder of its documents."""
 
     spec: str
@@ -84,7 +84,7 @@ class Corpus(Struct, frozen=True):
     """The content of `corpus.json`."""
 
     documents: tuple[Document, ...]
-    tasks: Mapping[str, Task] = field(default_factory=dict)
+    tasks: Mapping[str, CorpusTask] = field(default_factory=dict)
     seed: int = 0
     scale: int = 1
     versions: Mapping[str, str] = field(default_factory=dict)

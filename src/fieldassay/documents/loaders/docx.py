@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.documents.sources import Content, Task, plain_line, require
+from fieldassay.documents.sources import Content, LoadTask, plain_line, require
 from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
 
 # Office files: zip archives of XML parts, unpacked within a limit, entities never expanded.
@@ -149,7 +149,7 @@ _SMALLEST = 4
 _DEEPEST = 60
 
 
-class _Part(Struct):
+class _DocxPart(Struct):
     """The content of a part of the document as it is gathered."""
 
     pages: list[tuple[list[Line], list[Table]]] = field(default_factory=lambda: [([], [])])
@@ -168,7 +168,7 @@ class _Part(Struct):
             self.pages.append(([], []))
 
 
-def load_docx(data: bytes, task: Task) -> Content:
+def load_docx(data: bytes, task: LoadTask) -> Content:
     """Return the pages of a Word document, as far as it says where they break.
 
     Insertions are there and deletions are not, as if all tracked changes were accepted (note
@@ -178,7 +178,7 @@ def load_docx(data: bytes, task: Task) -> Content:
         body = next((one for one in package.parse(_MAIN) if local(one) == "body"), None)
         if body is None:
             raise DocumentError("unreadable", "has no body")
-        part = _Part()
+        part = _DocxPart()
         parts = _related(package, part.notes)
         for name in parts["header"]:
             _add_part(package, name, part)
@@ -205,7 +205,7 @@ def _related(package: Package, notes: set[str]) -> dict[str, list[str]]:
     return found
 
 
-def _add_part(package: Package, name: str, part: _Part) -> None:
+def _add_part(package: Package, name: str, part: _DocxPart) -> None:
     root = package.parse(name)
     for one in root:
         if local(one) in ("footnote", "endnote") and attribute(one, "type") in (
@@ -216,7 +216,7 @@ def _add_part(package: Package, name: str, part: _Part) -> None:
     _walk(root, part, True, 0)
 
 
-def _walk(element: Any, part: _Part, visible: bool, depth: int) -> None:
+def _walk(element: Any, part: _DocxPart, visible: bool, depth: int) -> None:
     """Append what an element holds: its paragraphs as lines, its tables as tables, in order."""
     if depth > _DEEPEST:
         raise DocumentError("too_large", f"is nested deeper than {_DEEPEST} levels")
@@ -232,7 +232,7 @@ def _walk(element: Any, part: _Part, visible: bool, depth: int) -> None:
             _walk(child, part, visible, depth + 1)
 
 
-def _add_paragraph(paragraph: Any, part: _Part, visible: bool, depth: int) -> None:
+def _add_paragraph(paragraph: Any, part: _DocxPart, visible: bool, depth: int) -> None:
     """Append the lines of a paragraph, then those of the text boxes that are anchored in it."""
     pieces: list[tuple[str, bool]] = []
     boxes: list[Any] = []
@@ -253,7 +253,7 @@ def _add_paragraph(paragraph: Any, part: _Part, visible: bool, depth: int) -> No
         _walk(box, part, visible, depth + 1)
 
 
-def _add_line(pieces: list[tuple[str, bool]], part: _Part) -> None:
+def _add_line(pieces: list[tuple[str, bool]], part: _DocxPart) -> None:
     """Append a line; a word that is hidden in part counts as hidden."""
     text = "".join(piece for piece, _ in pieces)
     made = plain_line(text)
@@ -272,7 +272,7 @@ def _add_line(pieces: list[tuple[str, bool]], part: _Part) -> None:
 
 
 def _gather(
-    element: Any, part: _Part, pieces: list[tuple[str, bool]], boxes: list[Any], visible: bool
+    element: Any, part: _DocxPart, pieces: list[tuple[str, bool]], boxes: list[Any], visible: bool
 ) -> None:
     """Collect the texts of a paragraph and its text boxes, without recursion into the boxes."""
     stack: list[tuple[Any, bool]] = [(child, visible) for child in reversed(element)]
@@ -333,7 +333,7 @@ def _has_ground(run: Any) -> bool:
     return any(local(one) in ("shd", "pStyle") for one in settings)
 
 
-def _add_table(table: Any, part: _Part, visible: bool, depth: int) -> None:
+def _add_table(table: Any, part: _DocxPart, visible: bool, depth: int) -> None:
     """Append a table; tables inside of its cells follow it, named after their cell."""
     cells: list[Cell] = []
     nested: list[Table] = []
@@ -362,7 +362,7 @@ def _add_table(table: Any, part: _Part, visible: bool, depth: int) -> None:
     part.tables.extend(replace(one, after=after) for one in (Table(kept), *nested) if one.cells)
 
 
-def _rows(table: Any, part: _Part) -> list[Any]:
+def _rows(table: Any, part: _DocxPart) -> list[Any]:
     rows = [one for one in _unwrapped(table) if local(one) == "tr"]
     kept = []
     for row in rows:
@@ -397,9 +397,9 @@ def _number(text: str | None) -> int:
     return min(int(text), 1000) if text and text.isdecimal() and len(text) < 6 else 1
 
 
-def _read_cell(cell: Any, part: _Part, visible: bool, depth: int) -> tuple[str, bool, list[Table]]:
+def _read_cell(cell: Any, part: _DocxPart, visible: bool, depth: int) -> tuple[str, bool, list[Table]]:
     """Return the text of a cell, whether any of it is seen, and the tables inside of it."""
-    inner = _Part(notes=part.notes)
+    inner = _DocxPart(notes=part.notes)
     _walk(cell, inner, visible, depth + 1)
     lines = [line for held, _ in inner.pages for line in held]
     shown = [" ".join(word.text for word in line.words if word.visible) for line in lines]

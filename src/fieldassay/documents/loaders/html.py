@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fieldassay.documents.sources import Content, Task, decode, plain_line, require
+from fieldassay.documents.sources import Content, LoadTask, decode, plain_line, require
 from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
 from fieldassay.io.text.encoding import decode_charset
 from fieldassay.io.text.shown import clip
@@ -77,7 +77,7 @@ _PIECE = re.compile(
 """A piece of markup, so that what stands in comments, scripts and values is taken for no tag."""
 
 
-def load_html(data: bytes, task: Task) -> Content:
+def load_html(data: bytes, task: LoadTask) -> Content:
     """Return the lines and tables of a page of HTML, as one page; hidden elements are marked invisible."""
     require("lxml", "documents")
     return walk_html(_decode(data), task.options.max_cells)
@@ -264,7 +264,7 @@ Attachment = tuple[str, bytes]
 """The name of an attachment and its bytes."""
 
 
-def load_eml(data: bytes, task: Task) -> Content:
+def load_eml(data: bytes, task: LoadTask) -> Content:
     """Return a message as its first page, then its attachments; pictures inside the text are left out."""
     notes: set[str] = set()
 
@@ -367,7 +367,7 @@ def _assembled(
     headers: Sequence[tuple[str, str]],
     texts: tuple[str, str],
     attachments: Sequence[Attachment],
-    task: Task,
+    task: LoadTask,
     notes: set[str],
 ) -> Content:
     """Return the pages of a message: header lines and its text, or else its HTML, then its attachments."""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from fieldassay.documents.geometry import turn
 from fieldassay.documents.layout import TurnedWord, lay_out_turned
-from fieldassay.documents.sources import Content, LoadOptions, Task, require
+from fieldassay.documents.sources import Content, LoadOptions, LoadTask, require
 from fieldassay.documents.transcript import Box, DocumentError, Page, Word
 from fieldassay.io.workers.programs import clean_environment, find_program
 
@@ -133,7 +133,7 @@ _ENGINES: dict[str, Callable[[Any], list[Word]]] = {
 }
 
 
-class _Trial(Struct, frozen=True):
+class _TurnTrial(Struct, frozen=True):
     """The words of an image after it was turned back by some quarter turns, boxes in pixels of that image."""
 
     words: Sequence[Word]
@@ -186,11 +186,11 @@ def recognize(image: Any, engine: str) -> list[TurnedWord]:
     ]
 
 
-def _try(image: Any, quarters: int, engine: str) -> _Trial:
+def _try(image: Any, quarters: int, engine: str) -> _TurnTrial:
     import numpy as np
 
     straight = np.ascontiguousarray(np.rot90(image, quarters))
-    return _Trial(_ENGINES[engine](straight), quarters, (straight.shape[1], straight.shape[0]))
+    return _TurnTrial(_ENGINES[engine](straight), quarters, (straight.shape[1], straight.shape[0]))
 
 
 # Pictures of pages to pages, by recognition.
@@ -241,7 +241,7 @@ _USUAL_DPI = 200.0
 _MOST_DOTS = 4000
 
 
-def load_image(data: bytes, task: Task) -> Content:
+def load_image(data: bytes, task: LoadTask) -> Content:
     """Return the pages of an image, recognized. Raises `DocumentError` without recognition."""
     require("PIL", "documents")
     if not can_recognize(task.options):

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from fieldassay.documents.geometry import round_all, turn, turn_sides, union
 from fieldassay.documents.layout import TurnedWord, lay_out_turned
 from fieldassay.documents.loaders.image import can_recognize, recognized_words
-from fieldassay.documents.sources import DEFAULTS, Content, LoadOptions, Task, require
+from fieldassay.documents.sources import DEFAULTS, Content, LoadOptions, LoadTask, require
 from fieldassay.documents.transcript import Box, DocumentError, Page, Word
 
 # Calls of pdfium that are made for every character, object and stroke of a page. The functions of pypdfium2
@@ -237,12 +237,12 @@ def find_words(page: Any, boxes: CharacterBoxes) -> list[TurnedWord]:
     if not handle:
         return []
     try:
-        return _Reader(page, handle, boxes).words()
+        return _PdfReader(page, handle, boxes).words()
     finally:
         raw.FPDFText_ClosePage(handle)
 
 
-class _Reader:
+class _PdfReader:
     def __init__(self, page: Any, handle: Any, boxes: CharacterBoxes) -> None:
         self._handle, self._boxes = handle, boxes
         self._rotation = page.get_rotation() // 90
@@ -487,7 +487,7 @@ MOST_DOTS = 4000
 _PASSWORD_ERROR = 4
 
 
-def load_pdf(data: bytes, task: Task) -> Content:
+def load_pdf(data: bytes, task: LoadTask) -> Content:
     """Return the pages of a PDF; pages without text are recognized if the options and the extra allow it."""
     pages, notes = [], set[str]()
     with open_pdf(data, task.options) as document:
@@ -568,7 +568,7 @@ class _Reused:
         return pypdfium2.PdfBitmap.new_native(width, height, format, rev_byteorder, self._pixels)
 
 
-def _load_page(page: Any, number: int, task: Task, reused: _Reused) -> tuple[Page, set[str]]:
+def _load_page(page: Any, number: int, task: LoadTask, reused: _Reused) -> tuple[Page, set[str]]:
     size = page.get_size()
     notes = set[str]()
     found = [] if task.options.ocr == "always" else find_words(page, reused.boxes)
@@ -622,7 +622,7 @@ def _shows_more(
 
 
 def _recognize(
-    page: Any, words: Sequence[TurnedWord], size: tuple[float, float], task: Task
+    page: Any, words: Sequence[TurnedWord], size: tuple[float, float], task: LoadTask
 ) -> list[TurnedWord]:
     """Return the recognized words of a page, without those where the text layer has visible words."""
     image = page.render(scale=min(task.options.dpi / 72, MOST_DOTS / max(size))).to_pil().convert("RGB")

@@ -8,7 +8,7 @@ from itertools import islice
 from msgspec import Struct
 
 from fieldassay.documents.layout import lay_out
-from fieldassay.documents.sources import Content, Task, decode, plain_line
+from fieldassay.documents.sources import Content, LoadTask, decode, plain_line
 from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Table, Word
 from fieldassay.io.text.encoding import find_delimiter, split_rows
 
@@ -22,7 +22,7 @@ _RULE = re.compile(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+(?:\|\s*+)
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 
 
-def load_text(data: bytes, _task: Task) -> Content:
+def load_text(data: bytes, _task: LoadTask) -> Content:
     """Return plain text as if printed in a font of fixed width, so that aligned columns make a table.
 
     A form feed begins a page.
@@ -43,7 +43,7 @@ def _page_of_lines(text: str, number: int) -> Page:
     return Page(number, layout.lines, layout.tables, widest * CHARACTER, rows * LINE)
 
 
-def load_markdown(data: bytes, _task: Task) -> Content:
+def load_markdown(data: bytes, _task: LoadTask) -> Content:
     """Return the lines of a Markdown text as written, its pipe tables as tables."""
     lines: list[Line] = []
     tables: list[Table] = []
@@ -74,7 +74,7 @@ def _flush(rows: list[str], lines: list[Line], tables: list[Table]) -> None:
     tables.append(Table(tuple(cells), len(lines) - 1))
 
 
-def load_csv(data: bytes, task: Task) -> Content:
+def load_csv(data: bytes, task: LoadTask) -> Content:
     """Return delimited text as one table; text of a single column as lines."""
     text = decode(data)
     delimiter = "\t" if task.name.lower().endswith((".tsv", ".tab")) else find_delimiter(text)
@@ -106,7 +106,7 @@ class _WordsDocument(Struct, frozen=True):
     pages: tuple[_WordsPage, ...]
 
 
-def load_words(data: bytes, _task: Task) -> Content:
+def load_words(data: bytes, _task: LoadTask) -> Content:
     """Return the pages of a JSON file of words with boxes.
 
     Its form: `{"id", "pages": [{"width", "height", "words": [[left, top, right, bottom, text], …]}]}`.

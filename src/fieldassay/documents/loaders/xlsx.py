@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from fieldassay.documents.loaders.docx import Package, attribute, local, open_package
-from fieldassay.documents.sources import Content, Task
+from fieldassay.documents.sources import Content, LoadTask
 from fieldassay.documents.transcript import Cell, DocumentError, Page, Table
 
 # Number formats of spreadsheets: a stored number to the text that a person sees.
@@ -292,7 +292,7 @@ class _Book(Struct, frozen=True):
     max_cells: int
 
 
-class _Sheet(Struct):
+class _SheetFacts(Struct):
     """What is known of a sheet besides its cells, gathered while it is read."""
 
     merged: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
@@ -302,7 +302,7 @@ class _Sheet(Struct):
     notes: set[str] = field(default_factory=set)
 
 
-def load_xlsx(data: bytes, task: Task) -> Content:
+def load_xlsx(data: bytes, task: LoadTask) -> Content:
     """Return the sheets of a workbook; hidden sheets, rows and columns are marked invisible, and noted."""
     notes: set[str] = set()
     pages: list[Page] = []
@@ -358,8 +358,8 @@ def _read_formats(root: Any) -> tuple[str, ...]:
     return tuple(codes.get(int(number) if number.isdecimal() else 0, "General") for number in numbers)
 
 
-def _read_sheet(package: Package, part: str, book: _Book, room: int, is_hidden: bool) -> _Sheet:
-    sheet = _Sheet()
+def _read_sheet(package: Package, part: str, book: _Book, room: int, is_hidden: bool) -> _SheetFacts:
+    sheet = _SheetFacts()
     rows: list[tuple[int, int, str, str, str]] = []
     at_row = 0
     for element in package.stream(part, ("row", "col", "mergeCell")):
@@ -390,7 +390,7 @@ def _count(text: str | None) -> int:
     return min(int(text), _MOST_COLUMNS) if text and text.isdecimal() and len(text) < 8 else 1
 
 
-def _is_hidden(sheet: _Sheet, row: int, column: int) -> bool:
+def _is_hidden(sheet: _SheetFacts, row: int, column: int) -> bool:
     if row in sheet.hidden_rows:
         sheet.notes.add("hidden_rows")
         return True
@@ -400,7 +400,7 @@ def _is_hidden(sheet: _Sheet, row: int, column: int) -> bool:
     return False
 
 
-def _read_merged(reference: str, sheet: _Sheet) -> None:
+def _read_merged(reference: str, sheet: _SheetFacts) -> None:
     first, _, last = reference.partition(":")
     start, end = _place(first), _place(last)
     if start is not None and end is not None and end >= start:

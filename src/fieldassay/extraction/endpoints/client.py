@@ -20,14 +20,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import MissingExtraError
-from fieldassay.extraction.endpoints.endpoint import Endpoint, Key
-from fieldassay.extraction.endpoints.exchange import Call, ClosedError, Failure, Log, StopRunError, Waits
+from fieldassay.extraction.endpoints.endpoint import Endpoint, SecretKey
+from fieldassay.extraction.endpoints.exchange import (
+    ClosedError,
+    EndpointCall,
+    Failure,
+    Log,
+    StopRunError,
+    Waits,
+)
 from fieldassay.extraction.endpoints.outcome import (
     ANSWERED,
     MOST_UNKNOWN,
     SHORTEST_WAIT,
     Attempt,
-    Verdict,
+    AttemptVerdict,
     attempt_line,
     judge_response,
     send_fields,
@@ -52,7 +59,7 @@ class Room(Protocol):
         ...
 
 
-class Gate:
+class FairQueue:
     """Lets in what fits, in order of arrival, so that nobody starves."""
 
     def __init__(self, room: Room, clock: Clock = time.monotonic) -> None:
@@ -204,13 +211,13 @@ _EVENT = re.compile(rb"data:(?:(?<=[\r\n]data:)|(?<=\Adata:))([^\r\n]*)")
 class ChatChannel:
     """A server of chat completions: limits, attempts, and the words that it says about them."""
 
-    def __init__(self, endpoint: Endpoint, key: Key, bytes_gate: Gate | None = None) -> None:
+    def __init__(self, endpoint: Endpoint, key: SecretKey, bytes_gate: FairQueue | None = None) -> None:
         self.endpoint, self._key = endpoint, key
         self.waits = Waits()
         self._httpx = import_client()
         self._window = Window(endpoint.max_in_flight)
-        self._places = Gate(self._window)
-        self._bytes = bytes_gate or Gate(ByteRoom(MOST_BYTES_IN_FLIGHT))
+        self._places = FairQueue(self._window)
+        self._bytes = bytes_gate or FairQueue(ByteRoom(MOST_BYTES_IN_FLIGHT))
         self._local = threading.local()
         self._guard = threading.Lock()
         self._clients: list[httpx2.Client] = []
@@ -234,7 +241,7 @@ class ChatChannel:
         """The address."""
         return self.endpoint.chat_url
 
-    def ask(self, call: Call, log: Log) -> dict[str, Any]:
+    def ask(self, call: EndpointCall, log: Log) -> dict[str, Any]:
         """Return the line that answers a request, after as many attempts as its failures allow."""
         deadline = time.monotonic() + self.endpoint.deadline_s
         tries = _Tries(call.key, call.attempts, call.possibly_billed)
@@ -259,7 +266,7 @@ class ChatChannel:
                 raise StopRunError(stop)
             self._pause(verdict.kind, pause)
 
-    def _why_to_stop(self, call: Call, attempt: Attempt) -> Failure | None:
+    def _why_to_stop(self, call: EndpointCall, attempt: Attempt) -> Failure | None:
         """Return why the run stops after an attempt, None if it goes on."""
         verdict = attempt.verdict
         if verdict.action == "stop" and not self._learns(call, attempt):
@@ -270,7 +277,7 @@ class ChatChannel:
             return Failure(verdict.kind, said)
         return None
 
-    def _learns(self, call: Call, attempt: Attempt) -> bool:
+    def _learns(self, call: EndpointCall, attempt: Attempt) -> bool:
         """Return whether the request goes again under other names or without an option; a refusal is free."""
         message, body = attempt.verdict.message, call.request.body
         if attempt.verdict.kind != "unsupported_parameter":
@@ -282,19 +289,19 @@ class ChatChannel:
         self._names.setdefault(body.get("model"), {}).update(news)
         return bool(news)
 
-    def _limit(self, deadline: float, verdict: Verdict) -> float:
+    def _limit(self, deadline: float, verdict: AttemptVerdict) -> float:
         """Return when to give up: early if the server was never reached."""
         if verdict.action != "not_sent" or self._was_reached:
             return deadline
         return deadline - self.endpoint.deadline_s + min(FIRST_CONTACT_SECONDS, self.endpoint.deadline_s)
 
-    def _note(self, log: Log, line: Mapping[str, Any], verdict: Verdict, *, final: bool) -> None:
+    def _note(self, log: Log, line: Mapping[str, Any], verdict: AttemptVerdict, *, final: bool) -> None:
         billed = "maybe" if verdict.action == "unknown" else "no"
         kept = {name: line[name] for name in ("key", "document", "status", "model_ms") if name in line}
         failure = msgspec.to_builtins(verdict.failure)
         log.write("outcome", {**kept, "billed": billed, "final": final, "failure": failure})
 
-    def _note_failed(self, log: Log, line: Mapping[str, Any], verdict: Verdict) -> None:
+    def _note_failed(self, log: Log, line: Mapping[str, Any], verdict: AttemptVerdict) -> None:
         """Count a request without an answer. Raises `StopRunError` when the server seems away."""
         self._note_contact(False)
         self._was_reached |= verdict.action in ("refused", "unknown")
@@ -311,7 +318,7 @@ class ChatChannel:
             self._was_reached |= has_answered
             self._failed_in_a_row = 0 if has_answered else self._failed_in_a_row + 1
 
-    def _attempt(self, call: Call, deadline: float, log: Log) -> Attempt:
+    def _attempt(self, call: EndpointCall, deadline: float, log: Log) -> Attempt:
         """Wait for a place, send, and return what came of it."""
         if not self._enter(self._places, 1, deadline, "a place"):
             return self._too_late("place")
@@ -324,7 +331,7 @@ class ChatChannel:
                 self._report_window(attempt)
             self._places.leave(1)
 
-    def _within_memory(self, call: Call, deadline: float, log: Log) -> Attempt:
+    def _within_memory(self, call: EndpointCall, deadline: float, log: Log) -> Attempt:
         """Make the body when there is memory for it, and send it."""
         weight = _GUESSED_ATTACHMENT_BYTES * len(call.request.attachments)
         if not self._enter(self._bytes, weight, deadline, "memory"):
@@ -338,7 +345,7 @@ class ChatChannel:
             except Exception as error:  # pages are rendered here
                 now = time.monotonic()
                 said = f"an attachment cannot be made ({type(error).__name__}: {error})"
-                return Attempt(Verdict("document", "unreadable", said), now, now)
+                return Attempt(AttemptVerdict("document", "unreadable", said), now, now)
             self._bytes.resize(weight, len(body))
             weight = len(body)
             log.write("send", send_fields(call))
@@ -346,7 +353,7 @@ class ChatChannel:
         finally:
             self._bytes.leave(weight)
 
-    def _enter(self, gate: Gate, weight: int, deadline: float, reason: str) -> bool:
+    def _enter(self, gate: FairQueue, weight: int, deadline: float, reason: str) -> bool:
         """Wait for a place within a gate, noted as long as it lasts; return whether there is one."""
         if gate.enters_now(weight):
             return True
@@ -357,7 +364,7 @@ class ChatChannel:
         """Return that a request was not sent before its deadline. Raises `ClosedError` if the run stops."""
         self._raise_if_stopped()
         now = time.monotonic()
-        return Attempt(Verdict("not_sent", "rate_limited", f"no {what} before the deadline"), now, now)
+        return Attempt(AttemptVerdict("not_sent", "rate_limited", f"no {what} before the deadline"), now, now)
 
     def _report_window(self, attempt: Attempt) -> None:
         with self._guard:
@@ -366,7 +373,7 @@ class ChatChannel:
             elif attempt.verdict is ANSWERED:
                 self._window.succeeded(attempt.started, self._places.inside)
 
-    def _send(self, call: Call, body: bytes, deadline: float, names: Mapping[str, Any]) -> Attempt:
+    def _send(self, call: EndpointCall, body: bytes, deadline: float, names: Mapping[str, Any]) -> Attempt:
         """Send once. What fails before the last byte of the body has left is not sent."""
         started = time.monotonic()
         limit = min(self.endpoint.timeout_s, deadline - started)
@@ -384,15 +391,15 @@ class ChatChannel:
                 verdict = judge_response(response.status_code, response.headers, parsed)
                 if verdict is ANSWERED and time.monotonic() > self._local.until:
                     said = f"an answer of {len(raw):,} bytes was read and parsed for longer than {limit:g} s"
-                    verdict, parsed = Verdict("document", "read_timeout", said), None
+                    verdict, parsed = AttemptVerdict("document", "read_timeout", said), None
                 request_id = self._key.removed_from(response.headers.get("x-request-id", ""))
                 return Attempt(verdict, started, ended, response.status_code, parsed, first, request_id)
         except self._httpx.HTTPError as error:
             verdict = self._judge_error(error, is_sent=sending.is_sent)
         except _TooSlow:
-            verdict = Verdict("unknown", "read_timeout", f"no whole answer within {limit:g} s")
+            verdict = AttemptVerdict("unknown", "read_timeout", f"no whole answer within {limit:g} s")
         except _TooLarge as error:
-            verdict = Verdict("document", "too_large_answer", f"the answer has {error}")
+            verdict = AttemptVerdict("document", "too_large_answer", f"the answer has {error}")
         except RuntimeError:  # the client was closed under the request
             raise ClosedError from None
         if verdict.action in ("unknown", "not_sent"):  # a run that stops breaks its connections
@@ -400,7 +407,7 @@ class ChatChannel:
         return Attempt(verdict, started, time.monotonic(), first_byte=first)
 
     def _request(
-        self, client: httpx2.Client, call: Call, body: Any, limit: float, changes: int
+        self, client: httpx2.Client, call: EndpointCall, body: Any, limit: float, changes: int
     ) -> httpx2.Request:
         """Return a request with all its headers: a client that merges them for each one takes long."""
         timeout = {"connect": min(limit, _CONNECT_SECONDS), "read": limit, "write": limit, "pool": limit}
@@ -457,20 +464,20 @@ class ChatChannel:
                 return self._key.removed_from_json(whole)
             return self._key.removed_from(raw[: 2**20].decode("utf-8", "replace"))
 
-    def _judge_error(self, error: Exception, *, is_sent: bool) -> Verdict:
+    def _judge_error(self, error: Exception, *, is_sent: bool) -> AttemptVerdict:
         """Return what a broken connection means: whether the whole request had left decides."""
         said = self._key.removed_from(f"{type(error).__name__}: {error}".rstrip(": "))
         if is_sent:
             kind = "read_timeout" if isinstance(error, self._httpx.TimeoutException) else "reset"
-            return Verdict("unknown", kind, said)
+            return AttemptVerdict("unknown", kind, said)
         cause: BaseException | None = error
         while cause is not None:
             if isinstance(cause, socket.gaierror):
-                return Verdict("not_sent", "dns", said)
+                return AttemptVerdict("not_sent", "dns", said)
             if isinstance(cause, ssl.SSLError):
-                return Verdict("not_sent", "tls", said)
+                return AttemptVerdict("not_sent", "tls", said)
             cause = cause.__cause__ or cause.__context__
-        return Verdict("not_sent", "connect", said)
+        return AttemptVerdict("not_sent", "connect", said)
 
     def _headers(self) -> dict[str, str]:
         """Return the headers of every request, beside those of the library."""
@@ -527,7 +534,7 @@ class _Tries(Struct):
     """Attempts of this run with an unknown outcome."""
     _failed: int = 0
 
-    def count(self, verdict: Verdict) -> None:
+    def count(self, verdict: AttemptVerdict) -> None:
         """Count an attempt."""
         is_unknown = verdict.action == "unknown"
         self.attempts += 1
@@ -535,7 +542,7 @@ class _Tries(Struct):
         self.possibly_billed += is_unknown
         self._failed += 1
 
-    def pause(self, verdict: Verdict) -> float:
+    def pause(self, verdict: AttemptVerdict) -> float:
         """Return the seconds until the next attempt."""
         if verdict.retry_after_s is not None:
             return verdict.retry_after_s

@@ -22,11 +22,18 @@ import msgspec
 
 from fieldassay.errors import problem
 from fieldassay.extraction.endpoints.endpoint import remove_secrets
-from fieldassay.extraction.endpoints.exchange import Call, ClosedError, Failure, Log, StopRunError, Waits
+from fieldassay.extraction.endpoints.exchange import (
+    ClosedError,
+    EndpointCall,
+    Failure,
+    Log,
+    StopRunError,
+    Waits,
+)
 from fieldassay.extraction.endpoints.outcome import (
     ANSWERED,
     Attempt,
-    Verdict,
+    AttemptVerdict,
     attempt_line,
     send_fields,
     with_attachments,
@@ -56,7 +63,7 @@ class CommandError(Exception):
         self.kind = kind
 
 
-class Worker:
+class CommandWorker:
     """A running command in a process group of its own; it gets one request at a time."""
 
     def __init__(self, command: Sequence[str], max_answer_mb: float = 64.0) -> None:
@@ -183,7 +190,7 @@ class CommandChannel:
         self._digests = [_digest(part) for part in self._command]
         self._local = threading.local()
         self._guard = threading.Lock()
-        self._running: set[Worker] = set()
+        self._running: set[CommandWorker] = set()
         self._stopped = threading.Event()
         self._dead_in_a_row = 0
         if os.name != "posix":
@@ -202,7 +209,7 @@ class CommandChannel:
         """The command and its arguments, with the digests of the files that they name."""
         return "command:" + "\0".join([*self._command, *self._digests])
 
-    def ask(self, call: Call, log: Log) -> dict[str, Any]:
+    def ask(self, call: EndpointCall, log: Log) -> dict[str, Any]:
         """Return the line that answers a request; a worker that died is replaced at the next one."""
         if self._stopped.is_set():
             raise ClosedError
@@ -212,7 +219,7 @@ class CommandChannel:
             line = with_attachments(call.request)
         except Exception as error:  # pages are rendered here
             said = f"an attachment cannot be made ({type(error).__name__}: {error})"
-            verdict = Verdict("document", "unreadable", said)
+            verdict = AttemptVerdict("document", "unreadable", said)
             failed = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
             return write_final(log, failed, verdict)
         try:
@@ -221,7 +228,7 @@ class CommandChannel:
             self._discard()
             if self._stopped.is_set():
                 raise ClosedError from None
-            verdict = Verdict("document", error.kind, remove_secrets(str(error), os.environ))
+            verdict = AttemptVerdict("document", error.kind, remove_secrets(str(error), os.environ))
             self._count_dead(verdict)
         else:
             self._dead_in_a_row = 0
@@ -229,10 +236,10 @@ class CommandChannel:
         failed = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
         return write_final(log, failed, verdict)
 
-    def _worker(self) -> Worker:
-        found: Worker | None = getattr(self._local, "worker", None)
+    def _worker(self) -> CommandWorker:
+        found: CommandWorker | None = getattr(self._local, "worker", None)
         if found is None:
-            found = self._local.worker = Worker(self._command, self._max_answer_mb)
+            found = self._local.worker = CommandWorker(self._command, self._max_answer_mb)
             with self._guard:
                 self._running.add(found)
         return found
@@ -245,7 +252,7 @@ class CommandChannel:
         if is_ours:
             worker.kill()
 
-    def _count_dead(self, verdict: Verdict) -> None:
+    def _count_dead(self, verdict: AttemptVerdict) -> None:
         with self._guard:
             self._dead_in_a_row += 1
         if self._dead_in_a_row >= MOST_DEAD_IN_A_ROW:
@@ -284,7 +291,7 @@ class FunctionChannel:
         """The name and the digest of the function."""
         return "function:" + self._identity
 
-    def ask(self, call: Call, log: Log) -> dict[str, Any]:
+    def ask(self, call: EndpointCall, log: Log) -> dict[str, Any]:
         """Return the line that answers a request; an exception is a failure, its traceback in the journal."""
         if self._stopped.is_set():
             raise ClosedError
@@ -301,7 +308,7 @@ class FunctionChannel:
                 remove_secrets(text, os.environ) for text in (trace, f"{type(error).__name__}: {error}")
             )
             log.write("fault", {"document": call.document, "traceback": trace})
-            verdict = Verdict("document", "exception", said)
+            verdict = AttemptVerdict("document", "exception", said)
             line = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
             return write_final(log, line, verdict)
         finally:
@@ -318,15 +325,17 @@ class FunctionChannel:
         self.stop()
 
 
-def write_call(call: Call, started: float, answer: Any, log: Log) -> dict[str, Any]:
+def write_call(call: EndpointCall, started: float, answer: Any, log: Log) -> dict[str, Any]:
     """Write the answer of a program or a function as a line of the journal, and return it."""
     line = attempt_line(call, Attempt(ANSWERED, started, time.monotonic()), call.attempts + 1, 0)
     if not isinstance(answer, dict) or not ({"result", "error"} & answer.keys()):
-        verdict = Verdict("document", "command_answer", "the answer is no object with `result` or `error`")
+        verdict = AttemptVerdict(
+            "document", "command_answer", "the answer is no object with `result` or `error`"
+        )
         return write_final(log, line, verdict)
     if answer.get("error"):
         said = remove_secrets(str(answer["error"])[:2000], os.environ)
-        verdict = Verdict("answer", "command_error", said)
+        verdict = AttemptVerdict("answer", "command_error", said)
         return write_final(log, line, verdict)
     line["text"] = msgspec.json.encode(answer.get("result")).decode()
     if isinstance(answer.get("usage"), dict):

@@ -19,15 +19,15 @@ from msgspec.structs import replace
 
 from fieldassay.extraction.endpoints.endpoint import remove_secrets
 from fieldassay.extraction.endpoints.exchange import (
-    Answer,
     Budget,
-    Call,
     Channel,
     ClosedError,
     DocumentTiming,
+    EndpointCall,
     Failure,
     Finished,
     Job,
+    ModelAnswer,
     Progress,
     Request,
     RunSummary,
@@ -60,14 +60,14 @@ class Senders:
 
     def __init__(self, channel: Channel, journal: Journal, events: queue.SimpleQueue[Event]) -> None:
         self._channel, self._journal, self._events = channel, journal, events
-        self._waiting: list[tuple[float, int, Call | None]] = []
+        self._waiting: list[tuple[float, int, EndpointCall | None]] = []
         """A heap; `_ready` has an entry for each of its entries."""
         self._ready: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._guard = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._count = 0
 
-    def submit(self, number: int, call: Call) -> None:
+    def submit(self, number: int, call: EndpointCall) -> None:
         """Send a request as soon as a thread is free."""
         self._count += 1
         self._put(number, self._count, call)
@@ -76,12 +76,12 @@ class Senders:
             self._threads.append(thread)
             thread.start()
 
-    def _put(self, number: float, count: int, call: Call | None) -> None:
+    def _put(self, number: float, count: int, call: EndpointCall | None) -> None:
         with self._guard:
             heapq.heappush(self._waiting, (number, count, call))
         self._ready.put(None)
 
-    def _take(self) -> Call | None:
+    def _take(self) -> EndpointCall | None:
         self._ready.get()
         with self._guard:
             return heapq.heappop(self._waiting)[2]
@@ -137,8 +137,8 @@ class _Active(Struct, Generic[T]):
     steps: Steps[T] | None = None
     is_fresh: bool = False
     requests: tuple[Request, ...] = ()
-    answers: list[Answer | None] = field(default_factory=list)
-    past: list[Answer] = field(default_factory=list)
+    answers: list[ModelAnswer | None] = field(default_factory=list)
+    past: list[ModelAnswer] = field(default_factory=list)
     model_ms: float = 0.0
     wait_ms: float = 0.0
     post_ms: float = 0.0
@@ -289,7 +289,7 @@ class Drive(Generic[T]):
         self._active[active.number] = active
         self._advance(active, None)
 
-    def _advance(self, active: _Active[T], answers: tuple[Answer, ...] | None) -> None:
+    def _advance(self, active: _Active[T], answers: tuple[ModelAnswer, ...] | None) -> None:
         """Run a strategy until it waits for an answer or ends."""
         while True:
             try:
@@ -311,7 +311,7 @@ class Drive(Generic[T]):
                 return
             answers = self._collect(active)
 
-    def _step(self, active: _Active[T], answers: tuple[Answer, ...] | None) -> tuple[Request, ...]:
+    def _step(self, active: _Active[T], answers: tuple[ModelAnswer, ...] | None) -> tuple[Request, ...]:
         """Return the next requests of a strategy, and count its processor time. Raises what it raises."""
         begun = time.thread_time()
         try:
@@ -359,7 +359,7 @@ class Drive(Generic[T]):
         before = self._journal.index.answered_before(key)
         active.retried |= before > 0
         self._asked[key] = [(active.number, place)]
-        call = Call(request, key, active.job.id, time.monotonic(), reserved, attempts, maybe, before)
+        call = EndpointCall(request, key, active.job.id, time.monotonic(), reserved, attempts, maybe, before)
         self._pools[request.endpoint].submit(active.number, call)
 
     def _is_admitted(self, active: _Active[T], request: Request, estimate: float | None) -> bool:
@@ -404,7 +404,7 @@ class Drive(Generic[T]):
                 return line
         return None
 
-    def _priced(self, answer: Answer, request: Request) -> Answer:
+    def _priced(self, answer: ModelAnswer, request: Request) -> ModelAnswer:
         return replace(answer, cost_usd=self._options.price(request.endpoint, answer.usage))
 
     def _receive(self, event: Event) -> None:
@@ -427,7 +427,7 @@ class Drive(Generic[T]):
         if self._held:
             self._retry_held()
 
-    def _spend(self, active: _Active[T], answer: Answer) -> None:
+    def _spend(self, active: _Active[T], answer: ModelAnswer) -> None:
         """Count the cost of an answer of this run; one that may have been billed has its expected cost."""
         now = self._progress
         self._model_ms.append(answer.timing.model_ms)
@@ -457,7 +457,7 @@ class Drive(Generic[T]):
                     active.steps.close()
                 self._unfinished.append(active.job.id)
 
-    def _collect(self, active: _Active[T]) -> tuple[Answer, ...]:
+    def _collect(self, active: _Active[T]) -> tuple[ModelAnswer, ...]:
         """Return the answers of a step, and add its longest path to the times."""
         answers = tuple(one for one in active.answers if one is not None)
         model = max((one.timing.model_ms for one in answers), default=0.0)

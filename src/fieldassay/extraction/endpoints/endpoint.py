@@ -137,7 +137,7 @@ class MissingKeyError(FieldassayError):
 
 
 @dataclass(frozen=True)
-class Key:
+class SecretKey:
     """A key that does not print."""
 
     value: str = field(repr=False)
@@ -245,19 +245,19 @@ def _base64(text: str) -> list[str]:
     return found
 
 
-def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key:
+def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> SecretKey:
     """Return the key of an endpoint, empty if it asks for none. Raises `MissingKeyError`."""
     if endpoint.key_file:
-        return Key(_read_private(Path(endpoint.key_file)))
+        return SecretKey(_read_private(Path(endpoint.key_file)))
     if not endpoint.key_env:
-        return Key("")
+        return SecretKey("")
     value = environment.get(endpoint.key_env, "").strip()
     if not value:
         raise MissingKeyError(
             f"endpoint {endpoint.name!r}: no key in the variable {endpoint.key_env}; "
             f"run `export {endpoint.key_env}=…`, or name a file with the key: `key_file`"
         )
-    return Key(_checked(value, endpoint.key_env))
+    return SecretKey(_checked(value, endpoint.key_env))
 
 
 def remove_secrets(text: str, environment: Mapping[str, str]) -> str:
@@ -268,7 +268,7 @@ def remove_secrets(text: str, environment: Mapping[str, str]) -> str:
     """
     for name, value in environment.items():
         if _SECRET_NAME.search(name) and value.isascii() and value.isprintable():
-            text = Key(value).removed_from(text)
+            text = SecretKey(value).removed_from(text)
     return text
 
 

@@ -111,7 +111,7 @@ class TokenChoice(Struct, frozen=True):
     logprob: float
 
 
-class Answer(Struct, frozen=True):
+class ModelAnswer(Struct, frozen=True):
     """The answer to a request: text and metadata, or the failure; exactly what the journal recorded."""
 
     text: str | None
@@ -224,7 +224,7 @@ class CostEstimate(Struct, frozen=True):
 # A channel: what answers requests of one name; an endpoint, a command or a Python function.
 
 
-class Call(Struct, frozen=True):
+class EndpointCall(Struct, frozen=True):
     """A request on its way: its key, the document it is for, and the attempts of earlier runs."""
 
     request: Request
@@ -265,7 +265,7 @@ class Channel(Protocol):
         """Who waits, and for what."""
         ...
 
-    def ask(self, call: Call, log: Log) -> dict[str, Any]:
+    def ask(self, call: EndpointCall, log: Log) -> dict[str, Any]:
         """Return the line of the journal that answers a request. Raises `StopRunError`, `ClosedError`."""
         ...
 
@@ -348,7 +348,7 @@ def body_bytes(body: Mapping[str, Json]) -> bytes:
 # A document on its way through a strategy, and how it ended.
 
 T = TypeVar("T")
-Steps: TypeAlias = Generator[tuple[Request, ...], tuple[Answer, ...], T]
+Steps: TypeAlias = Generator[tuple[Request, ...], tuple[ModelAnswer, ...], T]
 """A strategy at work: yields requests, receives their answers, returns what it extracted."""
 
 

@@ -30,7 +30,7 @@ class JournalError(FieldassayError):
     """A journal that cannot be read, written or taken."""
 
 
-class _Head(msgspec.Struct):
+class _LineHead(msgspec.Struct):
     """The parts of a line by which it is found again."""
 
     kind: str
@@ -51,7 +51,7 @@ class Index:
         """The offset, the length and the checksum of the last `load` line of each document."""
         self.lines = 0
 
-    def note(self, head: _Head, offset: int, length: int, crc: int) -> None:
+    def note(self, head: _LineHead, offset: int, length: int, crc: int) -> None:
         """Take note of a line."""
         self.lines += 1
         if head.kind == "load":
@@ -153,7 +153,7 @@ class Journal(ReadJournal):
         payload = _encode({"kind": kind, **fields})
         crc = zlib.crc32(payload)
         line = b"%08x %s\n" % (crc, payload)
-        head = _Head(
+        head = _LineHead(
             kind,
             fields.get("key", ""),
             fields.get("billed", "no"),
@@ -221,7 +221,7 @@ def lines_of(path: Path) -> Iterator[dict[str, Any]]:
 
 def _scan(path: Path, file: BinaryIO, index: Index) -> int:
     """Fill the index; return the length of the sound part. Raises `JournalError` for earlier damage."""
-    decoder = msgspec.json.Decoder(_Head)
+    decoder = msgspec.json.Decoder(_LineHead)
     offset = 0
     for number, line in enumerate(file, 1):
         if not _is_sound(line):

@@ -20,10 +20,10 @@ from msgspec.structs import replace
 
 from fieldassay.extraction.endpoints.exchange import (
     TOKENS,
-    Answer,
-    Call,
+    EndpointCall,
     Failure,
     Log,
+    ModelAnswer,
     Request,
     Timing,
     TokenChoice,
@@ -119,7 +119,7 @@ _BY_TEXT: tuple[tuple[tuple[int, ...], Any, tuple[Action, str]], ...] = (
 """What the text of an error means beyond its status; the first that is in it counts."""
 
 
-class Verdict(Struct, frozen=True):
+class AttemptVerdict(Struct, frozen=True):
     """What an attempt came to: the kind of failure, what to do, and how long the server asks to wait."""
 
     action: Action
@@ -133,10 +133,10 @@ class Verdict(Struct, frozen=True):
         return Failure(self.kind, self.message, "answer" if self.action == "answer" else "send")
 
 
-ANSWERED = Verdict("answer")
+ANSWERED = AttemptVerdict("answer")
 
 
-def judge_response(status: int, headers: Mapping[str, str], body: Any) -> Verdict:
+def judge_response(status: int, headers: Mapping[str, str], body: Any) -> AttemptVerdict:
     """Return what a response means; `body` is parsed JSON, or text where it is none.
 
     >>> judge_response(429, {"retry-after": "7"}, {"error": {"message": "slow down"}})
@@ -154,17 +154,17 @@ def judge_response(status: int, headers: Mapping[str, str], body: Any) -> Verdic
     action, kind = _judge_status(status, f"{code} {message}")
     option = _OPTION.search(f"{code} {message}") if kind == "unsupported_parameter" else None
     said += f"; write {_WAYS_OUT[option[0].lower()]}" if option is not None else ""
-    return Verdict(action, kind, said, wait if action in ("refused", "unknown") else None)
+    return AttemptVerdict(action, kind, said, wait if action in ("refused", "unknown") else None)
 
 
-def _judge_success(headers: Mapping[str, str], body: Any, wait: float | None) -> Verdict:
+def _judge_success(headers: Mapping[str, str], body: Any, wait: float | None) -> AttemptVerdict:
     if not isinstance(body, dict):
         kind = headers.get("content-type", "").partition(";")[0].strip()
         if kind == "text/event-stream":
-            return Verdict("unknown", "half_answer", "the server streams, and the stream breaks off")
+            return AttemptVerdict("unknown", "half_answer", "the server streams, and the stream breaks off")
         if kind in ("", "application/json"):
-            return Verdict("unknown", "half_answer", "the answer is not whole JSON")
-        return Verdict("unknown", "wrong_content", f"the server answered with {kind}, not with JSON")
+            return AttemptVerdict("unknown", "half_answer", "the answer is not whole JSON")
+        return AttemptVerdict("unknown", "wrong_content", f"the server answered with {kind}, not with JSON")
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     end = choice.get("finish_reason") if isinstance(choice, dict) else None
@@ -176,11 +176,11 @@ def _judge_success(headers: Mapping[str, str], body: Any, wait: float | None) ->
         said = code.partition(" ")[0]
         status = int(said) if said.isdecimal() and 400 <= int(said) < 600 else 500
         action, kind = _judge_status(status, f"{code} {message}")
-        return Verdict(action, kind, f"an error with status 200: {message or code}", wait)
+        return AttemptVerdict(action, kind, f"an error with status 200: {message or code}", wait)
     if not isinstance(choice, dict):
-        return Verdict("unknown", "wrong_content", "the answer has no choices")
+        return AttemptVerdict("unknown", "wrong_content", "the answer has no choices")
     if not isinstance(choice.get("message") or {}, dict):
-        return Verdict("unknown", "wrong_content", "the message of the answer is no object")
+        return AttemptVerdict("unknown", "wrong_content", "the message of the answer is no object")
     return ANSWERED
 
 
@@ -267,7 +267,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-def read_answer(line: Mapping[str, Any], request: Request, *, reused: bool) -> Answer:
+def read_answer(line: Mapping[str, Any], request: Request, *, reused: bool) -> ModelAnswer:
     """Return the answer in a recorded line of the journal: the same on arrival and on replay."""
     attempts = int(line.get("attempts", 1))
     maybe = int(line.get("possibly_billed", 0))
@@ -275,7 +275,9 @@ def read_answer(line: Mapping[str, Any], request: Request, *, reused: bool) -> A
     model = str(request.body.get("model") or "")
     usage = Usage(model, calls=1, attempts=attempts)
     left_out = tuple(line.get("left_out", ()))
-    basic = Answer(None, usage=usage, timing=timing, reused=reused, possibly_billed=maybe, left_out=left_out)
+    basic = ModelAnswer(
+        None, usage=usage, timing=timing, reused=reused, possibly_billed=maybe, left_out=left_out
+    )
     if line.get("failure"):
         return replace(basic, failure=Failure(**line["failure"]))
     if request.kind == "call":
@@ -288,7 +290,7 @@ def read_answer(line: Mapping[str, Any], request: Request, *, reused: bool) -> A
     return _read_completion(body, request, basic)
 
 
-def _read_completion(body: Mapping[str, Any], request: Request, basic: Answer) -> Answer:
+def _read_completion(body: Mapping[str, Any], request: Request, basic: ModelAnswer) -> ModelAnswer:
     choice = body["choices"][0]
     message = choice.get("message") or {}
     usage = _read_usage(body.get("usage"), basic.usage)
@@ -319,7 +321,7 @@ def _describe_short_prompt(usage: Usage, request: Request) -> str:
     return f"the server counts {seen:,} tokens of about {expected:,} in the prompt, and may have cut it"
 
 
-def _failure_of(answer: Answer, message: Mapping[str, Any]) -> Failure | None:
+def _failure_of(answer: ModelAnswer, message: Mapping[str, Any]) -> Failure | None:
     """Return why a completion is of no use, None if it is."""
     text, end = answer.text or "", ENDS.get(str(answer.finish_reason).lower())
     if len(text) > MOST_CHARACTERS:
@@ -433,7 +435,7 @@ def _count(found: Any, name: str) -> int | None:
 class Attempt(Struct, frozen=True):
     """What one attempt came to."""
 
-    verdict: Verdict
+    verdict: AttemptVerdict
     started: float
     ended: float
     status: int | None = None
@@ -444,7 +446,7 @@ class Attempt(Struct, frozen=True):
     """Keys of the body that were sent under another name, or, with None, not at all."""
 
 
-def attempt_line(call: Call, attempt: Attempt, attempts: int, maybe: int) -> dict[str, Any]:
+def attempt_line(call: EndpointCall, attempt: Attempt, attempts: int, maybe: int) -> dict[str, Any]:
     """Return the fields of the line that tells what an attempt came to."""
     model_ms = (attempt.ended - attempt.started) * 1000
     wait_ms = max((attempt.started - call.queued_at) * 1000, 0.0)
@@ -483,7 +485,7 @@ def without_alternatives(body: Any) -> Any:
     return body
 
 
-def write_final(log: Log, line: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
+def write_final(log: Log, line: dict[str, Any], verdict: AttemptVerdict) -> dict[str, Any]:
     """Write the last word on a request, and return it."""
     if verdict is not ANSWERED:
         line["failure"] = msgspec.to_builtins(verdict.failure)
@@ -492,7 +494,7 @@ def write_final(log: Log, line: dict[str, Any], verdict: Verdict) -> dict[str, A
     return line
 
 
-def send_fields(call: Call) -> dict[str, Any]:
+def send_fields(call: EndpointCall) -> dict[str, Any]:
     """Return the fields of the line that a request leaves; the body only the first time."""
     fields: dict[str, Any] = {"key": call.key, "document": call.document, "step": call.request.step}
     fields |= {"endpoint": call.request.endpoint, "reserved_usd": call.reserved_usd}

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from fieldassay.documents.geometry import transcript_text
 from fieldassay.documents.sources import find_media_type
 from fieldassay.extraction.answers import AnswerShape, read_data
-from fieldassay.extraction.endpoints.exchange import Answer, Failure, Request
+from fieldassay.extraction.endpoints.exchange import Failure, ModelAnswer, Request
 from fieldassay.extraction.evidence import as_evidence, locator, plan_of_spec
 from fieldassay.extraction.places import Search
 from fieldassay.extraction.strategy import AT_LEAST_ONE, Extracted, Task
@@ -44,7 +44,7 @@ class _Called:
 
     def extract(
         self, document: Transcript, task: Task
-    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+    ) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Extracted]:
         """Yield one call with the document, and return its record."""
         name = PurePath(task.path or document.id).name
         body: dict[str, Json] = {
@@ -84,7 +84,7 @@ class Function(_Called):
     input: CallInput = "text"
 
 
-def read_called(answer: Answer, document: Transcript, task: Task) -> Extracted:
+def read_called(answer: ModelAnswer, document: Transcript, task: Task) -> Extracted:
     """Return what a call made: a record, or an object with `record`, `confidence` and `quotes`, by path.
 
     The record stays as it is; one in a text, as a model answers, is read as `score` reads it. Each value of a

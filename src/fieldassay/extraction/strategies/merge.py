@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct, field
 
 from fieldassay.extraction.answers import Steps
-from fieldassay.extraction.evidence import Found, item_steps
+from fieldassay.extraction.evidence import PlacedValue, item_steps
 from fieldassay.extraction.places import Place
 from fieldassay.io.json_value import Json, is_blank
 from fieldassay.paths import Step, join_path
@@ -120,7 +120,7 @@ def value_confidences(
 LineOf: TypeAlias = Callable[[Place], tuple[int, int]]
 """Gives the page and the line of a place."""
 
-Canonical: TypeAlias = Callable[[Steps, Found], str]
+Canonical: TypeAlias = Callable[[Steps, PlacedValue], str]
 """Gives the text by which two values of a field are equal."""
 
 _Key: TypeAlias = tuple[int, int, int, str]
@@ -133,14 +133,14 @@ _NOWHERE = 2**62
 class Merged(Struct, frozen=True):
     """The joined values, and how often answers were about the same item or disagreed."""
 
-    values: Mapping[Steps, Found]
-    candidates: Mapping[Steps, tuple[Found, ...]] = field(default_factory=dict)
+    values: Mapping[Steps, PlacedValue]
+    candidates: Mapping[Steps, tuple[PlacedValue, ...]] = field(default_factory=dict)
     """The values that answers disagree on, by their place in the record, the chosen one first."""
     notes: Mapping[str, int] = field(default_factory=dict)
     """Counted: `merged_duplicates`, `chunk_conflicts`."""
 
 
-def merge(answers: Sequence[Mapping[Steps, Found]], line_of: LineOf, canonical: Canonical) -> Merged:
+def merge(answers: Sequence[Mapping[Steps, PlacedValue]], line_of: LineOf, canonical: Canonical) -> Merged:
     """Return the values of the answers as one; the answers are in the order of the parts.
 
     Items of a list with their rows at one place are one item; at two places they are two, however equal.
@@ -151,15 +151,15 @@ def merge(answers: Sequence[Mapping[Steps, Found]], line_of: LineOf, canonical: 
     """
     keys = [_item_keys(answer, line_of, canonical) for answer in answers]
     indices, duplicates = _indices(keys)
-    offered: dict[Steps, list[Found]] = defaultdict(list)
+    offered: dict[Steps, list[PlacedValue]] = defaultdict(list)
     for answer, own in zip(answers, keys, strict=True):
         for steps, found in answer.items():
             item = item_steps(steps)
             if item is not None:
                 steps = (*item[:-1], indices[item[:-1]][own[item]], *steps[len(item) :])
             offered[steps].append(found)
-    values: dict[Steps, Found] = {}
-    candidates: dict[Steps, tuple[Found, ...]] = {}
+    values: dict[Steps, PlacedValue] = {}
+    candidates: dict[Steps, tuple[PlacedValue, ...]] = {}
     for steps, found_here in offered.items():
         ranked = sorted(found_here, key=lambda found: _rank(found, canonical(steps, found)))
         values[steps] = ranked[0]
@@ -171,9 +171,11 @@ def merge(answers: Sequence[Mapping[Steps, Found]], line_of: LineOf, canonical: 
     return Merged(values, candidates, {name: count for name, count in notes.items() if count})
 
 
-def _item_keys(answer: Mapping[Steps, Found], line_of: LineOf, canonical: Canonical) -> dict[Steps, _Key]:
+def _item_keys(
+    answer: Mapping[Steps, PlacedValue], line_of: LineOf, canonical: Canonical
+) -> dict[Steps, _Key]:
     """Return the identity of each item of an answer; no two of one list have the same."""
-    items: dict[Steps, list[tuple[Steps, Found]]] = defaultdict(list)
+    items: dict[Steps, list[tuple[Steps, PlacedValue]]] = defaultdict(list)
     for steps, found in answer.items():
         item = item_steps(steps)
         if item is not None:
@@ -198,7 +200,7 @@ def steps_order(steps: Steps) -> tuple[tuple[bool, int, str], ...]:
     )
 
 
-def _content(values: Sequence[tuple[Steps, Found]], depth: int, canonical: Canonical) -> str:
+def _content(values: Sequence[tuple[Steps, PlacedValue]], depth: int, canonical: Canonical) -> str:
     return repr(sorted((repr(steps[depth:]), canonical(steps, found)) for steps, found in values))
 
 
@@ -220,7 +222,7 @@ def _indices(keys: Sequence[dict[Steps, _Key]]) -> tuple[dict[Steps, dict[_Key, 
     }, duplicates
 
 
-def _rank(found: Found, text: str) -> tuple[bool, int, float, int, int, str]:
+def _rank(found: PlacedValue, text: str) -> tuple[bool, int, float, int, int, str]:
     place = found.place
     page, start = (place.page, place.start) if place is not None else (_NOWHERE, 0)
     rank = _RANKS.get(found.kind, len(_RANKS))
@@ -246,13 +248,13 @@ class Verify:
     """`reask`: a request with the violations of the spec's `checks:`; its answer counts if it has fewer."""
 
 
-def unsupported(values: Mapping[Steps, Found]) -> set[Steps]:
+def unsupported(values: Mapping[Steps, PlacedValue]) -> set[Steps]:
     """Return the values that no visible text of the document supports."""
     kinds = ("absent", "hidden", "example")
     return {steps for steps, found in values.items() if found.kind in kinds and not is_blank(found.value)}
 
 
-def null_texts(values: Mapping[Steps, Found]) -> set[Steps]:
+def null_texts(values: Mapping[Steps, PlacedValue]) -> set[Steps]:
     """Return the values that are a word for null and do not stand in the document."""
     return {
         steps
@@ -262,8 +264,10 @@ def null_texts(values: Mapping[Steps, Found]) -> set[Steps]:
 
 
 def with_omissions(
-    first: Mapping[Steps, Found], second: Mapping[Steps, Found], line_of: Callable[[Place], tuple[int, int]]
-) -> dict[Steps, Found]:
+    first: Mapping[Steps, PlacedValue],
+    second: Mapping[Steps, PlacedValue],
+    line_of: Callable[[Place], tuple[int, int]],
+) -> dict[Steps, PlacedValue]:
     """Return the values of a second answer that the first one lacks: values that were null, and items.
 
     Items of the second answer at the place of one of the first add only what that one lacks; items without a
@@ -278,7 +282,7 @@ def with_omissions(
     return added
 
 
-def _identity(steps: Steps, found: Found, line_of: Callable[[Place], tuple[int, int]]) -> object:
+def _identity(steps: Steps, found: PlacedValue, line_of: Callable[[Place], tuple[int, int]]) -> object:
     """Return what tells a value apart in two answers: its item's line in place of its index."""
     item = item_steps(steps)
     if item is None:

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from fieldassay.extraction.answers import (
     QUOTE,
     VALUE,
+    AnswerReading,
     AnswerShape,
-    Reading,
     Steps,
     Values,
     build_record,
@@ -26,10 +26,10 @@ from fieldassay.extraction.answers import (
     read_answer,
     split_fields,
 )
-from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure, Request
+from fieldassay.extraction.endpoints.exchange import Attachment, Failure, ModelAnswer, Request
 from fieldassay.extraction.endpoints.outcome import room_left
 from fieldassay.extraction.evidence import (
-    Found,
+    PlacedValue,
     as_evidence,
     canonical_text,
     field_steps,
@@ -58,7 +58,7 @@ from fieldassay.extraction.strategies.prompts import (
     Detect,
     DocumentTypes,
     Prompt,
-    Shown,
+    ShownExamples,
     choose_examples,
     describe_fields,
     fence,
@@ -106,7 +106,7 @@ _REPEATED = ("not_json", "empty", "schema_violation", "truncated", "whitespace_l
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class PromptInput:
     """What the model sees: the text of the document, images of its pages, or both."""
 
     form: Literal["text", "images", "both"] = "text"
@@ -135,8 +135,8 @@ class Prompted:
 
     endpoint: str
     model: str
-    input: Input = Input()
-    examples: Shown | None = None
+    input: PromptInput = PromptInput()
+    examples: ShownExamples | None = None
     prompt: Prompt = Prompt()
     decode: Decode = Decode()
     verify: Verify = Verify()
@@ -158,15 +158,15 @@ class Prompted:
 
     def extract(
         self, document: Transcript, task: Task
-    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+    ) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Extracted]:
         """Yield the requests of a document, all parts at once, and return its record."""
         if self.detect is None:
-            return (yield from _Run(self, document, task, task.spec.fields).extract())
+            return (yield from _PromptedRun(self, document, task, task.spec.fields).extract())
         return (yield from self._extract_by_type(self.detect, document, task))
 
     def _extract_by_type(
         self, detect: Detect, document: Transcript, task: Task
-    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+    ) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Extracted]:
         """Ask for the type of a document, and then for the fields of that type; for all if it is unknown."""
         types = DocumentTypes.of(task.spec)
         asking = with_options(
@@ -179,7 +179,7 @@ class Prompted:
         )
         start = replace(document, pages=document.pages[: self.split.pages])
         shown = replace(task, examples=types.examples(task.examples))
-        run = _Run(asking, start, shown, (types.choice,), "detect")
+        run = _PromptedRun(asking, start, shown, (types.choice,), "detect")
         failure = (yield from run.ask(run.parts)) if run.has_input() else None
         if failure is not None:
             return Extracted(None, run.raw(), failure=failure, notes=run.counts())
@@ -187,10 +187,10 @@ class Prompted:
         kind = types.read(found and found.value)
         if found is None or kind is None:
             run.notes["unknown_type"] += 1
-            whole = _Run(self, document, task, task.spec.fields, answers=run.answers, notes=run.notes)
+            whole = _PromptedRun(self, document, task, task.spec.fields, answers=run.answers, notes=run.notes)
             return (yield from whole.extract())
         alike = tuple(one for one in task.examples if types.type_of(one.record) == kind)
-        part = _Run(
+        part = _PromptedRun(
             with_options(self, prompt=detect.prompts.get(kind, self.prompt)),
             document,
             replace(task, examples=alike),
@@ -212,14 +212,14 @@ class _Part(Struct):
     messages: list[dict[str, Json]]
     step: str
     text: str = ""
-    reading: Reading = msgspec.field(default_factory=Reading)
-    values: dict[Steps, Found] = {}
+    reading: AnswerReading = msgspec.field(default_factory=AnswerReading)
+    values: dict[Steps, PlacedValue] = {}
     max_tokens: int | None = None
     format: str = ""
 
 
 @dataclass(slots=True)
-class _Run:
+class _PromptedRun:
     """The extraction of one document: its parts, and what happened."""
 
     strategy: Prompted
@@ -228,13 +228,13 @@ class _Run:
     fields: tuple[Field, ...]
     """The fields that are asked for: those of the spec, or some of them."""
     step: str = "extract"
-    detected: Mapping[Steps, Found] = field(default_factory=dict)
+    detected: Mapping[Steps, PlacedValue] = field(default_factory=dict)
     """The type of the document, if a call of its own decided it."""
     search: Search = field(init=False)
     parts: list[_Part] = field(init=False)
     shown: tuple[Example, ...] = ()
     shape: AnswerShape = field(init=False)
-    added: list[dict[Steps, Found]] = field(default_factory=list)
+    added: list[dict[Steps, PlacedValue]] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
 
@@ -260,7 +260,7 @@ class _Run:
             if fields
         ]  # fmt: skip
 
-    def extract(self) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+    def extract(self) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Extracted]:
         """Ask for all parts at once, verify the answers, and return the record."""
         verify = self.strategy.verify
         if not self.has_input():
@@ -351,7 +351,7 @@ class _Run:
 
     def ask(
         self, parts: Sequence[_Part]
-    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Failure | None]:
+    ) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Failure | None]:
         """Ask for parts, again after an unusable answer; return the failure of the first without one."""
         open_parts = [(part, part.messages, part.step, 0) for part in parts]
         while open_parts:
@@ -390,7 +390,7 @@ class _Run:
         text = reask_request(failure.kind, part.reading.violations)
         return [*messages, wrong, {"role": "user", "content": text}]
 
-    def take(self, part: _Part, answer: Answer) -> Failure | None:
+    def take(self, part: _Part, answer: ModelAnswer) -> Failure | None:
         """Read an answer into its part; return why it cannot be used."""
         self.notes.update({"few_prompt_tokens": 1} if answer.is_prompt_short else {})
         self.notes.update({f"without_{name}": 1 for name in answer.left_out})
@@ -412,7 +412,7 @@ class _Run:
         part.values = self.located(part, answer)
         return None
 
-    def located(self, part: _Part, answer: Answer) -> dict[Steps, Found]:
+    def located(self, part: _Part, answer: ModelAnswer) -> dict[Steps, PlacedValue]:
         """Return the values of a part with their places and confidences."""
         leaves = leaf_fields(self.task.spec)
         found = locator(self.search, self.task.spec, part.pages).locate(
@@ -432,7 +432,7 @@ class _Run:
         self.notes.update({"null_text": len(dropped)} if dropped else {})
         return without_value(located, dropped)
 
-    def ask_for_omissions(self) -> Generator[tuple[Request, ...], tuple[Answer, ...], Failure | None]:
+    def ask_for_omissions(self) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Failure | None]:
         """Ask each part for what it left out, and keep what the answers add."""
         later = []
         for part in self.parts:
@@ -459,11 +459,11 @@ class _Run:
         return self._merged([part.values for part in self.parts], self.added)
 
     def _merged(
-        self, first: Sequence[Mapping[Steps, Found]], added: Sequence[Mapping[Steps, Found]]
+        self, first: Sequence[Mapping[Steps, PlacedValue]], added: Sequence[Mapping[Steps, PlacedValue]]
     ) -> Merged:
         plan = plan_of_spec(self.task.spec)
 
-        def canonical(steps: Steps, found: Found) -> str:
+        def canonical(steps: Steps, found: PlacedValue) -> str:
             return canonical_text(plan, field_steps(steps, leaf_fields(plan.spec)), found.value)
 
         joined = merge([self.detected, *first], self.search.line_of, canonical)
@@ -473,7 +473,9 @@ class _Run:
         self.notes["omissions_filled"] += len(whole.values) - len(joined.values)
         return replace(whole, candidates=joined.candidates, notes=joined.notes)
 
-    def ask_about_checks(self, merged: Merged) -> Generator[tuple[Request, ...], tuple[Answer, ...], Merged]:
+    def ask_about_checks(
+        self, merged: Merged
+    ) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Merged]:
         """Ask once more with the violations of the checks; return the record with fewer of them."""
         plan = plan_of_spec(self.task.spec)
         found = violations(plan, self.record(merged.values))
@@ -495,7 +497,7 @@ class _Run:
         self.notes["checks_resolved"] += len(found) - len(left)
         return other
 
-    def record(self, values: Mapping[Steps, Found]) -> dict[str, Json]:
+    def record(self, values: Mapping[Steps, PlacedValue]) -> dict[str, Json]:
         """Return the record of located values."""
         return build_record(self.task.spec.fields, values, lambda found: found.value)
 
@@ -540,7 +542,7 @@ class _Run:
         return {name: count for name, count in sorted(self.notes.items()) if count}
 
 
-def renumbered(values: Mapping[Steps, Found]) -> dict[Steps, Found]:
+def renumbered(values: Mapping[Steps, PlacedValue]) -> dict[Steps, PlacedValue]:
     """Return the values with the items of each list numbered from 0 without a gap."""
     indices: dict[Steps, dict[int, int]] = {}
     for steps in sorted(values, key=lambda steps: [step if isinstance(step, int) else -1 for step in steps]):

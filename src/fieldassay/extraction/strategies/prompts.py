@@ -38,7 +38,7 @@ _MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownExamples:
     """Documents with known records: the first `k` (`fixed`), or the `k` most similar ones (`nearest`)."""
 
     source: str
@@ -63,7 +63,9 @@ def grams(text: str) -> Counter[str]:
     return Counter(text[at : at + _N] for at in range(max(1, len(text) - _N + 1)))
 
 
-def choose_examples(document: Transcript, examples: Sequence[Example], shown: Shown) -> tuple[Example, ...]:
+def choose_examples(
+    document: Transcript, examples: Sequence[Example], shown: ShownExamples
+) -> tuple[Example, ...]:
     """Return the examples shown with a document, the most similar one last if chosen by similarity."""
     if shown.select == "fixed" or len(examples) <= shown.k:
         return tuple(examples[: shown.k])
@@ -106,7 +108,7 @@ def _unit(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, floa
     return {gram: weight / norm for gram, weight in weights.items()}
 
 
-class Scored(Struct, frozen=True):
+class ScoredDocuments(Struct, frozen=True):
     """What is scored, as far as examples must differ from it."""
 
     ids: Collection[str] = ()
@@ -117,7 +119,7 @@ class Scored(Struct, frozen=True):
 
 
 def fit_examples(
-    examples: Iterable[Example], scored: Scored, where: str = "examples"
+    examples: Iterable[Example], scored: ScoredDocuments, where: str = "examples"
 ) -> tuple[tuple[Example, ...], int]:
     """Return the examples that may be shown, and how many were left out as near copies of scored documents.
 

@@ -84,7 +84,7 @@ MOST_CHARACTERS = 32_767
 """The maximum of characters in an Excel cell; longer texts are cut and end with an ellipsis."""
 
 
-class Sheet(Struct, frozen=True):
+class WorkbookTable(Struct, frozen=True):
     """A table of a workbook: its name, columns and rows; the rows are read once."""
 
     name: str
@@ -145,7 +145,7 @@ def show_names(row: Iterable[Any]) -> list[Any]:
     return [format_hidden(one) if isinstance(one, str) else one for one in row]
 
 
-def workbook_bytes(sheets: Iterable[Sheet]) -> Iterator[bytes]:
+def workbook_bytes(sheets: Iterable[WorkbookTable]) -> Iterator[bytes]:
     """Yield an Excel file, in bounded memory.
 
     Texts stay texts: none becomes a formula, a number or an address.
@@ -169,7 +169,7 @@ def workbook_bytes(sheets: Iterable[Sheet]) -> Iterator[bytes]:
                 yield portion
 
 
-def _write_sheet(book: Any, sheet: Sheet, bold: Any) -> None:
+def _write_sheet(book: Any, sheet: WorkbookTable, bold: Any) -> None:
     part, at, page = 0, MOST_ROWS, None
     for row in sheet.rows:
         if at == MOST_ROWS:
@@ -182,7 +182,7 @@ def _write_sheet(book: Any, sheet: Sheet, bold: Any) -> None:
         _add_page(book, sheet, 1, bold)
 
 
-def _add_page(book: Any, sheet: Sheet, part: int, bold: Any) -> Any:
+def _add_page(book: Any, sheet: WorkbookTable, part: int, bold: Any) -> Any:
     page = book.add_worksheet(sheet.name if part == 1 else f"{sheet.name} ({part})")
     page.freeze_panes(1, 0)
     for column, name in enumerate(sheet.columns):

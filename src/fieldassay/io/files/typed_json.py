@@ -26,7 +26,7 @@ T = TypeVar("T")
 _MISSING = re.compile(r"Object missing required field (`[^`]*`)")
 
 
-class Form(Struct, frozen=True):
+class FileForm(Struct, frozen=True):
     """The expected form of a file: its name in a sentence, the kind of problem for any other, a remedy."""
 
     name: str
@@ -76,7 +76,7 @@ def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def read_typed(data: bytes, kind: type[T], form: Form, where: str) -> T:
+def read_typed(data: bytes, kind: type[T], form: FileForm, where: str) -> T:
     """Return the object in a file of schema version 1.
 
     Raises `ProblemsError` with the place of the first mismatch.
@@ -90,7 +90,7 @@ def read_typed(data: bytes, kind: type[T], form: Form, where: str) -> T:
     return check_part(parts, kind, form, f"{where}: $")
 
 
-def check_part(data: Any, kind: type[T], form: Form, where: str) -> T:
+def check_part(data: Any, kind: type[T], form: FileForm, where: str) -> T:
     """Return a part of a file as an object of a type.
 
     Raises `ProblemsError` with the place of the mismatch, which begins with `where`.
@@ -131,7 +131,7 @@ def _finite(text: str) -> float:
     return number
 
 
-def _refusal(where: str, what: str, form: Form) -> ProblemsError:
+def _refusal(where: str, what: str, form: FileForm) -> ProblemsError:
     return problem(where, what, form.remedy, form.kind)
 
 

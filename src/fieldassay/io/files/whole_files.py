@@ -316,14 +316,14 @@ Listed = tuple[str, str]
 """A file below a folder: its path in it with `/` between its parts, and the path or URL to read it by."""
 
 
-class Listing(Struct, frozen=True):
+class FileListing(Struct, frozen=True):
     """The files below a folder, sorted by the parts of their paths, and notes on what is left out."""
 
     files: tuple[Listed, ...]
     notes: tuple[Problem, ...] = ()
 
 
-def list_folder(folder: Path | str) -> Listing:
+def list_folder(folder: Path | str) -> FileListing:
     """Return the files below a folder, without hidden ones.
 
     Left out with a note are folders that fieldassay wrote, links that lead nowhere or out of the folder, what
@@ -335,7 +335,7 @@ def list_folder(folder: Path | str) -> Listing:
     endings = {PurePath(inner).suffix for inner, _ in files} - {""}
     left_out["hidden_file"] = [name for name in left_out["hidden_file"] if PurePath(name).suffix in endings]
     notes = (note_left_out(folder, names, kind) for kind, names in left_out.items() if names)
-    return Listing(files, tuple(notes))
+    return FileListing(files, tuple(notes))
 
 
 def _list_files(folder: str, left_out: Mapping[str, list[str]]) -> Iterator[Listed]:

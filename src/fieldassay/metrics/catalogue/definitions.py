@@ -110,7 +110,7 @@ class Vocabulary(Struct, frozen=True, dict=True):
         return too_large
 
     @cached_property
-    def known(self) -> dict[str, Defined]:
+    def known(self) -> dict[str, DefinedMetric]:
         """Return the calls of the spec's own definitions bound so far, by their text."""
         return {}
 
@@ -144,7 +144,7 @@ def _calls(formula: str) -> list[str]:
     return found
 
 
-class Defined(Struct, frozen=True):
+class DefinedMetric(Struct, frozen=True):
     """A definition under given parameters: its metric, its recipe, and the parts that take parameters."""
 
     metric: Metric
@@ -165,7 +165,9 @@ class Bound(Protocol):
     def recipe(self) -> Recipe: ...
 
 
-def bind_definition(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall], Bound]) -> Defined:
+def bind_definition(
+    call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall], Bound]
+) -> DefinedMetric:
     """Return the metric of a call of a spec's own definition.
 
     Its parameters go to every metric inside that has them and does not set them, or sets them to several
@@ -179,7 +181,7 @@ def bind_definition(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[Me
     return vocabulary.known[text]
 
 
-def _bind(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall], Bound]) -> Defined:
+def _bind(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall], Bound]) -> DefinedMetric:
     definition = vocabulary.own[call.name]
     if call.name in vocabulary.too_large:
         count = vocabulary.too_large[call.name]
@@ -208,7 +210,7 @@ def _bind(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall],
         scope=definition.scope or (single.scope if single is not None else "overall"),
         granularity=_shared(builder, "granularity"),
     )
-    return Defined(metric, recipe, options)
+    return DefinedMetric(metric, recipe, options)
 
 
 def _as_built(recipe: Recipe, options: Options) -> Recipe:  # noqa: ARG001

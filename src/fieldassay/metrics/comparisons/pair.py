@@ -103,7 +103,7 @@ class Bounds(NamedTuple):
     marks: tuple[str, ...] = ()
 
 
-class Layout(Struct, frozen=True):
+class MatrixLayout(Struct, frozen=True):
     """Which rows of a matrix hold which statistic, field by field."""
 
     parts: tuple[tuple[Statistic, tuple[str | None, ...]], ...]
@@ -116,7 +116,7 @@ class Layout(Struct, frozen=True):
         return [statistic.bits for statistic, fields in self.parts for _ in fields]
 
     @classmethod
-    def plan(cls, systems: Sequence[DocumentStatistics]) -> Layout:
+    def plan(cls, systems: Sequence[DocumentStatistics]) -> MatrixLayout:
         """Return a layout with room for the fields of all systems."""
         fields: dict[Statistic, tuple[str | None, ...]] = {}
         for system in systems:
@@ -242,7 +242,7 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
     documents: tuple[str, ...]
     matrices: tuple[Ints, ...]
     """Each system's statistics, rows x documents."""
-    layout: Layout
+    layout: MatrixLayout
     is_grouped: bool = False
     """Whether documents share signs in groups; a part of the documents has the signs of the whole."""
 
@@ -252,7 +252,7 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
         documents = data.systems[0].documents
         if any(system.documents != documents for system in data.systems):
             raise ValueError("the systems were not scored on the same documents")
-        layout = Layout.plan(data.systems)
+        layout = MatrixLayout.plan(data.systems)
         repeats, matrices = _scale_alike(data.systems, [layout.stack(one) for one in data.systems])
         layout, names = replace(layout, repeats=repeats), tuple(one.system for one in data.systems)
         return cls(data, names, documents, matrices, layout, are_grouped(len(documents)))

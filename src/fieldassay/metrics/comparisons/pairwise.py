@@ -19,9 +19,9 @@ from fieldassay.metrics.result.comparison import (
     Comparison,
     Comparisons,
     Outcome,
-    Place,
     RankedPair,
     Ranking,
+    RankPlace,
     excludes_zero,
 )
 from fieldassay.metrics.result.documents import PairedData
@@ -521,7 +521,7 @@ def rank(arena: PairedMatrix, bound: BoundMetric) -> RankedPairs:
     known = {names: pair for names, pair in found.items() if None not in pair.values}
     made = Ranking(
         name_metric(bound),
-        tuple(Place(name, values[name], 1, len(ordered)) for name in ordered),
+        tuple(RankPlace(name, values[name], 1, len(ordered)) for name in ordered),
         tuple(RankedPair(systems, _difference(pair), 1.0) for systems, pair in known.items()),
         arena.data.level,
         max((pair.documents for pair in known.values()), default=len(arena.documents)),

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.io.files.typed_json import SCHEMA_VERSION, Form, read_typed
+from fieldassay.io.files.typed_json import SCHEMA_VERSION, FileForm, read_typed
 from fieldassay.io.json_value import json_line
 from fieldassay.io.text.shown import Brief
 
@@ -157,7 +157,7 @@ def _turn(interval: tuple[float, float] | None) -> tuple[float, float] | None:
     return None if interval is None else (-interval[1], -interval[0])
 
 
-class Place(Struct, frozen=True):
+class RankPlace(Struct, frozen=True):
     """The position of a system by its value, with the `first` to `last` places that it may really have.
 
     `chance_first` is the share of bootstrap replicates in which it is the first (None: too few documents, or
@@ -194,7 +194,7 @@ class Ranking(Struct, frozen=True):
     """
 
     metric: str
-    places: tuple[Place, ...]
+    places: tuple[RankPlace, ...]
     pairs: tuple[RankedPair, ...]
     level: float
     documents: int
@@ -243,7 +243,7 @@ class Ranking(Struct, frozen=True):
 
 # `comparisons.json`: the comparisons of a run's systems, written and read back.
 
-_FORM = Form("a comparisons file", "bad_comparisons_file")
+_FORM = FileForm("a comparisons file", "bad_comparisons_file")
 
 
 class Comparisons(Struct, frozen=True):

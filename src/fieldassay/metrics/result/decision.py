@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from fieldassay.errors import Problem, problem
-from fieldassay.io.files.typed_json import AGAIN, Form, read_typed
+from fieldassay.io.files.typed_json import AGAIN, FileForm, read_typed
 from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
 from fieldassay.metrics.estimate import Count, difference_unit
@@ -35,7 +35,7 @@ class Verdict(StrEnum):
     SKIPPED = "SKIPPED"
 
 
-class Answer(StrEnum):
+class GateAnswer(StrEnum):
     """The answer for all gates together."""
 
     GO = "GO"
@@ -120,7 +120,7 @@ class Decision(Struct, frozen=True):
     chance: str = ""
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> GateAnswer:
         """Return GO only if all applicable gates passed or show no loss, at least one; NO-GO if one failed.
 
         >>> Decision("llama", ()).answer.value
@@ -128,9 +128,11 @@ class Decision(Struct, frozen=True):
         """
         verdicts = [outcome.verdict for outcome in self.outcomes]
         if Verdict.FAIL in verdicts:
-            return Answer.NO_GO
+            return GateAnswer.NO_GO
         has_passed = Verdict.PASS in verdicts or Verdict.NO_LOSS in verdicts
-        return Answer.GO if has_passed and Verdict.INCONCLUSIVE not in verdicts else Answer.INCONCLUSIVE
+        return (
+            GateAnswer.GO if has_passed and Verdict.INCONCLUSIVE not in verdicts else GateAnswer.INCONCLUSIVE
+        )
 
     @property
     def is_about_nothing(self) -> bool:
@@ -223,11 +225,11 @@ class DecisionPage(Brief, Struct, frozen=True):
     description: str = ""
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> GateAnswer:
         """Return the worst answer of all systems."""
         answers = {decision.answer for decision in self.decisions}
-        worst_first = (Answer.NO_GO, Answer.INCONCLUSIVE, Answer.GO)
-        return next((answer for answer in worst_first if answer in answers), Answer.INCONCLUSIVE)
+        worst_first = (GateAnswer.NO_GO, GateAnswer.INCONCLUSIVE, GateAnswer.GO)
+        return next((answer for answer in worst_first if answer in answers), GateAnswer.INCONCLUSIVE)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as JSON data."""
@@ -263,7 +265,7 @@ class DecisionPage(Brief, Struct, frozen=True):
 
 # `gates.json`, read back: the outcomes of gates at the time of the run.
 
-_FORM = Form("a file of gates", "bad_gates_file")
+_FORM = FileForm("a file of gates", "bad_gates_file")
 
 
 class _Outcome(msgspec.Struct):
@@ -295,7 +297,7 @@ class _Decision(msgspec.Struct):
     chance: str = ""
 
 
-class _File(msgspec.Struct):
+class _DecisionsFile(msgspec.Struct):
     decisions: list[_Decision]
 
 
@@ -307,7 +309,7 @@ def read_decisions(data: bytes, where: str = "gates.json") -> tuple[Decision, ..
     >>> read_decisions(b'{"schema_version": 1, "decisions": []}')
     ()
     """
-    found = read_typed(data, _File, _FORM, where)
+    found = read_typed(data, _DecisionsFile, _FORM, where)
     try:
         return tuple(
             Decision(

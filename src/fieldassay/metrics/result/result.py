@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import astuple, force_setattr, replace
 
 from fieldassay.errors import MissingExtraError, Problem, ProblemsError, nearest, problem
-from fieldassay.io.files.typed_json import AGAIN, SCHEMA_VERSION, Form, check_part, read_typed
+from fieldassay.io.files.typed_json import AGAIN, SCHEMA_VERSION, FileForm, check_part, read_typed
 from fieldassay.io.json_value import json_line
 from fieldassay.io.text.shown import DataFrame, Unchanging, clip, format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
@@ -579,11 +579,11 @@ def tabulate_estimates(result: Result, system: str) -> dict[str, dict[str | None
 
 # `metrics.json`: the estimates of a result, written and read back.
 
-_FORM = Form("a metrics file", "bad_metrics_file")
+_FORM = FileForm("a metrics file", "bad_metrics_file")
 _MOST_LISTED = 20
 
 
-class _File(msgspec.Struct):
+class _MetricsFile(msgspec.Struct):
     """The content of a metrics file."""
 
     run: dict[str, Any]
@@ -616,7 +616,7 @@ def read_metrics(data: bytes, where: str = "metrics.json") -> Result:
 
     Raises `ProblemsError` for anything else.
     """
-    found = read_typed(data, _File, _FORM, where)
+    found = read_typed(data, _MetricsFile, _FORM, where)
     problems = [
         Problem(f"{where}: $.estimates[{place}].interval", "its ends are not in order", AGAIN, _FORM.kind)
         for place, one in enumerate(found.estimates)

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.errors import problem
-from fieldassay.metrics.evidence import FLAG, DocumentTable, Evidence, FieldInfo, Kind, Outcome
+from fieldassay.metrics.evidence import FLAG, BatchEvidence, DocumentTable, FieldInfo, Kind, Outcome
 from fieldassay.metrics.statistics.statistics import (
     BOTH,
     FRACTION_BITS,
@@ -298,7 +298,7 @@ def is_field(path: str, wanted: str) -> bool:
     )
 
 
-def tabulate_rows(evidence: Evidence, rows: str) -> RowTable:
+def tabulate_rows(evidence: BatchEvidence, rows: str) -> RowTable:
     """Return the rows of a batch at the granularity `leaf`, `slot`, `item` or `node`."""
     if rows == "slot":
         return _tabulate_slots(evidence)
@@ -318,7 +318,7 @@ def tabulate_rows(evidence: Evidence, rows: str) -> RowTable:
     return _select(evidence, chosen, names)
 
 
-def _select(evidence: Evidence, chosen: npt.NDArray[np.bool_], kinds: set[Kind]) -> RowTable:
+def _select(evidence: BatchEvidence, chosen: npt.NDArray[np.bool_], kinds: set[Kind]) -> RowTable:
     """Return the chosen rows.
 
     Columns are the paths of the fields of these kinds, and of any other fields with a chosen row. A tree
@@ -355,7 +355,7 @@ def _select(evidence: Evidence, chosen: npt.NDArray[np.bool_], kinds: set[Kind])
     )
 
 
-def _tabulate_slots(evidence: Evidence) -> RowTable:
+def _tabulate_slots(evidence: BatchEvidence) -> RowTable:
     """Return one row per (slot, document) with any row: leaf scores / union of leaves.
 
     It is a match if every leaf of the union is one.
@@ -390,7 +390,7 @@ def _tabulate_slots(evidence: Evidence) -> RowTable:
     )
 
 
-def _count_structure(evidence: Evidence) -> npt.NDArray[np.int64]:
+def _count_structure(evidence: BatchEvidence) -> npt.NDArray[np.int64]:
     """Return the number of structure rows about presence, by outcome and slot cell.
 
     These are wrong kinds, absent containers and failures.
@@ -453,7 +453,7 @@ def _slot_means(per_slot: RowTable, name: str) -> npt.NDArray[np.float64]:
 class DocumentColumns(Struct, frozen=True, eq=False, dict=True):
     """Evaluates statistics on one batch, each only once."""
 
-    evidence: Evidence
+    evidence: BatchEvidence
     table: DocumentTable
     _rows: dict[str, RowTable] = field(default_factory=dict)
     _counts: dict[tuple[str, Conditions], Ints] = field(default_factory=dict)

@@ -17,8 +17,8 @@ from fieldassay.reports.content.run.summary import FieldLine, Summary, summarize
 from fieldassay.reports.findings.losses import WorstDocument, WrongValue, count_wrong, find_worst, list_wrong
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.wording import DIAGNOSES, describe
-from fieldassay.reports.writers.tables import Marked, Part, Table, write_markdown
-from fieldassay.runs.value_sources import Place
+from fieldassay.reports.writers.tables import Marked, Part, ReportTable, write_markdown
+from fieldassay.runs.value_sources import LinePlace
 
 # The failure message of a test: the gates, the worst fields, and one example of each.
 
@@ -112,7 +112,7 @@ def render_annotations(reported: Sequence[Reported], options: ReportOptions) -> 
         )
 
 
-def command(level: str, message: str, title: str, place: Place | None = None) -> str:
+def command(level: str, message: str, title: str, place: LinePlace | None = None) -> str:
     r"""Return one annotation as a line; no text can start another command.
 
     >>> command("error", "100% wrong\n::set-output name=a::b", "x: y, z", Place("gold.csv", 3))
@@ -283,7 +283,7 @@ def _gates(run: Reported) -> Iterator[Part]:
     ]  # fmt: skip
     if rows:
         heads = ("verdict", "system", "gate", "value", "n", "why")
-        yield Part(f"Gates ({len(rows):,})", tables=[Table("", heads, rows)])
+        yield Part(f"Gates ({len(rows):,})", tables=[ReportTable("", heads, rows)])
 
 
 def _changes(diff: Diff) -> Iterator[Part]:
@@ -303,7 +303,7 @@ def _documents(run: Reported, most: int) -> Iterator[Part]:
     ]
     if rows:
         heads = ("document", "system", "wrong", "what")
-        yield Part("Worst documents", tables=[Table("", heads, rows, (2,))])
+        yield Part("Worst documents", tables=[ReportTable("", heads, rows, (2,))])
 
 
 def _errors(run: Reported, most: int) -> Iterator[Part]:
@@ -320,5 +320,5 @@ def _errors(run: Reported, most: int) -> Iterator[Part]:
         for system, document, value in list_wrong(run.evidence, most)
     ]  # fmt: skip
     heads = ("document", "system", "value", "gold", "predicted", "why")
-    table = Table("", heads, rows, (), total)
+    table = ReportTable("", heads, rows, (), total)
     yield Part(f"Wrong values ({total:,})", tables=[table], folds=True)

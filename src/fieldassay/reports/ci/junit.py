@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fieldassay.io.text.shown import clip, format_count, format_pair, visible
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
-from fieldassay.reports.findings.losses import STATUSES, Case, Cases, Status, WrongValue, read_cases
+from fieldassay.reports.findings.losses import STATUSES, Cases, FieldCase, Status, WrongValue, read_cases
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.wording import DIAGNOSES, REASONS, describe
 from fieldassay.runs.run import ANSWERS
@@ -37,7 +37,7 @@ class _Suite(Struct, frozen=True, eq=False):
         return sum(self.listed.values())
 
 
-class _Run(Struct, frozen=True, eq=False):
+class _JunitRun(Struct, frozen=True, eq=False):
     """The part of one run in the file."""
 
     reported: Reported
@@ -84,13 +84,13 @@ def render_junit(reported: Sequence[Reported], options: ReportOptions) -> Iterat
     yield "</testsuites>\n"
 
 
-def _plan(reported: Reported, most: int) -> _Run:
+def _plan(reported: Reported, most: int) -> _JunitRun:
     """Return the part of a run in the file, counted before anything is written."""
     prefix = f"{clip(reported.label, _NAME)}: " if reported.label else ""
     gates = _gate_suite(reported.decisions, prefix)
     if reported.evidence is None or reported.kept == "none":
         listed: dict[Status, int] = {"skipped": 1}
-        return _Run(reported, gates, _Suite(f"{prefix}{ALL}", listed, ()), None)
+        return _JunitRun(reported, gates, _Suite(f"{prefix}{ALL}", listed, ()), None)
     cases = read_cases(reported.evidence)
     suite = _suite(f"{prefix}{ALL}", cases.count(), most)
     if reported.kept == "errors":
@@ -100,7 +100,7 @@ def _plan(reported: Reported, most: int) -> _Run:
             "listed",
         )
         suite = replace(suite, properties=(*suite.properties, remark))
-    return _Run(reported, gates, suite, cases)
+    return _JunitRun(reported, gates, suite, cases)
 
 
 def _gate_suite(decisions: Sequence[Decision], prefix: str) -> _Suite | None:
@@ -136,7 +136,7 @@ def _suite(name: str, total: Mapping[Status, int], most: int) -> _Suite:
     return _Suite(name, listed, cut)
 
 
-def _documents(run: _Run) -> Iterator[str]:
+def _documents(run: _JunitRun) -> Iterator[str]:
     suite = run.documents
     if run.cases is None:
         message = "no judged values were kept; score again with --evidence all"
@@ -185,7 +185,7 @@ def _gate_case(reported: Reported, decision: Decision, outcome: GateOutcome) -> 
     )
 
 
-def _field_case(suite: str, case: Case) -> str:
+def _field_case(suite: str, case: FieldCase) -> str:
     place = f"{suite}/{_name(case.system)}/{_name(case.document)}"
     if case.status == "passed":
         return _case(place, _name(case.field), "passed")

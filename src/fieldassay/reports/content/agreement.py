@@ -5,7 +5,7 @@ from __future__ import annotations
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.estimate import NOTHING
 from fieldassay.metrics.result.agreement import Agreement, Confusion, FieldAgreement, Measure
-from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 
 _WIDE = 60
 _MOST_CONFUSED = 10
@@ -13,7 +13,7 @@ _MOST_CONFUSED = 10
 
 def render_agreement(found: Agreement, screen: Screen) -> str:
     """Return the agreement of reviewers as text."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     page.title(f"Agreement by {clip(found.spec, _WIDE)}")
     reviewers = join_names([f"{clip(name)} ({count:,})" for name, count in found.reviewers.items()])
     page.line(f"{format_count(found.documents, 'document')} labeled twice or more, by {reviewers}")
@@ -30,7 +30,7 @@ def render_agreement(found: Agreement, screen: Screen) -> str:
     page.line(f"observed agreement over all values: {format_measure(found.overall['observed'])}")
     page.line()
     heads = ("observed", "interval", "alpha", "AC1", "values")
-    columns = [Column("field", is_name=True), *(Column(head, True, is_name=True) for head in heads)]
+    columns = [PageColumn("field", is_name=True), *(PageColumn(head, True, is_name=True) for head in heads)]
     page.table(columns, [_row(field) for field in found.fields])
     _add_confusions(page, found.fields)
     measures = [measure for field in found.fields for measure in field.measures.values()]
@@ -68,7 +68,7 @@ def _cell(measure: Measure) -> str:
     return f"{measure.value:.3f}" + ("~" if "sampled" in measure.marks else "")
 
 
-def _add_confusions(page: Page, fields: tuple[FieldAgreement, ...]) -> None:
+def _add_confusions(page: ScreenPage, fields: tuple[FieldAgreement, ...]) -> None:
     found = [(one.count, field.field, one) for field in fields for one in field.confusions]
     found.sort(key=lambda item: (-item[0], item[1], item[2].first, item[2].second))
     if not found:
@@ -79,8 +79,8 @@ def _add_confusions(page: Page, fields: tuple[FieldAgreement, ...]) -> None:
         [f"{count:,}", clip(path, _WIDE), clip(one.first), clip(one.second), _documents(one)]
         for count, path, one in found[:_MOST_CONFUSED]
     ]
-    heads = (Column("one"), Column("other"), Column("in"))
-    page.table([Column("times", is_number=True), Column("field", is_name=True), *heads], rows)
+    heads = (PageColumn("one"), PageColumn("other"), PageColumn("in"))
+    page.table([PageColumn("times", is_number=True), PageColumn("field", is_name=True), *heads], rows)
 
 
 def _documents(confusion: Confusion) -> str:

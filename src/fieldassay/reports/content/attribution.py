@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from fieldassay.attribution.attribute import Attribution, Labelled, SystemShares
-from fieldassay.attribution.share import STAGES, FieldShares, Share
+from fieldassay.attribution.share import STAGES, FieldShares, StageShare
 from fieldassay.errors import list_names
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import clip, format_count, visible
 from fieldassay.metrics.estimate import NOTHING, format_share
-from fieldassay.reports.writers.tables import Part, Table, Told, lay_out_html
+from fieldassay.reports.writers.tables import Part, ReportTable, Told, lay_out_html
 
 # The content of an attribution's report: the answer first, then shares, labels and values as texts.
 
@@ -90,13 +90,13 @@ def answer_of(system: SystemShares) -> str:
     return f"{advice}: {share}{tie}{but}"
 
 
-def _overlap(first: Share, other: Share) -> bool:
+def _overlap(first: StageShare, other: StageShare) -> bool:
     return (
         first.interval is not None and other.interval is not None and other.interval[1] >= first.interval[0]
     )
 
 
-def format_stage(share: Share) -> str:
+def format_stage(share: StageShare) -> str:
     """Return a share with its interval, or a dash."""
     if share.value is None:
         return NOTHING
@@ -154,7 +154,9 @@ def _shares(one: SystemShares) -> Part:
     heads = ("field", "wrong", *(NAMES[stage] for stage in stages), "chance", "missed")
     rows = [_row("all", whole, stages)]
     rows += [_row(field.field or "", field, stages) for field in one.fields if field.wrong]
-    table = Table("shares of the wrong values by stage", heads, tuple(rows), tuple(range(1, len(heads))))
+    table = ReportTable(
+        "shares of the wrong values by stage", heads, tuple(rows), tuple(range(1, len(heads)))
+    )
     remarks = _reasons(one)
     return Part(
         f"{clip(one.system, _NAME)}: which stage wrong values are due to",
@@ -204,7 +206,7 @@ def _labels(one: SystemShares, found: Attribution) -> Part:
     counts = found.counts(one.system)
     rows = tuple((label_name(label), f"{count:,}") for label, count in counts.items())
     lines = () if rows else ("no value is wrong",)
-    tables = (Table("wrong values by label", ("label", "values"), rows, (1,)),) if rows else ()
+    tables = (ReportTable("wrong values by label", ("label", "values"), rows, (1,)),) if rows else ()
     return Part(f"{clip(one.system, _NAME)}: labels", lines, tables)
 
 
@@ -225,7 +227,7 @@ def _values(one: SystemShares, values: Sequence[Labelled], most: int) -> list[Pa
     heads = ("label", "document", "value", "gold → predicted", "what was found")
     left = len(values) - len(rows)
     remarks = (f"{left:,} more: --most, or --json for all",) if left else ()
-    table = Table("wrong values with their evidence", heads, tuple(rows), ())
+    table = ReportTable("wrong values with their evidence", heads, tuple(rows), ())
     return [Part(f"{clip(one.system, _NAME)}: evidence", (), (table,), remarks)]
 
 
@@ -299,7 +301,7 @@ def _system(one: SystemShares) -> str:
     )
 
 
-def _named(stage: str, share: Share) -> str:
+def _named(stage: str, share: StageShare) -> str:
     return f"{NAMES[stage]} {format_stage(share)}"
 
 

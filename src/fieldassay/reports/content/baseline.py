@@ -15,7 +15,7 @@ from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.decision import Decision, decisions_data
 from fieldassay.metrics.thresholds import format_change, format_changes
 from fieldassay.reports.content.run.sections import gates_parts
-from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.reports.writers.tables import add_part
 
 _DIGITS = 12
@@ -31,17 +31,17 @@ def render_set(made: Baseline, path: str, size: int) -> str:
 
 def render_baseline(held: Baseline, screen: Screen) -> str:
     """Return a baseline as text: its measurements, its foundations, and its predecessors."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     page.title(f"baseline of {clip(held.created, 40)}")
     for line in _summary(held):
         page.line(clip(line, _LONG))
     page.line()
     columns = [
-        Column("system", is_name=True),
-        Column("metric"),
-        Column("value", is_number=True),
-        Column("interval"),
-        Column("documents", is_number=True),
+        PageColumn("system", is_name=True),
+        PageColumn("metric"),
+        PageColumn("value", is_number=True),
+        PageColumn("interval"),
+        PageColumn("documents", is_number=True),
     ]
     page.table(columns, [_headline_row(one) for one in held.headlines])
     page.line()
@@ -60,11 +60,11 @@ def render_check(
     held: Baseline, lines: Sequence[ChangeLine], decisions: Sequence[Decision], screen: Screen
 ) -> str:
     """Return a run beside its baseline as text: a line per system and metric, then the gates."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     page.title(clip(f"against {held.label()} from {held.run}", _LONG))
     head = ["system", "metric", "baseline", "now", "change", "interval", "p", ""]
     rows = [_change_row(one) for one in lines]
-    page.table([Column(name, is_number=name in ("baseline", "now", "change")) for name in head], rows)
+    page.table([PageColumn(name, is_number=name in ("baseline", "now", "change")) for name in head], rows)
     for reason in dict.fromkeys(f"{one.system}: {one.why}" for one in lines if one.change is None):
         page.line(clip(reason, _LONG), "dim")
     for remark in dict.fromkeys(one.remark for one in lines if one.remark):

@@ -15,7 +15,7 @@ from fieldassay.decisions.calibration.measures import Calibration, Group, Point,
 from fieldassay.decisions.calibration.policy import CalibrationPage, PolicyCheck, PromiseStatus, Queue
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.estimate import NOTHING, format_p, format_p_cell, format_share
-from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 
 STYLES = {
     PromiseStatus.HELD: "green",
@@ -28,7 +28,7 @@ _POINTS, _FIELDS, _WIDE, _LONG = 10, 40, 200, 600
 
 def render_calibration(found: CalibrationPage, screen: Screen) -> str:
     """Return the reliability of a system's confidences as text."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     page.title(f"Confidences of {clip(found.system, 60)} in {clip(found.run, _WIDE)}")
     census = found.pooled.census
     wrong = f"{census.wrong:,} wrong"
@@ -50,7 +50,7 @@ def render_calibration(found: CalibrationPage, screen: Screen) -> str:
 
 def render_plan(promise: Promise, screen: Screen) -> str:
     """Return how many labels a promise takes at the least as text."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     page.title(f"Labels for a risk of {format_share(promise.risk)}")
     page.line(describe_promise(promise))
     page.line()
@@ -66,7 +66,7 @@ def render_plan(promise: Promise, screen: Screen) -> str:
 
 def render_check(found: PolicyCheck, screen: Screen) -> str:
     """Return the results of a policy on a run as text."""
-    page, style = Page(screen), STYLES[found.standing]
+    page, style = ScreenPage(screen), STYLES[found.standing]
     page.title(f"{clip(found.policy, _WIDE)} on {clip(found.system, 60)} in {clip(found.run, _WIDE)}")
     page.line(describe_promise(found.promise))
     page.line()
@@ -77,7 +77,9 @@ def render_check(found: PolicyCheck, screen: Screen) -> str:
         risk += f" [{', '.join(format_share(bound, 2).removesuffix('%') for bound in found.interval)}]"
     heads = ("threshold", "accepted", "coverage", "wrong", "risk")
     cells = [threshold, f"{found.accepted:,}", coverage, f"{found.errors:,}", risk, str(found.standing)]
-    page.table([*(Column(head, is_number=True) for head in heads), Column("promise")], [cells], [style])
+    page.table(
+        [*(PageColumn(head, is_number=True) for head in heads), PageColumn("promise")], [cells], [style]
+    )
     page.line(
         "risk: share of accepted values that are wrong, every document counted once; "
         f"{format_share(found.level)} interval over documents"
@@ -97,7 +99,7 @@ def render_check(found: PolicyCheck, screen: Screen) -> str:
 
 def render_queue(queue: Queue, screen: Screen, *, has_rows: bool) -> str:
     """Return the queue for review as text."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     page.title(f"Review of {clip(queue.system, 60)}")
     values, documents = format_count(queue.values, "value"), format_count(queue.documents, "document")
     page.line(f"{values} in {documents}; {queue.accepted:,} accepted")
@@ -109,7 +111,7 @@ def render_queue(queue: Queue, screen: Screen, *, has_rows: bool) -> str:
             [*(clip(text, 40) for text in (doc, path, value)), _sure(confidence), clip(reason)]
             for doc, path, _, value, confidence, reason in queue.rows[:_FIELDS]
         ]
-        page.table([*(Column(*head) for head in heads), Column("reason")], cells)
+        page.table([*(PageColumn(*head) for head in heads), PageColumn("reason")], cells)
         if len(queue.rows) > _FIELDS:
             page.line(f"and {len(queue.rows) - _FIELDS:,} more; -o queue.csv writes them all", "dim")
     _add_remarks(page, queue.notes)
@@ -120,19 +122,19 @@ def _sure(confidence: float | None) -> str:
     return NOTHING if confidence is None else f"{confidence:.4g}"
 
 
-def _add_reasons(page: Page, reasons: Mapping[str, int]) -> None:
+def _add_reasons(page: ScreenPage, reasons: Mapping[str, int]) -> None:
     counts = ", ".join(f"{clip(reason)}: {count:,}" for reason, count in reasons.items())
     page.line(f"to review: {counts or 'nothing'}")
 
 
-def _add_calibration(page: Page, found: Calibration) -> None:
+def _add_calibration(page: ScreenPage, found: Calibration) -> None:
     page.line()
     page.title("Calibration")
     columns = [
-        Column("confidence"),
-        Column("values", is_number=True),
-        Column("mean confidence", is_number=True),
-        Column("right", is_number=True),
+        PageColumn("confidence"),
+        PageColumn("values", is_number=True),
+        PageColumn("mean confidence", is_number=True),
+        PageColumn("right", is_number=True),
     ]
     rows = [
         [_range(one.low, one.high), f"{one.n:,}", f"{one.confidence:.3f}", f"{one.accuracy:.3f}"]
@@ -166,7 +168,7 @@ def _add_calibration(page: Page, found: Calibration) -> None:
     )
 
 
-def _add_selection(page: Page, found: Selection) -> None:
+def _add_selection(page: ScreenPage, found: Selection) -> None:
     page.line()
     page.title("Accepting without review")
     heads = (
@@ -188,7 +190,7 @@ def _add_selection(page: Page, found: Selection) -> None:
         ]
         for point in _by_coverage(found.points)
     ]
-    page.table([Column(head, is_number=True) for head in heads], rows)
+    page.table([PageColumn(head, is_number=True) for head in heads], rows)
     page.line(f"areas under the curve: AURC {found.aurc:.4f}, AUGRC {found.augrc:.4f} (0 is best)")
     if all(one.share is not None for one in found.captures):
         told = ", ".join(
@@ -207,14 +209,14 @@ def _by_coverage(points: Sequence[Point]) -> list[Point]:
     return list(found.values())
 
 
-def _add_groups(page: Page, title: str, groups: Sequence[Group]) -> None:
+def _add_groups(page: ScreenPage, title: str, groups: Sequence[Group]) -> None:
     if not groups:
         return
     page.line()
     page.title(title)
     heads = ("values", "right", "confidence", "error", "by chance", "p", "AUROC", "omitted")
     rows = [[clip(group.name, 48), *_group_cells(group)] for group in groups[:_FIELDS]]
-    page.table([Column(""), *(Column(head, is_number=True) for head in heads)], rows)
+    page.table([PageColumn(""), *(PageColumn(head, is_number=True) for head in heads)], rows)
     if len(groups) > _FIELDS:
         page.line(f"and {len(groups) - _FIELDS:,} more", "dim")
 
@@ -234,7 +236,7 @@ def _group_cells(group: Group) -> list[str]:
     ]
 
 
-def _add_certificate(page: Page, certificate: Certificate, promise: Promise) -> None:
+def _add_certificate(page: ScreenPage, certificate: Certificate, promise: Promise) -> None:
     page.line()
     page.title("Review threshold")
     page.line(describe_promise(promise))
@@ -251,7 +253,7 @@ def _add_certificate(page: Page, certificate: Certificate, promise: Promise) -> 
         *(f"{number:,}" for number in (certificate.labels, certificate.support, certificate.errors)),
         format_share(certificate.upper, 2),
     ]
-    page.table([Column(head, is_number=True) for head in heads], [cells])
+    page.table([PageColumn(head, is_number=True) for head in heads], [cells])
     step = certificate.steps[-1]
     if not step.passed:
         bound = format_share(step.bound, 2)
@@ -259,7 +261,7 @@ def _add_certificate(page: Page, certificate: Certificate, promise: Promise) -> 
         page.line(f"stopped at {step.threshold:.6g}: {what}", "dim")
 
 
-def _add_remarks(page: Page, remarks: Sequence[str]) -> None:
+def _add_remarks(page: ScreenPage, remarks: Sequence[str]) -> None:
     if remarks:
         page.line()
     for remark in remarks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from fieldassay.decisions.diff.result import Change, Changes, Diff, Side, Tally
+from fieldassay.decisions.diff.result import Change, Changes, Diff, DiffSide, Tally
 from fieldassay.io.text.shown import clip, format_count, format_json
 from fieldassay.metrics.estimate import (
     FEW,
@@ -28,7 +28,7 @@ from fieldassay.reports.wording import (
     describe_power_of_fields,
     name_of,
 )
-from fieldassay.reports.writers.tables import Part, Table, Told
+from fieldassay.reports.writers.tables import Part, ReportTable, Told
 
 # The values that were fixed and broken, as a diff's report lists them.
 
@@ -63,7 +63,7 @@ def changes_part(found: Diff, most: int) -> Part:
     for change in counts:
         if counts[change] and most:
             tables.append(
-                Table(
+                ReportTable(
                     f"values that were {change}",
                     _HEADS[change],
                     tuple(map(_change_row, changes.rows(change, most))),
@@ -94,7 +94,7 @@ def _describe_counts(changes: Changes, counts: dict[str, int]) -> str:
     )
 
 
-def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> Table:
+def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> ReportTable:
     shown = tallies[: max(most, _FEWEST)]
     rows = [
         (
@@ -106,7 +106,7 @@ def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> Ta
     ]
     hidden = len(tallies) - len(shown)
     rows += [(f"and {hidden:,} more", "", "")] if hidden else []
-    return Table(caption, (head, "fixed", "broken"), tuple(rows), (1, 2))
+    return ReportTable(caption, (head, "fixed", "broken"), tuple(rows), (1, 2))
 
 
 def _change_row(one: Change) -> tuple[str, ...]:
@@ -175,13 +175,13 @@ def _title(found: Diff) -> str:
     return f"{format_count(len(found.sides), 'system')} on {documents}"
 
 
-def _systems(sides: Sequence[Side]) -> tuple[tuple[str, str], ...]:
+def _systems(sides: Sequence[DiffSide]) -> tuple[tuple[str, str], ...]:
     if len(sides) != 2:
         return ()
     return tuple((name, _describe_side(side)) for name, side in zip(("before", "after"), sides, strict=True))
 
 
-def _describe_side(side: Side) -> str:
+def _describe_side(side: DiffSide) -> str:
     own = "" if side.system == side.label else f"system {clip(side.system, _NAME)}"
     run = "" if name_of(side.run) == side.label else f"run {clip(name_of(side.run), 80)}"
     folder = "" if side.folder in side.run else f"folder {clip(name_of(side.folder), 100)}"
@@ -251,21 +251,21 @@ def _slices(found: Diff) -> Part:
     return Part("By slice", (), tuple(tables), tuple(remarks))
 
 
-def _slice_table(key: str, value: str, family: Sequence[Comparison]) -> Table:
+def _slice_table(key: str, value: str, family: Sequence[Comparison]) -> ReportTable:
     """Return more than two systems in one slice; they have no places there."""
     made = _many_table(family, None)
     rows = tuple(row[1:] for row in made.rows)
     caption = f"{clip(key, 40)}: {clip(value, 40)}, n = {max(one.documents for one in family):,}"
-    return Table(caption, made.heads[1:], rows, tuple(at - 1 for at in made.aligned))
+    return ReportTable(caption, made.heads[1:], rows, tuple(at - 1 for at in made.aligned))
 
 
 def _table(
     caption: str, kind: Literal["metric", "field", "slice"], head: str, family: Sequence[Comparison]
-) -> Table:
+) -> ReportTable:
     """Return the comparisons of one family of two systems as a table."""
     heads = (head, "n", "before", "after", "difference", "p", "adjusted", "effect", "+/−/=", "decision")
     name = {"metric": _metric, "field": _field, "slice": _slice}[kind]
-    return Table(
+    return ReportTable(
         caption, heads, tuple((name(one), *_comparison_row(one)) for one in family), (1, 2, 3, 5, 6, 7, 8)
     )
 
@@ -341,7 +341,7 @@ def _ranking_of(found: Diff, one: Comparison) -> Ranking | None:
     return next((ranking for ranking in found.rankings if ranking.metric == one.metric), None)
 
 
-def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Table:
+def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> ReportTable:
     """Return the table of more than two systems by one metric, in the order of the ranking if any."""
     name = clip(NAMES.get(family[0].metric, family[0].metric), 40)
     heads = ("place", "system", name, "difference", "adjusted", "effect", "+/−/=", "decision")
@@ -359,7 +359,7 @@ def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Table:
         )
         for system in order
     ]
-    return Table(
+    return ReportTable(
         f"systems by {_metric(family[0])}, n = {max(one.documents for one in family):,}",
         heads,
         tuple(rows),

@@ -10,8 +10,8 @@ from fieldassay.io.text.shown import clip, format_json, visible
 from fieldassay.metrics.estimate import format_number, format_rounded
 from fieldassay.metrics.evidence import REPEAT
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, describe, describe_source
-from fieldassay.reports.writers.page import Column, Page, Screen
-from fieldassay.scoring.explain import ComparisonStep, DocumentExplanation, Explanation, Side
+from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
+from fieldassay.scoring.explain import ComparisonStep, DocumentExplanation, ExplainedSide, Explanation
 
 _STRUCTURE = ("list", "object", "item")
 _PATH, _VALUE, _LONG, _QUOTE = 300, 300, 2000, 60
@@ -20,7 +20,7 @@ _PATH, _VALUE, _LONG, _QUOTE = 300, 300, 2000, 60
 
 def render_steps(steps: Sequence[Explanation], screen: Screen) -> str:
     """Return the steps of judgements, one block each."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     for position, step in enumerate(steps):
         if position:
             page.line()
@@ -32,7 +32,7 @@ def render_steps(steps: Sequence[Explanation], screen: Screen) -> str:
 
 def render_document(found: DocumentExplanation, screen: Screen) -> str:
     """Return the rows of a document, system by system; with a field also the steps of each value."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     for system in found.systems:
         rows = [row for row in found.rows if row["system"] == system]
         steps = [
@@ -81,7 +81,7 @@ def _values(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for row in rows if row["kind"] == "value"]
 
 
-def _rows(page: Page, rows: Sequence[dict[str, Any]]) -> None:
+def _rows(page: ScreenPage, rows: Sequence[dict[str, Any]]) -> None:
     """Add the informative rows: present values, pairs of items, and wrong structure."""
     shown = [
         row
@@ -89,11 +89,15 @@ def _rows(page: Page, rows: Sequence[dict[str, Any]]) -> None:
         if row["outcome"] != "absent" and (row["kind"] not in _STRUCTURE[:2] or row["outcome"] != "match")
     ]
     absent = sum(row["outcome"] == "absent" for row in _values(rows))
-    columns = [Column("path", is_name=True), Column("gold"), Column("predicted")]
-    columns += [Column("outcome", is_name=True), Column("score", is_number=True), Column("why")]
+    columns = [PageColumn("path", is_name=True), PageColumn("gold"), PageColumn("predicted")]
+    columns += [PageColumn("outcome", is_name=True), PageColumn("score", is_number=True), PageColumn("why")]
     styles = ["" if row["outcome"] == "match" else "dim" if row["kind"] == "item" else "red" for row in shown]
     if page.width < 90:
-        narrow = [Column("path, outcome", is_name=True), Column("gold → predicted"), Column("why")]
+        narrow = [
+            PageColumn("path, outcome", is_name=True),
+            PageColumn("gold → predicted"),
+            PageColumn("why"),
+        ]
         page.table(narrow, list(map(_narrow, shown)), styles)
     else:
         page.table(columns, list(map(_row, shown)), styles)
@@ -164,7 +168,9 @@ def _why(row: dict[str, Any]) -> str:
     return visible("; ".join(list(dict.fromkeys(said))[:3]))
 
 
-def _step(page: Page, step: Explanation, has_path: bool, source: Sequence[Mapping[str, Any]] = ()) -> None:
+def _step(
+    page: ScreenPage, step: Explanation, has_path: bool, source: Sequence[Mapping[str, Any]] = ()
+) -> None:
     if has_path:
         where = step.gold_path or step.pred_path or step.field
         page.title(
@@ -185,11 +191,11 @@ def _step(page: Page, step: Explanation, has_path: bool, source: Sequence[Mappin
         rows.append(["remarks", _remark(step.gold), _remark(step.pred)])
     if source:
         rows.append(["source", "", describe_source(source, _LONG, has_place=True)])
-    page.table([Column("step"), Column("gold"), Column("predicted")], rows)
+    page.table([PageColumn("step"), PageColumn("gold"), PageColumn("predicted")], rows)
     page.pairs(_verdict(step))
 
 
-def _reading(side: Side) -> str:
+def _reading(side: ExplainedSide) -> str:
     if side.raw is None:
         return "no value"
     if side.problem is not None:
@@ -197,11 +203,11 @@ def _reading(side: Side) -> str:
     return clip(side.value, _LONG)
 
 
-def _tokens(side: Side) -> str:
+def _tokens(side: ExplainedSide) -> str:
     return clip("; ".join(f"{token}: {rule}" for token, rule in side.tokens), _LONG)
 
 
-def _remark(side: Side) -> str:
+def _remark(side: ExplainedSide) -> str:
     return "; ".join(describe(FLAGS, flag) for flag in side.flags)
 
 

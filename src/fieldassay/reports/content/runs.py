@@ -16,7 +16,7 @@ from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, parts_of
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.thresholds import format_change, format_changes
-from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.runs.run import Listing, Run
 
 _MOST_SYSTEMS = 3
@@ -60,7 +60,7 @@ def run_json(run: Run) -> str:
 
 def render_listed(listed: Listed, screen: Screen) -> str:
     """Return the runs as a table, each with its best systems."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     headlines = {run.folder: sorted(run.headline, key=_worth) for run in listed.listing.runs}
     names = {one.metric for headline in headlines.values() for one in headline}
     heads = [
@@ -85,7 +85,7 @@ def render_listed(listed: Listed, screen: Screen) -> str:
     if not any(row[_CHANGE] for row in rows):
         heads, rows = _without_change([heads])[0], _without_change(rows)
     if rows:
-        page.table([Column(head, is_name=head in _NAMES) for head in heads], rows, styles)
+        page.table([PageColumn(head, is_name=head in _NAMES) for head in heads], rows, styles)
     hidden = listed.listing.total - len(listed.listing.runs)
     if hidden:
         page.line(f"and {format_count(hidden, 'older run')}; --limit shows more")
@@ -98,7 +98,7 @@ def render_listed(listed: Listed, screen: Screen) -> str:
 
 def render_run(run: Run, screen: Screen) -> str:
     """Return the overview of a run as text."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     page.title(clip(run.folder.name, 200))
     page.pairs([(label, clip(text, _LONGEST)) for label, text in _facts(run) if text])
     headline = run.headline
@@ -106,8 +106,10 @@ def render_run(run: Run, screen: Screen) -> str:
         page.line()
         rows = [[clip(one.system, _NAME), *_numbers(run, one)] for one in headline]
         classes = ("scored", "missing", "invalid", "error", "timeout", "failed")
-        numbers = [Column(name, is_number=True) for name in classes]
-        page.table([Column("system", is_name=True), Column(clip(headline[0].metric, _NAME)), *numbers], rows)
+        numbers = [PageColumn(name, is_number=True) for name in classes]
+        page.table(
+            [PageColumn("system", is_name=True), PageColumn(clip(headline[0].metric, _NAME)), *numbers], rows
+        )
     return page.text()
 
 

@@ -21,7 +21,7 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.result import find_headline, find_named
 from fieldassay.metrics.thresholds import format_changes, format_compared, format_threshold, holds
 from fieldassay.reports.findings.recommendation import count_apart
-from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 
 if TYPE_CHECKING:
     from fieldassay.extraction.endpoints.exchange import CostEstimate
@@ -274,7 +274,7 @@ TASK, DIFFICULTY = "task", "difficulty"
 
 def render_corpus(made: CorpusRun, screen: Screen) -> str:
     """Return the accuracy by difficulty and by task, and what degradations cost."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     if made.estimates:
         _tables(page, made)
     stopped = [
@@ -292,9 +292,9 @@ def render_corpus(made: CorpusRun, screen: Screen) -> str:
     return page.text()
 
 
-def _tables(page: Page, made: CorpusRun) -> None:
+def _tables(page: ScreenPage, made: CorpusRun) -> None:
     systems = list(dict.fromkeys(one.system for one in made.estimates))
-    heads = [Column("documents", is_number=True), *(Column(visible(name)) for name in systems)]
+    heads = [PageColumn("documents", is_number=True), *(PageColumn(visible(name)) for name in systems)]
     for metric in METRICS:
         rows = []
         for value in DIFFICULTIES:
@@ -305,13 +305,13 @@ def _tables(page: Page, made: CorpusRun) -> None:
         page.line(
             f"{metric.replace('_', ' ')} by difficulty, with the thresholds of the engineering protocol"
         )
-        page.table([Column("difficulty"), Column("at least", is_number=True), *heads], rows)
+        page.table([PageColumn("difficulty"), PageColumn("at least", is_number=True), *heads], rows)
         page.line("")
     names = dict.fromkeys(one.slice[TASK] for one in made.estimates if TASK in one.slice)
     rows = [(name, *_cells(made.estimates, "accuracy", (TASK, name), systems, None)) for name in names]
     rows.append(("all", *_cells(made.estimates, "accuracy", None, systems, None)))
     page.line("accuracy by task")
-    page.table([Column("task"), *heads], rows)
+    page.table([PageColumn("task"), *heads], rows)
     lines = [describe_twins(one) for one in made.twins if one.metric == "accuracy"]
     if lines:
         page.line("")

@@ -6,8 +6,8 @@ from fieldassay.errors import list_names
 from fieldassay.io.text.shown import clip, format_count, format_json, visible
 from fieldassay.metrics.result.result import worst_first
 from fieldassay.reports.content.run.sections import describe_violation
-from fieldassay.reports.writers.page import Column, Page, Screen
-from fieldassay.scoring.fit import DataProfile, Example, Finding
+from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
+from fieldassay.scoring.fit import DataProfile, ExampleValue, SideContent
 from fieldassay.scoring.validate import Validation
 
 _MOST_LISTED = 20
@@ -15,7 +15,7 @@ _MOST_LISTED = 20
 
 def render_validation(found: Validation, screen: Screen) -> str:
     """Return the effect of a spec and the content of the data as text, without the problems."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     if found.fields:
         _plan(page, found)
     if found.documents is not None:
@@ -42,7 +42,7 @@ def _verdict(found: Validation) -> str:
     )
 
 
-def _plan(page: Page, found: Validation) -> None:
+def _plan(page: ScreenPage, found: Validation) -> None:
     page.title("How each field is judged")
     is_narrow = page.width < 90
     rows = []
@@ -63,9 +63,11 @@ def _plan(page: Page, found: Validation) -> None:
             ", ".join(mark for mark in marks if mark),
         ]
         rows.append([*cells[:2], " ".join(cells[2:]).strip()] if is_narrow else cells)
-    columns = [Column("field", is_name=True), Column("type, as read")]
+    columns = [PageColumn("field", is_name=True), PageColumn("type, as read")]
     columns += (
-        [Column("compared, match if")] if is_narrow else [Column("compared"), Column("match if"), Column("")]
+        [PageColumn("compared, match if")]
+        if is_narrow
+        else [PageColumn("compared"), PageColumn("match if"), PageColumn("")]
     )
     page.table(columns, rows)
     page.line(f"metrics: {', '.join(found.metrics)}")
@@ -73,12 +75,12 @@ def _plan(page: Page, found: Validation) -> None:
         page.line()
         page.title("What is checked in predictions")
         page.table(
-            [Column("path", is_name=True), Column("check")],
+            [PageColumn("path", is_name=True), PageColumn("check")],
             [[clip(row["at"], 100), clip(row["check"], 300)] for row in found.checks],
         )
 
 
-def _data(page: Page, found: Validation) -> None:
+def _data(page: ScreenPage, found: Validation) -> None:
     page.line()
     page.title(f"The data: {format_count(found.documents or 0, 'gold document')}")
     rows = []
@@ -97,11 +99,13 @@ def _data(page: Page, found: Validation) -> None:
             )
     if rows:
         heads = ("matched", "missing", "without gold", "not readable")
-        page.table([Column("system", is_name=True), *(Column(head, is_number=True) for head in heads)], rows)
+        page.table(
+            [PageColumn("system", is_name=True), *(PageColumn(head, is_number=True) for head in heads)], rows
+        )
     _surveys(page, found)
 
 
-def _predictions(page: Page, found: Validation) -> None:
+def _predictions(page: ScreenPage, found: Validation) -> None:
     """Add the content of predictions without gold."""
     page.line()
     page.title("The predictions, without gold")
@@ -111,16 +115,16 @@ def _predictions(page: Page, found: Validation) -> None:
     ]
     page.table(
         [
-            Column("system", is_name=True),
-            Column("records", is_number=True),
-            Column("not readable", is_number=True),
+            PageColumn("system", is_name=True),
+            PageColumn("records", is_number=True),
+            PageColumn("not readable", is_number=True),
         ],
         rows,
     )
     _surveys(page, found)
 
 
-def _violations(page: Page, found: Validation) -> None:
+def _violations(page: ScreenPage, found: Validation) -> None:
     """Add the checks that predictions violate, the worst first, with examples."""
     worst = worst_first(found.counts)
     page.line()
@@ -138,7 +142,7 @@ def _violations(page: Page, found: Validation) -> None:
         page.line(f"and {len(worst) - _MOST_LISTED:,} more; --json lists every violation")
 
 
-def _surveys(page: Page, found: Validation) -> None:
+def _surveys(page: ScreenPage, found: Validation) -> None:
     """Add the values of gold or, without gold, of each system, with examples, and all remarks."""
     for name, survey in found.surveys.items():
         _survey(page, name, survey, found.documents)
@@ -148,7 +152,7 @@ def _surveys(page: Page, found: Validation) -> None:
         page.line(f"note: {clip(note, 600)}")
 
 
-def _survey(page: Page, name: str, survey: DataProfile, documents: int | None) -> None:
+def _survey(page: ScreenPage, name: str, survey: DataProfile, documents: int | None) -> None:
     findings = list(survey.findings.values())
     if not name or documents is None:
         page.line()
@@ -159,8 +163,8 @@ def _survey(page: Page, name: str, survey: DataProfile, documents: int | None) -
         ]
         page.table(
             [
-                Column("field", is_name=True),
-                *(Column(head, is_number=True) for head in ("present", "unreadable", "ambiguous")),
+                PageColumn("field", is_name=True),
+                *(PageColumn(head, is_number=True) for head in ("present", "unreadable", "ambiguous")),
             ],
             rows,
         )
@@ -185,14 +189,14 @@ def _survey(page: Page, name: str, survey: DataProfile, documents: int | None) -
         page.line(f"{side}: keys that the spec does not declare: {list_names(keys, _MOST_LISTED)}")
 
 
-def _ambiguous(finding: Finding) -> str:
+def _ambiguous(finding: SideContent) -> str:
     return (
         f"{format_count(finding.ambiguous, 'value')} of {finding.present:,} could be read in two ways, "
         "and the settings decided, such as"
     )
 
 
-def _examples(page: Page, examples: list[Example]) -> None:
+def _examples(page: ScreenPage, examples: list[ExampleValue]) -> None:
     for example in examples:
         page.line(
             f"    {format_json(example.value, 60)} in {clip(example.document, 40)}: {clip(example.why, 160)}"

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from fieldassay.attribution.share import Suspicion, suspicious_gold_of_run
 from fieldassay.errors import ProblemsError, nearest, problem
-from fieldassay.io.files.tables import Sheet, csv_text, format_hidden, workbook_bytes, write_parquet
+from fieldassay.io.files.tables import WorkbookTable, csv_text, format_hidden, workbook_bytes, write_parquet
 from fieldassay.io.files.whole_files import write_whole
 from fieldassay.io.json_value import json_line, read_given
 from fieldassay.io.text.shown import clip, format_count, format_markdown
@@ -33,7 +33,7 @@ from fieldassay.reports.content.run.sections import decisions_of_run
 from fieldassay.reports.content.run.summary import describe_method, summarize
 from fieldassay.reports.export.pages import render_error_report, render_executive
 from fieldassay.reports.findings.losses import JUDGED, find_losses
-from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.runs.run import Run, corrupt_run_errors
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ _BYTES_AT_ONCE = 1 << 20
 _CELL, _NAME = 300, 60
 
 
-class TableRows(Struct, frozen=True, eq=False):
+class ExportRows(Struct, frozen=True, eq=False):
     """The rows of a table: what `shape` makes of any part of the rows of `source`; a note stands beside."""
 
     source: pl.LazyFrame
@@ -236,7 +236,7 @@ class TableRows(Struct, frozen=True, eq=False):
             yield from self.shape(self.source.slice(start, _ROWS_AT_ONCE)).collect().iter_rows()
 
 
-Content: TypeAlias = TableRows | dict[str, Any] | str
+Content: TypeAlias = ExportRows | dict[str, Any] | str
 
 
 class RunTable(Struct, frozen=True):
@@ -300,16 +300,16 @@ def print_table(folder: Path, name: str, system: str | None, screen: Screen) -> 
     run, table = Run.open(folder), find_table(name)
     with corrupt_run_errors(run):
         content = _make(table, run, system)
-        if not isinstance(content, TableRows):
+        if not isinstance(content, ExportRows):
             return "".join(map(str, _write([(name, content)], table.endings[0])))
         rows = list(content)
-        page, title = Page(screen), f"{table.words[:1].upper()}{table.words[1:]}"
+        page, title = ScreenPage(screen), f"{table.words[:1].upper()}{table.words[1:]}"
         page.title(f"{title}: {len(rows):,}" if rows else f"{title}: nothing")
         if rows:
             are_numbers = [
                 all(not isinstance(one, str) for one in cells) for cells in zip(*rows, strict=True)
             ]
-            columns = map(Column, content.columns, are_numbers, [at in _NAMES for at in content.columns])
+            columns = map(PageColumn, content.columns, are_numbers, [at in _NAMES for at in content.columns])
             page.table(list(columns), [[clip(_format(one), _CELL) for one in row] for row in rows])
         if content.note:
             page.line(content.note, "dim")
@@ -328,8 +328,8 @@ def _write(contents: Sequence[tuple[str, Content]], ending: str) -> Iterator[str
     if isinstance(content, dict):
         return iter([json_line(content, indent=1) + "\n"])
     if ending == ".xlsx":
-        sheets = [(each, rows) for each, rows in contents if isinstance(rows, TableRows)]
-        return workbook_bytes([Sheet(each, rows.columns, map(_show, rows)) for each, rows in sheets])
+        sheets = [(each, rows) for each, rows in contents if isinstance(rows, ExportRows)]
+        return workbook_bytes([WorkbookTable(each, rows.columns, map(_show, rows)) for each, rows in sheets])
     if ending == ".parquet":
         return _parquet(content)
     return {".csv": _csv, ".json": _json, ".md": _markdown, ".tex": _latex}[ending](
@@ -337,14 +337,14 @@ def _write(contents: Sequence[tuple[str, Content]], ending: str) -> Iterator[str
     )
 
 
-def _csv(_: str, rows: TableRows) -> Iterator[str]:
+def _csv(_: str, rows: ExportRows) -> Iterator[str]:
     """Yield CSV: a cell that a spreadsheet would take for a formula begins with an apostrophe."""
     lines = chain([rows.columns], map(_show, rows))
     while part := list(islice(lines, _ROWS_AT_ONCE)):
         yield csv_text(part)
 
 
-def _json(_: str, rows: TableRows) -> Iterator[str]:
+def _json(_: str, rows: ExportRows) -> Iterator[str]:
     """Yield a JSON array with a row on each line."""
     columns, before = rows.columns, "[\n"
     for row in rows:
@@ -353,7 +353,7 @@ def _json(_: str, rows: TableRows) -> Iterator[str]:
     yield "\n]\n" if before.startswith(",") else "[]\n"
 
 
-def _parquet(rows: TableRows) -> Iterator[bytes]:
+def _parquet(rows: ExportRows) -> Iterator[bytes]:
     with tempfile.TemporaryDirectory(prefix="fieldassay-") as folder:
         file = Path(folder) / "rows.parquet"
         write_parquet(rows.shape(rows.source), file)
@@ -362,14 +362,14 @@ def _parquet(rows: TableRows) -> Iterator[bytes]:
                 yield portion
 
 
-def _markdown(words: str, rows: TableRows) -> Iterator[str]:
+def _markdown(words: str, rows: ExportRows) -> Iterator[str]:
     yield f"# {words[:1].upper()}{words[1:]}\n\n"
     yield f"{format_markdown(rows.note[:1].upper() + rows.note[1:], 600)}.\n\n" if rows.note else ""
     for line in chain([rows.columns, ["---"] * len(rows.columns)], map(_texts, rows)):
         yield f"| {' | '.join(format_markdown(cell, _CELL) if cell != '---' else cell for cell in line)} |\n"
 
 
-def _latex(words: str, rows: TableRows) -> Iterator[str]:
+def _latex(words: str, rows: ExportRows) -> Iterator[str]:
     """Yield a table of booktabs; no character of a cell is a command of LaTeX."""
     yield "% needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}\n"
     caption = escape_latex(clip(rows.note or words, 2 * _CELL))
@@ -419,7 +419,7 @@ def _format(value: Any) -> str:
     return format_number(value) if isinstance(value, float) else str(value)
 
 
-def list_values(run: Run, system: str | None) -> TableRows:
+def list_values(run: Run, system: str | None) -> ExportRows:
     """Return the judged values, one by one; values that neither side has if the main metric counts them."""
     import polars as pl
 
@@ -434,7 +434,7 @@ def list_values(run: Run, system: str | None) -> TableRows:
             "correct", "score", "outcome", "reason", pl.col("diagnoses").list.join(" | ").alias("diagnosis"),
         )  # fmt: skip
 
-    return TableRows(rows, shape)
+    return ExportRows(rows, shape)
 
 
 def _as_text(given: str) -> str:
@@ -450,7 +450,7 @@ def _with_evidence(run: Run) -> tuple[Result, pl.LazyFrame]:
     return result, rows
 
 
-def list_estimates(run: Run, system: str | None) -> TableRows:
+def list_estimates(run: Run, system: str | None) -> ExportRows:
     """Return every estimate of the run: of all documents and of slices, of all values and of fields."""
     import polars as pl
 
@@ -464,10 +464,10 @@ def list_estimates(run: Run, system: str | None) -> TableRows:
         }
         for one in run.result.estimates if system in (None, one.system)
     ]  # fmt: skip
-    return TableRows(pl.LazyFrame(lines, infer_schema_length=None))
+    return ExportRows(pl.LazyFrame(lines, infer_schema_length=None))
 
 
-def list_metrics_by_system(run: Run, system: str | None) -> TableRows:
+def list_metrics_by_system(run: Run, system: str | None) -> ExportRows:
     """Return the metrics at the head of every report, with intervals, as texts: a column for each system."""
     import polars as pl
 
@@ -477,10 +477,10 @@ def list_metrics_by_system(run: Run, system: str | None) -> TableRows:
         if system in (None, name):
             columns[name] = [format_both(line.estimates[at]) for line in summary.headline]
     note = f"{clip(summary.name, 100)}, {format_count(summary.documents, 'document')}"
-    return TableRows(pl.LazyFrame(columns), note=f"{note}; {describe_method(summary)}")
+    return ExportRows(pl.LazyFrame(columns), note=f"{note}; {describe_method(summary)}")
 
 
-def field_rows(run: Run, system: str | None) -> TableRows:
+def field_rows(run: Run, system: str | None) -> ExportRows:
     """Return precision, recall, F1 and support of each field, and their averages, as in scikit-learn.
 
     The numbers are those of the run's metrics; raises `ProblemsError` where it lacks one.
@@ -513,7 +513,7 @@ def field_rows(run: Run, system: str | None) -> TableRows:
             for label, prefix in averages.items()
         ]  # fmt: skip
     columns = ("system", "field", "precision", "recall", "f1-score", "support")
-    return TableRows(pl.LazyFrame(rows, schema=columns, orient="row", infer_schema_length=None))
+    return ExportRows(pl.LazyFrame(rows, schema=columns, orient="row", infer_schema_length=None))
 
 
 def _number(estimate: Estimate | None) -> float | int | None:
@@ -522,7 +522,7 @@ def _number(estimate: Estimate | None) -> float | int | None:
     return round(estimate.value) if estimate.unit == "count" else estimate.value
 
 
-def list_suspicious_gold(run: Run, system: str | None) -> TableRows:
+def list_suspicious_gold(run: Run, system: str | None) -> ExportRows:
     """Return the gold values of a run that all or most of its systems contradict in the same way.
 
     Raises `ProblemsError` for a run of one system.
@@ -535,10 +535,10 @@ def list_suspicious_gold(run: Run, system: str | None) -> TableRows:
     found = suspicious_gold_of_run(run)
     lines = [tuple(asdict(one).values()) for one in found.values]
     frame = pl.LazyFrame(lines, schema=Suspicion.__struct_fields__, orient="row", infer_schema_length=None)
-    return TableRows(frame, note=found.extent)
+    return ExportRows(frame, note=found.extent)
 
 
-def list_curve(run: Run, system: str | None) -> TableRows:
+def list_curve(run: Run, system: str | None) -> ExportRows:
     """Return the steps of F(t) of a run's lists; `ProblemsError` without lists paired by similarity."""
     import polars as pl
 
@@ -549,7 +549,7 @@ def list_curve(run: Run, system: str | None) -> TableRows:
     if steps.is_empty():
         what = "has no list whose items were paired by similarity"
         raise problem(run.folder, what, "F(t) is of such lists", "missing_part")
-    return TableRows(steps.lazy())
+    return ExportRows(steps.lazy())
 
 
 def list_results(run: Run, system: str | None) -> dict[str, Any]:

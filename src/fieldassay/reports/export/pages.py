@@ -36,7 +36,7 @@ from fieldassay.reports.findings.recommendation import (
     recommend,
 )
 from fieldassay.reports.wording import describe_estimate
-from fieldassay.reports.writers.tables import Marked, Part, Table, render_markdown
+from fieldassay.reports.writers.tables import Marked, Part, ReportTable, render_markdown
 from fieldassay.runs.run import Run
 from fieldassay.scoring.provenance import recorded_spec
 
@@ -373,8 +373,8 @@ def _both_values(error: ErrorLine) -> tuple[str, str]:
     return format_pair(error.expected, error.actual, _WIDTH)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    return Table("", head, rows, ())
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> ReportTable:
+    return ReportTable("", head, rows, ())
 
 
 # The comparison of several systems for decisions: accuracy, speed, slices and advice, as Markdown.
@@ -472,7 +472,7 @@ def _slice_parts(result: Result, main: Estimate, key: str) -> Iterator[Part]:
         rows.append([value, f"{documents:,}", *(format_value(found.get(one)) for one in result.systems)])
     if rows:
         title = "Document type performance" if key == "type" else f"Performance by {clip(key, 100)}"
-        yield Part(title, tables=[Table("", [key, "documents", *result.systems], rows)])
+        yield Part(title, tables=[ReportTable("", [key, "documents", *result.systems], rows)])
 
 
 def _findings(result: Result, main: Estimate | None) -> list[str]:

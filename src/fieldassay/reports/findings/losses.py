@@ -438,7 +438,7 @@ _ROWS_AT_ONCE = 50_000
 _KEY = ("system", "doc", "field")
 
 
-class Case(Struct, frozen=True):
+class FieldCase(Struct, frozen=True):
     """One field of one document, with its status.
 
     `failed` if a value of it is wrong, `error` if one could not be judged, `skipped` if neither side has any.
@@ -468,7 +468,7 @@ class Cases(Struct, frozen=True, eq=False):
                 counts[status] += count
         return counts
 
-    def list_cases(self, status: Status, most: int) -> Iterator[Case]:
+    def list_cases(self, status: Status, most: int) -> Iterator[FieldCase]:
         """Yield at most so many cases of a status."""
         import polars as pl
 
@@ -479,7 +479,7 @@ class Cases(Struct, frozen=True, eq=False):
             keys = cases.head(most)
             most -= keys.height
             if status in ("passed", "skipped"):
-                yield from (Case(*row) for row in keys.iter_rows())
+                yield from (FieldCase(*row) for row in keys.iter_rows())
             elif keys.height:
                 yield from self._describe(portion, keys, status)
 
@@ -512,7 +512,7 @@ class Cases(Struct, frozen=True, eq=False):
     def _read(self, portion: tuple[int, int], columns: Collection[str]) -> pl.DataFrame:
         return self.evidence.slice(*portion).select(*_KEY, *columns).collect()
 
-    def _describe(self, portion: tuple[int, int], keys: pl.DataFrame, status: Status) -> Iterator[Case]:
+    def _describe(self, portion: tuple[int, int], keys: pl.DataFrame, status: Status) -> Iterator[FieldCase]:
         """Yield cases with a description of their errors."""
         import polars as pl
 
@@ -538,7 +538,7 @@ class Cases(Struct, frozen=True, eq=False):
                 hidden[key] = hidden.get(key, 0) + 1
         for system, document, field, _ in keys.iter_rows():
             key = system, document, field
-            yield Case(system, document, field, status, tuple(values.get(key, ())), hidden.get(key, 0))
+            yield FieldCase(system, document, field, status, tuple(values.get(key, ())), hidden.get(key, 0))
 
 
 def read_cases(evidence: pl.LazyFrame) -> Cases:

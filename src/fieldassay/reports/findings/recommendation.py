@@ -18,7 +18,7 @@ from fieldassay.metrics.estimate import (
     format_size,
     format_value,
 )
-from fieldassay.metrics.result.comparison import Comparison, Place, Ranking
+from fieldassay.metrics.result.comparison import Comparison, Ranking, RankPlace
 from fieldassay.metrics.result.result import Result, by_system, find_main, find_named
 from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.wording import (
@@ -152,7 +152,7 @@ def list_places(result: Result, systems: Sequence[str], found: Mapping[str, Esti
         if certainty != "may_be_chance" and _is_ahead(better, worse):
             first[worse.system] += 1
             last[better.system] -= 1
-    return {one: describe_places(Place(one, None, first[one], last[one])) for one in systems}
+    return {one: describe_places(RankPlace(one, None, first[one], last[one])) for one in systems}
 
 
 def _is_ahead(one: Estimate, other: Estimate) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fieldassay.extraction.strategy import Evidence
-    from fieldassay.reports.html.source import Crop, Crops, Place
+    from fieldassay.reports.html.source import Crop, CropPlace, Crops
 
 
 # Evidence in the page: chunks of documents, so that only those shown are unpacked.
@@ -46,7 +46,7 @@ CROP, CROPS = "crop", "crops"
 _NUMBERS = ("score", "similarity", "confidence")
 
 
-class Names(Struct, frozen=True, eq=False):
+class ChunkNames(Struct, frozen=True, eq=False):
     """The words that rows have codes for, the same in all chunks."""
 
     systems: tuple[str, ...]
@@ -63,7 +63,7 @@ class Chunk(Struct, frozen=True):
     """The pictures of the places where wrong values were read, or why there is none."""
 
 
-def name_rows(source: ReportSource) -> Names:
+def name_rows(source: ReportSource) -> ChunkNames:
     """Return the words of all rows of a result."""
     import polars as pl
 
@@ -77,11 +77,11 @@ def name_rows(source: ReportSource) -> Names:
         )
         words[name] = [] if found is None else found.drop_nulls().to_list()
     words["field"] = source.in_spec_order(words["field"])
-    return Names(source.systems, words)
+    return ChunkNames(source.systems, words)
 
 
 def chunk_rows(
-    source: ReportSource, ids: pl.Series, names: Names, crops: Crops | None = None
+    source: ReportSource, ids: pl.Series, names: ChunkNames, crops: Crops | None = None
 ) -> Iterator[Chunk]:
     """Yield the rows of the documents, in the order of `ids`, as many of them as `MOST_ROWS` allows."""
     import polars as pl
@@ -159,7 +159,7 @@ def _with_sources(
     names = [name for name in ("system", "doc", "kind", "pred_path", REPEAT) if name in rows.columns]
     wrong = rows.with_row_index("at").filter(is_wrong).select("at", *names)
     said: list[str | None] = [None] * len(rows)
-    places: dict[int, Place] = {}
+    places: dict[int, CropPlace] = {}
     known: dict[str, dict[Any, dict[str, Evidence]]] = {system: {} for system in source.sources}
     for row in wrong.iter_rows(named=True):
         if row["system"] in source.sources:
@@ -177,7 +177,7 @@ def _with_sources(
     return told.with_columns(pl.Series(CROP, numbers)), crops.make(list(codes))
 
 
-def _encode(rows: pl.DataFrame, start: int, names: Names) -> dict[str, Any]:
+def _encode(rows: pl.DataFrame, start: int, names: ChunkNames) -> dict[str, Any]:
     import polars as pl
 
     columns: dict[str, Any] = {

@@ -27,7 +27,7 @@ from fieldassay.reports.wording import (
     describe_comparison,
     name_of,
 )
-from fieldassay.reports.writers.tables import Table, Told
+from fieldassay.reports.writers.tables import ReportTable, Told
 
 if TYPE_CHECKING:
     import polars as pl
@@ -298,12 +298,12 @@ def _describe(found: Diff) -> ChangesShown:
     return ChangesShown(told.title, tuple(lines), replace(told, parts=parts))
 
 
-def _trim(table: Table) -> Table:
+def _trim(table: ReportTable) -> ReportTable:
     """Return a table without the columns that only a test of the method needs: p values and effect sizes."""
     kept = [at for at, head in enumerate(table.heads) if head not in ("p", "adjusted", "effect")]
     rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
     numbers = tuple(place for place, at in enumerate(kept) if at in table.aligned)
-    return Table(table.caption, tuple(table.heads[at] for at in kept), rows, numbers)
+    return ReportTable(table.caption, tuple(table.heads[at] for at in kept), rows, numbers)
 
 
 def list_changes(diffs: tuple[Diff, ...]) -> list[dict[str, Any]]:

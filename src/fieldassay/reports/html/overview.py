@@ -27,8 +27,8 @@ from fieldassay.metrics.result.result import find_main
 from fieldassay.metrics.thresholds import WORDS, format_compared, format_threshold
 from fieldassay.reports.content.run.summary import (
     HEADLINE,
-    Line,
     Summary,
+    SummaryLine,
     cut_suspicious,
     describe_silent,
     summarize,
@@ -228,7 +228,7 @@ ANSWERS = {"GO": ("good", "✓"), "NO-GO": ("bad", "✕"), "INCONCLUSIVE": ("uns
 """The tone and the sign of each answer."""
 
 
-class Shown(Struct, frozen=True):
+class PageEstimate(Struct, frozen=True):
     """An estimate as pages show it; `low` and `high` are its bounds as shares of one, where it is a share."""
 
     text: str
@@ -285,7 +285,7 @@ class Overview(Struct, frozen=True, eq=False):
     main: str
     listed: tuple[Card, ...]
     """The systems, the best first."""
-    lines: tuple[Line, ...]
+    lines: tuple[SummaryLine, ...]
     findings: tuple[str, ...]
     fixes: Mapping[str, Fixes]
     fixes_from: str
@@ -299,7 +299,7 @@ class Overview(Struct, frozen=True, eq=False):
         return any(one is not None and one.interval for line in self.lines for one in line.estimates)
 
 
-def format_estimate(one: Estimate | None) -> Shown | None:
+def format_estimate(one: Estimate | None) -> PageEstimate | None:
     """Return an estimate as pages show it; None for None and for an undefined one."""
     if one is None or one.value is None:
         return None
@@ -310,7 +310,7 @@ def format_estimate(one: Estimate | None) -> Shown | None:
     ]
     interval = describe_interval(one.interval, one.level, one.unit)
     value, lowest, highest = bounds
-    return Shown(
+    return PageEstimate(
         _format(one.value, one.unit),
         interval,
         "" if one.interval is None else _format_bounds(one.interval, one.unit),
@@ -374,7 +374,7 @@ def overview(source: ReportSource) -> Overview:
     )
 
 
-def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
+def _findings(source: ReportSource, line: SummaryLine | None, best: str) -> list[str]:
     if line is None:
         return []
     own = next((one for one in line.estimates if one is not None and one.system == best), None)
@@ -407,7 +407,7 @@ def _finding(one: Comparison) -> str:
     return "; ".join(part for part in (describe_comparison(one, NAMES), describe_power(one)) if part)
 
 
-def _head(source: ReportSource, line: Line, best: Estimate) -> str:
+def _head(source: ReportSource, line: SummaryLine, best: Estimate) -> str:
     """Return the value of the best system, and the others with exactly the same one."""
     if len(source.systems) == 1:
         return f"{_call(line).capitalize()} is {describe_estimate(best)}"
@@ -422,7 +422,7 @@ def _head(source: ReportSource, line: Line, best: Estimate) -> str:
     return f"{lead}: {describe_estimate(best)}"
 
 
-def _call(line: Line) -> str:
+def _call(line: SummaryLine) -> str:
     """Return the name of the metric of a line for a sentence."""
     return line.label.replace("_", " ")
 
@@ -535,7 +535,7 @@ class GateLine(Struct, frozen=True):
     bullet: Bullet | None
 
 
-class Verdict(Struct, frozen=True):
+class SystemVerdict(Struct, frozen=True):
     """The gates of one system, and the verdict by them."""
 
     system: str
@@ -546,10 +546,10 @@ class Verdict(Struct, frozen=True):
     chance: str = ""
 
 
-def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]:
+def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[SystemVerdict, ...]:
     """Return the decisions of `gates.json` in words."""
     return tuple(
-        Verdict(
+        SystemVerdict(
             str(one["system"]),
             str(one.get("run") or ""),
             str(one["answer"]),
@@ -561,7 +561,7 @@ def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]
     )
 
 
-def have_common_gates(verdicts: Sequence[Verdict]) -> bool:
+def have_common_gates(verdicts: Sequence[SystemVerdict]) -> bool:
     """Return whether all systems have the same gates; those of several runs in one report may differ."""
     return len({tuple(line.gate for line in one.gates) for one in verdicts}) == 1
 

@@ -121,7 +121,7 @@ MOST_BYTES = 20_000_000
 LOOK = PictureOptions(dpi=110, max_side=1200, margin=24, colors=16)
 
 
-class Place(Struct, frozen=True):
+class CropPlace(Struct, frozen=True):
     """Where a value was read: the document of its extraction, the page and the box on it."""
 
     document: ExtractedDocument
@@ -168,23 +168,23 @@ class Crops(Struct, eq=False, dict=True):
         own = next((self._files[name] for name in ids if name in self._files), ())
         return _address(own[0].path, self.folder) if len(own) == 1 and own[0].length is None else None
 
-    def place(self, document: ExtractedDocument | None, source: SourceOfValue) -> Place | None:
+    def place(self, document: ExtractedDocument | None, source: SourceOfValue) -> CropPlace | None:
         """Return the place of a value, or of its parts on their first page; None for an unknown one."""
         page = next((one.page for _, one in source if one.page is not None and one.box is not None), None)
         box = union(one.box for _, one in source if one.page == page)
-        return None if document is None or page is None or box is None else Place(document, page, box)
+        return None if document is None or page is None or box is None else CropPlace(document, page, box)
 
-    def make(self, places: Sequence[Place]) -> list[Crop]:
+    def make(self, places: Sequence[CropPlace]) -> list[Crop]:
         """Return the pictures of some places, or why there is none, in their order."""
-        made: dict[Place, Crop] = {}
-        by_document: dict[ExtractedDocument, list[Place]] = defaultdict(list)
+        made: dict[CropPlace, Crop] = {}
+        by_document: dict[ExtractedDocument, list[CropPlace]] = defaultdict(list)
         for place in dict.fromkeys(places):
             by_document[place.document].append(place)
         for document, wanted in by_document.items():
             made.update(zip(wanted, self._of_document(document, wanted), strict=True))
         return [made[place] for place in places]
 
-    def _of_document(self, document: ExtractedDocument, places: Sequence[Place]) -> list[Crop]:
+    def _of_document(self, document: ExtractedDocument, places: Sequence[CropPlace]) -> list[Crop]:
         if self._bytes >= self.most_bytes:
             return [self._limit()] * len(places)
         try:

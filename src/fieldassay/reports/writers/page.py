@@ -103,7 +103,7 @@ class Screen(Struct, frozen=True):
     is_ascii: bool = False
 
 
-class Column(Struct, frozen=True):
+class PageColumn(Struct, frozen=True):
     """A column of a table: its head, whether it holds numbers, and whether it holds names.
 
     Names, such as paths and ids, are not broken.
@@ -114,7 +114,7 @@ class Column(Struct, frozen=True):
     is_name: bool = False
 
 
-class Page:
+class ScreenPage:
     """A page that is filled from the top. No text in it is ever read as markup."""
 
     def __init__(self, screen: Screen) -> None:
@@ -159,7 +159,7 @@ class Page:
         self._console.print(Text(self._drawn(text), style=style), soft_wrap=False, overflow="fold")
 
     def table(
-        self, columns: Sequence[Column], rows: Sequence[Sequence[str]], styles: Sequence[str] = ()
+        self, columns: Sequence[PageColumn], rows: Sequence[Sequence[str]], styles: Sequence[str] = ()
     ) -> None:
         """Add a table; `styles` are those of the rows.
 
@@ -209,18 +209,18 @@ class Page:
     def _drawn(self, text: str) -> str:
         return draw_plainly(text) if self.screen.is_ascii else text
 
-    def has_room(self, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> bool:
+    def has_room(self, columns: Sequence[PageColumn], rows: Sequence[Sequence[str]]) -> bool:
         """Return whether the columns of a table fit side by side."""
         return self._fit(columns, rows) is not None
 
-    def _fit(self, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int] | None:
+    def _fit(self, columns: Sequence[PageColumn], rows: Sequence[Sequence[str]]) -> list[int] | None:
         extents = [
             measure([column.head, *(row[place] for row in rows)], is_name=column.is_name)
             for place, column in enumerate(columns)
         ]
         return fit(extents, self.width - _GAP * (len(columns) - 1))
 
-    def _table(self, columns: Sequence[Column], widths: Sequence[int]) -> Table:
+    def _table(self, columns: Sequence[PageColumn], widths: Sequence[int]) -> Table:
         from rich import box
         from rich.table import Table
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fieldassay.io.text.shown import format_count, format_markdown, visible
 from fieldassay.metrics.estimate import NOTHING
-from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 
 # What every writer takes: the parts of a report as titles, texts and tables, before their layout.
 
@@ -27,7 +27,7 @@ class Marked(str):
     __slots__ = ()
 
 
-class Table(Struct, frozen=True):
+class ReportTable(Struct, frozen=True):
     """A table: a caption, its heads, its rows, and the columns of numbers by position (None: as found)."""
 
     caption: str
@@ -56,7 +56,7 @@ class Part(Struct, frozen=True):
 
     title: str
     lines: Sequence[str] = ()
-    tables: Sequence[Table] = ()
+    tables: Sequence[ReportTable] = ()
     remarks: Sequence[str] = ()
     lead: Sequence[str] = ()
     end: Sequence[str] = ()
@@ -101,7 +101,7 @@ def _section(part: Part) -> list[str]:
     return [*found, *_list(part.remarks)]
 
 
-def _table(table: Table) -> str:
+def _table(table: ReportTable) -> str:
     heads = "".join(
         f'<th scope="col"{_align(table, at)}>{_html_text(head)}</th>' for at, head in enumerate(table.heads)
     )
@@ -110,13 +110,13 @@ def _table(table: Table) -> str:
     return f"<table>\n{caption}\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
 
 
-def _cells(table: Table, row: Sequence[str]) -> str:
+def _cells(table: ReportTable, row: Sequence[str]) -> str:
     first, *others = row
     rest = "".join(f"<td{_align(table, at)}>{_isolated(cell)}</td>" for at, cell in enumerate(others, 1))
     return f'<th scope="row">{_isolated(first)}</th>{rest}'
 
 
-def _align(table: Table, at: int) -> str:
+def _align(table: ReportTable, at: int) -> str:
     return ' style="text-align:right"' if at in table.aligned else ""
 
 
@@ -216,14 +216,14 @@ def _open(part: Part) -> list[str]:
     return [*([heading] if title else []), *map(_markdown_text, part.lead), *([bullets] if bullets else [])]
 
 
-def _head(table: Table) -> str:
+def _head(table: ReportTable) -> str:
     """Return the caption and the head of a table; columns of numbers are set to the right."""
     caption = f"{_markdown_text(table.caption[:1].upper() + table.caption[1:])}:\n\n" if table.caption else ""
     rule = ["---:" if at in table.aligned else "---" for at in range(len(table.heads))]
     return f"{caption}{_line([format_markdown(head, _HEAD) for head in table.heads])}{_line(rule)}"
 
 
-def _rows(table: Table, room: _Room) -> Iterator[str]:
+def _rows(table: ReportTable, room: _Room) -> Iterator[str]:
     written = 0
     for row in table.rows:
         line = _line([_unbroken(format_markdown(cell, _CELL)) for cell in row])
@@ -267,7 +267,7 @@ _DISPENSABLE = ("effect", "p", "n", "+/−/=")
 
 def lay_out_terminal(told: Told, screen: Screen) -> str:
     """Return the report as text that fits the screen; nothing in it can move the cursor."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     page.title(told.title)
     for warning in told.warnings:
         page.line(f"WARNING: {visible(warning)}", "bold")
@@ -282,7 +282,7 @@ def lay_out_terminal(told: Told, screen: Screen) -> str:
     return page.text()
 
 
-def add_part(page: Page, part: Part) -> None:
+def add_part(page: ScreenPage, part: Part) -> None:
     """Add a part below an empty line, its remarks dim; columns for which there is no room are left out."""
     page.line()
     page.title(visible(part.title), part.style)
@@ -298,7 +298,7 @@ def add_part(page: Page, part: Part) -> None:
         left_out |= dict.fromkeys(head for head in table.heads if head not in shown.heads)
         page.table(
             [
-                Column(visible(head), at in shown.aligned, _is_whole(shown, at))
+                PageColumn(visible(head), at in shown.aligned, _is_whole(shown, at))
                 for at, head in enumerate(shown.heads)
             ],
             [[visible(cell) for cell in row] for row in shown.rows],
@@ -309,7 +309,7 @@ def add_part(page: Page, part: Part) -> None:
         page.line(f"left out, for this width: {', '.join(left_out)}; --format markdown shows them", "dim")
 
 
-def _fit(table: Table, width: int) -> Table:
+def _fit(table: ReportTable, width: int) -> ReportTable:
     """Return the table without those of its columns, the least needed first, for which there is no room."""
     for head in _DISPENSABLE:
         if sum(_needs(table)) <= width:
@@ -318,12 +318,12 @@ def _fit(table: Table, width: int) -> Table:
     return table
 
 
-def _without(table: Table, head: str) -> Table:
+def _without(table: ReportTable, head: str) -> ReportTable:
     if head not in table.heads:
         return table
     kept = [at for at, name in enumerate(table.heads) if name != head]
     rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
-    return Table(
+    return ReportTable(
         table.caption,
         tuple(table.heads[at] for at in kept),
         rows,
@@ -331,11 +331,11 @@ def _without(table: Table, head: str) -> Table:
     )
 
 
-def _needs(table: Table) -> list[int]:
+def _needs(table: ReportTable) -> list[int]:
     """Return the least widths of columns with their gaps: numbers and differences are never broken."""
     natural = [max(len(row[at]) for row in (table.heads, *table.rows)) for at in range(len(table.heads))]
     return [_GAP + (width if _is_whole(table, at) else min(width, _NAME)) for at, width in enumerate(natural)]
 
 
-def _is_whole(table: Table, at: int) -> bool:
+def _is_whole(table: ReportTable, at: int) -> bool:
     return at in table.aligned or table.heads[at] in ("difference", "place", "decision", "system")

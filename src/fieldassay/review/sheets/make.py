@@ -18,7 +18,13 @@ from msgspec.structs import asdict, replace
 from fieldassay.attribution.share import suspicious_gold_of_run
 from fieldassay.decisions.calibration.certificate import Certificate, Promise
 from fieldassay.decisions.calibration.observations import is_judged
-from fieldassay.decisions.calibration.policy import ReviewPolicy, Task, find_plan, list_items, policy_bytes
+from fieldassay.decisions.calibration.policy import (
+    ReviewPolicy,
+    ReviewTask,
+    find_plan,
+    list_items,
+    policy_bytes,
+)
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.errors import Problem, ProblemsError, list_names, problem
 from fieldassay.io.files.typed_json import checksum
@@ -77,7 +83,7 @@ class AskedDocument(Struct, frozen=True):
 
     name: str
     values: Sequence[Predicted] = ()
-    tasks: Mapping[str, Task] = field(default_factory=dict)
+    tasks: Mapping[str, ReviewTask] = field(default_factory=dict)
     truth: Mapping[str, str] = field(default_factory=dict)
     kind: str | None = None
     """Its type as predicted."""
@@ -222,7 +228,7 @@ class _Known(Struct, frozen=True, eq=False):
     system: str | None
     names: Sequence[str]
     values: Mapping[str, Sequence[Predicted]] = field(default_factory=dict)
-    tasks: Mapping[str, Mapping[str, Task]] = field(default_factory=dict)
+    tasks: Mapping[str, Mapping[str, ReviewTask]] = field(default_factory=dict)
     variants: Mapping[str, str] = field(default_factory=dict)
     truth: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     gold_digests: Mapping[str, str] = field(default_factory=dict)
@@ -283,7 +289,7 @@ def _read_predictions(plan: Plan, request: ReviewRequest) -> _Known:
     policy = request.policy or ReviewPolicy(system, Promise(), Certificate(()))
     rows, unread = judge_without_gold(plan, source)
     rows = rows.filter(is_judged())
-    tasks: dict[str, dict[str, Task]] = {}
+    tasks: dict[str, dict[str, ReviewTask]] = {}
     accepted = 0
     for item in list_items(rows, policy):
         reason: StrEnum | None = policy.needs_review(item.field, item.confidence)
@@ -292,7 +298,7 @@ def _read_predictions(plan: Plan, request: ReviewRequest) -> _Known:
         if reason is None and drawn < request.shares.audited:
             reason = Reason.AUDIT
         if reason is not None:
-            tasks.setdefault(item.document, {})[item.path] = Task(item, reason)
+            tasks.setdefault(item.document, {})[item.path] = ReviewTask(item, reason)
     values: dict[str, list[Predicted]] = {}
     for doc, *rest in rows.select("doc", "pred_path", "field", "pred").iter_rows():
         values.setdefault(doc, []).append(Predicted(*rest))

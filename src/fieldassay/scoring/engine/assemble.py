@@ -11,7 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.metrics.evidence import Evidence
+from fieldassay.metrics.evidence import BatchEvidence
 from fieldassay.scoring.engine.coding import Block
 from fieldassay.scoring.engine.judge import Judged
 from fieldassay.spec.plan.nodes import Plan
@@ -30,7 +30,7 @@ class Identity(Struct, frozen=True):
 
 def assemble(
     plan: Plan, judged: Judged, identity: Identity, confidences: Sequence[Mapping[str, float] | None]
-) -> Evidence:
+) -> BatchEvidence:
     """Return the batch's evidence.
 
     `confidences` holds each document's confidence by concrete or field path, or None.
@@ -40,7 +40,7 @@ def assemble(
     of_field = np.repeat(np.array([block.field for block in blocks], dtype=np.int32), sizes)
     weights = np.array([info.weight for info in judged.fields])
     critical = np.array([info.critical for info in judged.fields], dtype=bool)
-    evidence = Evidence(
+    evidence = BatchEvidence(
         system=identity.system,
         documents=identity.documents,
         fields=judged.fields,
@@ -63,7 +63,7 @@ def assemble(
     return replace(evidence, table=partial(_evidence_table, evidence, judged))
 
 
-def _evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
+def _evidence_table(evidence: BatchEvidence, judged: Judged) -> pl.DataFrame:
     from fieldassay.scoring.engine.table import evidence_table
 
     return evidence_table(evidence, judged)

@@ -99,7 +99,7 @@ def judge(
     coded = _code_scope(scope)
     documents = np.arange(len(gold))
     pairs = Pairs(scope, documents, documents, documents.astype(np.int32))
-    writer = _Writer(Reasons(), [], applies, table)
+    writer = _BlockWriter(Reasons(), [], applies, table)
     aligned = [align(inner, (documents, documents)) for inner in coded.lists]
     writer.write(scope, coded, pairs, aligned, None)
     too_long = tuple((one.place.place.node.path, pair) for one in aligned for pair in one.too_long)
@@ -161,7 +161,7 @@ def _without_repeats(place: ListPlace, items: CodedScope, mask: Masks, name: str
     return kept
 
 
-class _Writer(Struct, eq=False):
+class _BlockWriter(Struct, eq=False):
     """Makes the blocks of a scope, then those of its lists, top-down."""
 
     reasons: Reasons

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from fieldassay.io.json_value import read_given
-from fieldassay.metrics.evidence import Evidence, Kind, Outcome
+from fieldassay.metrics.evidence import BatchEvidence, Kind, Outcome
 from fieldassay.metrics.repeats import AnswerCount, FlakyValue, RepeatedValues, Votes
 from fieldassay.paths import split_path
 from fieldassay.scoring.engine.judge import judge
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _RIGHT = "\0right"
 
 
-def hold_votes(plan: Plan, runs: Sequence[Evidence]) -> Votes:
+def hold_votes(plan: Plan, runs: Sequence[BatchEvidence]) -> Votes:
     """Return the vote of the runs on each gold value.
 
     Right answers are equal to each other; two wrong ones are if one is right by the spec with the other as

@@ -16,7 +16,7 @@ import polars as pl
 from msgspec import Struct
 
 from fieldassay.io.text.shown import make_printable
-from fieldassay.metrics.evidence import FLAG, REPEAT, Evidence, FieldInfo, Kind, Outcome, flag_names
+from fieldassay.metrics.evidence import FLAG, REPEAT, BatchEvidence, FieldInfo, Kind, Outcome, flag_names
 from fieldassay.paths import is_item_path, is_unit_key
 from fieldassay.scoring.engine.coding import Block, Coded, Nodes, distinct_pairs, json_text
 from fieldassay.scoring.engine.judge import Judged
@@ -187,7 +187,7 @@ SHORTEST_TELLING = 3
 TRIVIAL = frozenset({"true", "false", "yes", "none", "null", "nil", "n/a"})
 
 
-class Findings(Struct, frozen=True, eq=False):
+class RowDiagnoses(Struct, frozen=True, eq=False):
     """Diagnoses of the wrong rows.
 
     `bits` are the diagnoses, `other_field` is the field whose value was predicted (-1: none).
@@ -202,7 +202,7 @@ def diagnose_context(
     gold: ValueRows,
     are_items: npt.NDArray[np.bool_],
     are_numbers: npt.NDArray[np.bool_] | None = None,
-) -> Findings:
+) -> RowDiagnoses:
     """Return the diagnoses of n wrong or spurious predictions from the rest of their documents.
 
     `wrong.canonical` are predicted texts, `wrong.item` is the position of the gold item each was compared
@@ -220,7 +220,7 @@ def diagnose_context(
     """
     bits, other = np.zeros(len(wrong), dtype=np.int64), np.full(len(wrong), -1, dtype=np.int32)
     if not len(wrong):
-        return Findings(bits, other)
+        return RowDiagnoses(bits, other)
     texts = wrong.canonical.tolist()
     code_of = {text: code for code, text in enumerate(dict.fromkeys(texts))}
     codes = np.fromiter(map(code_of.__getitem__, texts), dtype=np.int64, count=len(texts))
@@ -240,7 +240,7 @@ def diagnose_context(
     is_another = np.where(is_item, is_another & ~repeated, _only_telling(is_another, texts, False))
     bits[is_another] |= BIT["value_of_another_item"]
     bits[find_cut_items(wrong, gold, are_items)] |= BIT["list_split_or_joined"]
-    return Findings(bits, other)
+    return RowDiagnoses(bits, other)
 
 
 def _are_telling_numbers(
@@ -427,7 +427,7 @@ Texts: TypeAlias = Sequence[pl.Series | None]
 _NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
 
 
-def evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
+def evidence_table(evidence: BatchEvidence, judged: Judged) -> pl.DataFrame:
     """Return the rows with the columns of `evidence_schema`, then the extras; blocks in order."""
     fields, blocks, diagnosed = evidence.fields, judged.blocks, diagnose(judged)
     kinds = [kind.name.lower() for kind in Kind]

@@ -73,7 +73,7 @@ _MODEL = re.compile(r"[A-Za-z_][\w.]*(?<!\.py):[A-Za-z_]\w*")
 _MODEL_FILE = re.compile(r"([^:\n]+\.py):([A-Za-z_]\w*)")
 
 
-class Source(Struct, frozen=True, eq=False):
+class SpecSource(Struct, frozen=True, eq=False):
     """The data of a source with the places of its parts. `stem` is the default name of the spec."""
 
     data: Any
@@ -90,7 +90,7 @@ class RecordedSpec(Struct, frozen=True):
     text: str
 
 
-def read_source(source: Any) -> Source:
+def read_source(source: Any) -> SpecSource:
     """Return the data of a path, a text, a mapping, or a Pydantic model (a class or `module:Class`).
 
     A text of one line with the ending of a spec file, or with the name of a file, is a path; a `RecordedSpec`
@@ -99,7 +99,7 @@ def read_source(source: Any) -> Source:
     if isinstance(source, RecordedSpec):
         return _read_string(source.text)
     if isinstance(source, Mapping):
-        return Source(_plain(source, "spec", 0), Places("spec"), "spec")
+        return SpecSource(_plain(source, "spec", 0), Places("spec"), "spec")
     if isinstance(source, Path):
         return _read_file(source)
     if isinstance(source, type):
@@ -124,7 +124,7 @@ def read_source(source: Any) -> Source:
     return _read_string(source)
 
 
-def _read_string(text: str) -> Source:
+def _read_string(text: str) -> SpecSource:
     return _read_text(text, "spec", ".json" if text.lstrip().startswith("{") else ".yaml", "spec")
 
 
@@ -141,7 +141,7 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _read_file(path: Path) -> Source:
+def _read_file(path: Path) -> SpecSource:
     label = str(path)
     if path.suffix.casefold() not in _SUFFIXES:
         raise problem(
@@ -163,16 +163,16 @@ def _read_file(path: Path) -> Source:
     return _read_text(text, label, path.suffix.casefold(), path.stem)
 
 
-def _read_text(text: str, label: str, suffix: str, stem: str) -> Source:
+def _read_text(text: str, label: str, suffix: str, stem: str) -> SpecSource:
     check_size(text, label)
     if suffix == ".json":
         try:
-            return Source(_read_json(text, label), Places(label, lambda: _json_lines(text)), stem)
+            return SpecSource(_read_json(text, label), Places(label, lambda: _json_lines(text)), stem)
         except ProblemsError:
             if label != "spec":
                 raise
     data, lines = read_yaml(text, label)
-    return Source(data, Places(label, lambda: lines), stem)
+    return SpecSource(data, Places(label, lambda: lines), stem)
 
 
 def _read_json(text: str, label: str) -> Any:
@@ -285,7 +285,7 @@ def import_model(dotted: str, folder: Path | None = None) -> type[Any]:
     return found
 
 
-def _read_model(model: type[Any]) -> Source:
+def _read_model(model: type[Any]) -> SpecSource:
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
 
@@ -298,7 +298,7 @@ def _read_model(model: type[Any]) -> Source:
         raise problem(
             label, f"has no JSON Schema ({str(error).splitlines()[0]})", "give a Pydantic model", "invalid"
         ) from error
-    return Source(_plain(schema, label, 0), Places(label), label)
+    return SpecSource(_plain(schema, label, 0), Places(label), label)
 
 
 # Reads a spec from any of its forms, with every problem at once, each with its place.
@@ -397,7 +397,7 @@ def parse_spec(source: Any) -> ParsedSpec:
     return ParsedSpec(spec, places, in_order(report.problems))
 
 
-def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:
+def _spec(data: dict[str, Any], source: SpecSource, report: Report) -> Spec:
     own = Cursor(data, (), report)
     protocol = own.text("protocol")
     preset = _preset(protocol, report) if protocol is not None else {}

@@ -181,7 +181,7 @@ def schema_data(
     map of values becomes a tree with typed patterns, a union of objects an object with the fields of all, and
     a union of unlike types the type `any`. Recursive and remote references are problems.
     """
-    walk = _Walk(schema, report)
+    walk = _SchemaWalk(schema, report)
     root = walk.definition(schema, _Place(at))
     data: dict[str, Any] = {key: root[key] for key in ("fields", "description") if key in root}
     if root.get("type") == "list":
@@ -232,7 +232,7 @@ class _Place(Struct, frozen=True):
         return replace(self, here=(*self.here, *here))
 
 
-class _Walk(Struct):
+class _SchemaWalk(Struct):
     """One pass over a schema: its definitions, the places of the fields made, and the problems."""
 
     root: dict[str, Any]

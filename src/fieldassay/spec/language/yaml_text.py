@@ -115,7 +115,7 @@ def read_yaml(text: str, label: str) -> tuple[Any, dict[Steps, int]]:
     """
     check_size(text, label)
     node = _compose(text, label)
-    builder = _Builder(label)
+    builder = _YamlBuilder(label)
     data = builder.build(node, ()) if node is not None else None
     builder.report.raise_any()
     return data, builder.lines
@@ -180,7 +180,7 @@ def _compose(text: str, label: str) -> Any:
         raise problem(label, f"not YAML ({first[:200]})", "correct the syntax", "syntax") from error
 
 
-class _Builder:
+class _YamlBuilder:
     """Turns YAML nodes into data, noting lines and problems."""
 
     def __init__(self, label: str) -> None:

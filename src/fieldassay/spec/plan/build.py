@@ -25,9 +25,9 @@ from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
 from fieldassay.values.catalogue import CHECKS, COMPARATORS, DEFAULTS, NORMALIZERS, READERS
 from fieldassay.values.checks.relations import (
     Aggregate,
+    Arithmetic,
     Chosen,
     Holds,
-    Operation,
     Path,
     Term,
     filled_items,
@@ -631,10 +631,10 @@ def _computed(term: Term) -> Iterator[Path]:
 
     Paths that are only compared, counted, or the least or the largest of a list are left out.
     """
-    if isinstance(term, Operation):
+    if isinstance(term, Arithmetic):
         yield from paths_of(term)
     elif isinstance(term, Aggregate) and (
-        term.name == "sum" or (term.name != "count" and isinstance(term.term, Operation))
+        term.name == "sum" or (term.name != "count" and isinstance(term.term, Arithmetic))
     ):
         yield from paths_of(term.term)
 

@@ -286,7 +286,7 @@ def _trees(field: Field, steps: Steps) -> list[str]:
 # Compilation of a spec to a plan, with all problems at once.
 
 
-class Scope(Struct, frozen=True):
+class FieldScope(Struct, frozen=True):
     """The place of a field: its steps in the spec, its path, its slot, and its inherited settings.
 
     Weights multiply downward (a list of weight 2 makes each of its values count twice); everything in a
@@ -300,7 +300,7 @@ class Scope(Struct, frozen=True):
     is_critical: bool = False
     applies_to: frozenset[str] = frozenset()
 
-    def under(self, field: Field, applies_to: frozenset[str]) -> Scope:
+    def under(self, field: Field, applies_to: frozenset[str]) -> FieldScope:
         """Return the scope with the field's own settings."""
         return replace(
             self,
@@ -309,22 +309,22 @@ class Scope(Struct, frozen=True):
             applies_to=applies_to,
         )
 
-    def member(self, name: str) -> Scope:
+    def member(self, name: str) -> FieldScope:
         """Return the scope of a field of this object."""
         path = join_path([*split_path(self.path), name])
         return replace(self, steps=(*self.steps, "fields", name), path=path, applies_to=frozenset())
 
-    def items(self) -> Scope:
+    def items(self) -> FieldScope:
         """Return the scope of the items of this list."""
         path = join_path([*split_path(self.path), ITEM])
         return replace(self, steps=(*self.steps, "items"), path=path, applies_to=frozenset())
 
-    def values(self) -> Scope:
+    def values(self) -> FieldScope:
         """Return the scope of the values of this map."""
         path = join_path([*split_path(self.path), KEY])
         return replace(self, steps=(*self.steps, "values"), path=path, applies_to=frozenset())
 
-    def pattern(self, text: str) -> Scope:
+    def pattern(self, text: str) -> FieldScope:
         """Return the scope of a pattern of this tree, whose paths come from the values."""
         return replace(self, steps=(*self.steps, "fields", text), path=text, applies_to=frozenset())
 
@@ -389,7 +389,9 @@ class _Compiler:
         for slot, top in enumerate(self.spec.fields):
             is_tree = top.type == "any" and not top.name and len(self.spec.fields) == 1
             scope = (
-                Scope((), "", slot) if is_tree else Scope(("fields", top.name), join_path([top.name]), slot)
+                FieldScope((), "", slot)
+                if is_tree
+                else FieldScope(("fields", top.name), join_path([top.name]), slot)
             )
             children.append(self.node(top, scope))
         sound = tuple(child for child in children if child is not None)
@@ -417,7 +419,7 @@ class _Compiler:
 
         return compile_checks(self.spec, root, self.report)
 
-    def node(self, top: Field, scope: Scope) -> Node | None:
+    def node(self, top: Field, scope: FieldScope) -> Node | None:
         """Return the node of a field; None after noting a problem."""
         scope = scope.under(top, self._types(top, scope))
         if top.type == "object":
@@ -429,7 +431,7 @@ class _Compiler:
         position = self._add(scope, top.type, Kind.VALUE)
         return self._leaf(top, scope, position)
 
-    def _add(self, scope: Scope, kind_name: str, kind: Kind) -> int:
+    def _add(self, scope: FieldScope, kind_name: str, kind: Kind) -> int:
         if scope.weight and not WEIGHTS[0] <= scope.weight <= WEIGHTS[1]:
             what = f"has the weight {scope.weight:g}, with those of the fields around it"
             remedy = f"use weights from {WEIGHTS[0]} to {WEIGHTS[1]:,}, or 0; only their ratios count"
@@ -439,7 +441,7 @@ class _Compiler:
         )
         return len(self.fields) - 1
 
-    def _object(self, top: Field, scope: Scope, position: int) -> Node | None:
+    def _object(self, top: Field, scope: FieldScope, position: int) -> Node | None:
         self._refuse_options(top, scope)
         _refuse_doubles(top.fields, (*scope.steps, "fields"), self.report)
         refuse_judged_units(top.fields, (*scope.steps, "fields"), self.report)
@@ -459,7 +461,7 @@ class _Compiler:
             top.accepted,
         )
 
-    def _list(self, top: Field, scope: Scope) -> Node | None:
+    def _list(self, top: Field, scope: FieldScope) -> Node | None:
         self._refuse_options(top, scope)
         is_map = top.type == "map"
         position = self._add(scope, top.type, Kind.LIST)
@@ -486,7 +488,7 @@ class _Compiler:
             is_map=is_map,
         )
 
-    def _items(self, items: Field, scope: Scope) -> tuple[int, Node | None]:
+    def _items(self, items: Field, scope: FieldScope) -> tuple[int, Node | None]:
         """Return the position of a list's items among the fields, and their node.
 
         Items that are values have no separate row.
@@ -504,7 +506,7 @@ class _Compiler:
         position = self._add(inner, items.type, Kind.VALUE)
         return position, self._leaf(items, inner, position)
 
-    def _aligner(self, top: Field, scope: Scope) -> Aligner | None:
+    def _aligner(self, top: Field, scope: FieldScope) -> Aligner | None:
         place = (*scope.steps, "align")
         aligner: Aligner | None = build_call(top.align or _ALIGN, ALIGNERS, place, self.report)
         if aligner is None or not aligner.key_fields or top.type == "any":
@@ -516,7 +518,7 @@ class _Compiler:
                 self.report.add(place, f"the items have no field {name[:100]!r}", remedy, "unknown_name")
         return aligner
 
-    def _leaf(self, top: Field, scope: Scope, position: int) -> Leaf | None:
+    def _leaf(self, top: Field, scope: FieldScope, position: int) -> Leaf | None:
         judges = LeafBuilder(self.spec.locale, self.spec.calendar, self.report, self.spec.null_values).judges(
             top, scope.steps
         )
@@ -547,7 +549,7 @@ class _Compiler:
             weight=scope.weight,
         )
 
-    def _tree(self, top: Field, scope: Scope, position: int) -> Node | None:
+    def _tree(self, top: Field, scope: FieldScope, position: int) -> Node | None:
         """Return the tree; its last pattern, a leaf with the tree's own settings, matches everything."""
         patterns: list[tuple[str, Node]] = []
         for pattern, inner in top.patterns:
@@ -572,7 +574,7 @@ class _Compiler:
             top.name, scope.path, position, tuple(patterns), aligner, scope.applies_to, scope.weight
         )
 
-    def _types(self, top: Field, scope: Scope) -> frozenset[str]:
+    def _types(self, top: Field, scope: FieldScope) -> frozenset[str]:
         """Return the canonical document types that a field applies to."""
         known = self.document_types
         for position, name in enumerate(top.applies_to):
@@ -602,7 +604,7 @@ class _Compiler:
                 (*steps, "unit_field"), what, "put it on a field of a record or of an object", "misplaced_key"
             )
 
-    def _refuse_options(self, top: Field, scope: Scope) -> None:
+    def _refuse_options(self, top: Field, scope: FieldScope) -> None:
         """Note options for values on a list or an object."""
         for name, _ in top.options:
             what = f"the type {top.type!r} has no option {name[:100]!r}"

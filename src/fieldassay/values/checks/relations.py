@@ -116,7 +116,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class RelationNumber:
     """A number literal in the relation."""
 
     value: Decimal
@@ -146,7 +146,7 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Arithmetic:
     """Two terms under `+`, `-`, `*` or `/`."""
 
     sign: str
@@ -154,7 +154,7 @@ class Operation:
     right: Term
 
 
-Term: TypeAlias = Union[Constant, Path, Aggregate, Operation]
+Term: TypeAlias = Union[RelationNumber, Path, Aggregate, Arithmetic]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,14 +185,14 @@ def paths_of(term: Term) -> Iterator[Path]:
         yield term
     elif isinstance(term, Aggregate):
         yield from paths_of(term.term)
-    elif isinstance(term, Operation):
+    elif isinstance(term, Arithmetic):
         yield from paths_of(term.left)
         yield from paths_of(term.right)
 
 
 def _free(term: Term) -> Iterator[Path]:
     """Yield the paths with one value per evaluation, those outside functions."""
-    if isinstance(term, Operation):
+    if isinstance(term, Arithmetic):
         yield from _free(term.left)
         yield from _free(term.right)
     elif isinstance(term, Path):
@@ -205,17 +205,17 @@ def written(term: Term) -> str:
     >>> written(parse_relation("sum( lines[].qty*lines[].price ) == total").left)
     'sum(lines[].qty * lines[].price)'
     """
-    if isinstance(term, Constant):
+    if isinstance(term, RelationNumber):
         return f"{term.value:f}"
     if isinstance(term, Path):
         return join_path(term.steps)
     if isinstance(term, Aggregate):
         return f"{term.name}({written(term.term)})"
     sides = [
-        f"({written(one)})" if isinstance(one, Operation) and term.sign in "*/" else written(one)
+        f"({written(one)})" if isinstance(one, Arithmetic) and term.sign in "*/" else written(one)
         for one in (term.left, term.right)
     ]
-    if term.sign == "-" and isinstance(term.right, Operation) and term.right.sign in "+-":
+    if term.sign == "-" and isinstance(term.right, Arithmetic) and term.right.sign in "+-":
         sides[1] = f"({sides[1]})"
     return f" {term.sign} ".join(sides)
 
@@ -290,13 +290,13 @@ class _Parser(Struct):
     def sum(self) -> Term:
         term = self.product()
         while self.next_is("+", "-"):
-            term = Operation(self.take(), term, self.product())
+            term = Arithmetic(self.take(), term, self.product())
         return term
 
     def product(self) -> Term:
         term = self.factor()
         while self.next_is("*", "/"):
-            term = Operation(self.take(), term, self.factor())
+            term = Arithmetic(self.take(), term, self.factor())
         return term
 
     def factor(self) -> Term:
@@ -311,7 +311,7 @@ class _Parser(Struct):
     def nested(self) -> Term:
         if self.next_is("-"):
             self.take()
-            return Operation("-", Constant(Decimal(0)), self.factor())
+            return Arithmetic("-", RelationNumber(Decimal(0)), self.factor())
         if self.next_is("("):
             self.take()
             inner = self.sum()
@@ -319,7 +319,7 @@ class _Parser(Struct):
             return inner
         kind = self.tokens[self.at][0] if self.at < len(self.tokens) else ""
         if kind == "number":
-            return Constant(Decimal(self.take()))
+            return RelationNumber(Decimal(self.take()))
         if kind != "path":
             raise self.refusal("write a field, a number, or sum(), count(), min() or max() of a field")
         name = self.take()
@@ -368,7 +368,7 @@ class _Parser(Struct):
 
 def _terms(term: Term) -> Iterator[Term]:
     yield term
-    if isinstance(term, Operation):
+    if isinstance(term, Arithmetic):
         yield from _terms(term.left)
         yield from _terms(term.right)
 
@@ -394,7 +394,7 @@ class Operand(Struct, frozen=True):
     digit: Decimal | None = None
 
 
-class Record(Protocol):
+class RelationRecord(Protocol):
     """The interface of a record for relations."""
 
     def value(self, steps: tuple[Step, ...], chosen: Chosen) -> tuple[tuple[Step, ...], Any]:
@@ -448,7 +448,7 @@ class Holds(Check):
 
     relation: str
     within: int | float | None = None
-    read: Callable[[Json], Record] = field(default=Plain, init=False, repr=False, compare=False)
+    read: Callable[[Json], RelationRecord] = field(default=Plain, init=False, repr=False, compare=False)
     parsed: Relation = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -464,7 +464,7 @@ class Holds(Check):
         """Return the relation with its `within`, the name of the check."""
         return self.relation if self.within is None else f"{self.relation} within {self.within}"
 
-    def bound(self, read: Callable[[Json], Record]) -> Holds:
+    def bound(self, read: Callable[[Json], RelationRecord]) -> Holds:
         """Return the check with values read by the types of a spec."""
         found = Holds(self.relation, self.within)
         object.__setattr__(found, "read", read)
@@ -478,7 +478,7 @@ class Holds(Check):
         for chosen in _choices(record, self.parsed.items()):
             yield self._look(record, chosen)
 
-    def _look(self, record: Record, chosen: Chosen) -> Look:
+    def _look(self, record: RelationRecord, chosen: Chosen) -> Look:
         left, right = (_evaluate(side, record, chosen) for side in (self.parsed.left, self.parsed.right))
         if left is None or right is None or not _are_comparable(left, right, self.parsed.comparison):
             return Look((), None)
@@ -506,12 +506,12 @@ class Holds(Check):
         return distance >= -allowed if comparison[-1] == "=" else distance > -allowed
 
 
-def _choices(record: Record, items: tuple[Step, ...]) -> Iterator[Chosen]:
+def _choices(record: RelationRecord, items: tuple[Step, ...]) -> Iterator[Chosen]:
     """Yield every choice of one item from each list on a path of items."""
     return _choose(record, [items[: at + 1] for at, step in enumerate(items) if step == ITEM], {})
 
 
-def _choose(record: Record, lists: Sequence[tuple[Step, ...]], chosen: Chosen) -> Iterator[Chosen]:
+def _choose(record: RelationRecord, lists: Sequence[tuple[Step, ...]], chosen: Chosen) -> Iterator[Chosen]:
     if not lists:
         yield chosen
         return
@@ -519,9 +519,9 @@ def _choose(record: Record, lists: Sequence[tuple[Step, ...]], chosen: Chosen) -
         yield from _choose(record, lists[1:], {**chosen, lists[0]: index})
 
 
-def _evaluate(term: Term, record: Record, chosen: Chosen) -> Operand | None:
+def _evaluate(term: Term, record: RelationRecord, chosen: Chosen) -> Operand | None:
     """Return the value of a term; None if it has none."""
-    if isinstance(term, Constant):
+    if isinstance(term, RelationNumber):
         return Operand(term.value)
     if isinstance(term, Path):
         return operand_of(record.value(term.steps, chosen)[1])
@@ -550,7 +550,7 @@ def _operate(sign: str, left: Operand, right: Operand) -> Operand | None:
     return Operand(value, None if left.unit and right.unit else left.unit or right.unit)
 
 
-def _aggregate(term: Aggregate, record: Record, chosen: Chosen) -> Operand | None:
+def _aggregate(term: Aggregate, record: RelationRecord, chosen: Chosen) -> Operand | None:
     """Return a function of all items; None without items, or if one of them lacks the value."""
     over = term.over()
     outer = {path: index for path, index in chosen.items() if path != over and over[: len(path)] == path}
@@ -576,7 +576,7 @@ def _aggregate(term: Aggregate, record: Record, chosen: Chosen) -> Operand | Non
     return Operand(Decimal(count)) if term.name == "count" else found
 
 
-def _below(record: Record, over: tuple[Step, ...], outer: Chosen) -> Iterator[Chosen]:
+def _below(record: RelationRecord, over: tuple[Step, ...], outer: Chosen) -> Iterator[Chosen]:
     """Yield every choice of items along a path that keeps the items already chosen."""
     for choice in _choices(_Within(record, outer), over):
         yield {**outer, **choice}
@@ -585,7 +585,7 @@ def _below(record: Record, over: tuple[Step, ...], outer: Chosen) -> Iterator[Ch
 class _Within(Struct, frozen=True):
     """A record with some items already chosen."""
 
-    record: Record
+    record: RelationRecord
     chosen: Chosen
 
     def value(self, steps: tuple[Step, ...], chosen: Chosen) -> tuple[tuple[Step, ...], Any]:
@@ -672,7 +672,7 @@ def _half_digit(left: Operand, right: Operand) -> Decimal:
     return min(digits) / 2 if digits else Decimal(0)
 
 
-def _anchor(relation: Relation, record: Record, chosen: Chosen) -> tuple[tuple[Step, ...], Any]:
+def _anchor(relation: Relation, record: RelationRecord, chosen: Chosen) -> tuple[tuple[Step, ...], Any]:
     """Return the place and value shown for a violation: a field alone on its side, else the item."""
     for side in (relation.right, relation.left):
         if isinstance(side, Path):

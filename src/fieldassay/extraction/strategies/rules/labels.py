@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from fieldassay.documents.geometry import SEPARATOR, Span
+from fieldassay.documents.geometry import SEPARATOR, TextSpan
 from fieldassay.extraction.answers import Steps
-from fieldassay.extraction.evidence import Found, label_words
+from fieldassay.extraction.evidence import PlacedValue, label_words
 from fieldassay.extraction.places import NUMBERS, TEXTS, Place, Search, has_digit
 from fieldassay.io.effort import check_time
 
@@ -51,7 +51,7 @@ class Token(Struct, frozen=True, gc=False):
     right: float
 
 
-class Row(Struct, frozen=True, dict=True):
+class WordRow(Struct, frozen=True, dict=True):
     """The words on one line, from left to right."""
 
     page: int
@@ -107,19 +107,19 @@ class Row(Struct, frozen=True, dict=True):
         return (first, end) if first < end else None
 
 
-class Sheet(Struct, frozen=True, dict=True):
+class RowedDocument(Struct, frozen=True, dict=True):
     """A document in rows, with the texts of its pages."""
 
     search: Search
-    rows: tuple[Row, ...] = field(default=())
+    rows: tuple[WordRow, ...] = field(default=())
 
     @classmethod
-    def of(cls, search: Search) -> Sheet:
+    def of(cls, search: Search) -> RowedDocument:
         """Return the rows of the pages that a search looks at."""
         return cls(search, tuple(row for page in range(len(search.pages)) for row in _rows(search, page)))
 
 
-def _rows(search: Search, number: int) -> list[Row]:
+def _rows(search: Search, number: int) -> list[WordRow]:
     page = search.pages[number]
     by_line: dict[int, list[Token]] = defaultdict(list)
     heights: dict[int, list[float]] = defaultdict(list)
@@ -143,12 +143,12 @@ def _rows(search: Search, number: int) -> list[Row]:
             by_line[line].append(Token(found[0], number, start, end, *sides))
             heights[line].append(height)
     return [
-        Row(number, line, tuple(tokens), sorted(heights[line])[len(heights[line]) // 2])
+        WordRow(number, line, tuple(tokens), sorted(heights[line])[len(heights[line]) // 2])
         for line, tokens in sorted(by_line.items())
     ]
 
 
-def _scale(spot: Span, begin: int) -> tuple[float, float, int]:
+def _scale(spot: TextSpan, begin: int) -> tuple[float, float, int]:
     """Return the left side of a piece of a page, the width of its characters, and its first character.
 
     Without a box, a character of its line is as wide as 1, and `begin` is where the line does.
@@ -220,7 +220,7 @@ class Hit(Struct, frozen=True):
     is_weak: bool
 
 
-class Rule(Struct, frozen=True):
+class FieldRule(Struct, frozen=True):
     """How one field is found: its labels as letters and digits, the best first, and what else is known."""
 
     leaf: Leaf
@@ -235,7 +235,7 @@ class Rule(Struct, frozen=True):
         return self.find.unlabelled or ("only" if self.leaf.type in _RARE else "none")
 
 
-class Labels(Struct, frozen=True):
+class LabelPlaces(Struct, frozen=True):
     """Where labels of a document's fields stand in one row, those within longer ones left out, in order."""
 
     starts: list[int] = field(default_factory=list)
@@ -285,10 +285,10 @@ class Values:
 _first, _right = attrgetter("first"), attrgetter("right")
 
 
-class Words:
+class SearchedWords:
     """A document whose labels and values are looked for."""
 
-    def __init__(self, sheet: Sheet) -> None:
+    def __init__(self, sheet: RowedDocument) -> None:
         self.sheet = sheet
         self._values: dict[tuple[object, ...], Values] = {}
         self._labels: dict[str, list[tuple[int, int, int]]] = {}
@@ -319,10 +319,10 @@ class Words:
             self._labels[label] = sorted(place for run in near for place in self.phrases[run])
         return self._labels[label]
 
-    def rows_of(self, labels: Iterable[str]) -> Mapping[int, Labels]:
+    def rows_of(self, labels: Iterable[str]) -> Mapping[int, LabelPlaces]:
         """Return where any of some labels stand, by row."""
         places = {place for label in labels for place in self.labels(label)}
-        found: dict[int, Labels] = defaultdict(Labels)
+        found: dict[int, LabelPlaces] = defaultdict(LabelPlaces)
         for index, first, end in sorted(places, key=lambda one: (one[0], one[1], -one[2])):
             found[index].add(first, end)
         return found
@@ -392,9 +392,9 @@ class Words:
                 return
             yield " ".join(self.sheet.search.text_at(row.place(first, end)).split())
 
-    def hits(self, rule: Rule, label: str, others: Mapping[int, Labels]) -> Iterator[Hit]:
+    def hits(self, rule: FieldRule, label: str, others: Mapping[int, LabelPlaces]) -> Iterator[Hit]:
         """Yield the values beside and below a label; `others` are the labels of all fields by row."""
-        values, none = self.values(rule.leaf, rule.find), Labels()
+        values, none = self.values(rule.leaf, rule.find), LabelPlaces()
         for index, first, end in self.labels(label):
             near, row = others.get(index, none), self.sheet.rows[index]
             if near.is_part(first, end):
@@ -416,7 +416,7 @@ class Words:
                     yield Hit(under, True, is_weak)
                     break
 
-    def _rest(self, rule: Rule, index: int, first: int, stop: int) -> list[Candidate]:
+    def _rest(self, rule: FieldRule, index: int, first: int, stop: int) -> list[Candidate]:
         """Return the text from a word to the end of its run of words."""
         row = self.sheet.rows[index]
         while first < stop and not row.keys[first]:
@@ -427,7 +427,7 @@ class Words:
         one = self.candidate(rule.leaf, rule.find, place)
         return [one] if one is not None else []
 
-    def unlabelled(self, rule: Rule, take: str) -> Candidate | None:
+    def unlabelled(self, rule: FieldRule, take: str) -> Candidate | None:
         """Return the value that counts where no label has one."""
         full = [one for one in self.values(rule.leaf, rule.find).all if one.is_full]
         if not full or take == "none" or (take == "only" and len({one.canonical for one in full}) > 1):
@@ -488,7 +488,7 @@ def best_hit(take: str, hits: Sequence[tuple[int, Hit]]) -> Hit | None:
     return min(hits, key=rank)[1] if hits else None
 
 
-def find_values(words: Words, rules: Mapping[Steps, Rule]) -> dict[Steps, Found]:
+def find_values(words: SearchedWords, rules: Mapping[Steps, FieldRule]) -> dict[Steps, PlacedValue]:
     """Return the value of each field that has one: no place is the value of two.
 
     Labels come first, then the single words of names, then values without a label; within each the fields in
@@ -515,7 +515,7 @@ def find_values(words: Words, rules: Mapping[Steps, Rule]) -> dict[Steps, Found]
             taken.add(one.place)
     quotes = {steps: words.sheet.search.text_at(one.place) for steps, (one, _) in found.items()}
     return {
-        steps: Found(
+        steps: PlacedValue(
             one.text, sure, one.place, "assembled" if rules[steps].find.lines > 1 else "found", quotes[steps]
         )
         for steps, (one, sure) in found.items()

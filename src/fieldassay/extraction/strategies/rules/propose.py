@@ -16,11 +16,11 @@ from fieldassay.extraction.places import NUMBERS, TEXTS, Search, has_digit
 from fieldassay.extraction.strategies.rules.labels import (
     MOST_BELOW,
     Candidate,
+    FieldRule,
     Hit,
-    Row,
-    Rule,
-    Sheet,
-    Words,
+    RowedDocument,
+    SearchedWords,
+    WordRow,
     best_hit,
     runs,
 )
@@ -59,7 +59,7 @@ def propose_rules(spec: Spec, examples: Sequence[Example]) -> dict[Steps, Propos
 
     The same examples in the same order give the same rules. A field has none where no words help.
     """
-    documents = [Words(Sheet.of(Search.of(one.document.pages))) for one in examples]
+    documents = [SearchedWords(RowedDocument.of(Search.of(one.document.pages))) for one in examples]
     records = [dict(leaves_of(dict(one.record))) for one in examples]
     found = {}
     for steps, rule in rules_of(spec).scalars.items():
@@ -114,7 +114,9 @@ def _with_rules(field: Field, steps: Steps, proposals: Mapping[Steps, Proposal])
 class _Trial:
     """The rules for one field, tried on documents with gold."""
 
-    def __init__(self, rule: Rule, documents: Sequence[Words], golds: Sequence[str | None]) -> None:
+    def __init__(
+        self, rule: FieldRule, documents: Sequence[SearchedWords], golds: Sequence[str | None]
+    ) -> None:
         self.rule, self.golds, self.documents = rule, golds, documents
         self.takes = ("first", "last", "largest") if rule.leaf.type in NUMBERS else ("first", "last")
         self.written: dict[str, Counter[str]] = defaultdict(Counter)
@@ -198,7 +200,7 @@ class _Trial:
         )
 
 
-def _near(rows: Sequence[Row], one: Candidate) -> Iterator[tuple[str, str]]:
+def _near(rows: Sequence[WordRow], one: Candidate) -> Iterator[tuple[str, str]]:
     """Yield the runs of words without digits before a value in its row, and in the nearest row above it."""
     row = rows[one.row]
     stretches = [(row, max(0, one.first - _MOST_BEFORE), one.first)]

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fieldassay.extraction.answers import Steps, build_record
 from fieldassay.extraction.evidence import (
-    Found,
+    PlacedValue,
     as_evidence,
     field_labels,
     label_words,
@@ -25,10 +25,10 @@ from fieldassay.extraction.places import NUMBERS, TEXTS, Search
 from fieldassay.extraction.strategies.rules.labels import (
     BELOW,
     WEAK,
-    Row,
-    Rule,
-    Sheet,
-    Words,
+    FieldRule,
+    RowedDocument,
+    SearchedWords,
+    WordRow,
     find_values,
     is_match,
     key_of,
@@ -39,7 +39,7 @@ from fieldassay.paths import ITEM, KEY, join_path
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
-    from fieldassay.extraction.endpoints.exchange import Answer, Request
+    from fieldassay.extraction.endpoints.exchange import ModelAnswer, Request
     from fieldassay.spec.language.model import Field, Find, Spec
     from fieldassay.spec.plan.nodes import Leaf
 
@@ -58,7 +58,7 @@ Item: TypeAlias = Mapping[int, Run]
 """The words of an item's values by the position of their column."""
 
 
-class Column(Struct, frozen=True):
+class RuleColumn(Struct, frozen=True):
     """A field of the items: its steps below an item, its type, its labels as letters and digits."""
 
     steps: Steps
@@ -75,7 +75,7 @@ class Column(Struct, frozen=True):
 class ListRule(Struct, frozen=True):
     """How the items of one list are found."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[RuleColumn, ...]
     rows: tuple[tuple[tuple[int, ...], ...], ...]
     """Forms of an item: its rows, each the columns from left to right."""
     until: frozenset[str]
@@ -84,7 +84,7 @@ class ListRule(Struct, frozen=True):
     """Columns whose values have cents or four digits, where the spec says no form."""
 
 
-def usual_rule(columns: tuple[Column, ...], until: frozenset[str]) -> ListRule:
+def usual_rule(columns: tuple[RuleColumn, ...], until: frozenset[str]) -> ListRule:
     """Return the rule of a list of whose rows the spec says nothing: a text, amounts, counts on either side.
 
     Of several amounts the first may be missing, and the text may stand alone in the row before.
@@ -104,14 +104,14 @@ def usual_rule(columns: tuple[Column, ...], until: frozenset[str]) -> ListRule:
     return ListRule(columns, tuple(dict.fromkeys(made)) if text else (), until, frozenset(amounts))
 
 
-def read_form(text: str, columns: Sequence[Column]) -> tuple[tuple[int, ...], ...]:
+def read_form(text: str, columns: Sequence[RuleColumn]) -> tuple[tuple[int, ...], ...]:
     """Return the form of an item, whose rows a stroke divides, as columns: `{count} {item} / {amount}`."""
     names = {".".join(map(str, column.steps)): at for at, column in enumerate(columns)}
     lines = [[names[name] for name in _NAMES.findall(line) if name in names] for line in text.split("/")]
     return tuple(map(tuple, lines))
 
 
-def find_items(words: Words, rule: ListRule) -> tuple[list[Item], float]:
+def find_items(words: SearchedWords, rule: ListRule) -> tuple[list[Item], float]:
     """Return the items, and how sure they are: those under a head, or else rows of a form of the spec."""
     head = _find_head(words, rule.columns)
     if head is not None:
@@ -130,9 +130,9 @@ def find_items(words: Words, rule: ListRule) -> tuple[list[Item], float]:
     return items, WEAK
 
 
-def as_values(words: Words, rule: ListRule, at: Steps) -> dict[Steps, Found]:
+def as_values(words: SearchedWords, rule: ListRule, at: Steps) -> dict[Steps, PlacedValue]:
     """Return the values of the items that their types can read, by steps in the record."""
-    values: dict[Steps, Found] = {}
+    values: dict[Steps, PlacedValue] = {}
     columns, number = rule.columns, 0
     items, sure = find_items(words, rule)
     for item in items:
@@ -150,12 +150,12 @@ def as_values(words: Words, rule: ListRule, at: Steps) -> dict[Steps, Found]:
         anchor = min((places[column] for column in read), key=lambda one: (one.page, one.start), default=None)
         for column in read:
             steps = (*at, number, *columns[column].steps)
-            values[steps] = Found(texts[column], sure, places[column], "found", quotes[column], anchor)
+            values[steps] = PlacedValue(texts[column], sure, places[column], "found", quotes[column], anchor)
         number += bool(read)
     return values
 
 
-def _end_of(words: Words, rule: ListRule, start: int) -> int:
+def _end_of(words: SearchedWords, rule: ListRule, start: int) -> int:
     """Return the first row from one on that begins with a word that ends the list."""
     rows = words.sheet.rows
     for index in range(start, len(rows)):
@@ -164,7 +164,9 @@ def _end_of(words: Words, rule: ListRule, start: int) -> int:
     return len(rows)
 
 
-def _find_head(words: Words, columns: Sequence[Column]) -> tuple[int, dict[int, tuple[int, int]]] | None:
+def _find_head(
+    words: SearchedWords, columns: Sequence[RuleColumn]
+) -> tuple[int, dict[int, tuple[int, int]]] | None:
     """Return the row with the labels of most columns, at least two, and where it has them."""
     heads: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
     placed = [
@@ -182,7 +184,9 @@ def _find_head(words: Words, columns: Sequence[Column]) -> tuple[int, dict[int, 
     return (best, heads[best]) if best is not None and len(heads[best]) >= 2 else None
 
 
-def _under_head(words: Words, rule: ListRule, head: int, placed: Mapping[int, tuple[int, int]]) -> list[Item]:
+def _under_head(
+    words: SearchedWords, rule: ListRule, head: int, placed: Mapping[int, tuple[int, int]]
+) -> list[Item]:
     """Return the items below a head: rows with a value for each column in order, or by their places."""
     top, rows = words.sheet.rows[head], words.sheet.rows
     sides = {at: (top.tokens[first].left, top.tokens[end - 1].right) for at, (first, end) in placed.items()}
@@ -207,8 +211,8 @@ def _under_head(words: Words, rule: ListRule, head: int, placed: Mapping[int, tu
 
 
 def _fit(
-    words: Words,
-    columns: Sequence[Column],
+    words: SearchedWords,
+    columns: Sequence[RuleColumn],
     index: int,
     order: Sequence[int],
     amounts: frozenset[int] = frozenset(),
@@ -246,7 +250,7 @@ def _fit(
     return found if all(map(row.is_mark, range(first, end))) else None
 
 
-def _spans(words: Words, column: Column, index: int, is_amount: bool) -> list[tuple[int, int]]:
+def _spans(words: SearchedWords, column: RuleColumn, index: int, is_amount: bool) -> list[tuple[int, int]]:
     """Return the values of a column that stand in a row: the first word and the end of each."""
     row = words.sheet.rows[index]
     if column.leaf.type in TEXTS:
@@ -261,7 +265,7 @@ def _spans(words: Words, column: Column, index: int, is_amount: bool) -> list[tu
 
 
 def _in_columns(
-    columns: Sequence[Column], row: Row, index: int, sides: Mapping[int, tuple[float, float]],
+    columns: Sequence[RuleColumn], row: WordRow, index: int, sides: Mapping[int, tuple[float, float]],
     others: Sequence[tuple[float, float]],
 ) -> dict[int, Run]:  # fmt: skip
     """Return the segments of a row by the nearest head; those under heads of no column are left out."""
@@ -292,11 +296,11 @@ class Rules:
 
     def extract(
         self, document: Transcript, task: Task
-    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+    ) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Extracted]:
         """Return the record; it asks nobody."""
         yield from ()
         rules = rules_of(task.spec)
-        words = Words(Sheet.of(Search.of(document.pages)))
+        words = SearchedWords(RowedDocument.of(Search.of(document.pages)))
         values = find_values(words, rules.scalars)
         for at, rule in rules.lists.items():
             values |= as_values(words, rule, at)
@@ -311,7 +315,7 @@ class Rules:
 class SpecRules(Struct, frozen=True):
     """The rules of a spec: of each field that stands once, and of each list with its columns."""
 
-    scalars: Mapping[Steps, Rule]
+    scalars: Mapping[Steps, FieldRule]
     lists: Mapping[Steps, ListRule]
 
 
@@ -319,8 +323,8 @@ class SpecRules(Struct, frozen=True):
 def rules_of(spec: Spec) -> SpecRules:
     """Return the rules of a spec; lists of single values, and lists inside of lists, have none."""
     leaves, labels = plan_leaves(plan_of_spec(spec)), field_labels(spec)
-    scalars: dict[Steps, Rule] = {}
-    columns: dict[Steps, list[Column]] = defaultdict(list)
+    scalars: dict[Steps, FieldRule] = {}
+    columns: dict[Steps, list[RuleColumn]] = defaultdict(list)
     for steps, field in leaf_fields(spec).items():
         leaf = leaves.get(steps)
         if leaf is None or leaf.is_list or KEY in steps:  # the keys of a map are on no label
@@ -328,11 +332,11 @@ def rules_of(spec: Spec) -> SpecRules:
         own = labels[steps][1:] + labels[steps][:1]  # the name comes last
         keys = tuple(dict.fromkeys("".join(words) for words in own))
         if ITEM not in steps:
-            scalars[steps] = Rule(leaf, keys, field.find, _name_words(field, keys))
+            scalars[steps] = FieldRule(leaf, keys, field.find, _name_words(field, keys))
         elif steps.count(ITEM) == 1:
             at = steps.index(ITEM)
             columns[steps[:at]].append(
-                Column(steps[at + 1 :], leaf, (*keys, *_name_words(field, keys)), field.find)
+                RuleColumn(steps[at + 1 :], leaf, (*keys, *_name_words(field, keys)), field.find)
             )
     amounts = (rule.labels for rule in scalars.values() if rule.leaf.type == "money")
     ends = frozenset(ENDS).union(*amounts)
@@ -354,7 +358,7 @@ def _find_of(fields: Sequence[Field], steps: Steps) -> Find:
     return field.find if len(steps) == 1 else _find_of(field.fields, steps[1:])
 
 
-def _list_rule(find: Find, columns: tuple[Column, ...], ends: frozenset[str]) -> ListRule:
+def _list_rule(find: Find, columns: tuple[RuleColumn, ...], ends: frozenset[str]) -> ListRule:
     until = frozenset(key_of(text) for text in find.until) or ends
     if not find.rows:
         return usual_rule(columns, until)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fieldassay.attribution.share import FEWEST
 from fieldassay.io.text.shown import clip, format_count, format_markdown, format_pair, visible
 from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_cost, format_value
-from fieldassay.metrics.result.decision import Answer, Decision
+from fieldassay.metrics.result.decision import Decision, GateAnswer
 from fieldassay.reports.content.run.sections import (
     STYLES,
     comparisons_part,
@@ -18,9 +18,9 @@ from fieldassay.reports.content.run.sections import (
 from fieldassay.reports.content.run.summary import (
     SIDE_BY_SIDE,
     FieldLine,
-    Line,
     SliceTable,
     Summary,
+    SummaryLine,
     describe_method,
     measure_name,
 )
@@ -33,8 +33,8 @@ from fieldassay.reports.findings.recommendation import (
     describe_order,
     describe_points,
 )
-from fieldassay.reports.writers.page import Column, Page
-from fieldassay.reports.writers.tables import Marked, Part, Table
+from fieldassay.reports.writers.page import PageColumn, ScreenPage
+from fieldassay.reports.writers.tables import Marked, Part, ReportTable
 
 # The answer of a run for the terminal: the verdict, all systems, and the first repairs of the best one.
 
@@ -43,10 +43,10 @@ REPAIRS = 3
 
 _NARROW, _MOST = 16, 5
 """The most characters of a name in a narrow table, and the most names of an answer."""
-_ORDER = (Answer.GO, Answer.INCONCLUSIVE, Answer.NO_GO)
+_ORDER = (GateAnswer.GO, GateAnswer.INCONCLUSIVE, GateAnswer.NO_GO)
 
 
-def add_answer(page: Page, summary: Summary) -> None:
+def add_answer(page: ScreenPage, summary: Summary) -> None:
     """Add the verdict, the recommendation with its reasons, and a table of all systems."""
     add_verdict(page, summary)
     told = summary.recommendation
@@ -62,7 +62,7 @@ def add_answer(page: Page, summary: Summary) -> None:
     add_systems(page, summary)
 
 
-def add_verdict(page: Page, summary: Summary) -> None:
+def add_verdict(page: ScreenPage, summary: Summary) -> None:
     """Add the systems of each answer on a line, in its color; nothing without gates."""
     parts = [(text, STYLES[answer]) for answer, text in _list_answers(summary.decisions)]
     if parts:
@@ -74,7 +74,7 @@ def describe_answers(decisions: Sequence[Decision]) -> str:
     return " · ".join(text for _, text in _list_answers(decisions))
 
 
-def _list_answers(decisions: Sequence[Decision]) -> list[tuple[Answer, str]]:
+def _list_answers(decisions: Sequence[Decision]) -> list[tuple[GateAnswer, str]]:
     names = {
         answer: [clip(one.system, LONGEST_NAME) for one in decisions if one.answer is answer]
         for answer in _ORDER
@@ -89,18 +89,18 @@ def _list_names(names: Sequence[str]) -> str:
     return ", ".join([*kept, *more])
 
 
-def add_systems(page: Page, summary: Summary) -> None:
+def add_systems(page: ScreenPage, summary: Summary) -> None:
     """Add a table with a row for each system, the best first; columns without any value are left out."""
     heads, rows = systems_table(summary)
-    numbers = [Column(head, is_number=True) for head in heads[3:]]
-    columns = [Column(heads[0]), Column(heads[1], is_name=True), Column(heads[2]), *numbers]
+    numbers = [PageColumn(head, is_number=True) for head in heads[3:]]
+    columns = [PageColumn(heads[0]), PageColumn(heads[1], is_name=True), PageColumn(heads[2]), *numbers]
     page.table(columns, shorten_names(page, columns, rows, 1))
     if counts := describe_counts(summary.standings):
         page.line(counts)
 
 
 def shorten_names(
-    page: Page, columns: Sequence[Column], rows: Sequence[Sequence[str]], place: int
+    page: ScreenPage, columns: Sequence[PageColumn], rows: Sequence[Sequence[str]], place: int
 ) -> list[list[str]]:
     """Return rows whose names are cut so that a table fits the page, or whole where they would be alike."""
     for width in (LONGEST_NAME, 24, _NARROW):
@@ -140,7 +140,7 @@ def _cost(one: Estimate | None) -> str:
     return NOTHING if one is None or one.value is None else format_cost(one.value)
 
 
-def add_repairs(page: Page, summary: Summary, positions: Sequence[int], most: int) -> None:
+def add_repairs(page: ScreenPage, summary: Summary, positions: Sequence[int], most: int) -> None:
     """Add the costliest losses of accuracy of some systems, each with an example."""
     if not any(summary.losses[position] for position in positions if summary.losses):
         return
@@ -153,7 +153,9 @@ def add_repairs(page: Page, summary: Summary, positions: Sequence[int], most: in
             page.line("nothing")
             continue
         rows = [repair_row(loss, max(12, page.width // 5)) for loss in losses]
-        page.table([Column("points", is_number=True), Column("cause"), Column("for example")], rows)
+        page.table(
+            [PageColumn("points", is_number=True), PageColumn("cause"), PageColumn("for example")], rows
+        )
 
 
 def repair_row(loss: Loss, room: int) -> list[str]:
@@ -198,7 +200,7 @@ def answer_part(summary: Summary) -> Part:
     heads, rows = systems_table(summary)
     counts, method = describe_counts(summary.standings), describe_method(summary)
     end = [text for text in (counts, method) if text]
-    table = Table("", [head.replace("\n", " ") for head in heads], rows)
+    table = ReportTable("", [head.replace("\n", " ") for head in heads], rows)
     return Part("", tables=[table], lead=[Marked(f"{'. '.join(sentences)}.")], end=end)
 
 
@@ -211,7 +213,7 @@ def detail_parts(summary: Summary) -> Iterator[Part]:
     ]
     if losses:
         heads = ["system", f"points of {summary.lost} lost, at most", "cause", "for example"]
-        yield Part("What to fix first", tables=[Table("", heads, losses)])
+        yield Part("What to fix first", tables=[ReportTable("", heads, losses)])
     if summary.compared is not None:
         yield comparisons_part(summary.compared)
     yield from repeats_parts(summary.repeats)
@@ -224,7 +226,7 @@ def detail_parts(summary: Summary) -> Iterator[Part]:
     for table in summary.slices:
         yield _slice(summary, table)
     for grid in summary.grids:
-        yield Part(grid.title, tables=[Table("", grid.head, grid.rows)], end=_more(grid.hidden))
+        yield Part(grid.title, tables=[ReportTable("", grid.head, grid.rows)], end=_more(grid.hidden))
 
 
 def remarks_part(warnings: Sequence[str], notes: Sequence[str]) -> Iterator[Part]:
@@ -245,7 +247,7 @@ def _metrics(summary: Summary) -> Part:
         counts = (f"{estimate.n:,}" if estimate else NOTHING for estimate in counted.estimates)
         rows.insert(1, ["documents behind it (n)", *counts])
     rows.append(["failures", *summary.failures])
-    return Part("All metrics", tables=[Table("", ["", *summary.systems], rows)])
+    return Part("All metrics", tables=[ReportTable("", ["", *summary.systems], rows)])
 
 
 def _fields(summary: Summary, position: int) -> Iterator[Part]:
@@ -257,7 +259,9 @@ def _fields(summary: Summary, position: int) -> Iterator[Part]:
         return
     head = ["field", measure_name(lines), "precision", "recall", "n", "most often", "gold → predicted"]
     more = [f"and {hidden} more with errors, {count} without an error"] if hidden or count else []
-    yield Part(f"Worst fields of {system}", tables=[Table("", head, list(map(_field_row, lines)))], end=more)
+    yield Part(
+        f"Worst fields of {system}", tables=[ReportTable("", head, list(map(_field_row, lines)))], end=more
+    )
 
 
 def _field_row(line: FieldLine) -> list[str]:
@@ -285,7 +289,7 @@ def _suspicious(summary: Summary) -> Iterator[Part]:
     lead = f"Systems agree on another value than gold, so gold may be wrong. A person should look. {extent}"
     hidden = summary.hidden_suspicious
     more = [Marked(f"And {hidden} more: `fieldassay report RUN --table suspicious-gold`.")] if hidden else []
-    table = Table("", ["document", "path", "gold", "agreed", "systems"], rows)
+    table = ReportTable("", ["document", "path", "gold", "agreed", "systems"], rows)
     yield Part(title, lead=[lead], tables=[table], end=more)
 
 
@@ -298,7 +302,7 @@ def diagnoses_parts(summary: Summary) -> Iterator[Part]:
     ]
     if rows:
         heads = ["", *(summary.systems if is_short else ["all systems"])]
-        yield Part("Most frequent kinds of error", tables=[Table("", heads, rows)])
+        yield Part("Most frequent kinds of error", tables=[ReportTable("", heads, rows)])
 
 
 def checks_parts(summary: Summary) -> Iterator[Part]:
@@ -314,16 +318,16 @@ def checks_parts(summary: Summary) -> Iterator[Part]:
     ]
     if rows:
         end = _more(summary.hidden_checks)
-        yield Part("Checks that predictions violate", tables=[Table("", head, rows)], end=end)
+        yield Part("Checks that predictions violate", tables=[ReportTable("", head, rows)], end=end)
 
 
 def _slice(summary: Summary, table: SliceTable) -> Part:
     rows = [[line.label, count_documents(line), *map(format_both, line.estimates)] for line in table.lines]
     title = f"{clip(table.metric, 100)} by {clip(table.key, 100)}"
     heads = ["", "documents", *summary.systems]
-    return Part(title, tables=[Table("", heads, rows)], end=_more(table.hidden))
+    return Part(title, tables=[ReportTable("", heads, rows)], end=_more(table.hidden))
 
 
-def count_documents(line: Line) -> str:
+def count_documents(line: SummaryLine) -> str:
     """Return the documents behind a line, of all systems together."""
     return f"{max((one.documents for one in line.estimates if one is not None), default=0):,}"

@@ -13,10 +13,17 @@ from fieldassay.io.text.shown import clip, format_count, format_json
 from fieldassay.metrics.estimate import Estimate, format_in_unit, format_points
 from fieldassay.metrics.repeats import AnswerCount, FlakyValue, Repeats, VarianceParts
 from fieldassay.metrics.result.comparison import Comparison, Ranking
-from fieldassay.metrics.result.decision import UNGATED, Answer, Decision, DecisionPage, GateOutcome, Verdict
+from fieldassay.metrics.result.decision import (
+    UNGATED,
+    Decision,
+    DecisionPage,
+    GateAnswer,
+    GateOutcome,
+    Verdict,
+)
 from fieldassay.metrics.result.result import CheckCount, Result, Violation
 from fieldassay.reports.wording import describe_comparison, describe_first, describe_places, describe_shortly
-from fieldassay.reports.writers.tables import Part, Table, Told
+from fieldassay.reports.writers.tables import Part, ReportTable, Told
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import GATES, find_changed
 
@@ -85,7 +92,7 @@ TITLE = "Differences between systems"
 _NAME = 32
 
 
-class Compared(Struct, frozen=True):
+class ComparedSystems(Struct, frozen=True):
     """The comparison of systems in a report: sentences against the reference, ranking, and method.
 
     The ranking is of more than two systems. For many systems it replaces the sentences, and `verdicts` are
@@ -103,7 +110,7 @@ class Compared(Struct, frozen=True):
 
 def summarize_comparisons(
     comparisons: Sequence[Comparison], rankings: Sequence[Ranking], names: Mapping[str, str]
-) -> Compared | None:
+) -> ComparedSystems | None:
     """Return the comparison of systems for a report, None without any; `names` are metrics' names there."""
     if not comparisons:
         return None
@@ -112,7 +119,7 @@ def summarize_comparisons(
     main = [one for one in overall if one.metric == first]
     ranking = next((one for one in rankings if one.metric == first), None)
     spoken = list(comparisons) if ranking is None or len(main) <= MOST_SPOKEN else []
-    return Compared(
+    return ComparedSystems(
         lines=tuple(describe_comparison(one.best_last, names) for one in spoken[:MOST_LINES]),
         hidden=len(comparisons) - (min(len(spoken), MOST_LINES) if spoken else len(main)),
         ranking=ranking,
@@ -146,15 +153,15 @@ def explain_p(tested: int) -> str:
     return f"p: how often chance alone would show a difference as large{counted}"
 
 
-def comparisons_part(compared: Compared) -> Part:
+def comparisons_part(compared: ComparedSystems) -> Part:
     """Return the comparison of systems: sentences, a ranking of more than two, and what they mean."""
     rows = _ranking_rows(compared)
     heads = ["place", "system", compared.label, f"against {clip(compared.reference, _NAME)}"]
-    tables = [Table("", heads, rows, ())] if rows else []
+    tables = [ReportTable("", heads, rows, ())] if rows else []
     return Part(TITLE, compared.lines, tables, end=_remarks(compared))
 
 
-def _ranking_rows(compared: Compared) -> list[list[str]]:
+def _ranking_rows(compared: ComparedSystems) -> list[list[str]]:
     ranking = compared.ranking
     if ranking is None:
         return []
@@ -170,7 +177,7 @@ def _ranking_rows(compared: Compared) -> list[list[str]]:
     ]
 
 
-def _remarks(compared: Compared) -> list[str]:
+def _remarks(compared: ComparedSystems) -> list[str]:
     more = [f"and {compared.hidden:,} more comparisons in {FILE}"] if compared.hidden else []
     places = (
         "place: those that a system may really have, by the same p values, all pairs of systems among them"
@@ -317,7 +324,7 @@ def repeats_parts(shown: tuple[RepeatsShown, ...]) -> Iterator[Part]:
         ]
         heads = ["document", "flaky value", "right", "vote", "answers"]
         more = [f"and {one.hidden} more in metrics.json"] if one.hidden else []
-        yield Part(one.title, one.sentences, [Table("", heads, rows, ())] if rows else [], end=more)
+        yield Part(one.title, one.sentences, [ReportTable("", heads, rows, ())] if rows else [], end=more)
 
 
 # Gates in a report, and the GO / NO-GO page.
@@ -328,9 +335,9 @@ STYLES = {
     Verdict.INCONCLUSIVE: "yellow",
     Verdict.NO_LOSS: "dim",
     Verdict.SKIPPED: "dim",
-    Answer.GO: "bold green",
-    Answer.NO_GO: "bold red",
-    Answer.INCONCLUSIVE: "bold yellow",
+    GateAnswer.GO: "bold green",
+    GateAnswer.NO_GO: "bold red",
+    GateAnswer.INCONCLUSIVE: "bold yellow",
 }
 SIDE_BY_SIDE = 4
 """The most systems side by side; more are listed one below the other."""
@@ -346,7 +353,7 @@ def gates_parts(decisions: Sequence[Decision]) -> list[Part]:
     return [
         Part(
             "Gates",
-            tables=[Table("", head, rows, ())] if rows else [],
+            tables=[ReportTable("", head, rows, ())] if rows else [],
             remarks=[clip(line, _LONG) for line in _below(decisions)],
         )
     ]
@@ -385,7 +392,10 @@ def _decision_parts(decision: Decision) -> list[Part]:
     ]
     heading, style = clip(_heading(decision), _WIDE), STYLES[decision.answer]
     remarks = [clip(reason, 4 * _LONG) for reason in reasons]
-    return [Part(heading, tables=[Table("", heads, rows, (1,))], remarks=remarks, style=style), *evidence]
+    return [
+        Part(heading, tables=[ReportTable("", heads, rows, (1,))], remarks=remarks, style=style),
+        *evidence,
+    ]
 
 
 def _run_lines(found: DecisionPage) -> list[str]:

@@ -24,7 +24,7 @@ from fieldassay.metrics.result.result import (
     worst_first,
 )
 from fieldassay.reports.content.run.sections import (
-    Compared,
+    ComparedSystems,
     RepeatsShown,
     list_repeats,
     summarize_comparisons,
@@ -72,7 +72,7 @@ TOKENS = {
 }
 
 
-class Grid(Struct, frozen=True):
+class SummaryTable(Struct, frozen=True):
     """A table of a report: title, head (the first column names the rows), rows, and number of hidden rows."""
 
     title: str
@@ -81,7 +81,7 @@ class Grid(Struct, frozen=True):
     hidden: int = 0
 
 
-def list_grids(result: Result) -> tuple[Grid, ...]:
+def list_grids(result: Result) -> tuple[SummaryTable, ...]:
     """Return the tables of metrics requested by name or group; none of those that are always computed."""
     asked = _asked(result)
     grids = [
@@ -110,7 +110,7 @@ def _asked(result: Result) -> set[str]:
     return found
 
 
-def _presence(result: Result, system: str, asked: set[str]) -> list[Grid]:
+def _presence(result: Result, system: str, asked: set[str]) -> list[SummaryTable]:
     """Return the four counts and their decisions, by field and over all; nothing without fields."""
     table = tabulate_estimates(result, system)
     columns = {label: name for label, name in DECISIONS.items() if name in asked}
@@ -127,7 +127,7 @@ def _presence(result: Result, system: str, asked: set[str]) -> list[Grid]:
     ]
     head = ("field", *PRESENCE, *columns)
     kept = rows if len(rows) <= MOST_ROWS else [*rows[: MOST_ROWS - 1], rows[-1]]
-    return [Grid(f"Filled or empty, {system}", head, tuple(kept), len(rows) - len(kept))]
+    return [SummaryTable(f"Filled or empty, {system}", head, tuple(kept), len(rows) - len(kept))]
 
 
 def _count(table: Mapping[str, Mapping[str | None, Estimate]], label: str, field: str | None) -> str:
@@ -138,7 +138,7 @@ def _count(table: Mapping[str, Mapping[str | None, Estimate]], label: str, field
     return NOTHING if None in parts else f"{sum(part.value or 0 for part in parts if part is not None):,.0f}"
 
 
-def _by_system(result: Result, title: str, columns: Mapping[str, str], asked: set[str]) -> list[Grid]:
+def _by_system(result: Result, title: str, columns: Mapping[str, str], asked: set[str]) -> list[SummaryTable]:
     """Return one row per system with the requested columns that have any value."""
     tables = {system: tabulate_estimates(result, system) for system in result.systems}
     known = {
@@ -154,7 +154,9 @@ def _by_system(result: Result, title: str, columns: Mapping[str, str], asked: se
         return []
     rows = [(system, *_row(tables[system], list(known.values()))) for system in result.systems]
     return [
-        Grid(title, ("system", *known, "documents"), tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS))
+        SummaryTable(
+            title, ("system", *known, "documents"), tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS)
+        )
     ]
 
 
@@ -195,7 +197,7 @@ MOST_SUSPICIOUS = 10
 MOST_SLICES = 12
 
 
-class Line(Struct, frozen=True):
+class SummaryLine(Struct, frozen=True):
     """One metric of the head, or one slice: a label, and each system's estimate (None: there is none)."""
 
     label: str
@@ -217,7 +219,7 @@ class SliceTable(Struct, frozen=True):
 
     key: str
     metric: str
-    lines: tuple[Line, ...]
+    lines: tuple[SummaryLine, ...]
     hidden: int
 
 
@@ -235,7 +237,7 @@ class Summary(Struct, frozen=True, eq=False):
     """The lead of the best system over the others by the main metric; None for one system."""
     failed: tuple[int, ...]
     """The answers of each system that failed: missing, unreadable, errors, timeouts."""
-    headline: tuple[Line, ...]
+    headline: tuple[SummaryLine, ...]
     failures: tuple[str, ...]
     fields: tuple[tuple[FieldLine, ...], ...]
     flawless: tuple[int, ...]
@@ -253,7 +255,7 @@ class Summary(Struct, frozen=True, eq=False):
     decisions: tuple[Decision, ...] = ()
     silent: str = ""
     """The systems that never answered, in a sentence."""
-    compared: Compared | None = None
+    compared: ComparedSystems | None = None
     """None: one system."""
     lost: str = "accuracy"
     """What losses are points of."""
@@ -262,7 +264,7 @@ class Summary(Struct, frozen=True, eq=False):
     suspicious: SuspiciousGold = SuspiciousGold()
     """Gold values that all or most systems contradict in the same way, the first ones."""
     hidden_suspicious: int = 0
-    grids: tuple[Grid, ...] = ()
+    grids: tuple[SummaryTable, ...] = ()
     """Tables of requested metrics."""
     repeats: tuple[RepeatsShown, ...] = ()
     """The systems with repeated runs."""
@@ -402,7 +404,7 @@ def _merged(group: list[str]) -> list[str]:
     return group if len(group) < 3 else [f"{group[0]} (and likewise for {len(group) - 1} more systems)"]
 
 
-def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tuple[Line, ...]:
+def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tuple[SummaryLine, ...]:
     calls = [parse_metric(text) for text in result.run.get("metrics", ())]
     own = [call for call in calls if call.name in _definitions(result) and _is_whole(call)]
     known = {call.name for call in own}
@@ -445,9 +447,9 @@ def _says_something(estimate: Estimate | None) -> bool:
     )
 
 
-def _line(result: Result, systems: tuple[str, ...], call: MetricCall, label: str) -> Line:
+def _line(result: Result, systems: tuple[str, ...], call: MetricCall, label: str) -> SummaryLine:
     found = {estimate.system: estimate for estimate in reversed(list(result.select(call)))}
-    return Line(label, tuple(found.get(system) for system in systems))
+    return SummaryLine(label, tuple(found.get(system) for system in systems))
 
 
 def _failures(counts: Mapping[str, Any]) -> str:
@@ -509,7 +511,9 @@ def _diagnoses(
     return tuple((name, tuple(counts)) for name, counts in ordered[:MOST_DIAGNOSES])
 
 
-def _slices(result: Result, systems: tuple[str, ...], headline: tuple[Line, ...]) -> tuple[SliceTable, ...]:
+def _slices(
+    result: Result, systems: tuple[str, ...], headline: tuple[SummaryLine, ...]
+) -> tuple[SliceTable, ...]:
     """Return the first metric of the head by each slice key of the run."""
     calls = [parse_metric(text) for text in result.run.get("metrics", ())]
     names = {

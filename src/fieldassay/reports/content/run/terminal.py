@@ -21,16 +21,16 @@ from fieldassay.reports.content.run.summary import (
     MOST_LOSSES,
     SIDE_BY_SIDE,
     FieldLine,
-    Grid,
-    Line,
     SliceTable,
     Summary,
+    SummaryLine,
+    SummaryTable,
     describe_method,
     has_detection,
     measure_name,
 )
 from fieldassay.reports.findings.recommendation import LONGEST_NAME
-from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.reports.writers.tables import add_part
 
 _NAME, _LONG = 32, 100
@@ -45,7 +45,7 @@ def render_answer(summary: Summary, screen: Screen, *, has_numbers: bool = False
 
     With `has_numbers` the tables of metrics and slices are there too, for somebody who asked for them.
     """
-    page = Page(screen)
+    page = ScreenPage(screen)
     add_answer(page, summary)
     if has_numbers:
         page.line()
@@ -64,7 +64,7 @@ def render_answer(summary: Summary, screen: Screen, *, has_numbers: bool = False
 
 def render_terminal(summary: Summary, screen: Screen) -> str:
     """Return the whole report of a result as text within the screen's width: the answer, then all of it."""
-    page = Page(screen)
+    page = ScreenPage(screen)
     add_answer(page, summary)
     page.line()
     _head(page, summary)
@@ -85,14 +85,14 @@ def render_terminal(summary: Summary, screen: Screen) -> str:
     return page.text()
 
 
-def _tables(page: Page, summary: Summary) -> None:
+def _tables(page: ScreenPage, summary: Summary) -> None:
     for table in summary.slices:
         _slice(page, summary, table)
     for grid in summary.grids:
         _grid(page, grid)
 
 
-def _hint(page: Page, summary: Summary) -> None:
+def _hint(page: ScreenPage, summary: Summary) -> None:
     """Add a line on the parts of the whole report that the answer leaves out."""
     gates = max((len(one.outcomes) for one in summary.decisions), default=0)
     violations = sum(one.violations for one in summary.checks)
@@ -107,17 +107,17 @@ def _hint(page: Page, summary: Summary) -> None:
     page.line(f"--verbose shows {join_names(parts, len(parts))}", "dim")
 
 
-def _head(page: Page, summary: Summary) -> None:
+def _head(page: ScreenPage, summary: Summary) -> None:
     names = _names(summary)
     if len(names) <= SIDE_BY_SIDE and page.width >= 22 + 16 * len(names):
         room = (page.width - 24) // len(names) - 2
         rows = [[line.label, *_cells(line, room)] for line in summary.headline]
         rows.append(["failures", *summary.failures])
-        page.table([Column(""), *(Column(name) for name in names)], rows)
+        page.table([PageColumn(""), *(PageColumn(name) for name in names)], rows)
     elif len(names) <= SIDE_BY_SIDE:
         for position, name in enumerate(names):
             rows = [[line.label, _cells(line, page.width - 30)[position]] for line in summary.headline]
-            page.table([Column(name), Column("")], [*rows, ["failures", summary.failures[position]]])
+            page.table([PageColumn(name), PageColumn("")], [*rows, ["failures", summary.failures[position]]])
             page.line()
     else:
         _below(page, summary, names)
@@ -129,11 +129,11 @@ def _names(summary: Summary) -> list[str]:
     return short if len(set(short)) == len(short) else [clip(system, 200) for system in summary.systems]
 
 
-def _cells(line: Line, room: int) -> list[str]:
+def _cells(line: SummaryLine, room: int) -> list[str]:
     return [_cell(line, estimate, room) for estimate in line.estimates]
 
 
-def _cell(line: Line, estimate: Estimate | None, room: int) -> str:
+def _cell(line: SummaryLine, estimate: Estimate | None, room: int) -> str:
     """Return value and interval, on two lines where they do not fit on one."""
     value, interval = format_value(estimate), format_interval(estimate)
     interval = f"({interval})" if interval else ""
@@ -143,14 +143,14 @@ def _cell(line: Line, estimate: Estimate | None, room: int) -> str:
     return f"{value}{gap}{interval}".rstrip()
 
 
-def _below(page: Page, summary: Summary, names: list[str]) -> None:
+def _below(page: ScreenPage, summary: Summary, names: list[str]) -> None:
     """Add many systems, one below the other; the first metrics that fit, the first with its interval."""
     fitting = max(1, (page.width - max(map(len, names)) - 36) // 14)
     lines = summary.headline[:fitting]
     columns = [
-        Column("system", is_name=True),
-        *(Column(line.label, is_number=True) for line in lines),
-        Column("failures"),
+        PageColumn("system", is_name=True),
+        *(PageColumn(line.label, is_number=True) for line in lines),
+        PageColumn("failures"),
     ]
     rows = []
     for position, name in enumerate(names):
@@ -161,7 +161,7 @@ def _below(page: Page, summary: Summary, names: list[str]) -> None:
     page.table(columns, rows)
 
 
-def _fields(page: Page, summary: Summary, position: int, most: int | None = None) -> None:
+def _fields(page: ScreenPage, summary: Summary, position: int, most: int | None = None) -> None:
     lines, system = summary.fields[position][:most], _names(summary)[position]
     if not lines and not summary.flawless[position]:
         return
@@ -171,12 +171,15 @@ def _fields(page: Page, summary: Summary, position: int, most: int | None = None
         return
     page.title(f"Worst fields of {system}")
     is_wide, is_narrow = page.width >= 100, page.width < 76
-    columns = [Column("field", is_name=True), Column(measure_name(lines), is_number=True)]
+    columns = [PageColumn("field", is_name=True), PageColumn(measure_name(lines), is_number=True)]
     has_both = is_wide and has_detection(lines)
     if has_both:
-        columns += [Column("precision", is_number=True), Column("recall", is_number=True)]
-    columns += [Column("n", is_number=True), Column("most often wrong" if is_narrow else "most often")]
-    columns += [] if is_narrow else [Column("gold → predicted")]
+        columns += [PageColumn("precision", is_number=True), PageColumn("recall", is_number=True)]
+    columns += [
+        PageColumn("n", is_number=True),
+        PageColumn("most often wrong" if is_narrow else "most often"),
+    ]
+    columns += [] if is_narrow else [PageColumn("gold → predicted")]
     page.table(columns, [_field_row(line, page.width, has_both) for line in lines])
     hidden = summary.hidden_fields[position] + len(summary.fields[position]) - len(lines)
     rest = [f"{hidden} more with errors"] if hidden else []
@@ -198,21 +201,25 @@ def _field_row(line: FieldLine, width: int, has_both: bool) -> list[str]:
     return [*cells, f"{kind}: {example}"] if width < 76 else [*cells, kind, example]
 
 
-def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
+def _slice(page: ScreenPage, summary: Summary, table: SliceTable) -> None:
     page.line()
     page.title(f"{clip(table.metric, 60)} by {clip(table.key)}")
     names = _names(summary)
     if len(names) > SIDE_BY_SIDE:
         columns = [
-            Column("system", is_name=True),
-            *(Column(clip(line.label, 20), is_number=True) for line in table.lines),
+            PageColumn("system", is_name=True),
+            *(PageColumn(clip(line.label, 20), is_number=True) for line in table.lines),
         ]
         rows = [
             [name, *(format_value(line.estimates[position]) for line in table.lines)]
             for position, name in enumerate(names)
         ]
     else:
-        columns = [Column(""), Column("documents", is_number=True), *(Column(name) for name in names)]
+        columns = [
+            PageColumn(""),
+            PageColumn("documents", is_number=True),
+            *(PageColumn(name) for name in names),
+        ]
         room = (page.width - 34) // len(names) - 2
         rows = [[clip(line.label, 30), count_documents(line), *_cells(line, room)] for line in table.lines]
     page.table(columns, rows)
@@ -220,19 +227,19 @@ def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
         page.line(f"and {table.hidden} more", "dim")
 
 
-def _grid(page: Page, grid: Grid) -> None:
+def _grid(page: ScreenPage, grid: SummaryTable) -> None:
     page.line()
     page.title(clip(grid.title, 60))
     named = [[clip(row[0], LONGEST_NAME), *row[1:]] for row in grid.rows]
     whole = sum(3 + max(map(len, column)) for column in zip(grid.head, *named, strict=True))
     heads = [name if whole <= page.width else name.replace(" ", "\n") for name in grid.head[1:]]
-    columns = [Column(grid.head[0], is_name=True), *(Column(name, is_number=True) for name in heads)]
+    columns = [PageColumn(grid.head[0], is_name=True), *(PageColumn(name, is_number=True) for name in heads)]
     page.table(columns, shorten_names(page, columns, grid.rows, 0))
     if grid.hidden:
         page.line(f"and {grid.hidden} more", "dim")
 
 
-def _remarks(page: Page, warnings: Sequence[str], notes: Sequence[str]) -> None:
+def _remarks(page: ScreenPage, warnings: Sequence[str], notes: Sequence[str]) -> None:
     if warnings or notes:
         page.line()
     for warning in warnings:
