@@ -224,7 +224,7 @@ _DECIMALS = {"ratio": 3, "percent": 1, "count": 0, "ms": 0, "tokens": 0, "usd": 
 """The decimals of raw numbers, in tables for programs and papers."""
 
 
-class UnitFormat(Struct, frozen=True):
+class UnitDisplay(Struct, frozen=True):
     """How values of a unit are shown: times `factor`, between `prefix` and `suffix`.
 
     `decimals` of None stands for two digits that count. `highest` is the bound of shown values.
@@ -238,15 +238,15 @@ class UnitFormat(Struct, frozen=True):
 
 
 _SHOWN = {
-    "ratio": UnitFormat(Decimal(100), suffix="%", decimals=1, highest=100.0),
-    "percent": UnitFormat(suffix="%", decimals=1, highest=100.0),
-    "ratio difference": UnitFormat(Decimal(100), suffix=" points", decimals=1),
-    "percent difference": UnitFormat(suffix=" points", decimals=1),
-    "count": UnitFormat(decimals=0),
-    "ms": UnitFormat(Decimal("0.001"), suffix=" s", decimals=None),
-    "usd": UnitFormat(prefix="$", decimals=None),
-    "tokens": UnitFormat(suffix=" tokens", decimals=0),
-    "documents/min": UnitFormat(suffix="/min", decimals=1),
+    "ratio": UnitDisplay(Decimal(100), suffix="%", decimals=1, highest=100.0),
+    "percent": UnitDisplay(suffix="%", decimals=1, highest=100.0),
+    "ratio difference": UnitDisplay(Decimal(100), suffix=" points", decimals=1),
+    "percent difference": UnitDisplay(suffix=" points", decimals=1),
+    "count": UnitDisplay(decimals=0),
+    "ms": UnitDisplay(Decimal("0.001"), suffix=" s", decimals=None),
+    "usd": UnitDisplay(prefix="$", decimals=None),
+    "tokens": UnitDisplay(suffix=" tokens", decimals=0),
+    "documents/min": UnitDisplay(suffix="/min", decimals=1),
 }
 """The one way of showing each unit; differences of shares have a unit of their own."""
 
@@ -261,9 +261,9 @@ def difference_unit(unit: str) -> str:
     return named if named in _SHOWN else unit
 
 
-def shown_as(unit: str) -> UnitFormat:
+def shown_as(unit: str) -> UnitDisplay:
     """Return how values of a unit are shown; those of an unknown one have three decimals."""
-    return _SHOWN.get(unit, UnitFormat())
+    return _SHOWN.get(unit, UnitDisplay())
 
 
 def decimals_shown(value: float, unit: str) -> int:

@@ -11,7 +11,7 @@ from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.estimate import (
     LONGEST,
     SLACK,
-    UnitFormat,
+    UnitDisplay,
     decimals_shown,
     difference_unit,
     format_p,
@@ -129,7 +129,7 @@ def format_threshold(threshold: float, unit: str = "ratio") -> str:
     return f"{shown.prefix}{threshold * float(shown.factor)!r}{shown.suffix}"
 
 
-def _write(value: float, shown: UnitFormat, decimals: int) -> str:
+def _write(value: float, shown: UnitDisplay, decimals: int) -> str:
     """Return a value with so many decimals, rounded from its shortest text, so that no product shows."""
     number = Decimal(repr(float(value))) * shown.factor
     return f"{'−' if number < 0 else ''}{shown.prefix}{abs(number):,.{decimals}f}{shown.suffix}"
@@ -139,7 +139,7 @@ def _is_minus_zero(text: str) -> bool:
     return text.startswith("−") and not any(digit in "123456789" for digit in text)
 
 
-def _exact_decimals(value: float, shown: UnitFormat) -> int:
+def _exact_decimals(value: float, shown: UnitDisplay) -> int:
     """Return the number of decimals in the shortest text of a shown number."""
     exponent = (Decimal(repr(float(value))) * shown.factor).normalize().as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0

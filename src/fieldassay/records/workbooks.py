@@ -104,47 +104,72 @@ def _show_numbers(
 ) -> None:
     """Replace numbers by what Excel shows of them; what that leaves out is noted."""
     cut: list[str] = []
+    places: dict[tuple[str, bool], _Places | None] = {}
     for (row, column), code in formats.items():
         value = cells[row][column] if row < len(cells) and column < len(cells[row]) else None
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            cells[row][column], is_cut = show(value, code)
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            continue
+        if (code, value < 0) not in places:
+            places[code, value < 0] = find_places(code, is_negative=value < 0)
+        shown_by = places[code, value < 0]
+        if shown_by is not None and abs(value) < _LARGEST:
+            cells[row][column], is_cut = shown_by.show(value)
             if is_cut:
                 cut.append(f"{value:.15g} in row {row + 1} is shown as {cells[row][column]}")
     if cut:
-        what = (
-            f"{format_count(len(cut), 'number')} with more digits than Excel shows: read as shown ({cut[0]})"
-        )
+        count = format_count(len(cut), "number")
+        what = f"{count} with more digits than Excel shows: read as shown ({cut[0]})"
         notes.append(Problem(label, what, "show all digits in Excel if they count", "shown_numbers"))
 
 
-def show(value: float, code: str) -> tuple[Json, bool]:
-    """Return a number as Excel shows it by a format, and whether that leaves digits out.
+class _Places(Struct, frozen=True):
+    """The digits of a format: the places before and behind the point, and how often it has a percent sign."""
 
-    A percentage and a number with leading zeros are text, and any other stays a number, rounded. Formats that
-    are more than digits in one place (fractions, exponents, telephone numbers) change nothing.
+    whole: str
+    behind: str
+    percents: int
 
-    >>> show(0.19, "0%"), show(221602, "0000000000"), show(12.345, "#,##0.00 [$€]"), show(7.5, "# ?/?")
-    (('19%', False), ('0000221602', False), (12.35, True), (7.5, False))
+    @property
+    def pads(self) -> bool:
+        """Return whether a number has leading zeros."""
+        return self.whole.count("0") > 1 and "," not in self.whole and not self.behind
+
+    def show(self, value: float) -> tuple[Json, bool]:
+        """Return a number as Excel shows it, and whether that leaves digits out.
+
+        A percentage and a number with leading zeros are text; any other stays a number, rounded.
+        """
+        if not (self.percents or self.pads) and round(value, len(self.behind)) == value:
+            return value, False
+        number = Decimal(f"{value:.15g}").scaleb(2 * self.percents)
+        shown = number.quantize(Decimal(1).scaleb(-len(self.behind)), ROUND_HALF_UP)
+        if self.percents:
+            text = f"{shown:f}"
+            optional = len(self.behind) - self.behind.count("0")
+            text = text[: len(text) - optional] + text[len(text) - optional :].rstrip("0")
+            return f"{text.rstrip('.') if self.behind else text}%", shown != number
+        if self.pads:
+            return f"{int(shown):0{self.whole.count('0') + (shown < 0)}}", shown != number
+        return float(shown), shown != number
+
+
+def find_places(code: str, *, is_negative: bool = False) -> _Places | None:
+    """Return the digits of a format; None for one that is more than digits in one place.
+
+    Fractions, exponents and telephone numbers are such.
+
+    >>> find_places("0%").show(0.19), find_places("0000000000").show(221602), find_places("# ?/?")
+    (('19%', False), ('0000221602', False), None)
+    >>> find_places("#,##0.00 [$€]").show(12.345)
+    (12.35, True)
     """
     sections = _LITERAL.sub("\0", code).split(";")
-    section = sections[1] if value < 0 and sections[1:] else sections[0]
+    section = sections[1] if is_negative and sections[1:] else sections[0]
     places = [match for match in _PLACES.finditer(section) if match[0].strip(",.")]
     is_other = any(char in "EGgyYdDhHsSmM/@" for char in section)
-    if len(places) != 1 or is_other or places[0][1].endswith(",") or abs(value) >= _LARGEST:
-        return value, False
-    whole, behind = places[0][1], places[0][2] or ""
-    number = Decimal(f"{value:.15g}").scaleb(2 * section.count("%"))
-    shown = number.quantize(Decimal(1).scaleb(-len(behind)), ROUND_HALF_UP)
-    is_cut = shown != number
-    if "%" in section:
-        optional = len(behind) - behind.count("0")
-        text = f"{shown:f}"
-        while optional and text.endswith("0"):
-            text, optional = text[:-1], optional - 1
-        return f"{text.rstrip('.') if behind else text}%", is_cut
-    if whole.count("0") > 1 and "," not in whole and not behind:
-        return f"{int(shown):0{whole.count('0') + (shown < 0)}}", is_cut
-    return float(shown), is_cut
+    if len(places) != 1 or is_other or places[0][1].endswith(","):
+        return None
+    return _Places(places[0][1], places[0][2] or "", section.count("%"))
 
 
 def _fill_merged(label: str, cells: list[list[Any]], merged: Sequence[_Range], notes: list[Problem]) -> None:
@@ -266,7 +291,7 @@ def _scan(archive: zipfile.ZipFile, part: str, source: Input) -> _Scan:
         for attributes, content in _CELL.findall(text):
             row, column = _place(attributes)
             rows, columns = max(rows, row + 1), max(columns, column + 1)
-            style = _STYLE.search(attributes) if styles else None
+            style = _STYLE.search(attributes) if styles and b's="' in attributes else None
             if style and style[1] in styles and (b't="' not in attributes or b't="n"' in attributes):
                 formats[row, column] = styles[style[1]]
             if b't="e"' not in attributes and b"f" not in content:

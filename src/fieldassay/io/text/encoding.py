@@ -202,7 +202,8 @@ def find_delimiter(text: str) -> str:
     """
     best: tuple[bool, float, bool, int] | None = None
     delimiter = ","
-    for candidate in filter(text.__contains__, DELIMITERS):
+    candidates = list(filter(text.__contains__, DELIMITERS))
+    for candidate in candidates if candidates != [delimiter] else ():
         widths, names = Counter[int](), set[int]()
         for number, (_, cells) in enumerate(split_rows(text, candidate)):
             widths[len(cells)] += 1

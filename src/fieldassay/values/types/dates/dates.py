@@ -38,7 +38,7 @@ from fieldassay.values.types.dates.parts import (
     YEARS,
     Calendar,
     Date,
-    DateParts,
+    DateReading,
     Parts,
     Period,
     Style,
@@ -179,7 +179,7 @@ def _splits(text: str) -> Iterator[tuple[str, str]]:
                 yield text[: match.start()], text[match.end() :]
 
 
-def _sides(left: Parts, right: Parts, style: Style) -> tuple[DateParts, DateParts]:
+def _sides(left: Parts, right: Parts, style: Style) -> tuple[DateReading, DateReading]:
     if left.month is not None and not left.years:
         left = replace(left, numbers_before_month=1)
         if right.month is None and len(right.numbers) <= 2:
@@ -191,7 +191,7 @@ def _sides(left: Parts, right: Parts, style: Style) -> tuple[DateParts, DatePart
     return _in_years(_completed(start, end), _completed(end, start), start.year is None, end.year is None)
 
 
-def _completed(found: DateParts, other: DateParts) -> DateParts:
+def _completed(found: DateReading, other: DateReading) -> DateReading:
     if found.day is not None and found.month is None:
         if other.day is None:
             raise UnreadableError("has no month")
@@ -204,8 +204,8 @@ def _completed(found: DateParts, other: DateParts) -> DateParts:
 
 
 def _in_years(
-    start: DateParts, end: DateParts, is_start_open: bool, is_end_open: bool
-) -> tuple[DateParts, DateParts]:
+    start: DateReading, end: DateReading, is_start_open: bool, is_end_open: bool
+) -> tuple[DateReading, DateReading]:
     if start.year is None or start.year != end.year or (start.month or 1) <= (end.month or 12):
         return start, end
     if is_start_open:  # 15 December - 3 January 2025

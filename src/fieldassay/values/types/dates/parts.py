@@ -157,7 +157,7 @@ class Style(Struct, frozen=True):
         return "mdy" if self.locale and date_order(self.locale) == "mdy" else "dmy"
 
 
-class DateParts(Struct, frozen=True):
+class DateReading(Struct, frozen=True):
     """The parts found in the text of a date.
 
     `shown` is the order of its numbers if only one was possible; `is_bare` means a day and a month, both
@@ -347,7 +347,7 @@ def _with_month(parts: Parts, months: list[tuple[str, int]], known: Names) -> Pa
     return replace(parts, month=known.months[word], numbers_before_month=before, is_clashing=is_clashing)
 
 
-def find(parts: Parts, style: Style) -> DateParts:
+def find(parts: Parts, style: Style) -> DateReading:
     """Return the date of the parts, in the preferred order where several orders are possible."""
     if any(len(number) not in (1, 2, 4, 6, 8) for number in parts.numbers):
         what = "has a number that is neither a day, a month nor a year"
@@ -365,45 +365,45 @@ def find(parts: Parts, style: Style) -> DateParts:
     raise UnreadableError("has more numbers than a date" if count else "has no number")
 
 
-def _around_month(parts: Parts, month: int, style: Style) -> DateParts:
+def _around_month(parts: Parts, month: int, style: Style) -> DateReading:
     numbers, years = parts.numbers, parts.years
     if len(numbers) > 2 or len(years) > 1:
         raise UnreadableError("has more numbers than a date")
     if not numbers:
-        return DateParts(None, month, is_ambiguous=parts.is_clashing)
+        return DateReading(None, month, is_ambiguous=parts.is_clashing)
     if len(numbers) == 1:
         if years:
-            return DateParts(_year(numbers[0], style), month, is_ambiguous=parts.is_clashing)
+            return DateReading(_year(numbers[0], style), month, is_ambiguous=parts.is_clashing)
         may_be_year = len(numbers[0]) == 2 and parts.numbers_before_month == 0
-        return DateParts(None, month, _small(numbers[0]), is_ambiguous=parts.is_clashing or may_be_year)
+        return DateReading(None, month, _small(numbers[0]), is_ambiguous=parts.is_clashing or may_be_year)
     is_year_first = 0 in years or (not years and (style.order == "ymd" or int(numbers[0]) > 31))
     day, year = reversed(numbers) if is_year_first else numbers
-    return DateParts(_year(year, style), month, _small(day), is_ambiguous=parts.is_clashing)
+    return DateReading(_year(year, style), month, _small(day), is_ambiguous=parts.is_clashing)
 
 
-def _from_one(number: str, style: Style) -> DateParts:
+def _from_one(number: str, style: Style) -> DateReading:
     if len(number) <= 2:
-        return DateParts(day=int(number))
+        return DateReading(day=int(number))
     if len(number) == 4:
         if number.startswith("0"):
             raise UnreadableError("is not a year")
-        return DateParts(_year(number, style))
+        return DateReading(_year(number, style))
     if len(number) == 6:
         if style.order is None:
             raise UnreadableError("six digits are a date only where the field gives an order")
         return _from_three((number[:2], number[2:4], number[4:]), style)
-    compact = DateParts(int(number[:4]), int(number[4:6]), int(number[6:]))
+    compact = DateReading(int(number[:4]), int(number[4:6]), int(number[6:]))
     return compact if _is_possible(compact) else _from_three((number[:2], number[2:4], number[4:]), style)
 
 
-def _from_two(first: str, second: str, style: Style) -> DateParts:
+def _from_two(first: str, second: str, style: Style) -> DateReading:
     if len(first) == 4:
-        return DateParts(_year(first, style), _small(second))
+        return DateReading(_year(first, style), _small(second))
     if len(second) == 4:
-        return DateParts(_year(second, style), _small(first))
+        return DateReading(_year(second, style), _small(first))
     orders = {
-        "dmy": DateParts(None, _small(second), _small(first)),
-        "mdy": DateParts(None, _small(first), _small(second)),
+        "dmy": DateReading(None, _small(second), _small(first)),
+        "mdy": DateReading(None, _small(first), _small(second)),
     }
     possible = {order: found for order, found in orders.items() if _is_possible(found)}
     wanted = "mdy" if style.preferred == "ymd" else style.preferred
@@ -413,7 +413,7 @@ def _from_two(first: str, second: str, style: Style) -> DateParts:
     return replace(chosen, is_ambiguous=first != second and len(possible) > 1, is_bare=True)
 
 
-def _from_three(numbers: tuple[str, ...], style: Style) -> DateParts:
+def _from_three(numbers: tuple[str, ...], style: Style) -> DateReading:
     first, _, last = numbers
     if len(first) == 4:
         possible = _possible(numbers, ("ymd",), style) or _possible(numbers, ("ydm",), style)
@@ -433,7 +433,7 @@ def _from_three(numbers: tuple[str, ...], style: Style) -> DateParts:
     )
 
 
-def _is_ambiguous(possible: dict[str, DateParts], chosen: str, style: Style, is_year_last: bool) -> bool:
+def _is_ambiguous(possible: dict[str, DateReading], chosen: str, style: Style, is_year_last: bool) -> bool:
     if chosen == "ydm":
         return True
     if len(set(possible.values())) > 1:
@@ -446,18 +446,18 @@ def _is_ambiguous(possible: dict[str, DateParts], chosen: str, style: Style, is_
     )
 
 
-def _possible(numbers: tuple[str, ...], orders: tuple[str, ...], style: Style) -> dict[str, DateParts]:
+def _possible(numbers: tuple[str, ...], orders: tuple[str, ...], style: Style) -> dict[str, DateReading]:
     possible = {}
     for order in orders:
         part = dict(zip(order, numbers, strict=True))
         if len(part["d"]) <= 2 and len(part["m"]) <= 2 and len(part["y"]) in (2, 4):
-            found = DateParts(_year(part["y"], style), int(part["m"]), int(part["d"]))
+            found = DateReading(_year(part["y"], style), int(part["m"]), int(part["d"]))
             if _is_possible(found):
                 possible[order] = found
     return possible
 
 
-def _is_possible(found: DateParts) -> bool:
+def _is_possible(found: DateReading) -> bool:
     if found.year == 0 or (found.month is not None and not 1 <= found.month <= 12):
         return False
     if found.day is None or found.month is None:
