@@ -11,10 +11,9 @@ from msgspec import Struct
 
 from fieldassay.io.json_value import Json
 from fieldassay.paths import split_path
-from fieldassay.regex import lazy_regex
 
-_MARK = lazy_regex(r"<<(!?)([^|<>]+)\|([^|<>]*)(?:\|([^|<>]*))?>>")
-_AMOUNT = lazy_regex(r"[$€]?[0-9][0-9.,' ]*")
+_MARK = re.compile(r"<<(!?)([^|<>]+)\|([^|<>]*)(?:\|([^|<>]*))?>>")
+_AMOUNT = re.compile(r"[$€]?[0-9][0-9.,' ]*")
 
 
 class Mark(Struct, frozen=True):

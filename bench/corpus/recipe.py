@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from fieldassay.io.json_value import Json
 from fieldassay.metrics.uncertainty.bootstrap import document_keys, draw_words
-from fieldassay.regex import lazy_regex
 
 FOLDER = Path(__file__).parent / "recipes"
 TASKS = (
@@ -31,7 +30,7 @@ TASKS = (
 )
 """The tasks of the corpus: each has a spec, a file of recipes and a folder of documents."""
 
-_PATH = lazy_regex(r"<<(!?)([^|<>]+)\|")
+_PATH = re.compile(r"<<(!?)([^|<>]+)\|")
 
 Block = Any
 """A part of a document: a text, or a mapping with one of the keys that `writers` know."""

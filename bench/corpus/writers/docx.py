@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,15 +13,13 @@ from bench.corpus.marks import plain_text, read_runs
 from bench.corpus.recipe import Block, Recipe, map_texts
 from bench.corpus.written import Written, place_on
 
-from fieldassay.regex import lazy_regex
-
 _SPACES = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
     'xmlns:v="urn:schemas-microsoft-com:vml"'
 )
 _TYPES = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml"
-_CHANGE = lazy_regex(r"\{([+-])(.*?)\1\}")
+_CHANGE = re.compile(r"\{([+-])(.*?)\1\}")
 _AUTHOR = 'w:author="A. Reviewer" w:date="2025-03-01T09:00:00Z"'
 
 

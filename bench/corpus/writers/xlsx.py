@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -11,9 +12,7 @@ from bench.corpus.marks import plain_text, read_runs
 from bench.corpus.recipe import Block, Recipe
 from bench.corpus.written import Written, place_on
 
-from fieldassay.regex import lazy_regex
-
-_NUMBER = lazy_regex(r"-?[0-9]+(\.[0-9]+)?")
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _DATED = datetime(2026, 1, 1)
 
 
