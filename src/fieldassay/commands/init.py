@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -19,12 +20,14 @@ from fieldassay.extraction.strategies.rules.propose import propose_rules, with_r
 from fieldassay.extraction.systems import read_examples
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.power import plan_margin
+from fieldassay.options import option_names
 from fieldassay.paths import ITEM
 from fieldassay.records.envelope import META_SHAPES, data_options, gold_options, read_container, read_value
 from fieldassay.records.keys import locate
 from fieldassay.records.matching import find_duplicates
 from fieldassay.records.source import Source, open_source
-from fieldassay.scoring.inputs import Records
+from fieldassay.scoring.inputs import Records, open_inputs
+from fieldassay.scoring.proposals import propose, sample_pairs, with_proposals
 from fieldassay.spec.drafts import (
     Inferred,
     Sightings,
@@ -39,7 +42,7 @@ from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.language.parse import named_source, parse_spec, read_spec
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.nodes import Plan, describe
+from fieldassay.spec.plan.nodes import ListNode, Node, ObjectNode, Plan, describe
 
 _MOST_LINES = 6
 _MOST_DOCUMENTS = 200
@@ -82,17 +85,37 @@ class Draft(Struct, frozen=True, dict=True):
         """
         locale = self.plan.spec.locale
         words = [] if locale is None else [f"locale {locale}"]
+        names = dict(_names(self.plan.root))
         for row in describe(self.plan):
             options = ", ".join(one for one in row["read"].split(", ") if one != f"locale={locale}")
-            if row["type"] not in ("list", "object", "map"):
+            options = ", ".join(filter(None, (options, names.get(row["field"]))))
+            if row["type"] not in ("list", "object", "map") or options:
                 words.append(f"{row['field']} {row['type']}" + (f" ({options})" if options else ""))
         return textwrap.fill(f"guessed: {', '.join(words)}", 80, max_lines=_MOST_LINES, placeholder=" …")
 
 
-def spec_from_gold(gold: Records, schema: str | None = None, docs: str | Path | None = None) -> Draft:
+def _names(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield the path of each field that has other names, and these in words."""
+    others = dict(node.other_names) if isinstance(node, ObjectNode) else {}
+    for child in node.children if isinstance(node, ObjectNode) else ():
+        if child.name in others:
+            yield child.path, f"named {' or '.join(others[child.name])}"
+        yield from _names(child)
+    if isinstance(node, ListNode):
+        yield from _names(node.items)
+
+
+def spec_from_gold(
+    gold: Records,
+    schema: str | None = None,
+    docs: str | Path | None = None,
+    predictions: Mapping[str, Records] | Records | None = None,
+    sections: Mapping[str, Any] = MappingProxyType({}),
+) -> Draft:
     """Return a spec that fits gold data, with a `data:` by which `score` reads the gold as it was read here.
 
-    Gold is a path, or records in memory.
+    Gold is a path, or records in memory. With predictions, fields have the names and types under which these
+    agree with gold. `sections` are options of the spec's sections in place of the defaults.
 
     With a schema (a file or `module:Model`) the fields and their types are those of the schema, and the
     formats of values those of gold. A spec with `data:` and without fields says only how gold is read. With
@@ -102,6 +125,9 @@ def spec_from_gold(gold: Records, schema: str | None = None, docs: str | Path | 
     """
     begun = None if schema is None else _read_begun(schema)
     data = DataOptions() if begun is None else begun.data
+    data = replace(
+        data, **{name: sections[name] for name in option_names(DataOptions) if sections.get(name) is not None}
+    )
     source = _open_gold(gold, data)
     rows, count = sight(_records(source))
     if source.rows.kind == "table" and not data.group and _repeats_ids(rows, count, data.id_key):
@@ -128,6 +154,8 @@ def spec_from_gold(gold: Records, schema: str | None = None, docs: str | Path | 
         raise problem(
             source.label, "no record has a key beside the id", "give records with fields", "bad_gold"
         )
+    if predictions is not None:
+        inferred = _with_predictions(inferred, gold, predictions)
     if docs is not None:
         inferred = _with_rules(inferred, Path(name), Path(docs))
     if remarks:
@@ -155,10 +183,30 @@ def _read_begun(schema: str) -> Spec:
     return parsed.spec
 
 
-def keeping(gold: Records) -> str:
-    """Return the command that writes the spec guessed from gold."""
-    place = shlex.quote(str(gold)) if isinstance(gold, str | Path) else "GOLD"
-    return f"fieldassay init --gold {place} -o spec.yaml"
+def keeping(gold: Records, predictions: Mapping[str, Records] | Records) -> str:
+    """Return the command that writes the spec guessed from gold and predictions."""
+    sources = [*predictions.values()] if isinstance(predictions, Mapping) else [predictions]
+    paths = [path for one in sources for path in (one if isinstance(one, tuple) else (one,))]
+    preds = [f"--pred {_place(path, 'PRED')}" for path in paths if isinstance(path, str | Path)]
+    return f"fieldassay init --gold {_place(gold, 'GOLD')} {' '.join(preds) or '--pred PRED'} -o spec.yaml"
+
+
+def _place(source: Records, otherwise: str) -> str:
+    return shlex.quote(str(source)) if isinstance(source, str | Path) else otherwise
+
+
+def _with_predictions(
+    inferred: Inferred, gold: Records, predictions: Mapping[str, Records] | Records
+) -> Inferred:
+    """Return the spec with the names and types under which predictions agree with gold, and the reasons."""
+    proposals = propose(
+        inferred.spec, sample_pairs(open_inputs(plan_of_spec(inferred.spec), gold, predictions))
+    )
+    spec, comments = with_proposals(inferred.spec, proposals), dict(inferred.comments)
+    for one in proposals:
+        why = f"{one.changes['names'][-1]}: {one.why}" if "names" in one.changes else one.why
+        comments[one.place] = "; ".join(filter(None, (comments.get(one.place), why)))
+    return replace(inferred, spec=spec, comments=comments)
 
 
 def _open_gold(gold: Records, data: DataOptions) -> Source:

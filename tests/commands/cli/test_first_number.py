@@ -66,7 +66,7 @@ def test_the_guess_is_told_with_the_command_that_keeps_it(run: Run, here: Path) 
     err = run("score", "gold.jsonl", "llama.jsonl").err
     assert err == (
         "guessed: locale en_GB, total money, day date (order=dmy), paid boolean\n"
-        "keep it with: fieldassay init --gold gold.jsonl -o spec.yaml\n"
+        "keep it with: fieldassay init --gold gold.jsonl --pred llama.jsonl -o spec.yaml\n"
     )
     assert run("score", "gold.jsonl", "llama.jsonl", "--quiet").err == ""
 
@@ -93,7 +93,7 @@ def test_what_decides_needs_a_written_spec(run: Run, here: Path, option: str) ->
     ran = run("score", "gold.jsonl", "llama.jsonl", *option.split())
     assert (ran.code, ran.out) == (2, "")
     assert f"{option.split()[0]} needs a written spec" in ran.err
-    assert "fieldassay init --gold gold.jsonl -o spec.yaml" in ran.err
+    assert "fieldassay init --gold gold.jsonl --pred llama.jsonl -o spec.yaml" in ran.err
 
 
 @pytest.mark.parametrize("of", [lambda rows: rows, lambda rows: {row["id"]: row for row in rows}])
