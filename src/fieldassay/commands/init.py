@@ -18,20 +18,23 @@ from fieldassay.errors import ProblemsError, problem
 from fieldassay.extraction.evidence import plan_of_spec
 from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
 from fieldassay.extraction.systems import read_examples
+from fieldassay.io.json_value import id_text
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.power import plan_margin
 from fieldassay.options import option_names
 from fieldassay.paths import ITEM
 from fieldassay.records.envelope import META_SHAPES, data_options, gold_options, read_container, read_value
-from fieldassay.records.keys import locate
-from fieldassay.records.matching import find_duplicates
+from fieldassay.records.keys import SourceOptions, locate
+from fieldassay.records.matching import find_duplicates, join_names
 from fieldassay.records.source import Source, open_source
+from fieldassay.scoring.fit import find_record_key
 from fieldassay.scoring.inputs import Records, open_inputs
 from fieldassay.scoring.proposals import propose, sample_pairs, with_proposals
 from fieldassay.spec.drafts import (
     Inferred,
     Sightings,
     find_document_id,
+    guess_type,
     has_id_name,
     infer_seen,
     sight,
@@ -130,6 +133,9 @@ def spec_from_gold(
     )
     source = _open_gold(gold, data)
     rows, count = sight(_records(source))
+    if predictions is not None and not data.id_key and source.rows.kind != "folder":
+        data = replace(data, id_key=_shared_ids(rows, count, predictions))
+        source = _open_gold(gold, data)
     if source.rows.kind == "table" and not data.group and _repeats_ids(rows, count, data.id_key):
         with suppress(ProblemsError):  # ids that repeat in rows that are no items are told as such
             source = _open_gold(gold, replace(data, group=True))
@@ -199,9 +205,18 @@ def _with_predictions(
     inferred: Inferred, gold: Records, predictions: Mapping[str, Records] | Records
 ) -> Inferred:
     """Return the spec with the names and types under which predictions agree with gold, and the reasons."""
-    proposals = propose(
-        inferred.spec, sample_pairs(open_inputs(plan_of_spec(inferred.spec), gold, predictions))
+    matching = open_inputs(plan_of_spec(inferred.spec), gold, predictions)
+    keys = [find_record_key(source) for source in matching.predictions.values()]
+    if any(keys):
+        data = replace(inferred.spec.data, pred_key=tuple(filter(None, dict.fromkeys(keys))))
+        inferred = replace(inferred, spec=replace(inferred.spec, data=data))
+        matching = open_inputs(plan_of_spec(inferred.spec), gold, predictions)
+    systems = sample_pairs(matching)
+    nulls = sight(record for pairs in systems.values() for _, (record,) in pairs)[0].nulls
+    inferred = replace(
+        inferred, spec=replace(inferred.spec, null_values=tuple(sorted({*inferred.spec.null_values, *nulls})))
     )
+    proposals = propose(inferred.spec, systems)
     spec, comments = with_proposals(inferred.spec, proposals), dict(inferred.comments)
     for one in proposals:
         why = f"{one.changes['names'][-1]}: {one.why}" if "names" in one.changes else one.why
@@ -220,6 +235,41 @@ def _repeats_ids(rows: Sightings, count: int, names: tuple[str, ...]) -> bool:
     """Return whether the first of the names of an id that the rows have is not different in each of them."""
     key = next((name for name in names or ID_NAMES if name in rows.members), None)
     return key is not None and len(set(map(str, rows.members[key].scalars))) < count
+
+
+def _shared_ids(rows: Sightings, count: int, predictions: Mapping[str, Records] | Records) -> tuple[str, ...]:
+    """Return the key of gold that has the ids of predictions, and theirs; () where usual names do.
+
+    The key may repeat in a table of items. Where predictions have no ids, a key of theirs must hold codes.
+    """
+    usual = [key for key in rows.members if has_id_name(key)][:1]
+    whole = usual or [key for key, seen in rows.members.items() if seen.present == count == len(seen.scalars)]
+    ids = {key: [*dict.fromkeys(map(str, rows.members[key].scalars))] for key in whole}
+    names: dict[str | None, None] = {}
+    for records in predictions.values() if isinstance(predictions, Mapping) else [predictions]:
+        source = open_source(
+            records[0] if isinstance(records, tuple) else records, SourceOptions(), "predictions"
+        )
+        keys = dict.fromkeys(
+            key for record in source.fetch(range(min(len(source), 20))) for key in record.data or {}
+        )
+        rows_of = [row.value for row in source.head() if isinstance(row.value, dict)]
+        own = next((name for name in ID_NAMES if any(name in row for row in rows_of)), None)
+        columns: dict[str | None, list[str]] = {own: [*source.ids]}
+        if source.is_numbered:
+            records = source.fetch(range(min(len(source), _MOST_DOCUMENTS)))
+            columns = {key: [id_text((one.data or {}).get(key)) or "" for one in records] for key in keys}
+        joined = {
+            (ours, key): len(join_names(column, ids[ours], may_be_part=False).owners) / len(column)
+            for ours in whole
+            if usual or not source.is_numbered or guess_type(ours, ids[ours]).type == "id"
+            for key, column in columns.items()
+            if column and len({*column}) == len(column)
+        }
+        best = max(joined, key=joined.__getitem__, default=("", None))
+        if joined and joined[best] > 0.5 and usual != [best[1]]:
+            names |= dict.fromkeys(best)
+    return tuple(name for name in names if name is not None)
 
 
 def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:

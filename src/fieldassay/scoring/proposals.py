@@ -26,7 +26,7 @@ from fieldassay.values.types.numbers.amounts import Money
 
 MOST_DOCUMENTS = 200
 """So many documents, evenly spread, are compared: that bounds the time."""
-_MOST_ITEMS, _LEAST_EQUAL, _FIRST_READ = 50, 3, 20
+_MOST_ITEMS, _LEAST_EQUAL, _FIRST_READ, _MOST_BITS = 50, 3, 20, 10_000
 _VARIANTS: tuple[tuple[str, Any], ...] = (
     ("order", "dmy"), ("order", "mdy"), ("decimal", ","), ("decimal", "."), ("percent", "fraction"),
 )  # fmt: skip
@@ -166,11 +166,12 @@ def _agreements(
                 if members:
                     found[child.name, key] = max(members.values())
     for leaves in by_reader.values():
-        read = _read_forms(leaves[0], leaves[0].reader)
-        theirs = {key: read(_values(pairs, 1, (key,))) for key in keys}
-        ours = {leaf.name: read(_values(pairs, 0, (leaf.name,))) for leaf in leaves}
-        for name, key, times, of in _count_equal(ours, theirs):
-            found[name, key] = times, of
+        for reader, _ in _readings(leaves[0]):
+            read = _read_forms(leaves[0], reader)
+            theirs = {key: read(_values(pairs, 1, (key,))) for key in keys}
+            ours = {leaf.name: read(_values(pairs, 0, (leaf.name,))) for leaf in leaves}
+            for name, key, times, of in _count_equal(ours, theirs):
+                found[name, key] = max((times, of), found.get((name, key), (0, 0)))
     return found
 
 
@@ -218,16 +219,7 @@ def propose_reading(plan: Plan, pairs: Pairs) -> Iterator[Proposal]:
             yield Proposal(place, _as_changes(guesses[0]), why)
             continue
         guesses.append(guess_type(leaf.name, [*chain(*gold), *theirs], plan.spec.locale))
-        readings: list[tuple[Reader, dict[str, Any]]] = [(leaf.reader, {})]
-        for name, value in _VARIANTS:
-            if getattr(leaf.reader, name, "") in (None, "as_is"):
-                options = {"options": ((name, value),)}
-                readings.append((with_options(leaf.reader, **{name: value}), options))
-        for guess in guesses:
-            if guess.type not in ("text", "any", "enum", "id"):
-                entry = READERS.load(guess.type)
-                own = {"locale": plan.spec.locale} if "locale" in option_names(entry) else {}
-                readings.append((entry(**own, **guess.options), _as_changes(guess)))
+        readings = _readings(leaf, guesses)
         counts = []
         for reader, _ in readings:
             read = _read_forms(leaf, reader)
@@ -240,6 +232,23 @@ def propose_reading(plan: Plan, pairs: Pairs) -> Iterator[Proposal]:
             yield Proposal(
                 place, {}, f"? most predictions are no {leaf.type}, such as {str(theirs[0])[:40]!r}"
             )
+
+
+def _readings(leaf: Leaf, guesses: Sequence[Guess] = ()) -> list[tuple[Reader, dict[str, Any]]]:
+    """Return the reader of a value, and others that may read it, with what each changes in the spec."""
+    readings: list[tuple[Reader, dict[str, Any]]] = [(leaf.reader, {})]
+    for name, value in _VARIANTS:
+        if getattr(leaf.reader, name, "") in (None, "as_is"):
+            options = {"options": ((name, value),)}
+            readings.append((with_options(leaf.reader, **{name: value}), options))
+    guesses = [*guesses, Guess("money")] if leaf.type in ("number", "integer") else guesses
+    for guess in guesses:
+        if guess.type not in ("text", "any", "enum", "id"):
+            entry = READERS.load(guess.type)
+            locale = getattr(leaf.reader, "locale", None)
+            own = {"locale": locale} if locale is not None and "locale" in option_names(entry) else {}
+            readings.append((entry(**own, **guess.options), _as_changes(guess)))
+    return readings
 
 
 def _as_changes(guess: Guess) -> dict[str, Any]:
@@ -296,7 +305,14 @@ def _inside(pairs: Pairs, ours: Sequence[str], theirs: Sequence[str]) -> Pairs:
 def _values(pairs: Pairs, side: int, keys: Sequence[str]) -> list[list[Any]]:
     """Return the single values under some keys by document."""
     found = [_under(pair[side], keys) for pair in pairs]
-    return [[value for value in values if not isinstance(value, dict | list)] for values in found]
+    return [
+        [
+            one
+            for one in values
+            if not (isinstance(one, dict | list) or (isinstance(one, int) and one.bit_length() > _MOST_BITS))
+        ]
+        for values in found
+    ]
 
 
 def _read_forms(leaf: Leaf, reader: Reader) -> Callable[[list[list[Any]]], Forms]:

@@ -38,7 +38,11 @@ def invoices() -> list[Row]:
                 "total": round(net * (1 + rate), 2),
                 "po": None if at % 3 == 0 else f"PO-{4100 + 37 * at}",
                 "lines": [
-                    {"item": f"Part {at}{chr(65 + n)}", "count": n + 2, "amount": Decimal(975 + 50 * at + n) / 100}
+                    {
+                        "item": f"Part {at}{chr(65 + n)}",
+                        "count": n + 2,
+                        "amount": Decimal(975 + 50 * at + n) / 100,
+                    }
                     for n in range(1 + at % 3)
                 ],
             }
@@ -143,7 +147,10 @@ def workbook_with_a_title() -> tuple[str, str, float]:
 def folder_of_responses() -> tuple[str, str, float]:
     gold = [{"id": row["key"], **{name: row[name] for name in FIELDS}} for row in invoices()]
     for row in answers():
-        message = {"role": "assistant", "content": json.dumps({name: row[name] for name in FIELDS}, default=str)}
+        message = {
+            "role": "assistant",
+            "content": json.dumps({name: row[name] for name in FIELDS}, default=str),
+        }
         body = {"id": "chatcmpl-1", "object": "chat.completion", "model": "gpt-4o-mini", "choices": [
             {"index": 0, "finish_reason": "stop", "message": message}
         ], "usage": {"prompt_tokens": 900, "completion_tokens": 80, "total_tokens": 980}}  # fmt: skip
@@ -247,7 +254,9 @@ def nested_objects() -> tuple[str, str, float]:
 
 def columns_of_parquet() -> tuple[str, str, float]:
     names = ("vendor", "day", "net", "rate", "total", "po")
-    pl.DataFrame([{"image_file": f"{stem(row)}.png", **{n: row[n] for n in names}} for row in invoices()]).write_parquet("gold.parquet")
+    pl.DataFrame(
+        [{"image_file": f"{stem(row)}.png", **{n: row[n] for n in names}} for row in invoices()]
+    ).write_parquet("gold.parquet")
     pl.DataFrame(
         [
             {"image_file": f"scans/{stem(row)}.png.json", "vendor": row["vendor"], "day": str(row["day"]),
