@@ -26,7 +26,9 @@ from fieldassay.values.types.numbers.amounts import Money
 
 MOST_DOCUMENTS = 200
 """So many documents, evenly spread, are compared: that bounds the time."""
-_MOST_ITEMS, _LEAST_EQUAL, _FIRST_READ, _MOST_BITS = 50, 3, 20, 10_000
+LEAST_EQUAL = 3
+"""In fewer documents equal values may be chance."""
+_MOST_ITEMS, _FIRST_READ, _MOST_BITS = 50, 20, 10_000
 _VARIANTS: tuple[tuple[str, Any], ...] = (
     ("order", "dmy"), ("order", "mdy"), ("decimal", ","), ("decimal", "."), ("percent", "fraction"),
 )  # fmt: skip
@@ -187,7 +189,7 @@ def _count_equal(
     names, filled = list(ours), (gold >= 0).sum(axis=1) if len(gold) else ()
     for key, row in zip(theirs, pred, strict=True):
         equal = (gold == row).sum(axis=1)
-        for at in np.flatnonzero((2 * equal > filled) & (equal >= _LEAST_EQUAL)).tolist():
+        for at in np.flatnonzero((2 * equal > filled) & (equal >= LEAST_EQUAL)).tolist():
             if _exceeds_chance(gold[at].tolist(), row.tolist(), int(equal[at])):
                 yield names[at], key, int(equal[at]), int(filled[at])
 
@@ -226,7 +228,7 @@ def propose_reading(plan: Plan, pairs: Pairs) -> Iterator[Proposal]:
             both = list(zip(read(gold), read(pred), strict=True))
             counts.append((sum(bool(ours) and ours == form for ours, form in both), len(both)))
         best, of = max(counts)
-        if best >= _LEAST_EQUAL and 2 * best > of and 2 * counts[0][0] <= of:
+        if best >= LEAST_EQUAL and 2 * best > of and 2 * counts[0][0] <= of:
             yield Proposal(place, readings[counts.index((best, of))][1], f"equal in {best} of {of} so read")
         elif 2 * sum(leaf.reader.read(value).value is not None for value in theirs) < len(theirs):
             yield Proposal(

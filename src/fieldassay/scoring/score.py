@@ -51,7 +51,7 @@ from fieldassay.scoring.inputs import (
     open_inputs,
     with_keywords,
 )
-from fieldassay.scoring.proposals import propose, sample_pairs
+from fieldassay.scoring.proposals import LEAST_EQUAL, propose, sample_pairs
 from fieldassay.scoring.provenance import digest_rows, freeze_plan, provenance
 from fieldassay.scoring.shards import (
     Done,
@@ -334,7 +334,13 @@ def _find_mends(run: _Run, done: Done, found: Sequence[Estimate]) -> dict[str, d
         info.path for info, count in zip(run.plan.fields, done.fills[GOLD].values, strict=True) if count
     }
     for one in found:
-        if one.metric == "field_accuracy" and one.value == 0 and not one.slice and one.field in filled:
+        if (
+            one.metric == "field_accuracy"
+            and one.value == 0
+            and one.n >= LEAST_EQUAL
+            and not one.slice
+            and one.field in filled
+        ):
             zeros.setdefault(one.system, set()).add(one.field)
     pairs = sample_pairs(run.matching) if zeros else {}
     mends: dict[str, dict[str, str]] = {}
