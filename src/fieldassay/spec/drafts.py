@@ -183,12 +183,15 @@ class _Column(Struct):
     is_code: bool = False
     """Whether digits look like identifiers: leading zeros, many digits, a typical name."""
     is_mixed: bool = False
+    has_plus: bool = False
+    """Whether a text begins with a plus: without one the library of phone numbers is not needed."""
 
     def __post_init__(self) -> None:
         words = set(re.split(r"[\W_]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", self.name[:_LONGEST]).lower()))
         words |= {word.removesuffix("s") for word in words}
         kinds = {kind for kind, known in _WORDS.items() if words & {*known.split()}}
         texts = [value for value in self.counts if isinstance(value, str)]
+        self.has_plus = any(text.startswith("+") for text in texts)
         kinds |= {kind for mark, kind in (("%", "rate"), ("#", "code")) if mark in self.name}
         self.named = frozenset(kinds | ({"rate"} if any(text.endswith("%") for text in texts) else set()))
         digits = [len(text) for text in texts if text.isdigit()]
@@ -204,6 +207,7 @@ class _Column(Struct):
             or (self.is_mixed and candidate.type not in ("number", "money"))
             or (candidate.needs and candidate.needs not in self.named)
             or (candidate.named not in self.named and not self.named.isdisjoint(candidate.never))
+            or (candidate.type == "phone" and "phone" not in self.named and not self.has_plus)
             or self.distinct < candidate.distinct
             or len(self.counts) < candidate.least
         )
