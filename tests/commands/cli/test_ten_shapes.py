@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
@@ -96,11 +94,7 @@ def jsonl(rows: Sequence[Any]) -> str:
 
 
 def table(rows: Sequence[Row], delimiter: str = ",") -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), delimiter=delimiter)
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return pl.DataFrame(rows).write_csv(separator=delimiter)
 
 
 def german(number: Decimal | None) -> str | None:
@@ -130,13 +124,10 @@ def workbook_with_a_title() -> tuple[str, str, float]:
     sheet.write_row(0, 0, ["Invoice gold – checked by Anna"])
     sheet.write_row(2, 0, ["Invoice No.", "Vendor", "Date", "Net", "VAT %", "Total", "PO #"])
     day, share, money = (book.add_format({"num_format": form}) for form in ("dd/mm/yyyy", "0%", "#,##0.00"))
+    forms = (None, None, day, money, share, money, None)
     for at, row in enumerate(invoices(), 3):
-        sheet.write_row(at, 0, [row["key"], row["vendor"]])
-        sheet.write_datetime(at, 2, row["day"], day)
-        sheet.write_row(at, 3, [float(row["net"])], money)
-        sheet.write_row(at, 4, [float(row["rate"])], share)
-        sheet.write_row(at, 5, [float(row["total"])], money)
-        sheet.write_row(at, 6, [row["po"]])
+        for column, (name, form) in enumerate(zip(("key", *FIELDS), forms, strict=True)):
+            sheet.write(at, column, row[name], form)
     book.close()
     for at, row in enumerate(answers()):
         text = json.dumps(answer(row), default=str)
@@ -253,9 +244,8 @@ def nested_objects() -> tuple[str, str, float]:
 
 
 def columns_of_parquet() -> tuple[str, str, float]:
-    names = ("vendor", "day", "net", "rate", "total", "po")
     pl.DataFrame(
-        [{"image_file": f"{stem(row)}.png", **{n: row[n] for n in names}} for row in invoices()]
+        [{"image_file": f"{stem(row)}.png", **{n: row[n] for n in FIELDS}} for row in invoices()]
     ).write_parquet("gold.parquet")
     pl.DataFrame(
         [
