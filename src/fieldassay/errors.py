@@ -108,6 +108,15 @@ def kind_of(value: Any) -> str:
     )
 
 
+def install_line(extra: str) -> str:
+    """Return the command that installs an extra: in a clone, since the package is in no index.
+
+    >>> install_line("ocr")
+    "pip install '.[ocr]' (in a clone of fieldassay)"
+    """
+    return f"pip install '.[{extra}]' (in a clone of fieldassay)"
+
+
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return `did you mean 'x'?` for the closest of `names`, or the valid choices.
 

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
-from fieldassay.errors import FieldassayError
+from fieldassay.errors import FieldassayError, install_line
 from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.provenance import PACKAGES
 from fieldassay.scoring.score import sample
@@ -52,7 +52,7 @@ def check_up() -> dict[str, Any]:
 
 def _extra(name: str, modules: tuple[str, ...], use: str) -> dict[str, Any]:
     is_installed = all(find_spec(module) is not None for module in modules)
-    return {"is_installed": is_installed, "install": f"pip install 'fieldassay[{name}]'", "use": use}
+    return {"is_installed": is_installed, "install": install_line(name), "use": use}
 
 
 def _version(name: str) -> str:

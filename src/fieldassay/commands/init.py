@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -17,18 +18,23 @@ from fieldassay.errors import ProblemsError, problem
 from fieldassay.extraction.evidence import plan_of_spec
 from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
 from fieldassay.extraction.systems import read_examples
+from fieldassay.io.json_value import id_text
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.power import plan_margin
+from fieldassay.options import option_names
 from fieldassay.paths import ITEM
 from fieldassay.records.envelope import META_SHAPES, data_options, gold_options, read_container, read_value
-from fieldassay.records.keys import locate
-from fieldassay.records.matching import find_duplicates
+from fieldassay.records.keys import SourceOptions, locate
+from fieldassay.records.matching import find_duplicates, join_names
 from fieldassay.records.source import Source, open_source
-from fieldassay.scoring.inputs import Records
+from fieldassay.scoring.fit import find_record_key
+from fieldassay.scoring.inputs import Records, open_inputs
+from fieldassay.scoring.proposals import propose, sample_pairs, with_proposals
 from fieldassay.spec.drafts import (
     Inferred,
     Sightings,
     find_document_id,
+    guess_type,
     has_id_name,
     infer_seen,
     sight,
@@ -39,7 +45,7 @@ from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.language.parse import named_source, parse_spec, read_spec
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.nodes import Plan, describe
+from fieldassay.spec.plan.nodes import ListNode, Node, ObjectNode, Plan, describe
 
 _MOST_LINES = 6
 _MOST_DOCUMENTS = 200
@@ -82,17 +88,37 @@ class Draft(Struct, frozen=True, dict=True):
         """
         locale = self.plan.spec.locale
         words = [] if locale is None else [f"locale {locale}"]
+        names = dict(_names(self.plan.root))
         for row in describe(self.plan):
             options = ", ".join(one for one in row["read"].split(", ") if one != f"locale={locale}")
-            if row["type"] not in ("list", "object", "map"):
+            options = ", ".join(filter(None, (options, names.get(row["field"]))))
+            if row["type"] not in ("list", "object", "map") or options:
                 words.append(f"{row['field']} {row['type']}" + (f" ({options})" if options else ""))
         return textwrap.fill(f"guessed: {', '.join(words)}", 80, max_lines=_MOST_LINES, placeholder=" …")
 
 
-def spec_from_gold(gold: Records, schema: str | None = None, docs: str | Path | None = None) -> Draft:
+def _names(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield the path of each field that has other names, and these in words."""
+    others = dict(node.other_names) if isinstance(node, ObjectNode) else {}
+    for child in node.children if isinstance(node, ObjectNode) else ():
+        if child.name in others:
+            yield child.path, f"named {' or '.join(others[child.name])}"
+        yield from _names(child)
+    if isinstance(node, ListNode):
+        yield from _names(node.items)
+
+
+def spec_from_gold(
+    gold: Records,
+    schema: str | None = None,
+    docs: str | Path | None = None,
+    predictions: Mapping[str, Records] | Records | None = None,
+    sections: Mapping[str, Any] = MappingProxyType({}),
+) -> Draft:
     """Return a spec that fits gold data, with a `data:` by which `score` reads the gold as it was read here.
 
-    Gold is a path, or records in memory.
+    Gold is a path, or records in memory. With predictions, fields have the names and types under which these
+    agree with gold. `sections` are options of the spec's sections in place of the defaults.
 
     With a schema (a file or `module:Model`) the fields and their types are those of the schema, and the
     formats of values those of gold. A spec with `data:` and without fields says only how gold is read. With
@@ -102,8 +128,14 @@ def spec_from_gold(gold: Records, schema: str | None = None, docs: str | Path | 
     """
     begun = None if schema is None else _read_begun(schema)
     data = DataOptions() if begun is None else begun.data
+    data = replace(
+        data, **{name: sections[name] for name in option_names(DataOptions) if sections.get(name) is not None}
+    )
     source = _open_gold(gold, data)
     rows, count = sight(_records(source))
+    if predictions is not None and not data.id_key and source.rows.kind != "folder":
+        data = replace(data, id_key=_shared_ids(rows, count, predictions))
+        source = _open_gold(gold, data)
     if source.rows.kind == "table" and not data.group and _repeats_ids(rows, count, data.id_key):
         with suppress(ProblemsError):  # ids that repeat in rows that are no items are told as such
             source = _open_gold(gold, replace(data, group=True))
@@ -128,6 +160,8 @@ def spec_from_gold(gold: Records, schema: str | None = None, docs: str | Path | 
         raise problem(
             source.label, "no record has a key beside the id", "give records with fields", "bad_gold"
         )
+    if predictions is not None:
+        inferred = _with_predictions(inferred, gold, predictions)
     if docs is not None:
         inferred = _with_rules(inferred, Path(name), Path(docs))
     if remarks:
@@ -155,10 +189,39 @@ def _read_begun(schema: str) -> Spec:
     return parsed.spec
 
 
-def keeping(gold: Records) -> str:
-    """Return the command that writes the spec guessed from gold."""
-    place = shlex.quote(str(gold)) if isinstance(gold, str | Path) else "GOLD"
-    return f"fieldassay init --gold {place} -o spec.yaml"
+def keeping(gold: Records, predictions: Mapping[str, Records] | Records) -> str:
+    """Return the command that writes the spec guessed from gold and predictions."""
+    sources = [*predictions.values()] if isinstance(predictions, Mapping) else [predictions]
+    paths = [path for one in sources for path in (one if isinstance(one, tuple) else (one,))]
+    preds = [f"--pred {_place(path, 'PRED')}" for path in paths if isinstance(path, str | Path)]
+    return f"fieldassay init --gold {_place(gold, 'GOLD')} {' '.join(preds) or '--pred PRED'} -o spec.yaml"
+
+
+def _place(source: Records, otherwise: str) -> str:
+    return shlex.quote(str(source)) if isinstance(source, str | Path) else otherwise
+
+
+def _with_predictions(
+    inferred: Inferred, gold: Records, predictions: Mapping[str, Records] | Records
+) -> Inferred:
+    """Return the spec with the names and types under which predictions agree with gold, and the reasons."""
+    matching = open_inputs(plan_of_spec(inferred.spec), gold, predictions)
+    keys = [find_record_key(source) for source in matching.predictions.values()]
+    if any(keys):
+        data = replace(inferred.spec.data, pred_key=tuple(filter(None, dict.fromkeys(keys))))
+        inferred = replace(inferred, spec=replace(inferred.spec, data=data))
+        matching = open_inputs(plan_of_spec(inferred.spec), gold, predictions)
+    systems = sample_pairs(matching)
+    nulls = sight(record for pairs in systems.values() for _, (record,) in pairs)[0].nulls
+    inferred = replace(
+        inferred, spec=replace(inferred.spec, null_values=tuple(sorted({*inferred.spec.null_values, *nulls})))
+    )
+    proposals = propose(inferred.spec, systems)
+    spec, comments = with_proposals(inferred.spec, proposals), dict(inferred.comments)
+    for one in proposals:
+        why = f"{one.changes['names'][-1]}: {one.why}" if "names" in one.changes else one.why
+        comments[one.place] = "; ".join(filter(None, (comments.get(one.place), why)))
+    return replace(inferred, spec=spec, comments=comments)
 
 
 def _open_gold(gold: Records, data: DataOptions) -> Source:
@@ -172,6 +235,41 @@ def _repeats_ids(rows: Sightings, count: int, names: tuple[str, ...]) -> bool:
     """Return whether the first of the names of an id that the rows have is not different in each of them."""
     key = next((name for name in names or ID_NAMES if name in rows.members), None)
     return key is not None and len(set(map(str, rows.members[key].scalars))) < count
+
+
+def _shared_ids(rows: Sightings, count: int, predictions: Mapping[str, Records] | Records) -> tuple[str, ...]:
+    """Return the key of gold that has the ids of predictions, and theirs; () where usual names do.
+
+    The key may repeat in a table of items. Where predictions have no ids, a key of theirs must hold codes.
+    """
+    usual = [key for key in rows.members if has_id_name(key)][:1]
+    whole = usual or [key for key, seen in rows.members.items() if seen.present == count == len(seen.scalars)]
+    ids = {key: [*dict.fromkeys(map(str, rows.members[key].scalars))] for key in whole}
+    names: dict[str | None, None] = {}
+    for records in predictions.values() if isinstance(predictions, Mapping) else [predictions]:
+        source = open_source(
+            records[0] if isinstance(records, tuple) else records, SourceOptions(), "predictions"
+        )
+        keys = dict.fromkeys(
+            key for record in source.fetch(range(min(len(source), 20))) for key in record.data or {}
+        )
+        rows_of = [row.value for row in source.head() if isinstance(row.value, dict)]
+        own = next((name for name in ID_NAMES if any(name in row for row in rows_of)), None)
+        columns: dict[str | None, list[str]] = {own: [*source.ids]}
+        if source.is_numbered:
+            records = source.fetch(range(min(len(source), _MOST_DOCUMENTS)))
+            columns = {key: [id_text((one.data or {}).get(key)) or "" for one in records] for key in keys}
+        joined = {
+            (ours, key): len(join_names(column, ids[ours], may_be_part=False).owners) / len(column)
+            for ours in whole
+            if usual or not source.is_numbered or guess_type(ours, ids[ours]).type == "id"
+            for key, column in columns.items()
+            if column and len({*column}) == len(column)
+        }
+        best = max(joined, key=joined.__getitem__, default=("", None))
+        if joined and joined[best] > 0.5 and usual != [best[1]]:
+            names |= dict.fromkeys(best)
+    return tuple(name for name in names if name is not None)
 
 
 def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:

@@ -62,7 +62,7 @@ def score(
     >>> result.value("accuracy")
     1.0
     """
-    draft = None if spec is not None else _draft(gold, baseline, options, keywords)
+    draft = None if spec is not None else _draft(gold, predictions, baseline, options, keywords)
     plan, options = with_keywords(spec if draft is None else draft.plan, options or ScoreOptions(), keywords)
     options = replace(options, keeps_statistics=True)
     place = None if baseline is None else Path(baseline)
@@ -77,17 +77,23 @@ def score(
 
 def _draft(
     gold: Records,
+    predictions: Mapping[str, Records] | Records,
     baseline: str | Path | None,
     options: ScoreOptions | None,
     keywords: Mapping[str, Any],
 ) -> Draft:
-    """Return the spec that gold suggests. Raises `ProblemsError` where a decision would stand on it."""
+    """Return the spec that gold and predictions suggest.
+
+    Raises `ProblemsError` where a decision would stand on it.
+    """
     from fieldassay.commands.init import keeping, spec_from_gold
 
     if baseline is not None or keywords.get("gates") or (options is not None and options.gates):
         what = "gates and baselines need a written spec: a guess may change with the data"
-        raise problem("spec", what, f"write it with `{keeping(gold)}`, then name it", "missing_spec")
-    return spec_from_gold(gold)
+        raise problem(
+            "spec", what, f"write it with `{keeping(gold, predictions)}`, then name it", "missing_spec"
+        )
+    return spec_from_gold(gold, predictions=predictions, sections=keywords)
 
 
 class _Writer(Struct, frozen=True, eq=False):

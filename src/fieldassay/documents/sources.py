@@ -16,7 +16,7 @@ from typing import Literal, NoReturn
 from msgspec import Struct
 
 from fieldassay.documents.transcript import DocumentError, Line, Page, Source, Word
-from fieldassay.errors import Problem, problem
+from fieldassay.errors import Problem, install_line, problem
 from fieldassay.io.files.whole_files import list_folder, open_file
 from fieldassay.io.text.encoding import decode_lines, detect_encoding
 
@@ -312,8 +312,8 @@ def require(module: str, extra: str) -> None:
     """Raise `DocumentError` of kind `missing_extra` if a module is not installed, with the command for it."""
     if find_spec(module) is None:
         package = _PACKAGES.get(module, module)
-        command = f"pip install 'fieldassay[{extra}]'"
-        raise DocumentError("missing_extra", f"needs the package {package}; install it with: {command}")
+        what = f"needs the package {package}; install it with: {install_line(extra)}"
+        raise DocumentError("missing_extra", what)
 
 
 def decode(data: bytes) -> str:

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 from msgspec import Struct, field
 
-from fieldassay.errors import MissingExtraError, Problem, ProblemsError, nearest, problem
+from fieldassay.errors import MissingExtraError, Problem, ProblemsError, install_line, nearest, problem
 from fieldassay.io.files.typed_json import FileForm, read_typed
 from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.text.encoding import SAMPLE, detect_encoding, is_unicode
@@ -197,7 +197,7 @@ def _storage(url: str) -> Any:
         import s3fs
     except ImportError:
         raise MissingExtraError(
-            f"{url}: to read object storage needs s3fs, which is not installed: pip install 'fieldassay[s3]'"
+            f"{url}: to read object storage needs s3fs, which is not installed: {install_line('s3')}"
         ) from None
     return s3fs.S3FileSystem(use_listings_cache=False)
 

@@ -72,7 +72,9 @@ def format_of(name: str) -> str:
     return found[1].lower() if found else ""
 
 
-def join_names(names: Sequence[str], ids: Sequence[str], pattern: str | None = None) -> Joined:
+def join_names(
+    names: Sequence[str], ids: Sequence[str], pattern: str | None = None, *, may_be_part: bool = True
+) -> Joined:
     """Return which gold id each name belongs to; several names may belong to one.
 
     A name belongs to the id that is its path, its last part, or either without the suffix, in whichever form
@@ -102,7 +104,9 @@ def join_names(names: Sequence[str], ids: Sequence[str], pattern: str | None = N
     if owners:
         return Joined(owners)
     joined = (_by_fold(names, ids, *way) for way in _LOOSE_WAYS)
-    return next((one for one in joined if one.owners), None) or _by_part(names, ids)
+    return next((one for one in joined if one.owners), None) or (
+        _by_part(names, ids) if may_be_part else Joined()
+    )
 
 
 def _letters_and_digits(text: str) -> str:
@@ -506,14 +510,17 @@ def join_ids(gold: Source, source: Source, form: str) -> Joined:
 
 def _join_by_key(gold: Source, source: Source) -> Joined:
     """Return the predictions that have an id of gold under one key, a different one in most of them."""
-    ids = set(gold.ids)
-    owners: dict[str, dict[str, str]] = {}
+    values: dict[str, dict[str, str]] = {}
     for record in source:
         for key, value in (record.data or {}).items():
-            if (text := id_text(value)) in ids:
-                owners.setdefault(key, {})[record.id] = str(text)
-    most = len(source) / 2
-    keys = [key for key, own in owners.items() if len(own) > most and len({*own.values()}) == len(own)]
+            if (text := id_text(value)) is not None:
+                values.setdefault(key, {})[record.id] = text
+    owners: dict[str, dict[str, str]] = {}
+    for key, texts in values.items():
+        if 2 * len(texts) > len(source) and len({*texts.values()}) == len(texts):
+            named = join_names([*texts.values()], gold.ids, may_be_part=False).owners
+            owners[key] = {name: named[text] for name, text in texts.items() if text in named}
+    keys = [key for key, own in owners.items() if 2 * len(own) > len(source)]
     if len(keys) != 1:
         return Joined()
     found = owners[keys[0]]

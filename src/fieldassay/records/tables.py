@@ -102,7 +102,8 @@ def _steps(name: str, options: SourceOptions) -> tuple[Step, ...]:
         has_index = any(isinstance(step, int) for step in steps)
         return steps if has_index and ITEM not in steps and isinstance(steps[0], str) else (name,)
     parts = name.split(".")
-    return tuple(parts) if all(parts) else (name,)
+    is_path = all(part[:1].isalnum() or part[:1] in ("_", "@", "$") for part in parts)
+    return tuple(parts) if is_path else (name,)  # no path: `VAT-No.`, `MwSt.-Satz`, `Inv. No`
 
 
 def _put(row: dict[str, Any], name: str, steps: tuple[Step, ...], value: Json) -> None:

@@ -707,15 +707,18 @@ def _hint(source: Source, declared: frozenset[str] = frozenset()) -> str:
         wrapped = find_wrapped(record.data, options.expected_keys)
         if len(wrapped) > 1:
             return f"declared keys stand under {list_names([*map(repr, wrapped)], MOST_NAMED)}"
-    if options.data_key is not None:
-        return ""
-    key = find_misplaced(
-        (row.value for row in source.head() if options.key_of(row.value) is None),
-        declared or options.declared,
-        ("raw",),
-    )
+    key = find_record_key(source, declared)
     name = "gold_key" if options.is_gold else "pred_key"
     return "" if key is None else f"did you mean `data: {{{name}: {clip(key, _LONGEST_NAME)}}}`?"
+
+
+def find_record_key(source: Source, declared: frozenset[str] = frozenset()) -> str | None:
+    """Return the key under which rows hold their records, where nobody has named it; None without one."""
+    options = source.options
+    if options.data_key is not None:
+        return None
+    rows = (row.value for row in source.head() if options.key_of(row.value) is None)
+    return find_misplaced(rows, declared or options.declared, ("raw",))
 
 
 def _spec_name(plan: Plan) -> str:

@@ -52,6 +52,7 @@ from fieldassay.scoring.inputs import (
     open_inputs,
     with_keywords,
 )
+from fieldassay.scoring.proposals import LEAST_EQUAL, propose, sample_pairs
 from fieldassay.scoring.provenance import digest_rows, freeze_plan, provenance
 from fieldassay.scoring.shards import (
     Done,
@@ -274,6 +275,7 @@ def _result(run: _Run, done: Done) -> Result:
     systems = list(run.matching.systems)
     partials = {system: done.partials[system] for system in systems}
     found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
+    mends = _find_mends(run, done, found)
     paired, compared = compare_partials(
         run.folding, partials, run.plan.spec.statistics.reference or systems[0]
     )
@@ -293,13 +295,18 @@ def _result(run: _Run, done: Done) -> Result:
             "asked": _asked(run.plan, run.options),
             "digests": {**run.frozen, "gold": digest_rows(gold)},
         },
-        _counts(run, done),
+        _counts(run, done, mends),
         tuple(str(note) for note in run.matching.notes if note.kind not in _SHOWN),
         (
             *(str(note) for note in run.matching.notes if note.kind in _SHOWN),
             *_warnings(run, done),
             *describe_fit(run.plan, run.matching, done.fills),
             *describe_ambiguity(run.plan, done.fills),
+            *(
+                f"{system}: no value of {path} is right, and the spec may be why: write {line}"
+                for system, lines in mends.items()
+                for path, line in lines.items()
+            ),
             *remark_comparisons(paired),
         ),
         checks=_checks(run, done),
@@ -317,6 +324,30 @@ def _result(run: _Run, done: Done) -> Result:
         ),
     )
     return replace(result, warnings=(*result.warnings, *_warn_of_ungated(run, result)))
+
+
+def _find_mends(run: _Run, done: Done, found: Sequence[Estimate]) -> dict[str, dict[str, str]]:
+    """Return by system the fields without a right value, and the line of the spec under which most are."""
+    zeros: dict[str, set[str]] = {}
+    filled = {
+        info.path for info, count in zip(run.plan.fields, done.fills[GOLD].values, strict=True) if count
+    }
+    for one in found:
+        if (
+            one.metric == "field_accuracy"
+            and one.value == 0
+            and one.n >= LEAST_EQUAL
+            and not one.slice
+            and one.field in filled
+        ):
+            zeros.setdefault(one.system, set()).add(one.field)
+    pairs = sample_pairs(run.matching) if zeros else {}
+    mends: dict[str, dict[str, str]] = {}
+    for system, paths in zeros.items():
+        for proposal in propose(run.plan.spec, {system: pairs[run.matching.systems[system][0]]}):
+            if proposal.changes and any(path.startswith(proposal.path) for path in paths):
+                mends.setdefault(system, {})[proposal.path] = proposal.line(run.plan.spec)
+    return mends
 
 
 def _warn_of_ungated(run: _Run, result: Result) -> tuple[str, ...]:
@@ -353,7 +384,7 @@ def _tallies(run: _Run, done: Done) -> dict[str, Tallies]:
     }
 
 
-def _counts(run: _Run, done: Done) -> dict[str, Any]:
+def _counts(run: _Run, done: Done, mends: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
     """Return the counts of evaluated and of not evaluated documents, by system.
 
     Those of a system with repeated runs are over all its runs: a document with five runs counts five times.
@@ -378,6 +409,7 @@ def _counts(run: _Run, done: Done) -> dict[str, Any]:
             "repairs": dict(_sum(done.repairs.get(name) for name in names).most_common()),
             **_count_without(run, done, names),
             "classes": count_classes(_sum(done.classes.get(name) for name in names)),
+            **({"mends": mends[system]} if system in mends else {}),
         }
         if run.plan.checks:
             counts["systems"][system]["checks"] = [

@@ -53,7 +53,8 @@ _WORDS = {
 """Words in names of fields, by what they name; an `s` behind them does not count."""
 _CHECKSUMS = {"iban": 3, "lei": 3, "au.abn": 5, "eu.vat": 5, "isbn": 5, "issn": 5, "ean": 8, "luhn": 8}
 """Checksums with the number of different values that must pass: one in ten passes the last ones by chance."""
-_DATE = r"^(?:[^\t]*(?:[^\W\d]|\d[^\d\t]+\d+[^\d\t]+\d)|\d{8}\t)"
+_DATE = r"^(?:[^\t]*(?:[^\W\d]|\d[^\d\t]+\d+[^\d\t]+\d)[^\t]*\t\d+-|\d{8}\t)"
+"""Not a year alone: the number of PO-2024 is one, too."""
 _PERSIAN = r"^[^\t]*(?:[۰-۹]|\b13[4-9]\d\b)"
 """From 1400 on, a year in other digits than those of Iran may be Islamic."""
 _CHECKABLE = r"^(?=\D*\d)[A-Za-z0-9](?:[A-Za-z0-9]|[ ./-](?=[A-Za-z0-9])){6,50}\t"
@@ -182,13 +183,17 @@ class _Column(Struct):
     is_code: bool = False
     """Whether digits look like identifiers: leading zeros, many digits, a typical name."""
     is_mixed: bool = False
+    has_plus: bool = False
+    """Whether a text begins with a plus: without one the library of phone numbers is not needed."""
 
     def __post_init__(self) -> None:
         words = set(re.split(r"[\W_]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", self.name[:_LONGEST]).lower()))
         words |= {word.removesuffix("s") for word in words}
         kinds = {kind for kind, known in _WORDS.items() if words & {*known.split()}}
-        self.named = frozenset(kinds | ({"rate"} if "%" in self.name else set()))
         texts = [value for value in self.counts if isinstance(value, str)]
+        self.has_plus = any(text.startswith("+") for text in texts)
+        kinds |= {kind for mark, kind in (("%", "rate"), ("#", "code")) if mark in self.name}
+        self.named = frozenset(kinds | ({"rate"} if any(text.endswith("%") for text in texts) else set()))
         digits = [len(text) for text in texts if text.isdigit()]
         self.is_mixed = 0 < len(texts) < len(self.counts)
         is_long = 2 * len(digits) > len(texts) and 2 * sum(length >= 8 for length in digits) > len(digits)
@@ -202,6 +207,7 @@ class _Column(Struct):
             or (self.is_mixed and candidate.type not in ("number", "money"))
             or (candidate.needs and candidate.needs not in self.named)
             or (candidate.named not in self.named and not self.named.isdisjoint(candidate.never))
+            or (candidate.type == "phone" and "phone" not in self.named and not self.has_plus)
             or self.distinct < candidate.distinct
             or len(self.counts) < candidate.least
         )

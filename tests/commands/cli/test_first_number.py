@@ -66,7 +66,7 @@ def test_the_guess_is_told_with_the_command_that_keeps_it(run: Run, here: Path) 
     err = run("score", "gold.jsonl", "llama.jsonl").err
     assert err == (
         "guessed: locale en_GB, total money, day date (order=dmy), paid boolean\n"
-        "keep it with: fieldassay init --gold gold.jsonl -o spec.yaml\n"
+        "keep it with: fieldassay init --gold gold.jsonl --pred llama.jsonl -o spec.yaml\n"
     )
     assert run("score", "gold.jsonl", "llama.jsonl", "--quiet").err == ""
 
@@ -93,7 +93,7 @@ def test_what_decides_needs_a_written_spec(run: Run, here: Path, option: str) ->
     ran = run("score", "gold.jsonl", "llama.jsonl", *option.split())
     assert (ran.code, ran.out) == (2, "")
     assert f"{option.split()[0]} needs a written spec" in ran.err
-    assert "fieldassay init --gold gold.jsonl -o spec.yaml" in ran.err
+    assert "fieldassay init --gold gold.jsonl --pred llama.jsonl -o spec.yaml" in ran.err
 
 
 @pytest.mark.parametrize("of", [lambda rows: rows, lambda rows: {row["id"]: row for row in rows}])
@@ -103,3 +103,46 @@ def test_in_python_the_guess_is_a_warning(of: Callable[[Any], Any]) -> None:
     assert result.warnings[0] == "guessed: locale en_GB, total money, day date (order=dmy), paid boolean"
     with pytest.raises(fa.ProblemsError, match="need a written spec"):
         fa.score(GOLD, {"llama": PRED}, gates=("accuracy >= 0.5",))
+
+
+SPEC = "fields: {total: money, rate: number, day: date}"
+RATES = [
+    {"id": at, "total": f"{at}.50", "rate": (0.19, 0.07)[at % 2], "day": f"{at + 1}.5.2025"}
+    for at in range(9)
+]
+NAMED = [
+    {"id": at, "sum": f"{at},50 €", "vat": ("19%", "7%")[at % 2], "day": f"2025-05-{at + 1:02d}"}
+    for at in range(9)
+]
+
+
+def test_a_field_without_a_right_value_is_told_with_the_line_that_mends_it() -> None:
+    result = fa.score(RATES, {"llama": NAMED}, SPEC, bootstrap=0)
+    assert result.counts["systems"]["llama"]["mends"] == {
+        "total": "`total: {type: money, names: [sum]}` (equal in 9 of 9)",
+        "rate": "`rate: {type: number, names: [vat], percent: fraction}` (equal in 9 of 9 so read)",
+    }
+    mended = "fields: {total: {type: money, names: [sum]}, rate: {type: number, names: [vat], percent: fraction}, day: date}"
+    assert fa.score(RATES, {"llama": NAMED}, mended, bootstrap=0).value("accuracy") == 1.0
+    (guess, *_) = fa.score(RATES, {"llama": NAMED}, bootstrap=0).warnings
+    assert "total money (named sum)" in guess and "percent=fraction, named vat" in guess
+
+
+def test_keys_that_agree_by_chance_or_alike_are_no_names() -> None:
+    gold = [{"id": at, "net": at + 1, "paid": True, "code": f"A{at}"} for at in range(9)]
+    pred = [{"id": at, "one": at + 1, "two": at + 1, "valid": True, "kind": "B"} for at in range(9)]
+    guess = fa.score(gold, {"llama": [{**row, "Code": "A0"} for row in pred]}, bootstrap=0).warnings[0]
+    assert "named Code" in guess and not {"one", "two", "valid"} & {*guess.replace(")", " ").split()}
+
+
+def test_a_field_that_gold_never_fills_has_the_type_of_the_predictions() -> None:
+    gold = [{**row, "due": ""} for row in RATES]
+    pred = [{**row, "due": row["day"]} for row in RATES]
+    assert "due date" in fa.score(gold, {"llama": pred}, bootstrap=0).warnings[0]
+
+
+def test_what_stands_beside_a_record_is_used_under_its_usual_name() -> None:
+    rows = [{**row, "latency_ms": 12, "cost_usd": 0.1} for row in GOLD]
+    result = fa.score(GOLD, {"llama": rows}, "fields: {total: money}", bootstrap=0)
+    assert result.documents is not None
+    assert result.documents["duration_ms", "cost_usd"].rows() == [(12.0, 0.1)] * len(GOLD)

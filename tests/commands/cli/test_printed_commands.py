@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,10 @@ import click
 import pytest
 
 from fieldassay.commands.cli.main import commands
+from fieldassay.errors import ProblemsError
+from fieldassay.options import option_names
+from fieldassay.spec.language.model import DataOptions
+from fieldassay.spec.plan.compile import read_plan
 
 ROOT = Path(__file__).parents[3]
 SOURCES = sorted((ROOT / "src").rglob("*.py")) + sorted((ROOT / "src").rglob("*.js"))
@@ -57,3 +62,19 @@ def fault_of(line: str) -> str | None:
 @pytest.mark.parametrize("line", [pytest.param(line, id=name) for name, line in printed()])
 def test_a_printed_command_exists_with_its_options(line: str) -> None:
     assert fault_of(line) is None
+
+
+def test_every_key_of_data_and_every_extra_that_a_text_names_exists() -> None:
+    every = [text for path in SOURCES for text in texts(path) if "fieldassay: 1" not in text]
+    data = {key for text in every for key in re.findall(r"`data: \{(\w+):", text)} - {"X"}
+    assert data <= {*option_names(DataOptions)} and data
+    assert not [text for text in every if "'fieldassay[" in text]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    calls = {name for path in SOURCES for name in re.findall(r"install_line\(['\"](\w+)", path.read_text())}
+    assert calls <= {*extras, "ocr"} and len(calls) > 4
+
+
+@pytest.mark.parametrize("key", ["alias", "aliases", "source", "from", "key"])
+def test_what_others_call_the_names_of_a_field_leads_to_names(key: str) -> None:
+    with pytest.raises(ProblemsError, match="did you mean 'names'"):
+        read_plan({"fields": {"total": {"type": "money", key: ["amount"]}}})

@@ -12,6 +12,14 @@ from fieldassay.commands.cli.grouping import GroupedCommand
 @click.command(cls=GroupedCommand)
 @click.option("-g", "--gold", metavar="PATH", help="Gold data: the form of its values decides the types.")
 @click.option(
+    "-p",
+    "--pred",
+    "preds",
+    metavar="[NAME=]PATH",
+    multiple=True,
+    help="Predictions beside gold: fields get the names and types under which they agree with it.",
+)
+@click.option(
     "--schema",
     metavar="FILE|MODULE:MODEL",
     help="A JSON Schema or a Pydantic model: with --gold, the fields are those of the schema. Or a spec "
@@ -30,14 +38,23 @@ from fieldassay.commands.cli.grouping import GroupedCommand
     help="Where to write. Default: standard output.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the file if there is one.")
-def init(gold: str | None, schema: str | None, docs: str | None, out: Path | None, force: bool) -> int:
+def init(
+    gold: str | None,
+    preds: tuple[str, ...],
+    schema: str | None,
+    docs: str | None,
+    out: Path | None,
+    force: bool,
+) -> int:
     """Write a first spec from gold or from a schema.
 
     \b
     fieldassay init --gold gold.csv --out spec.yaml
+    fieldassay init --gold gold.csv --pred answers --out spec.yaml
     fieldassay init --gold gold.jsonl --schema schema.json
     fieldassay init --gold gold.csv --docs scans --out spec.yaml
     """
+    from fieldassay.commands.cli.inputs import name_predictions
     from fieldassay.commands.cli.output import complain, write
     from fieldassay.commands.init import Draft, spec_from_gold, spec_from_schema
 
@@ -46,11 +63,15 @@ def init(gold: str | None, schema: str | None, docs: str | None, out: Path | Non
             "Give --gold PATH, --schema FILE, or both: then the schema says the fields, and gold how "
             "values are written."
         )
-    if gold is None and docs is not None:
-        raise click.UsageError("--docs goes with --gold.")
+    for flag, value in (("--docs", docs), ("--pred", preds)):
+        if gold is None and value:
+            raise click.UsageError(f"{flag} goes with --gold.")
     if out is not None and out.exists() and not force:
         raise click.UsageError(f"{out} is there already; give another name, or --force to overwrite it.")
-    draft = spec_from_gold(gold, schema, docs) if gold is not None else Draft(spec_from_schema(str(schema)))
+    if gold is None:
+        draft = Draft(spec_from_schema(str(schema)))
+    else:
+        draft = spec_from_gold(gold, schema, docs, name_predictions(preds) if preds else None)
     for remark in draft.remarks:
         complain(remark)
     if out is None:

@@ -119,17 +119,21 @@ _DECIDING = {
 
 
 def _guess(inputs: Inputs, given: Mapping[str, Any]) -> tuple[str, Plan]:
-    """Return how values of gold are read, in words, and the plan of that."""
+    """Return how values are read, in words, and the plan of that."""
     from fieldassay.commands.init import keeping, spec_from_gold
 
-    keeps = keeping(inputs.gold)
+    keeps = keeping(inputs.gold, inputs.predictions)
     named = next((flag for name, flag in _DECIDING.items() if given[name]), None)
     if named is not None:
         raise click.UsageError(
             f"{named} needs a written spec, since a guess may change with the data: {keeps}, then "
             "--spec spec.yaml."
         )
-    draft = spec_from_gold(inputs.gold)
+    if "-" in (inputs.gold, *inputs.predictions.values()):
+        raise click.UsageError(
+            "Standard input is read once, and a guess reads it before: give --spec, or a file."
+        )
+    draft = spec_from_gold(inputs.gold, predictions=inputs.predictions, sections=read_section_options(given))
     return f"{draft.guess}\nkeep it with: {keeps}", draft.plan
 
 

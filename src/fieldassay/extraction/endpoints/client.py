@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import MissingExtraError
+from fieldassay.errors import MissingExtraError, install_line
 from fieldassay.extraction.endpoints.endpoint import Endpoint, SecretKey
 from fieldassay.extraction.endpoints.exchange import (
     ClosedError,
@@ -635,7 +635,5 @@ def import_client() -> Any:
     try:
         import httpx2
     except ImportError:
-        raise MissingExtraError(
-            "endpoints need the HTTP client; run `pip install 'fieldassay[llm]'`"
-        ) from None
+        raise MissingExtraError(f"endpoints need the HTTP client; run: {install_line('llm')}") from None
     return httpx2

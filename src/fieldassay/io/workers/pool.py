@@ -11,7 +11,7 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from fieldassay.errors import FieldassayError, MissingExtraError, problem
+from fieldassay.errors import FieldassayError, MissingExtraError, install_line, problem
 from fieldassay.io.workers.program import NOTHING, Worker, WorkerEndedError
 
 # Runs shards of work in several processes; a shard whose worker died is run once more, alone.
@@ -143,7 +143,7 @@ def run_ray(
         import ray
     except ImportError:
         raise MissingExtraError(
-            "--engine ray needs Ray, which is not installed: pip install 'fieldassay[ray]'"
+            f"--engine ray needs Ray, which is not installed: {install_line('ray')}"
         ) from None
     with _connected(ray, workers, address) as processors:
         task = ray.remote(num_cpus=1, max_retries=RETRIES)(function)

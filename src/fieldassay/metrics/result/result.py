@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import astuple, force_setattr, replace
 
-from fieldassay.errors import MissingExtraError, Problem, ProblemsError, nearest, problem
+from fieldassay.errors import MissingExtraError, Problem, ProblemsError, install_line, nearest, problem
 from fieldassay.io.files.typed_json import AGAIN, SCHEMA_VERSION, FileForm, check_part, read_typed
 from fieldassay.io.json_value import json_line
 from fieldassay.io.text.shown import DataFrame, Unchanging, clip, format_count
@@ -105,7 +105,7 @@ def to_pandas(frame: pl.DataFrame) -> Any:
         pandas = importlib.import_module("pandas")
     except ImportError:
         raise MissingExtraError(
-            "tables of pandas need pandas; run `pip install 'fieldassay[pandas]'`, "
+            f"tables of pandas need pandas; run {install_line('pandas')}, "
             "or use the tables of polars: `summary()`, `documents`, `evidence`"
         ) from None
     return pandas.DataFrame({name: frame[name].to_list() for name in frame.columns}, columns=frame.columns)

@@ -565,7 +565,7 @@ def compare_for_executives(run: Run, system: str | None) -> str:
     result, rows = run.result, run.evidence
     losses = {}
     if rows is not None and result.documents is not None:
-        losses = find_losses(rows, result.documents, result.systems)
+        losses = find_losses(rows, result.documents, result.systems, counts=result.counts)
     return render_executive(result, str(run.facts.get("started") or ""), losses, decisions_of_run(run))
 
 

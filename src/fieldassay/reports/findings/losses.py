@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.metrics.uncertainty.bootstrap import (
     STEPS,
@@ -113,6 +115,8 @@ class Loss(Struct, frozen=True):
     gold: str | None
     pred: str | None
     count: int = 0
+    mend: str = ""
+    """The line of the spec under which the values agree: the loss is not due to the system."""
     kinds: tuple[tuple[str, int], ...] = ()
     without: float | None = None
 
@@ -123,8 +127,9 @@ def find_losses(
     systems: Sequence[str],
     most: int = 5,
     replicates: int = REPLICATES,
+    counts: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, tuple[Loss, ...]]:
-    """Return the costliest losses of each system, the costliest first.
+    """Return the costliest losses of each system, the costliest first; `counts` are those of its result.
 
     A document that has n leaves loses (1 - score) / n by each of them; the cost of a cause is the mean of
     that over the documents with leaves. Each leaf has one cause: its document's answer, else the outermost
@@ -170,10 +175,18 @@ def find_losses(
         pl.when(pl.col("field").first() == "").then(pl.col("answer").first()).alias("answer"),
     )
     table = per_document.collect()
-    return {
-        system: _of_system(table.filter(pl.col("system") == system), known, system, (most, replicates))
-        for system in systems
-    }
+    found = {}
+    for system in systems:
+        losses = _of_system(table.filter(pl.col("system") == system), known, system, (most, replicates))
+        mends = counts.get("systems", {}).get(system, {}).get("mends", {})
+        found[system] = tuple(replace(one, mend=_mend_of(one.field, mends)) for one in losses)
+    return found
+
+
+def _mend_of(field: str, mends: Mapping[str, str]) -> str:
+    """Return the line of the spec for a field, or for what the field is in."""
+    places = (path for path in mends if field == path or field.startswith((f"{path}.", f"{path}[")))
+    return next((mends[path] for path in places), "")
 
 
 def join_items(rows: pl.LazyFrame, evidence: pl.LazyFrame) -> pl.LazyFrame:

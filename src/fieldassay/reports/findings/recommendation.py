@@ -297,7 +297,7 @@ def describe_cause(loss: Loss) -> str:
     '4 items are missing, with 8 values, in 3 documents'
     """
     documents = format_count(loss.documents, "document")
-    if loss.diagnosis in CAUSES:
+    if loss.diagnosis in CAUSES and not loss.mend:
         noun, one, several = CAUSES[loss.diagnosis]
         if noun == "answer":
             of = f"{loss.count:,} of {format_count(loss.of, noun)} {one if loss.count == 1 else several}"
@@ -309,6 +309,8 @@ def describe_cause(loss: Loss) -> str:
         if loss.diagnosis == "accepted"
         else describe(DIAGNOSES, loss.diagnosis)
     )
+    if loss.mend:
+        what = f"due to the spec, which may need {loss.mend}"
     return f"{what}, in {format_count(loss.values, 'value')} of {documents}"
 
 

@@ -455,7 +455,13 @@ def _fixes(source: ReportSource, first: Sequence[str]) -> tuple[dict[str, Fixes]
         or "leaves" not in source.result.documents.columns
     ):
         return {}, ""
-    found = find_losses(source.evidence, source.result.documents, source.systems, MOST_LOSSES)
+    found = find_losses(
+        source.evidence,
+        source.result.documents,
+        source.systems,
+        MOST_LOSSES,
+        counts=source.result.counts,
+    )
     order = [system for system in dict.fromkeys((*first, *source.systems)) if found[system]]
     known = {one.system: one.value for one in source.result.estimates if is_of_all_values(one)}
     reached = {

@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 from typing import Any
 
-from fieldassay.errors import MissingExtraError, nearest, problem
+from fieldassay.errors import MissingExtraError, install_line, nearest, problem
 from fieldassay.review.log import ReviewEvent, ReviewJournal
 from fieldassay.review.sheets.sheets import Person, release_all
 
@@ -115,7 +115,7 @@ def _hasher() -> Any:
 def missing_extra() -> MissingExtraError:
     """Return the error for an installation without the extra of the review in the browser."""
     return MissingExtraError(
-        "reviewing in the browser needs the extra `review`; install it with: pip install 'fieldassay[review]'"
+        f"reviewing in the browser needs the extra `review`; install it with: {install_line('review')}"
     )
 
 

@@ -252,19 +252,18 @@ def loosen(value: dict[str, Any], names: Collection[tuple[str, str]]) -> dict[st
 def apply_aliases(value: dict[str, Any], others: OtherNames) -> dict[str, Any]:
     """Return the object with every field under its own name.
 
-    The field's own key counts first, then the first other key that is not null.
+    The field's own key counts first, then the first other key that is not null, then one that is null.
 
     >>> others = (("name", ("speaker", "who")), ("pages", ("ref_pages",)))
     >>> apply_aliases({"who": "Dupont", "pages": [1]}, others)
     {'pages': [1], 'name': 'Dupont'}
     """
     for name, keys in others:
-        if value.get(name) is None:
-            found = next((key for key in keys if value.get(key) is not None), None)
-            if found is not None:
-                value = {key: member for key, member in value.items() if key not in (name, found)} | {
-                    name: value[found]
-                }
+        if value.get(name) is None and (alike := [key for key in keys if key in value]):
+            found = next((key for key in alike if value[key] is not None), alike[0])
+            empty = {key for key in alike if value[key] is None}
+            rest = {key: member for key, member in value.items() if key not in (name, found, *empty)}
+            value = rest | {name: value[found]}
     return value
 
 

@@ -296,6 +296,10 @@ def _with_option(call: Call, name: str, value: Any) -> Call | None:
 _LEAST = Call("exact")
 
 
+_OF_NAMES = frozenset({"alias", "aliases", "source", "from", "key", "keys", "rename"})
+"""What other programs call the keys under which records have a field."""
+
+
 class ReaderAndComparator(Struct, frozen=True):
     """The reader of both sides and the comparator of a value."""
 
@@ -397,7 +401,7 @@ class LeafBuilder(Struct, frozen=True):
             - {"normalize", "items"}
         )
         known = (*taken, *FIELD_KEYS)
-        close = nearest(name[:100], known)
+        close = "did you mean 'names'?" if name in _OF_NAMES else nearest(name[:100], known)
         what = f"the type {field.type!r} and its comparator have no option {name[:100]!r}"
         remedy = close if close.startswith("did you mean") else f"they take: {', '.join(taken) or 'none'}"
         self.report.add((*steps, name), what, remedy, "unknown_option")

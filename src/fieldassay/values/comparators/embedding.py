@@ -24,7 +24,7 @@ from safetensors.numpy import load_file
 from scipy.special import erf
 from tokenizers import Tokenizer
 
-from fieldassay.errors import MissingExtraError, problem
+from fieldassay.errors import MissingExtraError, install_line, problem
 from fieldassay.io.files.whole_files import digest_file
 from fieldassay.io.workers.blas_threads import one_blas_thread
 from fieldassay.values.comparators.base import (
@@ -530,7 +530,7 @@ class Embedding(Comparator):
             what = (
                 f"the comparator 'embedding' needs {' and '.join(missing)} for its backend {self.backend!r}"
             )
-            raise MissingExtraError(f"{what}; run `pip install 'fieldassay[{extra}]'`")
+            raise MissingExtraError(f"{what}; run: {install_line(extra)}")
         object.__setattr__(self, "folder", find_model(self.model, self.backend, os.environ))
         if self.backend == "numpy":
             read_settings(self.folder.path)

@@ -353,7 +353,7 @@ def _find(result: Result, evidence: pl.LazyFrame | None, systems: tuple[str, ...
     suspicious = find_suspicious_gold(rows, documents, result.systems)
     if "leaves" not in documents.columns:
         return mistakes, (), suspicious
-    losses = find_losses(rows, documents, systems, MOST_LOSSES, replicates=0)
+    losses = find_losses(rows, documents, systems, MOST_LOSSES, replicates=0, counts=result.counts)
     return mistakes, tuple(losses[system] for system in systems), suspicious
 
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import MissingExtraError
+from fieldassay.errors import MissingExtraError, install_line
 from fieldassay.values.types.column import UnreadableError
 from fieldassay.values.types.dates.names import ORDINALS, TIME, WORD, Names, Order, date_order, fold, names
 from fieldassay.values.types.locales import find_locale
@@ -545,7 +545,7 @@ def calendar_of(calendar: str | None, locale: str | None) -> str:
     found = calendar or _FIRST_PREFERRED.get(_territory(locale), "gregorian")
     if not is_installed(found):
         raise MissingExtraError(
-            f"the {found} calendar needs a library that is not installed: pip install 'fieldassay[calendars]'"
+            f"the {found} calendar needs a library that is not installed: {install_line('calendars')}"
             + ("" if calendar else f" (or write `calendar: gregorian` beside the locale {locale})")
         )
     return found
