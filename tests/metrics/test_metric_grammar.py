@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from doc_tables import rows
+from tests.doc_tables import rows
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from evidence_rows import documents, estimate, evidence, value
+from tests.evidence_rows import documents, estimate, evidence, value
 
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.evidence import Evidence, Kind

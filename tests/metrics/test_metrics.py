@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evidence_rows import documents, estimate, evidence, value
+from tests.evidence_rows import documents, estimate, evidence, value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace

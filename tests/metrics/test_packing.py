@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from evidence_rows import documents, evidence, value
+from tests.evidence_rows import documents, evidence, value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from store_runs import START, kill, make_run, start_writer
+from tests.store_runs import START, kill, make_run, start_writer
 from tests.effort import opened_files
 
 from fieldassay.commands.cli.main import main

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from strategies_spec import specs
+from tests.strategies_spec import specs
 
 from fieldassay.spec.language.model import Field, Spec, freeze, thaw
 from fieldassay.spec.language.parse import read_spec

@@ -11,7 +11,7 @@ from fieldassay.decisions.gate import decide_result
 from fieldassay.documents.corpus.manifest import SHIPPED, read_corpus
 from fieldassay.documents.load import load
 from fieldassay.documents.sources import LoadOptions
-from fieldassay.scoring.score import score
+from fieldassay import score
 
 SHIP = read_corpus(SHIPPED)
 ORIGINALS = [one for one in SHIP.documents if one.twin_of is None]

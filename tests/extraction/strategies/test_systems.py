@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from doc_pages import TEXTS, blocks
+from tests.doc_pages import TEXTS, blocks
 from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion, error, gpt_5
 from tests.extraction.strategies import extraction
 

@@ -6,7 +6,7 @@ from fieldassay.errors import ProblemsError
 from fieldassay.metrics.comparisons.pairwise import contest
 from fieldassay.metrics.result.comparison import Comparisons, comparisons_json, read_comparisons
 from fieldassay.scoring.inputs import ScoreOptions
-from fieldassay.scoring.score import score
+from fieldassay import score
 
 GOLD = [{"id": at, "kind": f"k{at % 2}", "total": at} for at in range(12)]
 

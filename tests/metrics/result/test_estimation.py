@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from evidence_rows import documents, estimate, evidence, value
+from tests.evidence_rows import documents, estimate, evidence, value
 from scipy.stats import binom
 
 from fieldassay.metrics.catalogue.definitions import select_metrics
@@ -19,7 +19,7 @@ from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.findings.ranking import order_systems
 from fieldassay.reports.writers.page import Screen
-from fieldassay.scoring.score import score
+from fieldassay import score
 
 # Marks and intervals of estimates, and the table of documents
 
@@ -145,49 +145,49 @@ def _scored(wrong: dict[str, list[int]], **options: object) -> Result:
 
 
 @pytest.fixture(params=WRONG.values(), ids=list(WRONG), scope="module")
-def result(request: pytest.FixtureRequest) -> Result:
+def contested(request: pytest.FixtureRequest) -> Result:
     return _scored(request.param)
 
 
-def test_pairs_of_a_ranking_have_the_p_value_of_their_comparison(result: Result) -> None:
+def test_pairs_of_a_ranking_have_the_p_value_of_their_comparison(contested: Result) -> None:
     ranked = {
         (ranking.metric, frozenset(pair.systems)): pair.p_adjusted
-        for ranking in result.rankings
+        for ranking in contested.rankings
         for pair in ranking.pairs
     }
-    assert len(ranked) == len(result.rankings) * len(list(combinations(result.systems, 2))) > 0
-    for one in result.comparisons:
+    assert len(ranked) == len(contested.rankings) * len(list(combinations(contested.systems, 2))) > 0
+    for one in contested.comparisons:
         assert one.p_adjusted == ranked[one.metric, frozenset(one.systems)]
 
 
-def test_pairs_of_a_ranking_are_guarded_where_their_comparison_is(result: Result) -> None:
+def test_pairs_of_a_ranking_are_guarded_where_their_comparison_is(contested: Result) -> None:
     ranked = {
         (ranking.metric, frozenset(pair.systems)): (pair.is_shown, pair.is_guarded)
-        for ranking in result.rankings
+        for ranking in contested.rankings
         for pair in ranking.pairs
     }
-    for one in result.comparisons:
+    for one in contested.comparisons:
         is_shown = one.verdict in ("better", "worse")
         assert ranked[one.metric, frozenset(one.systems)] == (is_shown, one.is_guarded)
 
 
-def test_no_adjusted_p_value_is_below_the_one_of_the_test_alone(result: Result) -> None:
+def test_no_adjusted_p_value_is_below_the_one_of_the_test_alone(contested: Result) -> None:
     assert all(
         one.p_adjusted >= one.p
-        for one in result.comparisons
+        for one in contested.comparisons
         if one.p is not None and one.p_adjusted is not None
     )
 
 
-def test_places_follow_from_the_verdicts(result: Result) -> None:
-    for ranking in result.rankings:
+def test_places_follow_from_the_verdicts(contested: Result) -> None:
+    for ranking in contested.rankings:
         apart = {pair.systems for pair in ranking.pairs if pair.is_shown}
         assert all(pair.p_adjusted <= 0.05 and pair.difference for pair in ranking.pairs if pair.is_shown)
         for place in ranking.places:
             assert place.first == 1 + sum(worse == place.system for _, worse in apart)
             assert place.last == len(ranking.places) - sum(better == place.system for better, _ in apart)
         verdicts = {
-            frozenset(one.systems): one.verdict for one in result.comparisons if one.metric == ranking.metric
+            frozenset(one.systems): one.verdict for one in contested.comparisons if one.metric == ranking.metric
         }
         assert all(
             (verdict in ("better", "worse")) == any(set(pair) == names for pair in apart)
@@ -195,17 +195,17 @@ def test_places_follow_from_the_verdicts(result: Result) -> None:
         )
 
 
-def test_every_report_says_how_many_tests_there_were(result: Result) -> None:
-    tests = len(result.rankings) * len(list(combinations(result.systems, 2)))
-    assert count_tested(result.comparisons, result.rankings) == tests
-    assert f"counting that {tests} were looked at" in render_terminal(summarize(result, None), Screen(160))
+def test_every_report_says_how_many_tests_there_were(contested: Result) -> None:
+    tests = len(contested.rankings) * len(list(combinations(contested.systems, 2)))
+    assert count_tested(contested.comparisons, contested.rankings) == tests
+    assert f"counting that {tests} were looked at" in render_terminal(summarize(contested, None), Screen(160))
 
 
-def test_the_executive_report_takes_the_same_p_value(result: Result) -> None:
-    found = {name: result.estimate("accuracy", system=name) for name in result.systems}
-    order = order_systems(result, found)
+def test_the_executive_report_takes_the_same_p_value(contested: Result) -> None:
+    found = {name: contested.estimate("accuracy", system=name) for name in contested.systems}
+    order = order_systems(contested, found)
     assert order is not None
-    of_pair = {frozenset(pair.systems): pair.p_adjusted for pair in result.rankings[0].pairs}
+    of_pair = {frozenset(pair.systems): pair.p_adjusted for pair in contested.rankings[0].pairs}
     assert all(lead.p == of_pair[frozenset((order.first, lead.other))] for lead in order.leads)
 
 

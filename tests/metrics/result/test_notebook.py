@@ -20,7 +20,7 @@ GOLD = [{"id": at, "total": at, "<b>": "x"} for at in range(8)]
 
 
 @pytest.fixture(scope="module")
-def result() -> Result:
+def shown() -> Result:
     wrong = [{**row, "total": 99} if row["id"] == 3 else row for row in GOLD]
     return score(
         GOLD,
@@ -31,8 +31,8 @@ def result() -> Result:
     )
 
 
-def test_a_result_is_shown_in_a_line(result: Result) -> None:
-    assert repr(result) == "Result(8 documents: right accuracy 100.0%, <wrong> accuracy 93.8%)"
+def test_a_result_is_shown_in_a_line(shown: Result) -> None:
+    assert repr(shown) == "Result(8 documents: right accuracy 100.0%, <wrong> accuracy 93.8%)"
 
 
 class _Elements(HTMLParser):
@@ -54,15 +54,15 @@ class _Elements(HTMLParser):
         self.text += data
 
 
-def test_a_notebook_shows_a_small_table_in_which_nothing_is_markup(result: Result) -> None:
-    shown = result._repr_html_()
-    page = _Elements(shown)
+def test_a_notebook_shows_a_small_table_in_which_nothing_is_markup(shown: Result) -> None:
+    html = shown._repr_html_()
+    page = _Elements(html)
     assert {*page.found} <= {"table", "caption", "thead", "tbody", "tr", "th", "td", "span", "div", "code"}
-    assert "<wrong>" in page.text and "93.8% (" in page.text and "n = 8" in page.text and len(shown) < 6000
+    assert "<wrong>" in page.text and "93.8% (" in page.text and "n = 8" in page.text and len(html) < 6000
 
 
-def test_the_table_of_a_notebook_takes_its_colors_from_the_theme_and_loads_nothing(result: Result) -> None:
-    page = _Elements(result._repr_html_())
+def test_the_table_of_a_notebook_takes_its_colors_from_the_theme_and_loads_nothing(shown: Result) -> None:
+    page = _Elements(shown._repr_html_())
     assert {*page.attributes} == {"style"}
     named = {part.partition(":")[0] for style in page.attributes["style"] for part in style.split(";")}
     assert named == {"text-align", "white-space", "opacity"}
@@ -86,14 +86,14 @@ def test_many_systems_and_metrics_are_counted_in_a_notebook() -> None:
     assert re.search(r"\d+ more metrics and 3 more systems in summary\(\)", page.text)
 
 
-def test_a_saved_run_is_shown_as_its_result_is(result: Result, tmp_path: Path) -> None:
-    run = Run.open(result.save(tmp_path / "run").folder)
+def test_a_saved_run_is_shown_as_its_result_is(shown: Result, tmp_path: Path) -> None:
+    run = Run.open(shown.save(tmp_path / "run").folder)
     assert repr(run).endswith("8 documents: right accuracy 100.0%, <wrong> accuracy 93.8%)")
-    assert run._repr_html_().partition("<thead>")[2] == result._repr_html_().partition("<thead>")[2]
+    assert run._repr_html_().partition("<thead>")[2] == shown._repr_html_().partition("<thead>")[2]
 
 
-def test_a_damaged_run_is_shown_with_its_damage(result: Result, tmp_path: Path) -> None:
-    saved = result.save(tmp_path / "<run>")
+def test_a_damaged_run_is_shown_with_its_damage(shown: Result, tmp_path: Path) -> None:
+    saved = shown.save(tmp_path / "<run>")
     (saved.folder / "metrics.json").write_text("{")
     listed = load_run(saved.folder)
     assert repr(listed).startswith("Run(") and "\n" not in repr(listed)
@@ -101,8 +101,8 @@ def test_a_damaged_run_is_shown_with_its_damage(result: Result, tmp_path: Path) 
         assert "metrics.json" in one._repr_html_() and "<run>" not in one._repr_html_()
 
 
-def test_a_summary_has_a_row_for_each_system_and_metric(result: Result) -> None:
-    found = result.summary()
+def test_a_summary_has_a_row_for_each_system_and_metric(shown: Result) -> None:
+    found = shown.summary()
     assert found["field"].null_count() == len(found) and set(found["system"]) == {"right", "<wrong>"}
     [row] = [row for row in found.to_dicts() if row["system"] == "<wrong>" and row["metric"] == "accuracy"]
     assert (
@@ -114,18 +114,18 @@ def test_a_summary_has_a_row_for_each_system_and_metric(result: Result) -> None:
 
 @pytest.mark.parametrize("what", ["estimates", "documents", "evidence"])
 def test_tables_are_pandas_tables_without_pyarrow(
-    result: Result, what: Any, monkeypatch: pytest.MonkeyPatch
+    shown: Result, what: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    table = result.to_pandas(what)
-    wanted = {"estimates": result.estimates, "documents": result.documents, "evidence": result.evidence}[what]
+    table = shown.to_pandas(what)
+    wanted = {"estimates": shown.estimates, "documents": shown.documents, "evidence": shown.evidence}[what]
     assert wanted is not None and len(table) == len(wanted) and "system" in table.columns
 
 
-def test_the_absence_of_pandas_is_one_sentence(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_absence_of_pandas_is_one_sentence(shown: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'fieldassay\[pandas\]'"):
-        result.to_pandas()
+        shown.to_pandas()
 
 
 def test_a_table_that_was_not_kept_is_told() -> None:

@@ -9,7 +9,7 @@ import tracemalloc
 import numpy as np
 import polars as pl
 import pytest
-from evidence_rows import documents, estimate, evidence, value
+from tests.evidence_rows import documents, estimate, evidence, value
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import astuple, replace

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from msgspec.structs import replace
-from strategies_spec import specs
+from tests.strategies_spec import specs
 
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.options import option_names

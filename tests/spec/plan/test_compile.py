@@ -8,7 +8,7 @@ from tests.judging import score_alone
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from strategies_spec import specs
+from tests.strategies_spec import specs
 
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.evidence import Kind

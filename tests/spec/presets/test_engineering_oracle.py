@@ -9,7 +9,7 @@ from tests.spec.presets.engineering_oracle import compare, measure
 from tests.spec.presets.engineering_trees import Case, make_case
 
 from fieldassay.metrics.result.result import Result
-from fieldassay.scoring.score import score
+from tests.judging import score_alone as score
 
 
 def judge(cases: list[Case], workers: int = 1) -> Result:

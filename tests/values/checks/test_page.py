@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from doc_pages import TEXTS, blocks
+from tests.doc_pages import TEXTS, blocks
 
 from fieldassay.records.record import Meta, Record
 from fieldassay.scoring.checking import check_records

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from doc_tables import rows
+from tests.doc_tables import rows
 from hypothesis import given
 from hypothesis import strategies as st
 

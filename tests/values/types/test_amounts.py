@@ -14,7 +14,7 @@ import pytest
 from babel.numbers import format_decimal
 from hypothesis import given
 from hypothesis import strategies as st
-from number_pages import assert_same, check, examples, hostile
+from tests.number_pages import assert_same, check, examples, hostile
 from tests.effort import costs_at_most, is_full
 from tests.judging import outcome_of
 from tests.values.types.test_inserted_letters import letters

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from babel.numbers import format_currency
-from doc_tables import rows
+from tests.doc_tables import rows
 from hypothesis import given
 from hypothesis import strategies as st
-from number_pages import assert_same, check, examples, hostile
+from tests.number_pages import assert_same, check, examples, hostile
 from ruamel.yaml import YAML
 from tests.effort import costs_at_most
 from tests.judging import outcome_of

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from number_pages import assert_same, check, examples, hostile
+from tests.number_pages import assert_same, check, examples, hostile
 from tests.effort import costs_at_most
 
 from fieldassay.errors import ProblemsError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doc_tables import rows
+from tests.doc_tables import rows
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
