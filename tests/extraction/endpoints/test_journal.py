@@ -17,9 +17,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.effort import costs_at_most
-from tests.extraction.endpoints.driving import CANARY, ask, channels, drive, one_question, questions
 from tests.extraction.endpoints.kills import predictions, two_questions
-from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion, echo
+from tests.extraction.endpoints.scripted_server import (
+    CANARY,
+    Hit,
+    Reply,
+    ScriptedServer,
+    ask,
+    channels,
+    completion,
+    drive,
+    echo,
+    one_question,
+    questions,
+)
 
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.endpoints import driver
