@@ -16,9 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from tests.doc_tables import rows
-from tests.effort import costs_at_most
 from tests.judging import outcome_of
-from tests.number_pages import assert_same, check, examples, hostile
+from tests.number_pages import assert_same
 
 from fieldassay.errors import ProblemsError
 from fieldassay.io.json_value import is_empty_text, settle
@@ -394,15 +393,6 @@ SCALARS = (
 )
 
 
-@pytest.mark.parametrize("row", examples("money"))
-def test_an_example_of_the_money_page_reads_as_it_says(row: dict[str, str]) -> None:
-    check(MoneyReader, row)
-
-
-def test_the_page_has_enough_examples() -> None:
-    assert len(examples("money")) >= 40
-
-
 @given(AMOUNTS)
 def test_what_babel_writes_in_a_market_is_read_back_exactly(amount: Decimal) -> None:
     for locale, currency in MARKETS.items():
@@ -440,9 +430,3 @@ def test_every_symbol_means_a_code_or_a_shared_symbol() -> None:
 def test_a_currency_option_that_is_no_code_is_a_problem(currency: str) -> None:
     with pytest.raises(ProblemsError, match="currency"):
         MoneyReader(currency=currency)
-
-
-def test_hostile_texts_are_settled_at_once() -> None:
-    with costs_at_most(160):
-        readings = [MoneyReader("AUD").read(text) for text in hostile()]
-        assert [reading.text for reading in readings if reading.value is not None] == ["5"]

@@ -245,14 +245,30 @@ def write_cases(folder: Path) -> Path:
     return folder
 
 
+FAILED: list[dict[str, Any]] = [
+    {"id": "c1", "error": "timeout"},
+    {"id": "c1", "extraction": None},
+    {"id": "c1", "extraction": [1]},
+    {"id": "c1", "parse_success": False},
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("row", ROWS)
-def test_a_prediction_is_the_tree_however_it_is_wrapped(row: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("row", "accuracy", "errors"),
+    [
+        *(pytest.param(*row.values, 1.0, {}, id=row.id) for row in ROWS),
+        *((row, 0.0, {"missing": 6, "missing_fields": 5}) for row in FAILED),
+    ],
+)
+def test_a_prediction_is_the_tree_however_it_is_wrapped_and_a_failed_one_is_an_empty_tree(
+    row: dict[str, Any], accuracy: float, errors: dict[str, int], tmp_path: Path
+) -> None:
     (tmp_path / "p.jsonl").write_text(json.dumps(row))
     result = score(
         write_cases(tmp_path / "cases"), {"p": tmp_path / "p.jsonl"}, {"protocol": "engineering-extractor"}
     )
-    assert (result.value("overall_accuracy"), counts(result)) == (1.0, {})
+    assert (result.value("overall_accuracy"), counts(result)) == (accuracy, errors)
 
 
 @pytest.mark.slow
@@ -263,24 +279,6 @@ def test_a_folder_of_trees_is_named_by_its_files_and_the_trees_are_taken_whole(t
         write_cases(tmp_path / "cases"), {"p": tmp_path / "p"}, {"protocol": "engineering-extractor"}
     )
     assert (result.value("overall_accuracy"), counts(result)) == (1.0, {})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"id": "c1", "error": "timeout"},
-        {"id": "c1", "extraction": None},
-        {"id": "c1", "extraction": [1]},
-        {"id": "c1", "parse_success": False},
-    ],
-)
-def test_a_failed_extraction_is_an_empty_tree(row: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / "p.jsonl").write_text(json.dumps(row))
-    result = score(
-        write_cases(tmp_path / "cases"), {"p": tmp_path / "p.jsonl"}, {"protocol": "engineering-extractor"}
-    )
-    assert (result.value("overall_accuracy"), counts(result)) == (0.0, {"missing": 6, "missing_fields": 5})
 
 
 @pytest.mark.slow

@@ -152,7 +152,7 @@ def test_no_bit_depends_on_the_other_texts_with_the_kernels_of_any_processor(ker
     """
     if not kernels:
         most = 0 if platform.machine() in ("x86_64", "AMD64") else 1e-6
-        assert changed(encoder_of(Embedding()), SHORT) <= most
+        assert changed(encoder_of(Embedding()), SHORT[:20]) <= most
         return
     names = (
         "from tests.values.embedding.model_cases import SHORT, changed, encoder_of; from "
