@@ -55,7 +55,7 @@ test-costs: setup ## measure the tests that make test-fast chooses from, and rec
 	$(BIN)/python -m pytest -m 'not slow' --record-costs
 
 test-numbers: setup ## run the simulations and laws of the numbers at full size: what CI adds where they are touched
-	$(ALONE) $(BIN)/python -m pytest --workers 2 --hypothesis-profile full tests/simulations tests/metrics/uncertainty tests/scoring/engine/test_laws.py
+	$(ALONE) $(BIN)/python -m pytest --workers 2 --hypothesis-profile full tests/simulations tests/metrics/uncertainty tests/scoring/test_laws.py
 
 test-full: setup browser ## run every test, with all examples and trials
 	$(ALONE) $(BIN)/python -m pytest --workers 2 --hypothesis-profile full
@@ -71,11 +71,11 @@ OLDEST := reportlab==4.2.0 xlsxwriter==3.2.0 pillow==11.0.0 pypdfium2==5.0.0
 
 test-corpus: setup ## build the corpus with the oldest programs that it may be built with: same text, places and gold
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/oldest $(OLDEST)
-	PYTHONPATH=$(VENV)/oldest $(BIN)/python -m pytest -rs --hypothesis-profile full tests/documents/corpus/test_making.py tests/documents/corpus/test_shipped_corpus.py
+	PYTHONPATH=$(VENV)/oldest $(BIN)/python -m pytest -rs --hypothesis-profile full tests/documents/corpus/test_making.py tests/documents/corpus/test_corpus.py
 
 test-ray: setup ## install Ray (80 MB), and score with it on this machine
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'ray>=2.40'
-	$(BIN)/python -m pytest tests/io/workers
+	$(BIN)/python -m pytest tests/io/test_workers.py
 
 test-s3: setup ## install s3fs and a server of object storage, and read from it on this machine
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 's3fs>=2024.10' 'moto[server]>=5'

@@ -24,7 +24,7 @@ SENTENCE = "The quick brown fox jumps over a dog"
 
 def letter() -> str:
     """Return a page of some 140 words, as of a letter or an invoice."""
-    from tests.documents.pdfs import column, text
+    from tests.documents.making import column, text
 
     rows = "".join(text(x, 400 + 14 * at, f"{at * x}.50") for at in range(12) for x in (72, 200, 300, 400))
     return column(72, 80, [SENTENCE] * 10) + rows
@@ -32,13 +32,13 @@ def letter() -> str:
 
 def dense() -> str:
     """Return a page of some 640 words in two columns."""
-    from tests.documents.pdfs import column
+    from tests.documents.making import column
 
     return column(72, 60, [SENTENCE] * 40, 16) + column(330, 60, [SENTENCE] * 40, 16)
 
 
 def pdf(page: Callable[[], str], count: int) -> tuple[str, bytes, int]:
-    from tests.documents.pdfs import make_pdf
+    from tests.documents.making import make_pdf
 
     return "a.pdf", make_pdf([page()] * count), count
 
@@ -54,7 +54,7 @@ FIELDS = {
 
 def crowded(number: int) -> bytes:
     """Return a document of a page of 640 words, every second one with digits."""
-    from tests.documents.pdfs import column, make_pdf
+    from tests.documents.making import column, make_pdf
 
     lines = [f"Pump P-{at}{number} of 0{at % 9 + 1}.03.2024 at {at}.50 is {3 * at}.25" for at in range(80)]
     return make_pdf([column(72, 30, lines[:40], 16) + column(330, 30, lines[40:], 16)])

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.documents.corpus.short_corpus import shorten_corpus
+from tests.documents.corpus.test_corpus import shorten_corpus
 
 import fieldassay as fa
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.documents.pdfs import make_pdf
+from tests.documents.making import make_pdf
 
 import fieldassay as fa
 from fieldassay import score

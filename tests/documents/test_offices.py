@@ -9,8 +9,7 @@ from email.message import EmailMessage
 
 import pytest
 import xlsxwriter
-from tests.documents.offices import make_docx, p, r, tbl, tc
-from tests.documents.pdfs import make_pdf, text
+from tests.documents.making import make_docx, make_pdf, p, r, tbl, tc, text
 from tests.effort import costs_at_most
 
 from fieldassay.documents.geometry import page_text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.documents.pdfs import HEIGHT, WIDTH, column, image, make_pdf, stroke, text
+from tests.documents.making import HEIGHT, WIDTH, column, image, make_pdf, stroke, text
 
 from fieldassay.documents.geometry import page_text
 from fieldassay.documents.load import load_bytes

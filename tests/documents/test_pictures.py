@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
-from tests.documents.pdfs import HEIGHT, WIDTH, image, make_pdf, text
+from tests.documents.making import HEIGHT, WIDTH, image, make_pdf, text
 
 from fieldassay.documents.geometry import page_text, round_all, transcript_text, turn
 from fieldassay.documents.load import DocumentPool, load, load_bytes

@@ -6,31 +6,152 @@ import json
 import pickle
 import random
 import time
+from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from PIL import Image
-from tests.documents.pdfs import make_pdf, text
+from tests.documents.making import make_pdf, text
 from tests.effort import characters, cost, costs_at_most, is_full, trials
 from tests.extraction.endpoints.scripted_server import Reply, ScriptedServer, completion
-from tests.extraction.places import DATA, SCRIPTS, UNSPACED, bearers, found, leaf, searched, word, written
 
 from fieldassay.commands.extract import ExtractOptions
 from fieldassay.commands.run import SweepOptions, estimate, run
 from fieldassay.documents import load
 from fieldassay.documents.load import DocumentPool, Limits, load_bytes
 from fieldassay.documents.loaders import image
-from fieldassay.documents.transcript import Box, DocumentError, Word
+from fieldassay.documents.transcript import Box, DocumentError, Line, Page, Word
+from fieldassay.extraction.evidence import plan_leaves
 from fieldassay.extraction.extract import extract_alone
-from fieldassay.extraction.places import reading_key, reading_keys, variant_readers
+from fieldassay.extraction.places import Search, reading_key, reading_keys, variant_readers
 from fieldassay.extraction.strategies.rules.strategy import Rules
 from fieldassay.extraction.strategy import Task
 from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.nodes import Leaf
+
+# Values as documents write them: notations of each type, texts of ten scripts, and the gold of real
+# documents.
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+SCRIPTS = {
+    "latin": "abcdefghijklmnopqrstuvwxyzäöüéñ", "greek": "αβγδεζηθικλμνξοπρστυφχψω",
+    "cyrillic": "абвгдежзийклмнопрстуфхцчшщыэюя", "hebrew": "אבגדהוזחטיכלמנסעפצקרשת",
+    "arabic": "ابتثجحخدذرزسشصضطظعغفقكلمنهوي", "devanagari": "कखगघचछजझटठडढतथदधनपफबभमयरलवशषसह",
+    "han": "北京橡树贸易有限公司上海榆木科技合同签订日期金额总计单位数量", "kana": "アイウエオカキクケコサシスセソあいうえお",
+    "thai": "กขคงจฉชซญดตถทธนบปผฝพฟภมยรลวสหอ", "korean": "가나다라마바사아자차카타파하거너더러머버",
+}  # fmt: skip
+UNSPACED = frozenset({"han", "kana", "thai"})
+
+
+def leaf(kind: Any, **spec: Any) -> Leaf:
+    """Return a planned field of a type."""
+    return plan_leaves(read_plan({"fields": {"v": kind}, **spec}))["v",]
+
+
+def searched(text: str) -> Search:
+    """Return the search in a page with these lines."""
+    return Search.of([Page(1, tuple(Line(tuple(map(Word, line.split()))) for line in text.split("\n")))])
+
+
+def found(text: str, kind: Any, value: Any, **spec: Any) -> list[str]:
+    """Return the places of a value in a text, as they are written."""
+    search = searched(text)
+    return [search.text_at(place) for place in search.places(leaf(kind, **spec), value)]
+
+
+def grouped(amount: Decimal, group: str, mark: str) -> str:
+    return f"{amount:,.2f}".translate(str.maketrans({",": group, ".": mark}))
+
+
+def written(kind: str, value: Any) -> tuple[str, ...]:
+    """Return the notations of a value that documents use."""
+    if kind in ("money", "number"):
+        forms = [
+            grouped(value, group, mark) for group, mark in (",.", ".,", " ,", "’.", ("", "."), ("", ","))
+        ]
+        if kind == "number":
+            return tuple(forms)
+        return (
+            *forms,
+            *(f"{sign}{forms[0]}" for sign in ("$", "€", "EUR ")),
+            f"{forms[1]} €",
+            f"{forms[0]}EUR",
+        )
+    if kind == "date":
+        month = MONTHS[value.month - 1]
+        return (
+            value.isoformat(), f"{value.day} {month} {value.year}", f"{value.day} {month[:3]} {value.year}",
+            f"{month} {value.day}, {value.year}", f"{value.day:02}.{value.month:02}.{value.year}",
+            f"{value.day}/{value.month}/{value.year}", f"{value.month}/{value.day}/{value.year}",
+            f"{value.year}年{value.month}月{value.day}日",
+        )  # fmt: skip
+    if kind == "quantity":
+        return f"{value} kg", f"{value}kg", f"{value * 1000} g"
+    return (value,)
+
+
+class Bearer(NamedTuple):
+    """A value that stands to the letter in a real document: its type, and the words around it."""
+
+    kind: str
+    value: str
+    before: str
+    after: str
+
+
+def bearers(name: str) -> Iterator[Bearer]:
+    """Yield the amounts and texts of gold that stand in the text of their document to the letter."""
+    texts = {
+        row["id"]: [word[4] for page in row["pages"] for word in page["words"]] for row in rows(name, "ocr")
+    }
+    for row in rows(name, "gold"):
+        words = texts.get(row["id"], [])
+        record = row.get("gold", row)
+        flat = [(key, value) for key, value in record.items() if isinstance(value, str) and key != "id"]
+        flat += [pair for item in record.get("LineItem", ()) for pair in item.items()]
+        for key, value in flat:
+            given = value.split()
+            at = next((at for at in range(len(words)) if words[at : at + len(given)] == given), None)
+            if given and at is not None:
+                kind = "text" if key in ("MenuNm", "ItemDescription", "InvoiceNumber") else "money"
+                kind = "date" if "Date" in key else kind
+                around = (
+                    " ".join(words[max(0, at - 40) : at]),
+                    " ".join(words[at + len(given) : at + len(given) + 40]),
+                )
+                yield Bearer(kind, value, *around)
+
+
+def rows(name: str, part: str) -> list[dict[str, Any]]:
+    """Return the lines of a file of real data."""
+    return [json.loads(line) for line in (DATA / name / f"{part}.jsonl").open(encoding="utf-8")]
+
+
+def word(draw: random.Random, script: str, least: int = 3) -> str:
+    """Return a word of a script."""
+    return "".join(draw.choice(SCRIPTS[script]) for _ in range(draw.randint(least, least + 5)))
+
+
+# What systems are sent, places of values, limits of workers.
 
 # What is loaded for a system is what it looks at, and its time is that of loading what it is sent alone
 
@@ -86,6 +207,7 @@ SENT: dict[str, tuple[dict[str, Any], str, int, int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SENT)
 def test_nothing_is_recognized_that_is_not_looked_at_and_nothing_charged_that_is_not_sent(
     name: str, tmp_path: Path, recognized: list[Any]
@@ -96,6 +218,7 @@ def test_nothing_is_recognized_that_is_not_looked_at_and_nothing_charged_that_is
     assert again == first and len(recognized) == 3 * read  # twice to estimate, once to extract
 
 
+@pytest.mark.slow
 def test_systems_of_one_sweep_are_charged_what_each_takes_alone(
     tmp_path: Path, recognized: list[Any]
 ) -> None:
@@ -143,22 +266,26 @@ NOT_BORNE: list[tuple[str, Any, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "kind", "value", "place"), BORNE)
 def test_a_value_is_found_where_its_type_reads_it(text: str, kind: Any, value: Any, place: str) -> None:
     assert found(text, kind, value)[:1] == [place]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "kind", "value"), NOT_BORNE)
 def test_a_value_is_not_found_in_what_means_another(text: str, kind: Any, value: Any) -> None:
     assert found(text, kind, value) == []
 
 
+@pytest.mark.slow
 def test_a_long_line_takes_time_in_proportion_to_its_length() -> None:
     search = searched(" ".join(map(str, range(characters(100_000)))))
     with costs_at_most(60):
         assert len(search.places(leaf("number"), 777)) == 1
 
 
+@pytest.mark.slow
 def test_a_value_longer_than_its_document_is_not_looked_for() -> None:
     search, value = searched("lorem 5"), "lorem " * characters(1_000_000)
     with costs_at_most(2):
@@ -166,6 +293,7 @@ def test_a_value_longer_than_its_document_is_not_looked_for() -> None:
         assert search.find_closely(value, [0]) is None
 
 
+@pytest.mark.slow
 def test_thousands_of_quotes_that_stand_nowhere_are_compared_with_a_bounded_text() -> None:
     chance = random.Random(1)
     words = ["".join(chance.choices("abcdefghij", k=6)) for _ in range(100_000)]
@@ -189,6 +317,7 @@ def drawn(draw: random.Random, kind: str) -> Any:
 KINDS = ("money", "number", "date", "quantity", "id")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_value_is_found_in_98_of_100_places_whatever_its_notation(kind: str) -> None:
     draw, missed = random.Random(7), []
@@ -206,6 +335,7 @@ def test_a_value_is_found_in_98_of_100_places_whatever_its_notation(kind: str) -
     assert len(missed) <= 0.02 * total, missed[:5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_value_is_found_in_a_quote_that_its_type_reads_as_another(kind: str) -> None:
     draw, field, accepted = random.Random(11), leaf(kind), []
@@ -226,6 +356,7 @@ def test_no_value_is_found_in_a_quote_that_its_type_reads_as_another(kind: str) 
     assert accepted == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_texts_of_ten_scripts_are_found_and_nothing_else(script: str) -> None:
     draw, field = random.Random(13), leaf("text")
@@ -247,6 +378,7 @@ def test_texts_of_ten_scripts_are_found_and_nothing_else(script: str) -> None:
     assert missed <= 0.01 * total and wrong == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="real data is not here")
 @pytest.mark.parametrize("name", ["cord-100", "invoices-300"])
 def test_gold_of_real_documents_is_found_in_each_notation_at_its_place(name: str) -> None:
@@ -279,7 +411,6 @@ def test_gold_of_real_documents_is_found_in_each_notation_at_its_place(name: str
 
 # What a strategy that asks nobody does with a document is within the limits of the document's worker
 
-pytestmark = pytest.mark.slow
 
 SPEC = read_plan(
     "fields: {total: money, number: id, lines: {items: {fields: {sku: text, price: money}}}}"
@@ -290,6 +421,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_rules_take_time_in_proportion_to_a_row(name: str) -> None:
     alone = pickle.dumps((Rules(), Task(SPEC)))
@@ -299,6 +431,7 @@ def test_rules_take_time_in_proportion_to_a_row(name: str) -> None:
     assert long < 8 * 3 * short
 
 
+@pytest.mark.slow
 def test_a_strategy_that_takes_too_long_fails_with_the_reason_and_the_worker_goes_on() -> None:
     alone = pickle.dumps((Rules(), Task(SPEC)))
     long, short = (load_bytes(HOSTILE["line.txt"](n).encode(), "line.txt") for n in (200_000, 1))

@@ -16,8 +16,7 @@ from random import Random
 
 import xlsxwriter
 from PIL import Image
-from tests.documents.offices import make_docx, p, r, tbl, tc
-from tests.documents.pdfs import column, image, make_pdf, stroke, text
+from tests.documents.making import column, image, make_docx, make_pdf, p, r, stroke, tbl, tc, text
 from tests.fuzz.mutations import flip_bytes, mutate_text
 
 from fieldassay.documents.geometry import page_text

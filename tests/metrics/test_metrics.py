@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evidence_rows import documents, estimate, evidence, value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.evidence_rows import documents, estimate, evidence, value
 
 from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary, bind_metric, select_metrics
 from fieldassay.metrics.catalogue.grammar import Applied, Literal, MetricCall, Operation, parse_formula

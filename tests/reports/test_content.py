@@ -10,8 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spec.presets.engineering_runs import ACTUAL, CRITICAL, EXPECTED, VARIATIONS, judge, judge_rows
-from tests.spec.presets.engineering_trees import make_case
+from tests.spec.presets.engineering_cases import (
+    ACTUAL,
+    CRITICAL,
+    EXPECTED,
+    VARIATIONS,
+    judge,
+    judge_rows,
+    make_case,
+)
 
 import fieldassay as fa
 from fieldassay import report

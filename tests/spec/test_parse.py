@@ -1,3 +1,5 @@
+"""Specs are parsed, and written again."""
+
 import copy
 import json
 from datetime import date
@@ -6,15 +8,19 @@ from enum import Enum
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic import Field as PydanticField
 from tests.effort import costs_at_most
+from tests.strategies_spec import specs
 
 from fieldassay.errors import ProblemsError
 from fieldassay.spec.language import parse
-from fieldassay.spec.language.model import Accept, Call, Field
+from fieldassay.spec.language.model import Accept, Call, Field, Spec, freeze, thaw
 from fieldassay.spec.language.parse import read_spec
-from fieldassay.spec.language.yaml_text import read_preset
+from fieldassay.spec.language.write import emit_yaml, spec_data, write_spec
+from fieldassay.spec.language.yaml_text import read_preset, read_yaml
 from fieldassay.spec.presets import catalogue
 
 
@@ -299,7 +305,6 @@ def test_a_protocol_alone_brings_its_fields(preset):
 
 
 def test_a_spec_with_a_protocol_writes_back_equal(preset):
-    from fieldassay.spec.language.write import write_spec
 
     for text in ("protocol: p\nmetrics: []", "protocol: p\nfields: {NEW: text}\ndata: {id_key: other}"):
         spec = read_spec(text)
@@ -436,7 +441,6 @@ def test_keys_of_the_schema_itself_refine_the_spec():
 
 @pytest.mark.parametrize("name", [head.name for head in catalogue.preset_heads() if head.kind == "spec"])
 def test_the_shared_data_of_a_protocol_are_not_changed_by_those_who_read_them(name):
-    from fieldassay.spec.language.write import write_spec
     from fieldassay.spec.plan.compile import compile_plan
 
     shared = read_preset(catalogue.preset_text(name), name)
@@ -445,3 +449,50 @@ def test_the_shared_data_of_a_protocol_are_not_changed_by_those_who_read_them(na
     assert write_spec(compile_plan(spec).spec)
     assert shared is read_preset(catalogue.preset_text(name), name)
     assert shared == before
+
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**9), 10**9)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=10)
+)
+trees = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(spec=specs())
+def test_a_written_spec_reads_back_equal(spec):
+    text = write_spec(spec)
+    again = read_spec(text)
+    assert again == spec
+    assert hash(again) == hash(spec)
+    assert write_spec(again) == text
+
+
+@given(spec=specs())
+def test_a_spec_as_data_reads_back_equal(spec):
+    assert read_spec(spec_data(spec)) == spec
+
+
+@given(data=st.dictionaries(st.text(max_size=8), trees, max_size=4))
+def test_emitted_yaml_is_the_same_data(data):
+    assert read_yaml(emit_yaml(data, {}), "x")[0] == (data or None)
+
+
+@given(value=trees)
+def test_a_frozen_value_survives_thawing(value):
+    assert freeze(thaw(freeze(value))) == freeze(value)
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["x" * 5000, "a\nb", "\0", "\u2028", "\ufeff", "? a", "- a", "&a", "*a*", "!t", "%d", "@", "`"],
+)
+def test_hostile_names_survive(key):
+    spec = Spec("s", (Field(key, "text", description=key), Field("o", "object", fields=(Field(key),))))
+    assert read_spec(write_spec(spec)) == spec

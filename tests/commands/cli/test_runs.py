@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from command_runs import GOLD, PRED, SPEC, Files, Ran, spawn
 from store_runs import make_run
-from tests.scoring.provenance.labels_cases import labels
+from tests.scoring.labels_cases import labels
 
 Run = Callable[..., Ran]
 FAST = ("--bootstrap", "50")

@@ -21,7 +21,7 @@ from bench.corpus.recipe import list_recipes, read_recipes, vary
 from bench.corpus.write import write
 from bench.corpus.written import texts_of
 from PIL import Image, ImageDraw
-from tests.documents.corpus.test_shipped_corpus import ORIGINALS, SHIP, gold_rows
+from tests.documents.corpus.test_corpus import ORIGINALS, SHIP, gold_rows
 
 from fieldassay.documents.corpus.manifest import DIFFICULTIES, SHIPPED, read_corpus
 from fieldassay.documents.geometry import page_text

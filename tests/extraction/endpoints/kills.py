@@ -23,8 +23,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from tests.extraction.endpoints.driving import ask, channels, drive
-from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
+from tests.extraction.endpoints.scripted_server import (
+    Hit,
+    Reply,
+    ScriptedServer,
+    ask,
+    channels,
+    completion,
+    drive,
+)
 
 from fieldassay.extraction.endpoints.client import import_client
 from fieldassay.extraction.endpoints.exchange import Finished, Job, ModelAnswer, Request

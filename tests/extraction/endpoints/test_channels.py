@@ -13,10 +13,16 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from tests.extraction.endpoints.driving import CANARY, channels, drive, questions
 from tests.extraction.endpoints.kills import survive
-from tests.extraction.endpoints.provider import Provider, simulate
-from tests.extraction.endpoints.scripted_server import ScriptedServer
+from tests.extraction.endpoints.scripted_server import (
+    CANARY,
+    Provider,
+    ScriptedServer,
+    channels,
+    drive,
+    questions,
+    simulate,
+)
 
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.endpoints.client import ByteRoom, FairQueue, Window

@@ -14,16 +14,20 @@ from typing import Any
 
 import pytest
 from tests.effort import costs_at_most
-from tests.extraction.endpoints.driving import CANARY, ask, channels, drive, questions
 from tests.extraction.endpoints.scripted_server import (
+    CANARY,
     Hit,
     Reply,
     Script,
     ScriptedServer,
+    ask,
+    channels,
     completion,
+    drive,
     echo,
     error,
     gpt_5,
+    questions,
 )  # fmt: skip
 
 from fieldassay.extraction.endpoints import client

@@ -17,9 +17,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.effort import costs_at_most
-from tests.extraction.endpoints.driving import CANARY, ask, channels, drive, one_question, questions
 from tests.extraction.endpoints.kills import predictions, two_questions
-from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion, echo
+from tests.extraction.endpoints.scripted_server import (
+    CANARY,
+    Hit,
+    Reply,
+    ScriptedServer,
+    ask,
+    channels,
+    completion,
+    drive,
+    echo,
+    one_question,
+    questions,
+)
 
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.endpoints import driver
@@ -368,19 +379,32 @@ def test_what_a_server_shows_of_a_masked_key_is_removed(text: str, words: int) -
     assert ("is wrong" in cleaned) == bool(words)
 
 
-@pytest.mark.parametrize("text", ["Total ***", "sk-...", "a...b", "____", "the end…", "[1]", "x****5"])
-def test_a_mask_without_a_part_of_the_key_stays(text: str) -> None:
-    assert SecretKey("sk-canary/+31415-9265").removed_from(text) == text
+MASKS = ("Total ***", "sk-...", "a...b", "____", "the end…", "[1]", "x****5")
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "cleaned"),
+    [
+        *(pytest.param("sk-canary/+31415-9265", text, text, id=f"a mask: {text}") for text in MASKS),
+        pytest.param(
+            *("EMPTY", *["The glass is EMPTY"] * 2), id="a placeholder, as that would change answers"
+        ),
+        pytest.param(
+            "to be\\\\or nt",
+            "x to be\\\\or nt to%20be\\n%5Cor nt",
+            "x [key removed] [key removed]",
+            id="a secret with blanks and backslashes",
+        ),
+    ],
+)
+def test_a_key_is_removed_and_what_is_none_stays(key: str, text: str, cleaned: str) -> None:
+    assert SecretKey(key).removed_from(text) == cleaned
 
 
 def test_a_key_is_removed_from_names_and_texts_of_json() -> None:
     assert SecretKey(CANARY).removed_from_json({CANARY: [f"x {CANARY}", 1]}) == {
         "[key removed]": ["x [key removed]", 1]
     }
-
-
-def test_a_placeholder_is_not_removed_as_that_would_change_answers() -> None:
-    assert SecretKey("EMPTY").removed_from("The glass is EMPTY") == "The glass is EMPTY"
 
 
 def test_a_key_does_not_print() -> None:
@@ -448,10 +472,3 @@ def test_a_key_is_removed_however_letters_and_line_ends_mix(data: st.DataObject,
 def test_a_key_is_looked_for_in_time(key: str, unit: str) -> None:
     with costs_at_most(20):
         SecretKey(key).removed_from("sk-" + unit * 50_000)
-
-
-def test_a_secret_with_blanks_and_backslashes_is_removed() -> None:
-    assert (
-        SecretKey("to be\\\\or nt").removed_from("x to be\\\\or nt to%20be\\n%5Cor nt")
-        == "x [key removed] [key removed]"
-    )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 import pytest
-from documents.pdfs import make_pdf, text
 from PIL import Image
+from tests.documents.making import make_pdf, text
 from tests.reports.html.large_run import make_source
 from tests.reports.html.opened_report import OpenReport, Pages
 from tests.reports.html.unpacked_rows import read_blocks

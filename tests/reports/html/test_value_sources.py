@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from documents.pdfs import make_pdf, text
+from tests.documents.making import make_pdf, text
 from tests.reports.html.opened_report import OpenReport
 from tests.reports.html.unpacked_rows import read_blocks, read_rows
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.documents.pdfs import make_pdf
+from tests.documents.making import make_pdf
 from tests.review.receipts import add, make_receipts
 from tests.review.web.served import served
 

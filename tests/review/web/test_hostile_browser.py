@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.documents.pdfs import make_pdf, text
+from tests.documents.making import make_pdf, text
 from tests.review.receipts import NONE, add, form_of, take
 from tests.review.web.desk import READY, Desk, at_desk
 from tests.review.web.served import served

@@ -246,7 +246,7 @@ def test_the_outline_covers_the_ink(browser: Browser, tmp_path: Path, case: str)
     import io
 
     from PIL import Image
-    from tests.documents.pdfs import make_pdf
+    from tests.documents.making import make_pdf
 
     folder = tmp_path / "documents"
     folder.mkdir()
@@ -269,7 +269,7 @@ def test_the_outline_covers_the_ink(browser: Browser, tmp_path: Path, case: str)
 
 
 def test_a_value_is_found_on_any_of_300_pages(browser: Browser, tmp_path: Path) -> None:
-    from tests.documents.pdfs import make_pdf, text
+    from tests.documents.making import make_pdf, text
 
     folder = tmp_path / "documents"
     folder.mkdir()
@@ -287,7 +287,7 @@ def test_a_value_is_found_on_any_of_300_pages(browser: Browser, tmp_path: Path) 
 
 
 def test_a_page_without_text_is_shown_and_its_values_are_typed(browser: Browser, tmp_path: Path) -> None:
-    from tests.documents.pdfs import make_pdf
+    from tests.documents.making import make_pdf
 
     folder = tmp_path / "documents"
     folder.mkdir()

@@ -10,9 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.spec.presets.business_oracle import FIELDS, expect, field_score
-from tests.spec.presets.business_records import make_records
-from tests.spec.presets.business_rows import ROWS
+from tests.spec.presets.business_cases import FIELDS, ROWS, expect, field_score, make_records
 
 from fieldassay import score
 from fieldassay.metrics.result.result import Result

@@ -1,15 +1,27 @@
-"""The clinical protocol: values, decision, random records."""
+"""The clinical protocol: values, decision, random records against an independent implementation."""
 
 from __future__ import annotations
 
 import csv
 import json
+from fractions import Fraction
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import polars as pl
 import pytest
 from msgspec.structs import replace
+from tests.spec.presets.clinical_cases import (
+    LAB_REPORT,
+    PRESCRIPTION,
+    Kind,
+    Maker,
+    document_figures,
+    figures,
+    is_success,
+    judge,
+)
 
 from fieldassay.commands.cli.main import main
 from fieldassay.metrics.result.result import Result
@@ -17,6 +29,8 @@ from fieldassay.scoring.score import score
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Leaf, ListNode, ObjectNode
 from fieldassay.values.types.text import Punctuation, TextReader
+
+# The clinical protocol: values, decision, random records.
 
 # The protocols `prescription` and `lab-report`: worked figures and edges, with numbers computed by hand
 
@@ -47,7 +61,7 @@ def lab(
     }
 
 
-def judge(protocol: str, gold: Any, predicted: Any, **beside: Any) -> Result:
+def score_records(protocol: str, gold: Any, predicted: Any, **beside: Any) -> Result:
     """One document."""
     key = "medications" if protocol == "prescription" else "results"
     return score(
@@ -58,12 +72,12 @@ def judge(protocol: str, gold: Any, predicted: Any, **beside: Any) -> Result:
     )
 
 
-def figures(result: Result) -> dict[str, float | None]:
+def figures_of(result: Result) -> dict[str, float | None]:
     return {estimate.metric: estimate.value for estimate in result.estimates if estimate.field is None}
 
 
 def figure(result: Result, metric: str) -> Any:
-    value = figures(result)[metric]
+    value = figures_of(result)[metric]
     return value if value is None else pytest.approx(value, rel=0, abs=1e-9)
 
 
@@ -77,13 +91,13 @@ LOSARTAN = rx("LOSARTÁN", "50 mg", "cada 24 h", "30 días", "")
 
 
 def test_the_worked_prescription_scores_0_575() -> None:
-    result = judge(
+    result = score_records(
         "prescription",
         [METFORMIN, LOSARTAN],
         [rx("Metformina", "850 mg", "cada 8 h", "30 dias", "Con alimentos.")],
     )
     assert document_scores(result) == [pytest.approx(0.575, rel=0, abs=1e-12)]
-    found = figures(result)
+    found = figures_of(result)
     wanted = {
         "prescription_accuracy": 57.5,
         "name_recall": 0.5,
@@ -115,7 +129,7 @@ VALUES: list[tuple[Any, Any, bool]] = [
 
 @pytest.mark.parametrize(("gold", "predicted", "is_right"), VALUES, ids=lambda given: repr(given)[:25])
 def test_a_value_is_right_if_equal_or_within_2_percent(gold: Any, predicted: Any, is_right: bool) -> None:
-    result = judge("lab-report", [lab("GLUCOSA", gold)], [lab("Glucosa", predicted)])
+    result = score_records("lab-report", [lab("GLUCOSA", gold)], [lab("Glucosa", predicted)])
     assert figure(result, "lab_field_accuracy") == (
         1.0 if is_right else 2 / 3
     )  # unit and state are both empty; no range
@@ -131,7 +145,7 @@ RANGES: list[tuple[Any, Any, float]] = [
 
 @pytest.mark.parametrize(("gold", "predicted", "accuracy"), RANGES)
 def test_a_range_of_reference_counts_where_gold_has_one(gold: Any, predicted: Any, accuracy: float) -> None:
-    result = judge(
+    result = score_records(
         "lab-report",
         [lab("Na", "140", "mmol/L", gold, "normal")],
         [lab("NA", "140", "MMOL L", predicted, "Normal")],
@@ -162,14 +176,15 @@ UNEQUAL = [
     ids=repr,
 )
 def test_attributes_are_compared_after_normalization(gold: Any, predicted: Any, is_equal: bool) -> None:
-    result = judge("prescription", [rx("A", gold)], [rx("a", predicted)])
+    result = score_records("prescription", [rx("A", gold)], [rx("a", predicted)])
     assert figure(result, "attribute_accuracy") == (1.0 if is_equal else 0.75)
 
 
 @pytest.mark.parametrize(("gold", "predicted"), [pair for pair in EQUAL if pair[1]], ids=repr)
 def test_names_are_matched_after_normalization(gold: Any, predicted: Any) -> None:
     assert (
-        figure(judge("prescription", [rx(gold, "1")], [rx(predicted, "1")]), "prescription_accuracy") == 100
+        figure(score_records("prescription", [rx(gold, "1")], [rx(predicted, "1")]), "prescription_accuracy")
+        == 100
     )
 
 
@@ -243,7 +258,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_edges(case: str) -> None:
     gold, predicted, wanted = CASES[case]
-    found = figures(judge("prescription", gold, predicted))
+    found = figures_of(score_records("prescription", gold, predicted))
     assert {name: found[name] for name in wanted} == {
         name: value if value is None else pytest.approx(value) for name, value in wanted.items()
     }
@@ -253,7 +268,7 @@ def test_a_document_without_a_prediction_scores_0_and_is_a_run_without_success()
     gold = [{"doc_id": doc, "medications": [METFORMIN]} for doc in ("a", "b")]
     found = score(gold, gold[:1], {"protocol": "prescription"}, **FAST)
     assert document_scores(found) == [1.0, 0.0]
-    assert figures(found)["prescription_accuracy"] == figures(found)["pipeline_success_rate"] == 50
+    assert figures_of(found)["prescription_accuracy"] == figures_of(found)["pipeline_success_rate"] == 50
 
 
 def test_of_equal_names_the_pairing_with_most_attributes_right_is_taken() -> None:
@@ -261,12 +276,12 @@ def test_of_equal_names_the_pairing_with_most_attributes_right_is_taken() -> Non
     predicted = [rx("A", "2", "y", "r", "m"), rx("A", "1", "y", "p", "k"), rx("A", "3", "x", "r", "l")]
     # 1 with 2: x is wrong (3); 2 with 1: q, l (2); 3 with 3: z, m (2); every other pairing has fewer than 7
     # right
-    assert figure(judge("prescription", gold, predicted), "attribute_accuracy") == 7 / 12
+    assert figure(score_records("prescription", gold, predicted), "attribute_accuracy") == 7 / 12
 
 
 def test_a_test_without_a_range_wins_among_equally_good_pairings() -> None:
     gold = [lab("A", "1", "u", "0-1", "n"), lab("A", "1", "u", None, "n")]
-    found = judge("lab-report", gold, [lab("A", "1", "u", None, "n")])
+    found = score_records("lab-report", gold, [lab("A", "1", "u", None, "n")])
     assert figure(found, "lab_field_accuracy") == 1  # 3 of 3, not 3 of 4
     assert figure(found, "lab_accuracy") == 70
 
@@ -286,8 +301,8 @@ RUNS: list[tuple[dict[str, Any], Any, int]] = [
 def test_a_run_succeeds_without_an_error_parsed_and_with_a_named_item(
     beside: dict[str, Any], predicted: Any, rate: int, gold: Any
 ) -> None:
-    result = judge("prescription", gold, predicted, **beside)
-    assert figures(result)["pipeline_success_rate"] == rate
+    result = score_records("prescription", gold, predicted, **beside)
+    assert figures_of(result)["pipeline_success_rate"] == rate
     assert result.documents is not None
     assert result.documents["pipeline_success_rate"].to_list() == [rate]
 
@@ -299,7 +314,7 @@ def test_components_are_means_over_documents_and_pooled_ones_are_beside() -> Non
         {"doc_id": 3},
     ]
     bad = rx("losartan", "50 mg", "nunca", "nunca", "nunca")
-    found = figures(
+    found = figures_of(
         score(
             gold,
             [{"doc_id": 1, "medicamentos": [METFORMIN]}, {"doc_id": 2, "medications": [bad]}],
@@ -321,8 +336,8 @@ def test_components_are_means_over_documents_and_pooled_ones_are_beside() -> Non
 
 @pytest.mark.parametrize("protocol", ["prescription", "lab-report"])
 def test_latency_and_the_documents_table_have_the_published_names(protocol: str) -> None:
-    result = judge(protocol, [rx("A") | lab("A")], [rx("A") | lab("A")], timing={"duration_ms": 1500})
-    assert figures(result)["latency_p50"] == 1500
+    result = score_records(protocol, [rx("A") | lab("A")], [rx("A") | lab("A")], timing={"duration_ms": 1500})
+    assert figures_of(result)["latency_p50"] == 1500
     assert isinstance(result.documents, pl.DataFrame)
     names = {
         "prescription": ["name_recall", "attribute_accuracy"],
@@ -383,13 +398,13 @@ DOSES: list[tuple[str, str, bool]] = [
 
 @pytest.mark.parametrize(("gold", "predicted", "is_right"), DOSES, ids=lambda given: repr(given)[:25])
 def test_what_says_how_much_is_no_punctuation_of_a_dose(gold: str, predicted: str, is_right: bool) -> None:
-    result = judge("prescription", [rx("A", gold)], [rx("A", predicted)])
+    result = score_records("prescription", [rx("A", gold)], [rx("A", predicted)])
     assert figure(result, "attribute_accuracy") == (1.0 if is_right else 0.75)
 
 
 @pytest.mark.parametrize(("gold", "predicted", "is_right"), [("%", "", False), ("%", "％", True)])
 def test_percent_is_a_unit(gold: str, predicted: str, is_right: bool) -> None:
-    result = judge("lab-report", [lab("HB", "5", gold)], [lab("HB", "5", predicted)])
+    result = score_records("lab-report", [lab("HB", "5", gold)], [lab("HB", "5", predicted)])
     assert figure(result, "lab_field_accuracy") == (1.0 if is_right else 2 / 3)
 
 
@@ -471,3 +486,84 @@ def test_the_manifest_lists_every_document_of_the_sample() -> None:
     with (SAMPLE / "manifest.csv").open(encoding="utf-8", newline="") as lines:
         assert [row["doc_id"] for row in csv.DictReader(lines)] == ids
     assert len(ids) == 18
+
+
+# The clinical presets agree with an independent implementation on random, hostile documents.
+
+METRICS = {
+    "prescription": {
+        "recall": "name_recall",
+        "accuracy": "attribute_accuracy",
+        "precision": "name_precision",
+        "pooled_recall": "pooled_name_recall",
+        "pooled_accuracy": "pooled_attribute_accuracy",
+        "pooled_precision": "pooled_name_precision",
+        "percent": "prescription_accuracy",
+        "success": "pipeline_success_rate",
+    },
+    "lab-report": {
+        "recall": "test_recall",
+        "accuracy": "lab_field_accuracy",
+        "precision": "test_precision",
+        "pooled_recall": "pooled_test_recall",
+        "pooled_accuracy": "pooled_lab_field_accuracy",
+        "pooled_precision": "pooled_test_precision",
+        "percent": "lab_accuracy",
+        "success": "pipeline_success_rate",
+    },
+}
+
+
+def hundredfold(value: Fraction | None) -> Fraction | None:
+    return None if value is None else 100 * value
+
+
+def near(value: Fraction | None) -> object:
+    return None if value is None else pytest.approx(float(value), rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "kind"),
+    [("prescription", PRESCRIPTION), ("lab-report", LAB_REPORT)],
+    ids=lambda given: str(given)[:12],
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_random_documents_come_to_the_same_numbers(protocol: str, kind: Kind, seed: int) -> None:
+    gold, predicted = Maker(kind, Random(seed)).documents(150)
+    outcomes = [judge(record, predicted.get(record["doc_id"]), kind) for record in gold]
+    successes = [
+        is_success(predicted.get(record["doc_id"]), outcome)
+        for record, outcome in zip(gold, outcomes, strict=True)
+    ]
+    result = score(gold, {"s": list(predicted.values())}, {"protocol": protocol}, bootstrap=0)
+    names = METRICS[protocol]
+
+    assert result.documents is not None
+    rows = {row["doc"]: row for row in result.documents.iter_rows(named=True)}
+    for record, outcome, success in zip(gold, outcomes, successes, strict=True):
+        own = document_figures(outcome, kind)
+        own |= {"percent": hundredfold(own["score"]), "success": Fraction(100 * success)}
+        wanted = {"score": own.pop("score"), **{names[name]: value for name, value in own.items()}}
+        row = rows[record["doc_id"]]
+        assert {name: row[name] for name in wanted} == {
+            name: near(value) for name, value in wanted.items()
+        }, (record, outcome)
+
+    everything = figures(outcomes, successes, kind)
+    everything["percent"] = hundredfold(everything.pop("score"))
+    wanted = {
+        {**names, "spurious": "items_spurious", "without_gold": "documents_without_gold"}[name]: value
+        for name, value in everything.items()
+    }
+    found = {estimate.metric: estimate.value for estimate in result.estimates if estimate.field is None}
+    assert {name: found[name] for name in wanted} == {name: near(value) for name, value in wanted.items()}
+
+
+def test_random_documents_hold_what_is_hard() -> None:
+    gold, predicted = Maker(PRESCRIPTION, Random(0)).documents(150)
+    outcomes = [judge(record, predicted.get(record["doc_id"]), PRESCRIPTION) for record in gold]
+    assert sum(not outcome.gold for outcome in outcomes) > 10
+    assert sum(record["doc_id"] not in predicted for record in gold) > 3
+    assert sum(1 < outcome.matched < outcome.gold for outcome in outcomes) > 20
+    assert any("error" in record for record in predicted.values())
+    assert any(record.get("parse_success") is False for record in predicted.values())

@@ -1,8 +1,9 @@
-"""The engineering protocol."""
+"""The engineering protocol: its published figures, and the engine against the protocol written down a second time."""
 
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,30 +13,38 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.effort import few_examples
 from tests.judging import score_alone as score
-from tests.spec.presets.engineering_published import figures
-from tests.spec.presets.engineering_runs import (
+from tests.spec.presets.engineering_cases import (
     ACCURACIES,
     ACTUAL,
     CRITICAL,
     EXPECTED,
     VARIATIONS,
+    TreeCase,
+    compare,
     counts,
+    figures,
     judge,
     judge_rows,
+    make_case,
+    measure,
 )
 
 from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
+from fieldassay.metrics.result.result import Result
 from fieldassay.reports.export.pages import render_error_report
 from fieldassay.runs.run import Run
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.values.types.numbers.numbers import NumberReader, QuantityReader, UnitReader
+
+# The engineering protocol.
 
 # The engineering protocol: cases, readings, published figures
 
 # The protocol `engineering-extractor` over cases: means, pooled figures, difficulties, inputs
 
 
+@pytest.mark.slow
 def test_a_case_with_nothing_to_divide_has_the_published_values_and_pooled_ones_are_undefined() -> None:
     result = judge({"a": 1}, {})
     assert {name: result.value(name) for name in ACCURACIES} == {
@@ -45,11 +54,13 @@ def test_a_case_with_nothing_to_divide_has_the_published_values_and_pooled_ones_
     assert [result.value(f"pooled_{name}") for name in ACCURACIES] == [None, 0.0, None, None, None, None]
 
 
+@pytest.mark.slow
 def test_an_empty_case_has_no_complete_accuracy_for_which_nothing_is_published() -> None:
     result = judge({}, {})
     assert (result.value("overall_accuracy"), result.value("complete_accuracy")) == (0.0, None)
 
 
+@pytest.mark.slow
 def test_figures_are_means_over_cases_and_pooled_ones_stand_beside() -> None:
     gold = [
         {"test_case_id": "a", "expected_extraction": {"x": 1, "y": 2, "z": 3, "w": 4}},
@@ -63,6 +74,7 @@ def test_figures_are_means_over_cases_and_pooled_ones_stand_beside() -> None:
     assert result.value("pooled_overall_accuracy") == 3 / 5
 
 
+@pytest.mark.slow
 def test_a_case_without_a_prediction_is_judged_as_an_empty_one() -> None:
     gold = [
         {"test_case_id": "a", "expected_extraction": {"x": 1}},
@@ -73,6 +85,7 @@ def test_a_case_without_a_prediction_is_judged_as_an_empty_one() -> None:
     assert counts(result) == {"missing": 2, "missing_fields": 1}
 
 
+@pytest.mark.slow
 def test_each_case_has_its_figures_as_columns() -> None:
     result = judge(EXPECTED, ACTUAL, CRITICAL, VARIATIONS)
     assert result.documents is not None
@@ -110,6 +123,7 @@ def decide(*pairs: tuple[dict[str, Any], dict[str, Any]]) -> tuple[str, dict[str
     }
 
 
+@pytest.mark.slow
 def test_the_thresholds_are_the_published_ones_on_the_published_figures_and_those_of_critical_fields_on_ours_too() -> (
     None
 ):
@@ -140,6 +154,7 @@ def test_the_thresholds_are_the_published_ones_on_the_published_figures_and_thos
     assert all(gate.endswith(" if present") for gate in gates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("difficulty", "right", "wrong", "verdict"),
     [
@@ -161,16 +176,19 @@ def test_each_difficulty_has_its_threshold_inclusive(
     assert {verdict for gate, verdict in verdicts.items() if difficulty not in gate} == {"SKIPPED"}
 
 
+@pytest.mark.slow
 def test_a_run_passes_only_if_every_difficulty_that_occurs_passes() -> None:
     assert decide(of_difficulty("a", "easy", 20, 0), of_difficulty("b", "hard", 17, 0))[0] == "GO"
     assert decide(of_difficulty("a", "easy", 20, 0), of_difficulty("b", "hard", 8, 2))[0] == "NO-GO"
 
 
+@pytest.mark.slow
 def test_one_wrong_critical_leaf_of_an_easy_case_fails_the_run() -> None:
     answer, verdicts = decide(of_difficulty("a", "easy", 19, 1, critical_fields=["t19"]))
     assert (answer, verdicts["critical_complete_accuracy{difficulty=easy}"]) == ("NO-GO", "FAIL")
 
 
+@pytest.mark.slow
 def test_cases_are_sliced_by_difficulty_and_by_each_focus_area() -> None:
     first = of_difficulty("a", "easy", 1, 0, focus_areas=["units", "values"])
     second = of_difficulty("b", "hard", 0, 1, focus_areas=["units"])
@@ -228,15 +246,33 @@ def write_cases(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("row", ROWS)
-def test_a_prediction_is_the_tree_however_it_is_wrapped(row: dict[str, Any], tmp_path: Path) -> None:
+FAILED: list[dict[str, Any]] = [
+    {"id": "c1", "error": "timeout"},
+    {"id": "c1", "extraction": None},
+    {"id": "c1", "extraction": [1]},
+    {"id": "c1", "parse_success": False},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("row", "accuracy", "errors"),
+    [
+        *(pytest.param(*row.values, 1.0, {}, id=row.id) for row in ROWS),
+        *((row, 0.0, {"missing": 6, "missing_fields": 5}) for row in FAILED),
+    ],
+)
+def test_a_prediction_is_the_tree_however_it_is_wrapped_and_a_failed_one_is_an_empty_tree(
+    row: dict[str, Any], accuracy: float, errors: dict[str, int], tmp_path: Path
+) -> None:
     (tmp_path / "p.jsonl").write_text(json.dumps(row))
     result = score(
         write_cases(tmp_path / "cases"), {"p": tmp_path / "p.jsonl"}, {"protocol": "engineering-extractor"}
     )
-    assert (result.value("overall_accuracy"), counts(result)) == (1.0, {})
+    assert (result.value("overall_accuracy"), counts(result)) == (accuracy, errors)
 
 
+@pytest.mark.slow
 def test_a_folder_of_trees_is_named_by_its_files_and_the_trees_are_taken_whole(tmp_path: Path) -> None:
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "c1.json").write_text(json.dumps(TREE))
@@ -246,23 +282,7 @@ def test_a_folder_of_trees_is_named_by_its_files_and_the_trees_are_taken_whole(t
     assert (result.value("overall_accuracy"), counts(result)) == (1.0, {})
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"id": "c1", "error": "timeout"},
-        {"id": "c1", "extraction": None},
-        {"id": "c1", "extraction": [1]},
-        {"id": "c1", "parse_success": False},
-    ],
-)
-def test_a_failed_extraction_is_an_empty_tree(row: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / "p.jsonl").write_text(json.dumps(row))
-    result = score(
-        write_cases(tmp_path / "cases"), {"p": tmp_path / "p.jsonl"}, {"protocol": "engineering-extractor"}
-    )
-    assert (result.value("overall_accuracy"), counts(result)) == (0.0, {"missing": 6, "missing_fields": 5})
-
-
+@pytest.mark.slow
 def test_a_case_file_with_a_misspelled_envelope_is_refused_and_the_right_name_is_said() -> None:
     with pytest.raises(ProblemsError) as caught:
         judge_rows(
@@ -271,6 +291,7 @@ def test_a_case_file_with_a_misspelled_envelope_is_refused_and_the_right_name_is
     assert "expected_extractoin" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_one_case_file_without_its_envelope_among_others_is_refused() -> None:
     with pytest.raises(ProblemsError):
         judge_rows(
@@ -279,6 +300,7 @@ def test_one_case_file_without_its_envelope_among_others_is_refused() -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_spec_of_ones_own_on_this_protocol_may_type_fields() -> None:
     spec = {
         "protocol": "engineering-extractor",
@@ -292,6 +314,7 @@ def test_a_spec_of_ones_own_on_this_protocol_may_type_fields() -> None:
     assert result.value("accuracy") == 1.0
 
 
+@pytest.mark.slow
 def test_an_extractor_that_leaves_out_every_critical_value_passes_the_published_figure_and_fails_ours() -> (
     None
 ):
@@ -302,6 +325,7 @@ def test_an_extractor_that_leaves_out_every_critical_value_passes_the_published_
     assert (answer, *(verdicts[gate] for gate in gates)) == ("NO-GO", "PASS", "FAIL")
 
 
+@pytest.mark.slow
 def test_the_report_says_which_figures_and_errors_are_the_source_s() -> None:
     case, prediction = of_difficulty("a", "easy", 3, 1)
     text = render_error_report(Run.of(judge_rows([case], [prediction])))
@@ -346,11 +370,13 @@ def diagnoses(expected: Any, actual: Any) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "gold", "pred", "name"), CASES)
 def test_the_main_diagnosis_names_the_class_of_error(key: str, gold: Any, pred: Any, name: str) -> None:
     assert diagnoses({"flow": {key: gold}}, {"flow": {key: pred}})["flow." + key][0] == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "gold", "pred", "name"), CASES)
 def test_the_score_is_that_of_the_protocol(key: str, gold: Any, pred: Any, name: str) -> None:
     assert judge({"flow": {key: gold}}, {"flow": {key: pred}}).value("overall_accuracy") == 0.0
@@ -382,6 +408,7 @@ ELSEWHERE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("expected", "actual", "path", "is_named"), ELSEWHERE)
 def test_a_short_number_is_another_fields_only_if_it_can_tell(
     expected: Any, actual: Any, path: str, is_named: bool
@@ -405,6 +432,7 @@ NUMBERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "meaning"), NUMBERS)
 @pytest.mark.parametrize("locale", [None, "de_DE", "en_US"])
 def test_a_number_whose_notation_is_clear_means_the_same_under_every_locale(
@@ -414,6 +442,7 @@ def test_a_number_whose_notation_is_clear_means_the_same_under_every_locale(
     assert (reading.canonical, reading.flags) == (meaning, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "locale", "meaning"),
     [
@@ -447,11 +476,13 @@ QUANTITIES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "meaning"), QUANTITIES)
 def test_a_quantity_is_an_amount_or_a_range_in_a_canonical_unit(text: str, meaning: str) -> None:
     assert QuantityReader().read(text).canonical == meaning
 
 
+@pytest.mark.slow
 def test_an_ambiguous_amount_of_a_quantity_is_decided_by_the_locale_too() -> None:
     readings = [QuantityReader(locale=locale).read("5.000 m3/h") for locale in ("de_DE", "en_US")]
     assert [(reading.canonical, reading.flags) for reading in readings] == [
@@ -469,12 +500,14 @@ UNITS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "canonical"), UNITS)
 def test_a_unit_has_one_canonical_spelling_which_is_ascii(text: str, canonical: str) -> None:
     assert UnitReader().read(text).canonical == canonical
     assert canonical.isascii()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("normal", "plain"), [("Nm3/h", "m3/h"), ("Nm³/h", "m³/h"), ("mg/Nm3", "mg/m3")])
 def test_normal_units_are_not_their_plain_counterparts(normal: str, plain: str) -> None:
     assert UnitReader().read(normal).canonical != UnitReader().read(plain).canonical
@@ -483,7 +516,6 @@ def test_normal_units_are_not_their_plain_counterparts(normal: str, plain: str) 
 
 # The five published figures equal those of the source's description, but for documented differences
 
-pytestmark = pytest.mark.slow
 
 ENGINEERING_PUBLISHED_NUMBERS = [0, 1, 7, 45, 5000, 5040, 5060, 850.5, 0.00012]
 TEXTS = ["m3/h", "m3 / h", "M3/H", "Nm3/h", "Toluene", "toluene", "", "5000"]
@@ -533,6 +565,7 @@ def list_leaves(tree: Any, path: str) -> Iterator[str]:
         yield path
 
 
+@pytest.mark.slow
 @settings(few_examples(), suppress_health_check=list(HealthCheck))
 @given(drawn=st.lists(cases(), min_size=1, max_size=25))
 def test_random_cases_have_the_figures_of_the_source(drawn: list[tuple[Any, Any, list[str]]]) -> None:
@@ -559,6 +592,7 @@ BY_HAND = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "value"), BY_HAND)
 def test_the_figures_are_those_worked_by_hand(metric: str, value: float) -> None:
     expected = {
@@ -586,6 +620,7 @@ DIFFERENT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("expected", "actual"), DIFFERENT)
 def test_where_the_page_says_that_they_differ_they_do(expected: Any, actual: Any) -> None:
     name = "overall_accuracy"
@@ -595,6 +630,7 @@ def test_where_the_page_says_that_they_differ_they_do(expected: Any, actual: Any
 # The protocol `engineering-extractor`: every formula and edge case with figures worked out by hand
 
 
+@pytest.mark.slow
 def test_the_worked_case_has_the_figures_worked_out_by_hand() -> None:
     # 13 expected leaves. Right: name, cas_number (null accepted), concentration (858.5 is 1% off), category,
     # tvoc_unit, total_carbon, value, max_value.
@@ -635,6 +671,7 @@ ENGINEERING_EXTRACTOR_NUMBERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("expected", "actual", "is_right"), ENGINEERING_EXTRACTOR_NUMBERS)
 def test_a_number_matches_within_one_percent_of_itself_or_of_one(
     expected: Any, actual: Any, is_right: bool
@@ -659,6 +696,7 @@ ENGINEERING_EXTRACTOR_UNITS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "expected", "actual", "is_right"), ENGINEERING_EXTRACTOR_UNITS)
 def test_a_unit_matches_whatever_its_case_and_white_space(
     key: str, expected: Any, actual: Any, is_right: bool
@@ -669,12 +707,14 @@ def test_a_unit_matches_whatever_its_case_and_white_space(
     assert result.value("pooled_value_accuracy") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["units", "Unit", "unit_of", "unitary", "nunit"])
 def test_only_unit_and_names_that_end_in_unit_are_units(key: str) -> None:
     result = judge({key: "m3/h"}, {key: "M3/H"})
     assert (counts(result), result.value("pooled_unit_accuracy")) == ({"value": 1}, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("expected", "metric"), [(5, "pooled_value_accuracy"), (None, None), (True, None)])
 def test_a_unit_key_with_something_else_than_text_is_a_leaf_like_any_other(
     expected: Any, metric: str | None
@@ -702,11 +742,13 @@ ENGINEERING_EXTRACTOR_PLAIN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("expected", "actual", "is_right"), ENGINEERING_EXTRACTOR_PLAIN)
 def test_everything_else_is_plain_equality(expected: Any, actual: Any, is_right: bool) -> None:
     assert counts(judge({"a": expected}, {"a": actual})) == ({} if is_right else {"value": 1})
 
 
+@pytest.mark.slow
 def test_a_number_in_another_notation_is_a_value_error_that_is_diagnosed_as_a_reading_question() -> None:
     result = judge({"flow": 5000}, {"flow": "5.000"})
     assert result.evidence is not None
@@ -736,6 +778,7 @@ STRUCTURES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("expected", "actual"), STRUCTURES)
 @pytest.mark.parametrize("place", ["key", "item"])
 def test_a_container_against_another_kind_is_one_structure_error_and_nothing_below_counts(
@@ -753,11 +796,13 @@ def test_a_container_against_another_kind_is_one_structure_error_and_nothing_bel
     assert result.value("pooled_unit_accuracy") is None
 
 
+@pytest.mark.slow
 def test_a_missing_container_counts_each_leaf_and_once_as_published() -> None:
     expected = {"ok": 1, "a": {"b": [1, 2, {"c": None, "unit": "K"}]}, "empty": {}}
     assert counts(judge(expected, {"ok": 1})) == {"missing": 4, "missing_fields": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expected", "actual", "found"),
     [
@@ -775,6 +820,7 @@ def test_lists_are_walked_by_index(expected: Any, actual: Any, found: Any) -> No
     assert counts(judge({"x": expected}, {"x": actual})) == found
 
 
+@pytest.mark.slow
 def test_null_expected_and_a_missing_key_is_missing_and_null_that_nobody_expected_is_extra() -> None:
     assert counts(judge({"a": None}, {})) == {"missing": 1, "missing_fields": 1}
     assert counts(judge({}, {"a": None})) == {"extra": 1}
@@ -794,6 +840,7 @@ ACCEPTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("expected", "actual", "accepted", "is_right"), ACCEPTED)
 def test_an_accepted_variation_matches_as_it_is(
     expected: Any, actual: Any, accepted: Any, is_right: bool
@@ -803,6 +850,7 @@ def test_an_accepted_variation_matches_as_it_is(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("actual", "is_right"), [("Nm3/h", True), ("nm3/H", False), ("M3 / H", True)])
 def test_an_accepted_unit_matches_to_the_character_and_the_expected_one_as_a_unit(
     actual: str, is_right: bool
@@ -814,12 +862,14 @@ def test_an_accepted_unit_matches_to_the_character_and_the_expected_one_as_a_uni
     )
 
 
+@pytest.mark.slow
 def test_an_absent_key_stays_missing_even_where_null_is_accepted() -> None:
     result = judge({"a": 1, "b": 2}, {"b": 2}, ["a"], {"a": [None]})
     assert counts(result) == {"missing": 1, "missing_fields": 1}
     assert result.value("critical_complete_accuracy") == 0.0
 
 
+@pytest.mark.slow
 def test_critical_leaves_below_what_is_missing_or_of_another_kind_are_wrong() -> None:
     expected = {"a": {"b": 1, "c": 2}, "l": [{"d": 3}], "s": 4, "t": 5}
     result = judge(
@@ -828,6 +878,7 @@ def test_critical_leaves_below_what_is_missing_or_of_another_kind_are_wrong() ->
     assert result.value("pooled_critical_complete_accuracy") == 1 / 4
 
 
+@pytest.mark.slow
 def test_a_critical_container_makes_every_leaf_in_it_critical() -> None:
     result = judge(
         {"flow": {"value": 1, "unit": "K"}, "x": 2}, {"flow": {"value": 1, "unit": "F"}, "x": 3}, ["flow"]
@@ -835,7 +886,54 @@ def test_a_critical_container_makes_every_leaf_in_it_critical() -> None:
     assert result.value("pooled_critical_complete_accuracy") == 1 / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ['["odd.key"][0]["a b"]', '["odd.key"][0].a b'])
 def test_paths_of_odd_keys_may_be_quoted_or_not(path: str) -> None:
     result = judge({"odd.key": [{"a b": 1}]}, {"odd.key": [{"a b": 2}]}, [path])
     assert result.value("critical_complete_accuracy") == 0.0
+
+
+# The engine against the protocol written down a second time, on random trees.
+
+
+def judge_trees(cases: list[TreeCase], workers: int = 1) -> Result:
+    gold = [
+        {
+            "id": number,
+            "expected_extraction": case[0],
+            "critical_fields": case[2],
+            "acceptable_variations": case[3],
+        }
+        for number, case in enumerate(cases)
+    ]
+    predictions = [{"id": number, "extraction": case[1]} for number, case in enumerate(cases)]
+    options = {"bootstrap": 0, "evidence": "none", "batch": 64, "workers": workers}
+    return score(gold, {"p": predictions}, {"protocol": "engineering-extractor"}, **options)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_metric_of_every_case_is_that_of_the_plain_recursion(seed: int) -> None:
+    source = random.Random(seed)
+    cases = [make_case(source) for _ in range(64)]
+    result = judge_trees(cases)
+    assert result.documents is not None
+    rows = {row["doc"]: row for row in result.documents.to_dicts()}
+    for number, case in enumerate(cases):
+        wanted = measure([compare(*case)])
+        found = {name: rows[str(number)][name] for name in wanted}
+        assert found == pytest.approx(wanted, abs=1e-9), f"{case}"
+        assert rows[str(number)]["score"] == pytest.approx(wanted["overall_accuracy"], abs=1e-9)
+
+
+def test_every_metric_of_all_cases_is_that_of_the_plain_recursion() -> None:
+    source = random.Random(99)
+    cases = [make_case(source) for _ in range(150)]
+    result = judge_trees(cases)
+    wanted = measure([compare(*case) for case in cases])
+    assert {name: result.value(name) for name in wanted} == pytest.approx(wanted, abs=1e-9)
+
+
+def test_the_random_trees_hold_every_kind_of_error() -> None:
+    source = random.Random(99)
+    told = {what for _ in range(150) for _, what in compare(*make_case(source)).seen}
+    assert told == {"match", "unit", "value", "structure", "missing", "extra"}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 from tests.effort import costs_at_most, is_full
 from tests.judging import score_alone as score
-from tests.spec.presets.entry_matching_oracle import Page, all_figures, curve, match_page, page_figures
-from tests.spec.presets.entry_pages import HOSTILE, NAMES, misread_page, random_page
 
 from fieldassay.decisions.gate import decide_result
 from fieldassay.io.files.tables import csv_text
@@ -18,6 +20,201 @@ from fieldassay.metrics.result.curves import trace_curves
 from fieldassay.metrics.result.decision import Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.spec.plan.compile import read_plan
+
+# Entry matching as worded on its page, apart from the package: difflib, scipy and plain loops.
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the protocol says of one page: how many entries each side has, and the q of each matched pair."""
+
+    gold: int
+    predicted: int
+    quality: tuple[float, ...]
+
+
+def name_of(entry: Any) -> str:
+    name = entry.get("name") if isinstance(entry, dict) else None
+    return "" if name is None else str(name).strip().lower()
+
+
+def pages_of(entry: Any) -> set[int]:
+    pages = entry.get("pages") if isinstance(entry, dict) else None
+    return {int(page) for page in pages if page is not None} if isinstance(pages, list) else set()
+
+
+def distance(gold: Any, predicted: Any, is_mean: bool) -> float:
+    by_name = 1 - SequenceMatcher(None, name_of(gold), name_of(predicted), autojunk=False).ratio()
+    either = pages_of(gold) | pages_of(predicted)
+    by_pages = 1 - len(pages_of(gold) & pages_of(predicted)) / len(either) if either else 0.0
+    return (by_name + by_pages) / 2 if is_mean else by_name * by_pages
+
+
+def match_page(gold: Any, predicted: Any, is_mean: bool = False) -> Page:
+    gold = gold if isinstance(gold, list) else []
+    predicted = predicted if isinstance(predicted, list) else []
+    matrix = np.array([[distance(one, other, is_mean) for other in predicted] for one in gold]).reshape(
+        len(gold), len(predicted)
+    )
+    rows, columns = linear_sum_assignment(matrix)
+    return Page(len(gold), len(predicted), tuple(1 - matrix[rows, columns]))
+
+
+def share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def harmonic(first: float | None, second: float | None) -> float | None:
+    if first is None or second is None:
+        return None
+    return 2 * first * second / (first + second) if first + second else 0.0
+
+
+def figures(gold: int, predicted: int, total: float, matched: int) -> dict[str, float | None]:
+    imq, imq_predicted = share(total, gold), share(total, predicted)
+    precision, recall = share(matched, predicted), share(matched, gold)
+    return {
+        "imq": imq,
+        "imq_predicted": imq_predicted,
+        "imq_f1": harmonic(imq, imq_predicted),
+        "average_matching_quality": share(total, matched),
+        "matching_precision": precision,
+        "matching_recall": recall,
+        "matching_f1": harmonic(precision, recall),
+    }
+
+
+def page_figures(page: Page) -> dict[str, float | None]:
+    return figures(page.gold, page.predicted, sum(page.quality), len(page.quality))
+
+
+def all_figures(pages: Sequence[Page]) -> dict[str, float | None]:
+    """Return the pooled figures, and the means over pages under `macro_`."""
+    pooled = figures(
+        sum(page.gold for page in pages),
+        sum(page.predicted for page in pages),
+        sum(sum(page.quality) for page in pages),
+        sum(len(page.quality) for page in pages),
+    )
+    each = [page_figures(page) for page in pages]
+    known = {name: [found[name] for found in each if found[name] is not None] for name in pooled}
+    return pooled | {
+        f"macro_{name}": float(np.mean(values)) if values else None for name, values in known.items()
+    }
+
+
+def curve(pages: Sequence[Page], threshold: float) -> float | None:
+    """Return F(t), an entry without a partner having q = 0."""
+    entries = sum(page.gold for page in pages)
+    reached = (
+        entries if threshold <= 0 else sum(q >= threshold - 1e-9 for page in pages for q in page.quality)
+    )
+    return share(reached, entries)
+
+
+# Pages of index entries: random ones with ties, misread ones, hostile ones.
+
+NAMES = (
+    "Dupont",
+    "dupond ",
+    "Durand",
+    "DURANT",
+    "İstanbul",
+    "straße",
+    "STRASSE",
+    "Ægir (d')",
+    "a",
+    "ab",
+    "ba",
+    "tide",
+    "diet",
+    "Le Brun",
+    "le brun",
+)
+_NAMES = (*NAMES, "", "  ", None)
+_PAGES: tuple[Any, ...] = (
+    [],
+    None,
+    "voir Dupont",
+    [3, 3, 3],
+    [-1, 2],
+    [None, 4],
+    {"a": 1},
+    7,
+    ["12"],
+    [12.0],
+)
+
+
+def random_page(generator: np.random.Generator) -> list[Any]:
+    """Return up to 8 entries, now and then many more; few names and pages, so that ties are common."""
+    many = generator.random() < 0.05
+    return [
+        _entry(generator)
+        for _ in range(int(generator.integers(65, 90)) if many else int(generator.integers(0, 9)))
+    ]
+
+
+def misread_page(generator: np.random.Generator, page: list[Any]) -> list[Any]:
+    """Return some of the entries in another order, some of them changed, and a few more."""
+    if generator.random() < 0.3:
+        return random_page(generator)
+    kept = [page[at] for at in generator.permutation(len(page))[: int(generator.integers(0, len(page) + 1))]]
+    changed = [
+        {**entry, "name": f"{entry.get('name')}x"} if generator.random() < 0.3 else entry for entry in kept
+    ]
+    return [*changed, *(_entry(generator) for _ in range(int(generator.integers(0, 3))))]
+
+
+def _entry(generator: np.random.Generator) -> dict[str, Any]:
+    entry = {"name": _NAMES[generator.integers(len(_NAMES))], "pages": _pages(generator)}
+    if generator.random() < 0.1:
+        del entry["name" if generator.random() < 0.5 else "pages"]
+    return {"name": None, **entry} if generator.random() < 0.5 else entry
+
+
+def _pages(generator: np.random.Generator) -> Any:
+    if generator.random() < 0.3:
+        return _PAGES[generator.integers(len(_PAGES))]
+    return [int(page) for page in generator.integers(1, 7, int(generator.integers(0, 5)))]
+
+
+_SOME = {"name": "Dupont", "pages": [1, 2]}
+
+HOSTILE: tuple[tuple[Any, Any], ...] = (
+    ([{"name": None, "pages": [1]}], [{"name": "a", "pages": [1, 2]}]),
+    ([{"name": 12, "pages": [1]}], [{"name": "12 ", "pages": [2]}]),
+    ([{"name": 1.5, "pages": [1]}], [{"name": "1.5", "pages": [2]}]),
+    ([{"pages": [1]}], [{"name": "b"}]),
+    ([{}], [{}]),
+    ([{}, {}], [{}]),
+    ([{}], [_SOME]),
+    ([_SOME, {}], [{}, {}, _SOME]),
+    ([None, _SOME], [_SOME]),
+    ([_SOME], [None, "Dupont", 7, True, [_SOME]]),
+    (["Dupont", _SOME], ["Durand", _SOME]),
+    (["Dupont"], [{"name": "Dupont", "pages": [3]}]),
+    ([_SOME, "x", 5], [5, "y"]),
+    (
+        [{"name": "a", "pages": [1, 1, 2]}, {"name": "a", "pages": [1, 2]}],
+        [{"name": "a", "pages": [2, 1]}] * 3,
+    ),
+    ([{"name": "a\0b", "pages": [1]}], [{"name": "a\x00c", "pages": [2]}]),
+    ([{"name": "\ud800", "pages": [1]}], [{"name": "a", "pages": [2]}]),
+    ([{"name": "\u202eabc", "pages": [1]}], [{"name": "abc", "pages": [2]}]),
+    ([{"name": "a" * 600, "pages": [1]}], [{"name": "a" * 400 + "b", "pages": [2]}]),
+    ([{"name": "İ" * 50, "pages": [1]}], [{"name": "i" * 50, "pages": [2]}]),
+    ([{"name": "ẞ", "pages": [1]}], [{"name": "ss", "pages": [2]}]),
+    ([{"name": "a", "pages": list(range(500))}], [{"name": "b", "pages": list(range(250, 750))}]),
+    ([_SOME] * 70, [_SOME] * 66),
+    (GOLD_ONLY := [_SOME], []),
+    ([], GOLD_ONLY),
+    ([], []),
+    ([_SOME], None),
+)
+
+
+# The protocols entry-matching and entry-matching-mean against worked examples and an oracle.
 
 PRODUCT, MEAN = "entry-matching", "entry-matching-mean"
 GOLD = [{"name": "Dupont", "pages": [1, 2]}, {"name": "Durand", "pages": [7]}]

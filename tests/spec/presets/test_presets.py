@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spec.presets.engineering_runs import counts, judge, judge_rows
+from tests.spec.presets.engineering_cases import counts, judge, judge_rows
 
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError

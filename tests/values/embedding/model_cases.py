@@ -1,15 +1,20 @@
-"""Small models with weights at random, and the vectors of their texts in `small_models.npy`.
-
-The vectors were computed in float64, token by token and head by head, by a program of its own.
-"""
+"""Small models written here, and the recorded vectors of a real one."""
 
 import json
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import pytest
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from fieldassay.values.comparators.embedding import load_model
+from fieldassay.values.types.column import Column, Reading
+
+# Small models with weights at random, and the vectors of their texts in `small_models.npy`. The vectors
+# were computed in float64, token by token and head by head, by a program of its own.
 
 VOCABULARY = "the a red blue pump valve of in steel water 1 2 3 . , - ## ##s ##es ##ing é über 合 同"
 TEXTS = [
@@ -145,3 +150,54 @@ def write_weights(model, folder, scale=1):
 
 def write_json(path, data):
     path.write_text(json.dumps(data), encoding="utf-8")
+
+
+# What sentence-transformers computed for the shipped reference texts (see `record_references.py`).
+
+REFERENCES: list[str] = json.loads(Path(__file__).with_name("references.json").read_text(encoding="utf-8"))[
+    "texts"
+]
+VECTORS = np.load(Path(__file__).with_name("references.npy"))
+SHORT = [text for text in REFERENCES if len(text) < 100]
+WORDS = ["red", "blue", "pump", "valve", "steel", "water", "the", "of", "in", "1", "2", "3"]
+SMALL = list(
+    dict.fromkeys(" ".join(WORDS[(at * 7 + shift) % 12] for shift in range(at % 5 + 1)) for at in range(60))
+)
+
+NEEDS_PACKAGE = pytest.mark.skipif(
+    find_spec("sentence_transformers") is None,
+    reason="sentence-transformers, a backend of its own, is not installed",
+)
+EACH_BACKEND = pytest.mark.parametrize(
+    "backend", ["numpy", pytest.param("sentence-transformers", marks=NEEDS_PACKAGE)]
+)
+
+
+def reading(text):
+    return Reading(text, text, text)
+
+
+def texts_column(texts):
+    return Column.of([reading(text) for text in texts])
+
+
+def every_pair(texts):
+    values = texts_column(texts)
+    rows, columns = np.divmod(np.arange(len(values) ** 2), len(values))
+    return values.take(rows), values.take(columns)
+
+
+def encoder_of(judge):
+    """The judge's encoder itself, which remembers nothing."""
+    return load_model(judge.folder, judge.backend)[0]
+
+
+def changed(encoder, texts):
+    """The most that a number of a vector depends on the batch, the order or the other texts."""
+    whole = encoder.encode(texts, 128)
+    apart = [encoder.encode(texts, batch) - whole for batch in (1, 2, 7, 1000)]
+    order = np.random.default_rng(5).permutation(len(texts))
+    apart.append(encoder.encode([texts[at] for at in order], 128) - whole[order])
+    few = order[: len(texts) // 3]
+    apart.append(encoder.encode([texts[at] for at in few], 64) - whole[few])
+    return max(float(np.abs(part).max()) for part in apart)

@@ -1,6 +1,6 @@
 """Words of dates and durations in all `LANGUAGES`, folded: reading them from Babel takes half a second.
 
-Written by `tests/values/types/record_date_words.py` from Unicode CLDR (Unicode License V3) as Babel 2.18
+Written by `tests/values/record_words.py` from Unicode CLDR (Unicode License V3) as Babel 2.18
 has it; a space inside a word is an underscore.
 """
 

@@ -1,6 +1,6 @@
 """Signs of currencies that mean one currency in all locales: reading them from Babel takes seconds.
 
-Written by `tests/values/types/record_currency_signs.py` from Unicode CLDR (Unicode License V3) as Babel 2.18
+Written by `tests/values/record_words.py` from Unicode CLDR (Unicode License V3) as Babel 2.18
 has it, for currencies that are tender today; without short words that are spelled in large and small letters.
 """
 

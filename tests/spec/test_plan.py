@@ -1,0 +1,481 @@
+"""The compiled plan."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from tests.effort import costs_at_most
+from tests.judging import score_alone
+from tests.strategies_spec import specs
+
+from fieldassay.errors import ProblemsError
+from fieldassay.metrics.evidence import Kind
+from fieldassay.scoring.explain import explain_values
+from fieldassay.scoring.score import score
+from fieldassay.spec.language.model import Accept, Field, Spec
+from fieldassay.spec.language.names import apply_aliases, type_names
+from fieldassay.spec.language.parse import parse_spec
+from fieldassay.spec.language.write import write_spec
+from fieldassay.spec.plan.compile import compile_plan, digest_of, read_plan
+from fieldassay.spec.plan.nodes import COLUMNS, AnyNode, Leaf, ListNode, ObjectNode, describe
+from fieldassay.values.aligners import Assignment, Key
+
+
+def leaf(definition, **spec):
+    plan = read_plan({"fields": {"x": definition}, **spec})
+    return plan.root.children[0]
+
+
+def problems(source):
+    with pytest.raises(ProblemsError) as caught:
+        read_plan(source)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def nodes(node):
+    yield node
+    below = (
+        node.children if isinstance(node, ObjectNode) else [node.items] if isinstance(node, ListNode) else []
+    )
+    for inner in below:
+        yield from nodes(inner)
+
+
+@pytest.mark.parametrize("kind", sorted(set(type_names()) - {"list", "map", "object", "any"}))
+def test_every_type_of_value_compiles_by_its_name_alone(kind):
+    node = leaf(kind)
+    assert isinstance(node, Leaf) and node.accept == Accept(node.comparator.accept)
+
+
+@given(spec=specs())
+def test_every_valid_spec_compiles_and_its_nodes_index_their_fields(spec):
+    plan = compile_plan(spec)
+    for child in plan.root.children:
+        for node in nodes(child):
+            info = plan.fields[node.field]
+            assert info.path == node.path and info.weight == node.weight
+            if isinstance(node, ListNode):
+                assert info.kind is Kind.LIST and plan.fields[node.item_field].path == f"{node.path}[]"
+    assert plan.slots == tuple(field.name for field in spec.fields)
+    assert all(0 <= info.slot < len(plan.slots) for info in plan.fields)
+    assert compile_plan(spec).digest == plan.digest
+
+
+@given(spec=specs())
+def test_every_valid_spec_can_be_described(spec):
+    assert all(
+        tuple(row) == COLUMNS and all(isinstance(text, str) for text in row.values())
+        for row in describe(compile_plan(spec))
+    )
+
+
+def test_fields_come_in_the_order_of_declaration_parents_first():
+    text = """
+    fields:
+      a: id
+      lines: {type: list, items: {fields: {sku: id, parts: {items: text}}}}
+      grid: {items: {items: number}}
+      whole: {items: text, compare: iou}
+      sets: {items: {items: text, compare: iou}}
+      o: {fields: {"odd.key": text}}
+    """
+    assert [(info.path, info.kind.name, info.slot) for info in read_plan(text).fields] == [
+        ("a", "VALUE", 0),
+        ("lines", "LIST", 1), ("lines[]", "ITEM", 1), ("lines[].sku", "VALUE", 1),
+        ("lines[].parts", "LIST", 1), ("lines[].parts[]", "VALUE", 1),
+        ("grid", "LIST", 2), ("grid[]", "ITEM", 2), ("grid[]", "LIST", 2), ("grid[][]", "VALUE", 2),
+        ("whole", "VALUE", 3),
+        ("sets", "LIST", 4), ("sets[]", "VALUE", 4),
+        ("o", "OBJECT", 5), ('o["odd.key"]', "VALUE", 5),
+    ]  # fmt: skip
+
+
+def test_an_option_goes_to_reader_and_comparator_by_who_declares_it():
+    node = leaf({"type": "money", "currency": "AUD", "tolerance": {"relative": 0.01}})
+    assert (
+        node.reader.currency == "AUD"
+        and node.comparator.currency == "lenient"
+        and str(node.comparator.tolerance.relative) == "0.01"
+    )
+
+
+def test_an_option_that_both_declare_goes_to_whichever_takes_its_value():
+    node = leaf({"type": "money", "currency": "strict"})
+    assert node.reader.currency is None and node.comparator.currency == "strict"
+    assert any(
+        "$.fields.x.currency" in problem
+        for problem in problems({"fields": {"x": {"type": "money", "currency": "Dollars"}}})
+    )
+
+
+def test_the_locale_of_the_spec_holds_unless_the_field_says_otherwise():
+    assert leaf("money", locale="de_DE").reader.locale == "de_DE"
+    assert leaf({"type": "money", "locale": "en_AU"}, locale="de_DE").reader.locale == "en_AU"
+    assert leaf({"items": "money", "compare": "bag"}, locale="de_DE").reader.items.locale == "de_DE"
+
+
+def test_a_list_is_aligned_by_assignment_unless_it_says_otherwise():
+    assert leaf({"items": "text"}).aligner == Assignment()
+    assert leaf({"items": {"fields": {"sku": "id"}}, "align": "key: sku"}).aligner == Key(("sku",))
+    assert leaf({"items": "text", "align": {"assignment": {"min_similarity": "none"}}}).aligner.floor is None
+
+
+def test_a_list_with_a_comparator_is_one_value_compared_by_its_items_rule():
+    node = leaf({"items": {"type": "money", "tolerance": 0.01}, "compare": "by_position", "separator": "|"})
+    assert isinstance(node, Leaf) and node.is_list and node.reader.separator == "|"
+    assert str(node.comparator.items.tolerance.relative) == "0.01"
+
+
+def test_a_tree_ends_with_a_pattern_for_everything():
+    node = leaf({"type": "any", "fields": {"**.*_price": "money"}, "null": "value"})
+    assert isinstance(node, AnyNode)
+    assert [(pattern, template.type, template.null_is_value) for pattern, template in node.patterns] == [
+        ("**.*_price", "money", False),
+        ("**", "any", True),
+    ]
+    assert [pattern for pattern, _ in leaf({"type": "any", "fields": {"**": "text"}}).patterns] == ["**"]
+
+
+def test_weights_multiply_and_criticality_passes_down():
+    plan = read_plan(
+        {"fields": {"o": {"weight": 2, "critical": True, "fields": {"a": {"type": "text", "weight": 3}}}}}
+    )
+    assert [(info.weight, info.critical) for info in plan.fields] == [(2.0, True), (6.0, True)]
+
+
+def test_null_values_and_gold_failures_come_from_the_spec_unless_the_field_says_otherwise():
+    spec = {"null_values": [" N/A "], "unreadable_gold": "failed"}
+    assert leaf("text", **spec).null_values == {"n/a"} and leaf("text", **spec).is_gold_failable
+    own = leaf({"null_values": ["."], "unreadable_gold": "text"}, **spec)
+    assert own.null_values == {"."} and not own.is_gold_failable
+
+
+def test_document_types_are_known_by_all_their_names():
+    kinds = {"field": "KIND", "aliases": {"invoice": ["Tax Invoice"], "statement": []}}
+    plan = read_plan({"document_type": kinds, "fields": {"a": {"applies_to": ["tax invoice"]}}})
+    assert dict(plan.document_types) == {
+        "invoice": "invoice",
+        "tax invoice": "invoice",
+        "statement": "statement",
+    }
+    assert plan.root.children[0].applies_to == {"invoice"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "where", "said"),
+    [
+        ({"a": {"type": "date", "ordr": "dmy"}}, "$.fields.a.ordr", "did you mean 'order'?"),
+        ({"a": {"type": "date", "order": "dym"}}, "$.fields.a.order", "'order' cannot be the text 'dym'"),
+        ({"a": {"type": "text", "zzz": 1}}, "$.fields.a.zzz", "have no option 'zzz'"),
+        (
+            {"a": {"compare": {"anls": {"treshold": 1}}}},
+            "$.fields.a.compare.anls.treshold",
+            "did you mean 'threshold'?",
+        ),
+        (
+            {"a": {"compare": {"anls": {"threshold": "high"}}}},
+            "$.fields.a.compare.anls.threshold",
+            "cannot be the text 'high'",
+        ),
+        ({"a": {"type": "money", "tolerance": {"relativ": 1}}}, "$.fields.a", "unknown part 'relativ'"),
+        ({"a": {"type": "money", "currency": [1]}}, "$.fields.a.currency", "cannot be a list"),
+        ({"a": {"type": "id", "checksum": "au.abm"}}, "$.fields.a", "unknown checksum"),
+        (
+            {"a": {"normalize": [{"punctuation": {"mod": "space"}}]}},
+            "$.fields.a.normalize[0].punctuation.mod",
+            "did you mean 'mode'?",
+        ),
+        (
+            {"a": {"type": "money", "normalize": ["case"]}},
+            "$.fields.a.normalize",
+            "does not apply to the type 'money'",
+        ),
+        (
+            {"a": {"items": {"fields": {"sku": "id"}}, "align": {"key": "skuu"}}},
+            "$.fields.a.align",
+            "did you mean 'sku'?",
+        ),
+        ({"a": {"items": "id", "align": {"key": "sku"}}}, "$.fields.a.align", "needs a list of objects"),
+        ({"a": {"items": "id", "align": "key"}}, "$.fields.a.align", "needs the option 'fields'"),
+        (
+            {"a": {"items": "id", "align": {"assignment": {"min_similarity": 2}}}},
+            "$.fields.a.align",
+            "from 0 to 1",
+        ),
+        ({"a": {"items": "id", "accept": 0.5}}, "$.fields.a.accept", "does not apply to the type 'list'"),
+        (
+            {"a": {"items": {"fields": {"b": "id"}}, "compare": "iou"}},
+            "$.fields.a.items",
+            "cannot hold the type 'object'",
+        ),
+        (
+            {"a": {"compare": {"iou": {"items": "wrods"}}, "items": "text"}},
+            "$.fields.a.compare.iou.items",
+            "did you mean 'words'?",
+        ),
+        (
+            {"a": {"type": "any", "fields": {"**.x": {"fields": {"b": "id"}}}}},
+            "$.fields.a.fields",
+            "a pattern cannot have the type 'object'",
+        ),
+    ],
+)
+def test_a_wrong_option_is_a_problem_at_its_place(fields, where, said):
+    found = problems({"fields": fields})
+    assert any(where in problem and said in problem for problem in found), found
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "said"),
+    [
+        ("metrics", "accurcy", "did you mean 'accuracy'?"),
+        ("metrics", "f1(", "$.metrics[0]"),
+        ("gates", "accuracy > ", "expected a number"),
+        ("gates", "field_accuracy[TOTL] >= 0.5", "unknown field 'TOTL'; did you mean 'TOTAL'?"),
+    ],
+)
+def test_metrics_and_gates_are_checked(key, text, said):
+    assert any(said in problem for problem in problems({"fields": {"TOTAL": "money"}, key: [text]}))
+
+
+def test_problems_of_the_text_and_of_the_options_come_together():
+    found = problems("fields:\n  a: {type: mony}\n  b: {type: date, ordr: dmy}\nmetrics: ['f1(']")
+    assert [problem.split(":")[1] for problem in found] == ["2", "3", "4"]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [
+        (
+            {
+                "name": "other",
+                "description": "d",
+                "metrics": ["f1"],
+                "gates": ["accuracy > 0.5"],
+                "slices": ["type"],
+            },
+            True,
+        ),
+        ({"fields": {"b": "money", "a": "id"}}, True),
+        ({"fields": {"a": {"type": "id", "weight": 1.0}, "b": "money"}}, True),
+        ({"fields": {"a": {"type": "id", "labels": ["No."]}, "b": "money"}}, True),
+        ({"fields": {"a": "id", "b": "number"}}, False),
+        ({"fields": {"a": "id", "b": {"type": "money", "tolerance": 0.01}}}, False),
+        ({"locale": "de_DE"}, False),
+        ({"null_values": ["-"]}, False),
+    ],
+)
+def test_the_digest_covers_what_decides_scores_only(change, is_same):
+    base = {"name": "s", "fields": {"a": "id", "b": "money"}}
+    assert (read_plan({**base, **change}).digest == read_plan(base).digest) is is_same
+
+
+def test_the_digest_depends_on_the_order_of_patterns():
+    first, second = (("**.a", Field("**.a", "id")), ("**.b", Field("**.b", "text")))
+    assert digest_of(Spec("s", (Field("x", "any", patterns=(first, second)),))) != digest_of(
+        Spec("s", (Field("x", "any", patterns=(second, first)),))
+    )
+
+
+def test_a_thousand_fields_compile_in_seconds():
+    with costs_at_most(160):
+        assert (
+            len(
+                read_plan(
+                    {"fields": {f"f{n}": {"type": "money", "tolerance": 0.01} for n in range(1000)}}
+                ).fields
+            )
+            == 1000
+        )
+
+
+@pytest.mark.parametrize("weight", [2.5e9, 1e300, 1001, 1e-12, 0.0009])
+def test_a_weight_that_sums_cannot_hold_is_refused_at_its_place(weight: float) -> None:
+    with pytest.raises(ProblemsError, match=r"\$\.fields\.a\.weight: has the weight"):
+        read_plan({"fields": {"a": {"type": "number", "weight": weight}, "b": "number"}})
+
+
+def test_weights_are_bounded_with_those_around_them() -> None:
+    inner = {"b": {"weight": 200, "type": "number"}, "c": {"type": "number", "weight": 0}}
+    with pytest.raises(ProblemsError, match="2000") as refusal:
+        read_plan({"fields": {"o": {"weight": 10, "fields": inner}}})
+    assert len(refusal.value.problems) == 1
+
+
+@pytest.mark.parametrize("weight", [1000, 0.001])
+def test_the_largest_and_the_smallest_weight_count_to_seven_digits(weight: float) -> None:
+    gold = [{"id": 1, "a": 1, "l": list(range(300))}]
+    pred = [{"id": 1, "a": 1, "l": [-1] * 300}]
+    spec = {"fields": {"a": "number", "l": {"items": "number", "weight": weight, "align": "ordered"}}}
+    result = score_alone(gold, {"m": pred}, {**spec, "metrics": ["accuracy_weighted"]})
+    assert result.value("accuracy_weighted") == pytest.approx(1 / (1 + 300 * weight), abs=1e-7)
+
+
+# The compiled plan.
+
+# Options of a field reach the comparators inside its comparator
+
+STEPS = {"cascade": {"steps": ["exact", "bare_number"]}}
+
+
+@pytest.mark.parametrize(
+    ("definition", "compared"),
+    [
+        ({"compare": STEPS, "tolerance": 0.5}, "cascade(steps=[exact, bare_number(tolerance=relative 0.5)])"),
+        (
+            {"compare": {"cascade": ["exact", "bare_number"]}, "tolerance": 0.5},
+            "cascade(steps=[exact, bare_number(tolerance=relative 0.5)])",
+        ),
+        (
+            {
+                "compare": {"cascade": {"steps": ["exact", {"bare_number": {"tolerance": 0.1}}]}},
+                "tolerance": 0.5,
+            },
+            None,
+        ),
+        (
+            {"type": "list", "compare": {"by_position": {"items": STEPS}}, "tolerance": 0},
+            "by_position(items=cascade(steps=[exact, bare_number(tolerance=relative 0)]))",
+        ),
+        ({"type": "list", "compare": {"by_position": {"items": "exact"}}, "tolerance": 0}, None),
+        ({"compare": STEPS, "tolerence": 0.5}, None),
+    ],
+)
+def test_an_option_goes_to_whoever_has_it_and_to_nobody_else(
+    definition: dict[str, object], compared: str | None
+) -> None:
+    if compared is None:
+        with pytest.raises(ProblemsError, match="no option"):
+            read_plan({"fields": {"x": definition}})
+    else:
+        assert describe(read_plan({"fields": {"x": definition}}))[0]["compared"] == compared
+
+
+def test_an_option_with_a_wrong_value_is_a_problem_of_the_comparator() -> None:
+    with pytest.raises(ProblemsError, match="tolerance"):
+        read_plan({"fields": {"x": {"compare": STEPS, "tolerance": "much"}}})
+
+
+def test_the_option_counts() -> None:
+    values = [
+        explain_values("100", "105", {"compare": STEPS, "tolerance": tolerance})[0].score
+        for tolerance in (0.04, 0.05)
+    ]
+    assert values == [0.0, 1.0]
+
+
+# Fields that records may hold under other keys (`names:`)
+
+SPEC = """
+fields:
+  total: {type: integer, names: [sum, amount]}
+  vendor: {names: [seller], fields: {name: {type: text, names: [called]}}}
+  lines: {type: list, names: [rows], items: {fields: {sku: {type: id, names: [code]}}}}
+"""
+GOLD = [{"id": 1, "total": 5, "vendor": {"name": "Ada"}, "lines": [{"sku": "x"}, {"sku": "y"}]}]
+
+
+@pytest.mark.parametrize(
+    ("record", "wanted"),
+    [
+        pytest.param({"a": 1}, {"a": 1}, id="own"),
+        pytest.param({"b": 1}, {"a": 1}, id="other"),
+        pytest.param({"c": 2, "b": 1}, {"c": 2, "a": 1}, id="the-first-listed-counts"),
+        pytest.param({"a": None, "c": 2}, {"a": 2}, id="null-gives-way"),
+        pytest.param({"b": None, "c": 2}, {"a": 2}, id="a-null-other-is-passed-over"),
+        pytest.param({"b": None}, {"a": None}, id="a-null-other-alone-is-the-field"),
+        pytest.param({"a": 0, "b": 1}, {"a": 0, "b": 1}, id="own-counts-first"),
+        pytest.param({"a": [], "b": 1}, {"a": [], "b": 1}, id="empty-is-not-null"),
+        pytest.param({}, {}, id="neither"),
+    ],
+)
+def test_which_key_counts(record: dict[str, Any], wanted: dict[str, Any]) -> None:
+    given = dict(record)
+    assert apply_aliases(record, (("a", ("b", "c")),)) == wanted
+    assert record == given
+
+
+def test_fields_are_found_under_their_other_names_at_every_level() -> None:
+    pred = [{"id": 1, "amount": 5, "seller": {"called": "Ada"}, "rows": [{"code": "y"}, {"code": "x"}]}]
+    result = score(GOLD, pred, SPEC)
+    assert result.value("accuracy") == 1.0
+    assert result.warnings == ()
+
+
+def test_gold_may_use_other_names_and_absent_fields_are_seen_under_them() -> None:
+    gold = [{"id": 1, "sum": 5, "seller": {"called": "Ada"}}]
+    result = score(gold, GOLD, f"absent_fields: skip\n{SPEC}")
+    assert result.value("accuracy") == 1.0
+    assert result.warnings[0] == "fields that no gold record has are not judged: lines"
+
+
+@pytest.mark.parametrize("extra", ["ignore", "spurious"])
+def test_a_skipped_field_and_its_unit_are_neither_judged_nor_undeclared(extra: str) -> None:
+    weight = "weight: {type: quantity, unit_field: weight_unit}"
+    spec = f"{{fields: {{sum: number, {weight}}}, absent_fields: skip, extra: {extra}}}"
+    result = score([{"id": 1, "sum": 5}], [{"id": 1, "sum": 5, "weight": 3, "weight_unit": "kg"}], spec)
+    assert result.value("accuracy") == 1.0
+    assert result.warnings == ("fields that no gold record has are not judged: weight",)
+
+
+def test_other_names_are_no_undeclared_keys_and_a_second_one_is() -> None:
+    result = score(GOLD, [{**GOLD[0], "sum": 6}], f"extra: spurious\n{SPEC}")
+    spurious = result.evidence.filter(result.evidence["outcome"] == "spurious")
+    assert spurious["field"].to_list() == ["sum"]
+
+
+def test_a_column_of_a_table_may_hold_a_list_under_another_name(tmp_path: Path) -> None:
+    path = tmp_path / "pred.csv"
+    path.write_text(
+        'id,amount,seller.called,rows\n1,5,Ada,"[{""code"": ""x""}, {""code"": ""y""}]"\n', encoding="utf-8"
+    )
+    assert score(GOLD, path, SPEC).value("accuracy") == 1.0
+
+
+def test_a_data_key_and_a_raw_answer_are_read_under_other_names_too() -> None:
+    answer = json.dumps({"sum": 5, "seller": {"name": "Ada"}, "rows": [{"sku": "x"}, {"code": "y"}]})
+    assert score(GOLD, [{"id": 1, "raw": f"Here: {answer}"}], SPEC).value("accuracy") == 1.0
+
+
+def test_names_are_written_and_read_back() -> None:
+    spec = parse_spec(SPEC).spec
+    assert spec.fields[0].names == ("sum", "amount")
+    assert parse_spec(write_spec(spec)).spec == spec
+
+
+def test_names_decide_the_digest() -> None:
+    assert read_plan("fields: {a: text}").digest != read_plan("fields: {a: {type: text, names: [b]}}").digest
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        pytest.param(
+            "fields: {a: {type: text, names: [b]}, b: text}",
+            "the field 'b' is declared twice",
+            id="of-another-field",
+        ),
+        pytest.param(
+            "fields: {a: {type: text, names: [c]}, b: {type: text, names: [c]}}",
+            "the field 'c' is declared twice",
+            id="of-two",
+        ),
+        pytest.param(
+            "fields: {a: {type: list, items: {type: text, names: [b]}}}",
+            "'names' does not apply to the items",
+            id="of-items",
+        ),
+        pytest.param(
+            'fields: {a: {fields: {"**.x": {type: text, names: [b]}}}}',
+            "'names' does not apply",
+            id="of-a-pattern",
+        ),
+        pytest.param("fields: {a: {type: text, names: [[b]]}}", "must be a text, not a list", id="a-list"),
+    ],
+)
+def test_names_that_make_no_sense_are_refused(spec: str, message: str) -> None:
+    with pytest.raises(ProblemsError) as refused:
+        read_plan(spec)
+    assert message in str(refused.value)

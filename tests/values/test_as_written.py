@@ -1,0 +1,432 @@
+"""Values as they are written: options of readers, pages of fields, letters, money, quantities."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import unicodedata
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from babel.numbers import format_currency
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+from tests.doc_tables import rows
+from tests.judging import outcome_of
+from tests.number_pages import assert_same
+
+from fieldassay.errors import ProblemsError
+from fieldassay.io.json_value import is_empty_text, settle
+from fieldassay.scoring.explain import explain_values
+from fieldassay.values.catalogue import NORMALIZERS, READERS
+from fieldassay.values.types.column import SETTLED, Column, Reader, Reading
+from fieldassay.values.types.lists import ListReader
+from fieldassay.values.types.numbers.amounts import Money, Quantity
+from fieldassay.values.types.numbers.currencies import GENERIC, SYMBOLS, codes, currency_named
+from fieldassay.values.types.numbers.money import MoneyReader
+from fieldassay.values.types.numbers.numbers import QuantityReader
+from fieldassay.values.types.text import Accents, TextReader, checksum_names
+
+# Options that cannot be meant are refused when the reader is made, with what to write instead
+
+OURS = (
+    "text",
+    "id",
+    "enum",
+    "boolean",
+    "date",
+    "datetime",
+    "time",
+    "duration",
+    "phone",
+    "email",
+    "url",
+    "any",
+)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "options", "message"),
+    [
+        ("date", {"order": "dym"}, "one of: dmy, mdy, ymd"),
+        ("date", {"locale": "xx_XX"}, "unknown locale 'xx_XX'"),
+        ("date", {"pivot": 1970}, "two-digit year"),
+        ("datetime", {"locale": "klingon"}, "unknown locale"),
+        ("duration", {"unit": "days"}, "did you mean 'day'"),
+        ("duration", {"locale": "xx"}, "unknown locale"),
+        ("phone", {"region": "AUS"}, "two capital letters"),
+        ("phone", {"locale": "xx"}, "unknown locale"),
+        ("id", {"checksum": "au.abm"}, "did you mean 'au.abn'"),
+        ("id", {"checksum": "../os"}, "python-stdnum"),
+        ("id", {"checksum": "util"}, "unknown checksum 'util'"),
+        ("boolean", {"true": ("ja",), "false": ("JA",)}, "both true and false"),
+        ("enum", {"values": ("paid", "open"), "aliases": (("opne", ("due",)),)}, "did you mean 'open'"),
+        ("enum", {"aliases": (("a", ("x",)), ("b", ("X",)))}, "both 'a' and 'b'"),
+        ("url", {"scheme": "not a scheme"}, "is not a scheme"),
+    ],
+    ids=str,
+)
+def test_an_impossible_option_is_refused(type_name: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, ProblemsError), match=message):
+        READERS.load(type_name)(**options)
+
+
+def test_an_empty_separator_is_refused() -> None:
+    with pytest.raises(ValueError, match="separator"):
+        ListReader(TextReader(), separator="")
+
+
+def test_an_unknown_type_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ProblemsError, match="did you mean 'duration'"):
+        READERS.load("durations")
+
+
+def test_every_checksum_name_makes_a_reader() -> None:
+    names = checksum_names()
+    assert {"au.abn", "eu.vat", "iban", "isbn", "luhn", "in.pan"} <= set(names)
+    assert all(READERS.load("id")(checksum=name).read("12 345-678 90x").canonical for name in names)
+
+
+@pytest.mark.parametrize("type_name", OURS)
+@pytest.mark.slow
+def test_a_reader_loads_no_heavy_library(type_name: str) -> None:
+    heavy = ("babel", "phonenumbers", "stdnum", "scipy", "polars", "pint", "rapidfuzz")
+    loaded = f"READERS.load({type_name!r})(); print(*[name for name in {heavy} if name in sys.modules])"
+    code = f"import sys; from fieldassay.values.catalogue import READERS; {loaded}"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == ""
+    )
+
+
+# The examples on the pages of the field types are what the readers do
+
+PAGES = Path(__file__).parents[2] / "docs" / "fields"
+TYPES = (
+    "text",
+    "id",
+    "enum",
+    "boolean",
+    "date",
+    "datetime",
+    "time",
+    "duration",
+    "phone",
+    "email",
+    "url",
+    "list",
+    "any",
+)
+
+
+def options(text: str) -> dict[str, Any]:
+    """Return what a reader takes for options written as in a spec."""
+    given = YAML(typ="safe").load("{" + text + "}") or {}
+    made = {name: hashable(value) for name, value in given.items()}
+    if "normalize" in given:
+        made["normalize"] = tuple(normalizer(entry) for entry in given["normalize"])
+    return made
+
+
+def hashable(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(hashable, value))
+    return (
+        tuple(sorted((key, hashable(inner)) for key, inner in value.items()))
+        if isinstance(value, dict)
+        else value
+    )
+
+
+def normalizer(entry: Any) -> Any:
+    name, given = (entry, {}) if isinstance(entry, str) else next(iter(entry.items()))
+    return NORMALIZERS.load(name)(**{option: hashable(value) for option, value in given.items()})
+
+
+def reader(type_name: str, given: str) -> Reader:
+    made = options(given)
+    if type_name == "list":
+        return ListReader(READERS.load(made.pop("items", "text"))(), **made)
+    return READERS.load(type_name)(**made)  # type: ignore[no-any-return]
+
+
+CASES = [(name, row) for name in TYPES for row in rows(PAGES / f"{name}.md", "Examples")]
+
+
+@pytest.mark.parametrize(
+    ("type_name", "row"), CASES, ids=[f"{name}-{row['raw']}-{row['options']}" for name, row in CASES]
+)
+def test_an_example_reads_as_its_page_says(type_name: str, row: dict[str, str]) -> None:
+    reading = reader(type_name, row["options"]).read(json.loads(row["raw"]))
+    remark = row["why not / remark"].partition("(")[0].strip()
+    if row["canonical"]:
+        assert (reading.problem, reading.canonical, ", ".join(reading.flags)) == (
+            None,
+            row["canonical"],
+            remark,
+        )
+    else:
+        assert (reading.value, reading.problem) == (None, row["why not / remark"])
+
+
+@pytest.mark.parametrize(
+    ("type_name", "least"),
+    [("date", 80), ("datetime", 15), ("duration", 20), ("phone", 12), ("id", 15), ("url", 15)],
+)
+def test_a_page_has_enough_examples(type_name: str, least: int) -> None:
+    assert sum(name == type_name for name, _ in CASES) >= least
+
+
+# Two values with a stroke between them are two; a fraction is one where it looks like one
+
+DIFFERENT = [
+    ("quantity", "5/325 mg", "10/650 mg"),
+    ("quantity", "120/80 mmHg", "180/120 mmHg"),
+    ("quantity", "120/80 mmHg", "80/120 mmHg"),
+    ("quantity", "120/80 mmHg", "1.5 mmHg"),
+    ("quantity", "230/400 V", "115/200 V"),
+    ("quantity", "50/60 Hz", "100/120 Hz"),
+    ("quantity", "250/50 mcg", "500/100 mcg"),
+    ("quantity", "80/12.5 mg", "160/25 mg"),
+    ("quantity", "875/125 mg", "7 mg"),
+    ("quantity", "2/4 mg", "5/10 mg"),
+    ("quantity", "5/10 mg", "0.5 mg"),
+    ("quantity", "10/160/12.5 mg", "10/160 mg"),
+    ("quantity", "15/25 kg", "15-25 kg"),
+    ("quantity", "5 mg/325 mg", "10 mg/650 mg"),
+    ("quantity", "5 mg/5 mL", "5 mg/10 mL"),
+    ("quantity", "1.0/2 mg", "1/2 mg"),
+    ("quantity", "1000/125 mg", "500/62.5 mg"),
+    ("quantity", "120/80", "60/40"),
+    ("number", "120/80", "150/100"),
+    ("number", "20/40", "10/20"),
+    ("number", "20/40", "0.5"),
+    ("number", "80/12.5", "6.4"),
+    ("number", "7/14", "1/2"),
+    ("integer", "10/10", "1"),
+    ("integer", "100/50", "2"),
+    ("integer", "3 4/2", "5"),
+    ("money", "100/50", "2"),
+    ("money", "$5/10", "$0.50"),
+    ("money", "1/2 €", "0.50 €"),
+    ("money", "5 €/10 €", "0.50 €"),
+]
+EQUAL = [
+    ("quantity", "5/325 mg", "5 / 325mg"),
+    ("quantity", "5/325 mg", "5 mg/325 mg"),
+    ("quantity", "120/80 mmHg", "120 ∕ 80 mm Hg"),
+    ("quantity", "0.12/0.08 bar", "120/80 mbar"),
+    ("quantity", "1.000,5/2 kg", "1000.5/2 kg"),
+    ("quantity", "½ L", "0.5 L"),
+    ("quantity", "1/2 in", "0.5 in"),
+    ("quantity", "1 1/2 in", "1.5 in"),
+    ("quantity", "7/16 in", "0.4375 in"),
+    ("number", "1/2", "0.5"),
+    ("number", "3/4", "0.75"),
+    ("number", "1 1/2", "1.5"),
+    ("number", "1½", "1.5"),
+    ("money", "1½ €", "1.50 €"),
+]
+
+
+@pytest.mark.parametrize(("type_name", "gold", "pred"), DIFFERENT)
+def test_values_that_differ_in_a_part_are_no_match(type_name: str, gold: str, pred: str) -> None:
+    assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "mismatch"
+
+
+@pytest.mark.parametrize(("type_name", "gold", "pred"), EQUAL)
+def test_values_that_agree_in_every_part_match(type_name: str, gold: str, pred: str) -> None:
+    assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "match"
+
+
+@pytest.mark.parametrize(
+    ("type_name", "text", "problem"),
+    [
+        ("number", "120/80", "several values where one is expected: '120/80'"),
+        ("integer", "1/2", "several values where one is expected: '1/2'"),
+        ("money", "$5/10", "several values where one is expected: '$5/10'"),
+        ("quantity", "60 mg/5 mL", "several values with different units: '60 mg/5 mL'"),
+        ("quantity", "120-130/80 mmHg", "several values, one of them a range: '120-130/80 mmHg'"),
+    ],
+)
+def test_a_type_of_one_value_says_that_there_are_two(type_name: str, text: str, problem: str) -> None:
+    [step] = explain_values(text, "1", {"type": type_name})
+    assert step.gold.problem == problem
+
+
+def test_each_part_has_the_tolerance() -> None:
+    near, far = (
+        explain_values("120/80 mmHg", text, {"type": "quantity", "tolerance": 0.02})[0].outcome
+        for text in ("121/81 mmHg", "121/90 mmHg")
+    )
+    assert (near, far) == ("match", "mismatch")
+
+
+PARTS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**6), max_value=10**6, places=2)
+
+
+@given(st.lists(PARTS, min_size=2, max_size=4), st.sampled_from(["mmHg", "mg", "V", ""]))
+def test_several_values_are_read_in_order_and_read_back(parts: list[Decimal], unit: str) -> None:
+    reading = QuantityReader().read(" / ".join(map(str, parts)) + f" {unit}")
+    assert reading.value == Quantity(tuple(parts), unit or None)
+    assert QuantityReader().read(reading.canonical).value == reading.value
+
+
+# Unicode is settled once, before anything is read, in every type: composed, and without what nobody can see
+
+INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202e\u2060\u2066\u2069\ufe0f\ufeff\U000e0041"
+FIELDS: dict[str, tuple[dict[str, Any], str]] = {
+    "text": ({}, "Café Tea"),
+    "id": ({}, "INV-É-0012"),
+    "iban": ({"type": "id", "checksum": "iban"}, "DE89370400440532013000"),
+    "enum": ({"values": ["Café", "Tea"]}, "Café"),
+    "email": ({}, "ana@café.example.com"),
+    "url": ({}, "https://example.com/café"),
+    "boolean": ({}, "sí"),
+    "integer": ({}, "1234"),
+    "number": ({}, "1,234.50"),
+    "money": ({}, "€1,234.50"),
+    "quantity": ({}, "5 kg"),
+    "unit": ({}, "m3/h"),
+    "date": ({"locale": "fr_FR"}, "1 février 2024"),
+    "datetime": ({}, "2024-03-15 14:30"),
+    "time": ({}, "14:30"),
+    "duration": ({}, "5 days"),
+    "phone": ({"region": "US"}, "201-555-0123"),
+    "any": ({}, "Café"),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_form_and_invisible_characters_make_no_difference_in_any_type(name: str) -> None:
+    options, text = FIELDS[name]
+    marked = [text[:at] + mark + text[at:] for mark in INVISIBLE for at in (0, 2, len(text))]
+    for other in (text, *marked, unicodedata.normalize("NFD", text)):
+        for gold, pred in ((text, other), (other, text)):
+            [step] = explain_values(gold, pred, {"type": name, **options})
+            assert (step.outcome, SETTLED in step.flags) == ("match", other != text), (gold, pred)
+
+
+def test_a_value_of_a_spec_may_be_decomposed() -> None:
+    [step] = explain_values(
+        "Café", "Café", {"type": "enum", "values": [unicodedata.normalize("NFD", "Café")]}
+    )
+    assert step.outcome == "match"
+
+
+@pytest.mark.parametrize("blank", ["\u200b", "\ufeff", " \u200b \u00ad", "N/A\u200b", "\u2060"])
+@pytest.mark.parametrize("name", ["text", "id", "enum", "email", "money", "date", "any"])
+def test_a_text_of_nothing_but_invisible_characters_is_empty(name: str, blank: str) -> None:
+    options, text = FIELDS[name]
+    definition = {"type": name, **options, "null_values": ["n/a"]}
+    assert [step.outcome for step in explain_values(text, blank, definition)] == ["missing"]
+    assert [step.outcome for step in explain_values(blank, text, definition)] == ["spurious"]
+
+
+def test_a_reader_of_a_plugin_gets_settled_texts() -> None:
+    class Plain(Reader):
+        def read(self, raw: Any) -> Reading:
+            return Reading(raw, raw, raw)
+
+    reading = Plain().read("Cafe\u0301\u200b")
+    assert (reading.canonical, reading.flags) == ("Café", (SETTLED,))
+
+
+@given(st.text(max_size=30))
+def test_settling_twice_is_settling_once(text: str) -> None:
+    assert settle(settle(text)) == settle(text)
+    assert is_empty_text(text) == (not settle(text).strip())
+
+
+def test_nothing_that_can_be_seen_is_dropped() -> None:
+    dropped = [chr(code) for code in range(sys.maxunicode + 1) if not settle(chr(code))]
+    assert len(dropped) == 4_174
+    assert {unicodedata.category(char) for char in dropped} == {
+        "Cf",
+        "Cn",
+        "Mn",
+        "Lo",
+    }  # Lo: fillers of Hangul
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred"),
+    [
+        ("Łódź", "Lodz"), ("Tromsø", "Tromso"), ("São", "Sao"), ("Đà Nẵng", "Da Nang"), ("Ħamrun", "Hamrun"),
+        ("Ærø", "AEro"), ("œuvre", "oeuvre"), ("Þór", "THor"), ("Diyarbakır", "Diyarbakir"), ("Čačak", "Cacak"),
+        ("Ŧ", "T"), ("Ɓ", "B"), ("ð", "d"),
+    ],
+)  # fmt: skip
+def test_accents_fold_strokes_and_ligatures_and_the_diagnosis_says_so(gold: str, pred: str) -> None:
+    folded = {"type": "text", "normalize": ["accents"]}
+    assert explain_values(gold, pred, folded)[0].outcome == "match"
+    assert explain_values(gold, pred, {"type": "text"})[0].diagnoses == ("accents_only",)
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=0x24F), max_size=20))
+def test_folding_accents_leaves_ascii_as_it_is(text: str) -> None:
+    assert text.isascii() <= (Accents().apply(text) == text)
+    assert Accents().apply(Accents().apply(text)) == Accents().apply(text)
+
+
+# Amounts of money keep their currency
+
+MARKETS = {
+    "en_AU": "AUD", "de_DE": "EUR", "de_CH": "CHF", "fr_FR": "EUR", "en_IN": "INR",
+    "es_MX": "MXN", "id_ID": "IDR", "sv_SE": "SEK", "pt_BR": "BRL", "ja_JP": "JPY",
+}  # fmt: skip
+AMOUNTS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9, places=2)
+MONEYLIKE = st.text(alphabet="0123456789.,-+() $€£¥USDEURkrRs", max_size=14)
+SCALARS = (
+    st.integers()
+    | st.floats()
+    | st.booleans()
+    | MONEYLIKE
+    | st.text(max_size=20)
+    | st.from_regex(r"-?[0-9]{1,9}(\.[0-9]{1,4})?", fullmatch=True)
+)
+
+
+@given(AMOUNTS)
+def test_what_babel_writes_in_a_market_is_read_back_exactly(amount: Decimal) -> None:
+    for locale, currency in MARKETS.items():
+        written = format_currency(amount, currency, locale=locale, decimal_quantization=False)
+        assert MoneyReader(locale=locale).read(written).value == Money(amount, currency), (locale, written)
+
+
+@given(AMOUNTS, st.sampled_from(["USD", "AUD", "EUR", "$", "kr", None]))
+def test_the_canonical_text_reads_as_the_same_value(amount: Decimal, currency: str | None) -> None:
+    raw = f"{amount:,} {currency or ''}"
+    reading = MoneyReader().read(raw)
+    assert reading.value == Money(amount, currency)
+    assert MoneyReader().read(reading.canonical).value == reading.value
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [MoneyReader(), MoneyReader("AUD"), MoneyReader("EUR", "de_DE"), MoneyReader(strip=("1", "CR"))],
+    ids=str,
+)
+@given(raws=st.lists(st.integers()) | st.lists(st.floats()) | st.lists(SCALARS))
+def test_the_fast_way_through_a_column_agrees_with_read(reader: MoneyReader, raws: list[Any]) -> None:
+    assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))
+
+
+def test_every_symbol_means_a_code_or_a_shared_symbol() -> None:
+    assert [
+        meaning for meaning in SYMBOLS.values() if meaning not in codes() and meaning not in GENERIC
+    ] == []
+    assert [code for shared in GENERIC.values() for code in shared if code not in codes()] == []
+    assert [symbol for symbol, meaning in SYMBOLS.items() if currency_named(symbol) != meaning] == []
+
+
+@pytest.mark.parametrize("currency", ["aud", "XYZ", "dollars", "A$", "", "$"])
+def test_a_currency_option_that_is_no_code_is_a_problem(currency: str) -> None:
+    with pytest.raises(ProblemsError, match="currency"):
+        MoneyReader(currency=currency)

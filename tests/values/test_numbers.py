@@ -1,0 +1,577 @@
+"""Numbers, money and quantities are read as they are written, and units convert exactly."""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from babel.numbers import format_decimal
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.effort import costs_at_most, is_full
+from tests.judging import outcome_of
+from tests.number_pages import assert_same, check, examples, hostile
+from tests.values.test_dates import letters
+
+from fieldassay.errors import ProblemsError
+from fieldassay.scoring.explain import explain_values, judge_rows
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.values.comparators.numbers import MoneyAmount, Number, QuantityAmount
+from fieldassay.values.types.column import NO_RULE, Column, Reader
+from fieldassay.values.types.numbers.amounts import NumberRange, Quantity, canonical_number
+from fieldassay.values.types.numbers.currencies import currency_named
+from fieldassay.values.types.numbers.money import MoneyReader
+from fieldassay.values.types.numbers.numbers import (
+    IntegerReader,
+    NumberReader,
+    QuantityReader,
+    UnitReader,
+    fold,
+)
+from fieldassay.values.types.numbers.unit_spellings import ATOMS, PREFIXED, PREFIXES, SYMBOLS, WHOLE, WORDS
+from fieldassay.values.types.numbers.units import canonical_unit, conversion, convert, unit_flags
+
+# Numbers, money and quantities are read as they are written.
+
+# Numbers are read exactly, or not at all
+
+LOCALES = ("en_AU", "de_DE", "de_CH", "fr_FR", "en_IN", "es_MX", "id_ID", "sv_SE", "pt_BR")
+PLAIN = st.from_regex(r"-?[0-9]{1,20}(\.[0-9]{1,8})?", fullmatch=True)
+NUMBERS = st.integers(-(10**60), 10**60) | st.floats(allow_nan=False, allow_infinity=False)
+NUMBERLIKE = st.text(alphabet="0123456789.,' -+()eEx%/½²٣\u00a0\u202f−–", max_size=14)
+SCALARS = NUMBERS | st.booleans() | st.floats() | PLAIN | NUMBERLIKE | st.text(max_size=20)
+
+
+PAGES: dict[str, tuple[type[Any], int]] = {
+    "number": (NumberReader, 60),
+    "integer": (IntegerReader, 20),
+    "money": (MoneyReader, 40),
+    "quantity": (QuantityReader, 60),
+    "unit": (UnitReader, 60),
+}
+"""The reader of each page of amounts, and how many examples it has at least."""
+EXAMPLES = [
+    pytest.param(page, *row.values, id=f"{page}-{row.id}") for page in PAGES for row in examples(page)
+]
+
+
+@pytest.mark.parametrize(("page", "row"), EXAMPLES)
+def test_an_example_of_a_page_reads_as_it_says(page: str, row: dict[str, str]) -> None:
+    check(PAGES[page][0], row)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_enough_examples(page: str) -> None:
+    assert len(examples(page)) >= PAGES[page][1]
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9, places=6))
+def test_what_babel_writes_in_a_locale_is_read_back_exactly(number: Decimal) -> None:
+    for locale in LOCALES:
+        written = format_decimal(number, locale=locale, decimal_quantization=False)
+        assert NumberReader(locale=locale).read(written).value == number, (locale, written)
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False))
+def test_canonical_text_says_the_value_and_only_the_value(number: Decimal) -> None:
+    text = canonical_number(number)
+    assert len(text) < 100 + len(number.as_tuple().digits)
+    assert Decimal(text) == number
+    assert canonical_number(Decimal(text)) == text
+
+
+@given(SCALARS)
+def test_the_canonical_text_reads_as_the_same_value(raw: Any) -> None:
+    reader = NumberReader(ranges=True)
+    reading = reader.read(raw)
+    again = reader.read(reading.canonical)
+    assert reading.value is None or (again.value, again.canonical) == (reading.value, reading.canonical)
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        NumberReader(),
+        NumberReader(locale="de_DE", percent="fraction"),
+        NumberReader(ranges=True, strip=("x", "1")),
+        IntegerReader(),
+        IntegerReader("de_DE"),
+    ],
+    ids=str,
+)
+@given(
+    raws=st.lists(NUMBERS)
+    | st.lists(st.integers())
+    | st.lists(st.floats())
+    | st.lists(PLAIN)
+    | st.lists(SCALARS)
+)
+def test_the_fast_way_through_a_column_agrees_with_read(
+    reader: NumberReader | IntegerReader, raws: list[Any]
+) -> None:
+    assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))
+
+
+@pytest.mark.parametrize(
+    "raws",
+    [
+        [-0.0, 0.0, 0, 1e16, 1e22, 1.5e300, 5e-324, 1e-5, 2**53 + 1, 10**30, 10**41, -(10**60), 0.1],
+        ["-0", "000", "-0.00", "0.500", "1.234", "1234.567", "-1.234", "1.2340", "0.000", "0001.234"],
+        [1.234, "1.234", 5, "5.0", True],
+        [10**5000, 1],
+        [],
+    ],
+    ids=[
+        "extreme JSON numbers",
+        "zeros and doubtful points",
+        "a text like a JSON number",
+        "an endless integer",
+        "nothing",
+    ],
+)
+def test_the_fast_way_agrees_on_hard_columns(raws: list[Any]) -> None:
+    for reader in (NumberReader(), NumberReader(locale="de_DE"), IntegerReader()):
+        assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))
+
+
+def test_json_numbers_stay_as_they_are_in_a_column() -> None:
+    column = NumberReader().read_column([5, 2.5, 2**53 + 1])
+    assert [type(value) for value in column.values] == [int, float, int]
+    assert list(column.canonical) == ["5", "2.5", "9007199254740993"]
+
+
+def test_a_tolerance_is_the_range_it_means_and_says_that_it_was_one() -> None:
+    value = NumberReader(ranges=True).read("20±5").value
+    assert value == NumberRange(Decimal(15), Decimal(25))
+    assert value.is_tolerance
+    assert value.middle == 20
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "where"),
+    [
+        (NumberReader, {"locale": "xx_YY"}, "locale"),
+        (NumberReader, {"locale": "german"}, "locale"),
+        (NumberReader, {"locale": False}, "locale"),
+        (NumberReader, {"decimal": ";"}, "decimal"),
+        (NumberReader, {"percent": "ratio"}, "percent"),
+        (IntegerReader, {"locale": "zz"}, "locale"),
+        (QuantityReader, {"unit": "boxes"}, "unit"),
+        (QuantityReader, {"canonical": "m3/"}, "canonical"),
+        (QuantityReader, {"locale": "xx_YY"}, "locale"),
+        (QuantityReader, {"decimal": "x"}, "decimal"),
+    ],
+)
+def test_an_impossible_option_is_a_problem(kind: Any, options: dict[str, Any], where: str) -> None:
+    with pytest.raises(ProblemsError) as caught:
+        kind(**options)
+    assert caught.value.problems[0].where == where
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [NumberReader(ranges=True), IntegerReader(), MoneyReader("AUD"), QuantityReader(), UnitReader()],
+    ids=str,
+)
+def test_hostile_texts_are_settled_at_once(reader: Any) -> None:
+    with costs_at_most(160):
+        readings = [reader.read(text) for text in hostile()]
+        told = [reading.text for reading in readings if reading.value is not None]
+        assert told == ([] if isinstance(reader, UnitReader) else ["5"])
+
+
+FLOATS = st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.0, -0.0, 1.0, 1e22]))
+
+
+@given(raws=FLOATS.filter(bool), data=st.data())
+def test_texts_written_on_demand_are_those_of_the_readings(raws: list[float], data: st.DataObject) -> None:
+    column, slow = NumberReader().read_column(raws), Column.of([NumberReader().read(raw) for raw in raws])
+    at = np.array(data.draw(st.lists(st.integers(0, len(raws) - 1))), dtype=np.intp)
+    assert column.take(at).canonical.tolist() == slow.take(at).canonical.tolist()
+    assert (column.texts.tolist(), column.canonical.tolist()) == (
+        slow.texts.tolist(),
+        slow.canonical.tolist(),
+    )
+    first, *others = column.meanings()
+    assert [first == other for other in others] == [slow.canonical[0] == text for text in slow.canonical[1:]]
+
+
+# Units as laboratories write them: powers of ten, UCUM, counts; no capital letter changes a unit in silence
+
+SPELLINGS = {
+    "10*9/L": "10^9/L 10*9/L 10**9/L x10⁹/L ×10^9/L x10^9/l 10e9/L 10E9/L 10E+9/L X10E9/L 10⁹·L⁻¹ 10*9.L-1 G/L G/l Gpt/l Mrd/l",
+    "10*12/L": "10^12/L 10*12/L x10¹²/L T/L T/l",
+    "10*3/uL": "10^3/uL 10*3/uL 10³/µL 10³/μl x10E3/uL x10^3/mcL K/uL k/µL thou/uL Tsd/µl Tsd./µl 10*3{cells}/uL",
+    "10*6/uL": "10^6/uL 10*6/uL 10⁶/µL M/uL Mio/µl Mio./µl million/uL",
+    "10*3/mm3": "10^3/mm3 K/mm³ K/cumm 10³/cmm thousand/cumm",
+    "1/uL": "/uL 1/µl cells/uL {cells}/uL cells/mcL Zellen/µl #/uL",
+    "1/mm3": "/cumm cells/cumm /mm³ cells/mm3",
+    "mL/min/1.73m2": "mL/min/1.73m2 mL/min/1.73m² ml/min/1,73m^2 mL/min/{1.73_m2} mL/min/1.73m**2 mL/min/1.73sqm",
+    "g/dL": "g/dL gm/dL g/dl gm% g% gm%",
+    "mg/dL": "mg/dL mg/dl mg% mgs/dL",
+    "mmol/L": "mmol/L mmol/l mmol.L-1 mmol·L⁻¹",
+    "meq/L": "mEq/L meq/L meq/l",
+    "IU/L": "IU/L [IU]/L [iU]/L U/L iu/L",
+    "mIU/mL": "mIU/mL m[IU]/mL m[iU]/mL mU/mL",
+    "uIU/mL": "µIU/mL uIU/mL u[IU]/mL",
+    "ug/L": "ug/L µg/L μg/l mcg/L",
+    "umol/L": "umol/L µmol/L mcmol/L",
+    "fL": "fL fl",
+    "pg": "pg",
+    "pg/mL": "pg/mL pg/ml",
+    "nmol/L": "nmol/L",
+    "ukat/L": "ukat/L µkat/l",
+    "mosm/kg": "mosm/kg mOsm/kg",
+    "mmHg": "mmHg mm[Hg]",
+    "cmH2O": "cmH2O cm[H2O]",
+    "degC": "Cel °C",
+    "degF": "[degF] °F",
+    "lb": "[lb_av] lb",
+    "1/[HPF]": "/[HPF] /HPF /hpf",
+    "[CFU]/mL": "[CFU]/mL CFU/mL cfu/ml",
+    "mg/d": "mg/d mg/24h mg/(24.h)",
+    "mg/g": "mg/g mg/g{creat}",
+}  # fmt: skip
+DIFFERENT = [
+    ("quantity", "7.2 G/L", "7.2 g/L"),
+    ("quantity", "7.2 T/L", "7.2 t/L"),
+    ("quantity", "7.2 K/uL", "7.2 K"),
+    ("quantity", "7.2 M/uL", "7.2 m/uL"),
+    ("quantity", "7.2 10^9/L", "7.2 10^3/L"),
+    ("quantity", "7.2 10^9/L", "7.2 /L"),
+    ("quantity", "90 mL/min/1.73 m²", "90 mL/min"),
+    ("quantity", "90 mL/min/1.73 m²", "90 mL/min/m2"),
+    ("quantity", "250 Calories", "250 calories"),
+    ("quantity", "5 Mg", "5 mg"),
+    ("quantity", "5 mW", "5 MW"),
+    ("unit", "G/L", "g/L"),
+    ("unit", "K/uL", "K"),
+    ("unit", "T/L", "t/L"),
+    ("unit", "10^9/L", "10^6/L"),
+    ("unit", "mL/min/1.73m2", "mL/min"),
+]
+EQUAL = [
+    ("quantity", "7.2 G/L", "7.2 x10^9/L"),
+    ("quantity", "7.2 G/L", "7,2·10⁹/l"),
+    ("quantity", "7.2 K/uL", "7.2 x10^3/uL"),
+    ("quantity", "7.2 K/uL", "7200 cells/uL"),
+    ("quantity", "7.2 10*3/uL", "7.2 x10^3/uL"),
+    ("quantity", "7.2 10E3/uL", "7.2x10E3/uL"),
+    ("quantity", "7.2 10*9/L", "7.2 10^3/uL"),
+    ("quantity", "7.2 K/uL", "7.2 G/L"),
+    ("quantity", "250 thousand/mm3", "2.5 lakh/cumm"),
+    ("quantity", "13.5 gm/dL", "13.5 g/dL"),
+    ("quantity", "13.5 gm%", "135 g/L"),
+    ("quantity", "90 fl", "90 fL"),
+    ("quantity", "90 mL/min/1.73 m2", "90 ml/min/1,73 m²"),
+    ("quantity", "60-89 mL/min/1.73m²", "60 to 89 mL/min/{1.73_m2}"),
+    ("quantity", "150 mg/24 h", "150 mg/d"),
+    ("unit", "10^9/L", "x10⁹/L"),
+    ("unit", "mL/min/1.73m2", "mL/min/1.73 m²"),
+    ("unit", "10*3/uL", "10^3/uL"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spelling", "unit"),
+    [(spelling, unit) for unit, spellings in SPELLINGS.items() for spelling in spellings.split()],
+)
+def test_a_spelling_of_laboratories_is_read_without_a_doubt(spelling: str, unit: str) -> None:
+    assert (canonical_unit(spelling), unit_flags(spelling)) == (unit, ())
+
+
+@pytest.mark.parametrize(("type_name", "gold", "pred"), DIFFERENT)
+def test_a_prefix_is_no_unit_and_a_count_no_mass(type_name: str, gold: str, pred: str) -> None:
+    assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "mismatch"
+
+
+@pytest.mark.parametrize(("type_name", "gold", "pred"), EQUAL)
+def test_one_amount_in_two_spellings_matches(type_name: str, gold: str, pred: str) -> None:
+    assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "match"
+
+
+@pytest.mark.parametrize("unit", ["10^9/L", "x10⁹/L", "G/L", "10*9/L", "10E9/L"])
+@pytest.mark.parametrize("text", ["7.2 x10^9/L", "7.2 G/L"])
+def test_value_and_unit_in_two_keys_are_as_in_one_text(unit: str, text: str) -> None:
+    plan = read_plan({"name": "lab", "fields": {"v": {"type": "quantity", "unit_field": "u"}}})
+    for gold, pred in (({"v": 7.2, "u": unit}, {"v": text}), ({"v": text}, {"v": "7.2", "u": unit})):
+        assert [row["outcome"] for row in judge_rows(plan, gold, pred)] == ["match"]
+
+
+def test_a_power_of_ten_may_be_the_unit_of_a_field() -> None:
+    assert QuantityReader(canonical="10^9/L").read("7.2 K/uL").canonical == "7.2 10*9/L"
+    assert QuantityReader(unit="10^9/L").read("7.2").canonical == "7200000000 1/L"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MG",
+        "ML",
+        "Ml",
+        "MM",
+        "MMOL/L",
+        "MEQ/L",
+        "MG/DL",
+        "G/dL",
+        "T/h",
+        "G",
+        "T",
+        "M",
+        "D",
+        "Cal",
+        "Mbar",
+        "H",
+    ],
+)
+def test_a_unit_read_in_small_letters_is_flagged_where_its_capitals_mean_another(text: str) -> None:
+    assert canonical_unit(text) is not None
+    assert unit_flags(text) == ("ambiguous",)
+    assert QuantityReader().read(f"5 {text}").flags == ("ambiguous",)
+
+
+@pytest.mark.parametrize("base", PREFIXED)
+def test_a_capital_prefix_is_never_a_small_one_in_silence(base: str) -> None:
+    for other in {f"M{base}", f"m{base}".capitalize(), f"m{base}".upper()}:
+        assert canonical_unit(other) != canonical_unit(f"m{base}") or unit_flags(other), other
+
+
+def test_body_surface_converts_to_nothing_else() -> None:
+    assert conversion("mL/min/1.73m2", "mL/min") is None
+    assert conversion("mL/min/1.73m2", "mL/min/m2") is None
+
+
+@given(
+    st.sampled_from(["x", "X", "×", ""]),
+    st.sampled_from(["10^{}", "10*{}", "10**{}", "10E{}", "10e{}"]),
+    st.integers(1, 15),
+    st.sampled_from(["L", "uL", "mm3", "mL"]),
+)
+def test_a_power_of_ten_is_a_factor_in_every_spelling(sign: str, form: str, power: int, volume: str) -> None:
+    unit = f"{sign}{form.format(power)}/{volume}"
+    assert canonical_unit(unit) == f"10*{power}/{volume}"
+    assert (
+        QuantityReader().read(f"3.5 {unit}").value
+        == QuantityReader().read(f"{35 * 10 ** (power - 1)} /{volume}").value
+    )
+
+
+# A letter inserted into an amount never leaves it equal in silence: each token is read, or the value is refused
+
+CASES = 2_000
+LETTERS = sorted({*letters(), "|"} - {"\u02bc"})  # the apostrophe separates thousands
+TEXTS = {
+    "integer": "0|7|10|12|100|1000|1,234|12,345,678|1.234.567|1'234'567|12,34,567|-7|(7)|7-|1e3|5.0|٣٤٥|+5|10³|1 000",
+    "number": "0|0.5|10|100|12.50|1,234.50|1.234,50|1'234.50|12,34,567.89|-1.5|(1.5)|1.5-|12 %|1.5e3|1.5 × 10³|½"
+    "|3/4|.5|1 1/2|٣٤٥٫٦",
+    "money": "5|12.50|1,234.50|1.234,50|$5.00|€ 5|5 €|-$5.00|($5.00)|$5-|AUD 5|5 EUR|US$1,200|R$ 1.234,50|Rs.500|5 kr"
+    "|£20|¥1,000|1.299,-|₹12,34,567.89",
+    "quantity": "5 kg|12.50mg|1,234.5g|5000 m3/h|1.5 × 10³ m3|20±5 °C|100-500 mg/Nm³|5/325 mg|120/80 mmHg|½ L|7.2 G/L"
+    "|7.2 K/uL|7.2 x10^9/L|90 mL/min/1.73 m²|12%|5L/min|-5 °C|60 bar|3.5 kWh|10 h",
+    "unit": "kg|mg|g|m3/h|m³|mm|°C|mg/Nm³|mL/min/1.73 m²|10^9/L|K/uL|g/dL|mmol/L|kW h|bar|vol %|h|min|L|IU/L",
+}
+VALUES = {kind: texts.split("|") for kind, texts in TEXTS.items()}
+READERS: dict[str, Reader] = {
+    "integer": IntegerReader(), "number": NumberReader(), "money": MoneyReader(), "quantity": QuantityReader(),
+    "unit": UnitReader(),
+}  # fmt: skip
+COMPARATORS = {"integer": Number(), "number": Number(), "money": MoneyAmount(), "quantity": QuantityAmount()}
+
+
+@cache
+def cases() -> list[tuple[str, str, int, str]]:
+    """Return type, text, place, and the letter to insert there, alone or as a word."""
+    every = [
+        (kind, text, place, inserted)
+        for kind, texts in VALUES.items()
+        for text in texts
+        for place in range(len(text) + 1)
+        for letter in LETTERS
+        for inserted in (letter, f" {letter} ")
+    ]
+    return every if is_full() else random.Random(40).sample(every, CASES)
+
+
+def is_listed(kind: str, text: str, place: int) -> bool:
+    """Return whether the word around a place is in the list of the type: currencies, units, a sign before a power."""
+    start = len(text[:place].rstrip(string.ascii_letters + "$€£¥₹."))
+    word = text[start : re.compile("[A-Za-z$€£¥₹]*").match(text, place).end()]  # type: ignore[union-attr]
+    if kind == "money":
+        return currency_named(word) is not None
+    return (
+        word in SYMBOLS
+        or word in ATOMS
+        or word in WORDS
+        or word in WHOLE
+        or (word[:1] in PREFIXES and word[1:] in SYMBOLS)
+        or text[place:].lower().replace(" ", "").startswith("x10")
+    )
+
+
+def test_scripts_and_types_have_their_cases() -> None:
+    assert len(LETTERS) > 90
+    assert all(len(texts) == 20 for texts in VALUES.values())
+    assert all(READERS[kind].read(text).value is not None for kind, texts in VALUES.items() for text in texts)
+
+
+def test_an_inserted_letter_never_leaves_a_value_equal_in_silence() -> None:
+    silent = []
+    for kind, text, place, inserted in cases():
+        other = text[:place] + inserted + text[place:]
+        gold, pred = READERS[kind].read(text), READERS[kind].read(other)
+        if pred.value is None or pred.flags or gold.flags:
+            continue
+        score = float(gold.canonical == pred.canonical)
+        if kind in COMPARATORS and not score:
+            score, _ = COMPARATORS[kind].compare_one(gold, pred)
+        if score and not is_listed(kind, other, place + inserted.startswith(" ")):
+            silent.append((kind, text, other))
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "gold", "pred"),
+    [
+        ("integer", "105", "1O5"), ("integer", "1,234", "l,234"), ("number", "0.5", "O.5"), ("number", "15.8", "1S.B"),
+        ("number", "-7.1", "-7.I"), ("money", "$105.00", "$1O5.00"), ("money", "12.50 EUR", "l2.5O EUR"),
+        ("quantity", "105 mg", "1O5 mg"), ("quantity", "12.5 kg", "l2.S kg"), ("quantity", "120/80 mmHg", "12O/8O mmHg"),
+        ("quantity", "5 g", "5 9"), ("unit", "mol/l", "mo1/I"), ("unit", "10^9/L", "1O^9/L"),
+    ],
+)  # fmt: skip
+def test_a_digit_that_ocr_took_for_a_letter_is_called_so(kind: str, gold: str, pred: str) -> None:
+    [step] = explain_values(gold, pred, {"type": kind})
+    assert step.outcome == "mismatch"
+    assert "ocr_confusion" in step.diagnoses
+
+
+def test_the_tokens_are_the_whole_text_and_each_has_a_rule_where_it_is_read() -> None:
+    for kind, text, place, inserted in [
+        *((name, value, 0, "") for name, values in VALUES.items() for value in values),
+        *cases(),
+    ]:
+        raw = text[:place] + inserted + text[place:]
+        reader = READERS[kind]
+        tokens = reader.tokens(raw)
+        assert "".join(part for part, _ in tokens).replace(" ", "") in ("", fold(raw).replace(" ", "")), raw
+        if reader.read(raw).value is not None:
+            assert NO_RULE not in dict(tokens).values(), (raw, tokens)
+
+
+# Quantities and units are one text however they are spelled, and convert exactly.
+
+SIMPLE = sorted({*ATOMS, *PREFIXED, *(prefix + base for prefix in "mk" for base in PREFIXED)} - {"kg"})
+UNITLIKE = st.text(alphabet="mkghLNPa3²³⁻¹/ *().^%°C-per", max_size=12)
+PRINTABLE = st.sampled_from(["m3/h", "Nm3/h", "degC", "mg/Nm3", "vol%", "kWh", "W/(K*m2)", "1/min", "m*N"])
+AMOUNTS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9, places=4)
+
+
+def test_every_table_entry_leads_to_a_canonical_unit() -> None:
+    spellings = {*SYMBOLS, *SYMBOLS.values(), *WHOLE, *WHOLE.values(), *WORDS, *ATOMS, *PREFIXED}
+    assert [spelling for spelling in spellings if canonical_unit(spelling) is None] == []
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(SIMPLE), st.integers(-3, 3).filter(bool)), min_size=1, max_size=4)
+    | UNITLIKE
+)
+def test_a_canonical_unit_is_its_own_canonical_unit(given_unit: Any) -> None:
+    text = (
+        given_unit
+        if isinstance(given_unit, str)
+        else " ".join(f"{name}{power if power != 1 else ''}" for name, power in given_unit)
+    )
+    unit = canonical_unit(text)
+    assert unit is None or (canonical_unit(unit) == unit and unit.isascii() and "^" not in unit)
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "expected"),
+    [
+        ("m3/h", "m³ per hour", ("1", "0")),
+        ("L/min", "m3/h", ("0.06", "0")),
+        ("kWh", "MJ", ("3.6", "0")),
+        ("bar", "kPa", ("100", "0")),
+        ("mbar", "Pa", ("100", "0")),
+        ("lb", "kg", ("0.45359237", "0")),
+        ("in", "mm", ("25.4", "0")),
+        ("g/kWh", "kg/MWh", ("1", "0")),
+        ("mg/m3", "g/m3", ("0.001", "0")),
+        ("mg/Nm3", "g/Nm3", ("0.001", "0")),
+        ("Nm3/h", "NL/h", ("1000", "0")),
+        ("ppm", "ppb", ("1000", "0")),
+        ("mmol/L", "mol/m3", ("1", "0")),
+        ("degC", "K", ("1", "273.15")),
+        ("degC", "degF", ("1.8", "32")),
+        ("K", "degC", ("1", "-273.15")),
+        ("W/(K*m2)", "W/(degC*m2)", ("1", "0")),
+        ("mbarg", "barg", ("0.001", "0")),
+        ("Nm3/h", "m3/h", None),
+        ("Sm3", "Nm3", None),
+        ("barg", "bar", None),
+        ("%", "vol%", None),
+        ("%", "ppm", None),
+        ("ppmv", "ppm", None),
+        ("vol%", "wt%", None),
+        ("kg", "m", None),
+        ("rpm", "1/min", None),
+        ("VA", "W", None),
+        ("pcs", "boxes", None),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_conversion_is_exact_or_refused(origin: str, target: str, expected: tuple[str, str] | None) -> None:
+    assert conversion(origin, target) == (None if expected is None else tuple(map(Decimal, expected)))
+
+
+@pytest.mark.parametrize("unit", SIMPLE)
+def test_every_unit_knows_its_size(unit: str) -> None:
+    found = canonical_unit(f"{unit}/h")
+    if found is not None and found.endswith("/h"):
+        assert conversion(found, f"{unit}/min") is not None
+
+
+@given(
+    AMOUNTS,
+    st.sampled_from([("m3/h", "L/s"), ("degC", "degF"), ("psi", "bar"), ("kWh", "BTU"), ("t/yr", "kg/h")]),
+)
+def test_a_conversion_and_its_inverse_return_the_amount(amount: Decimal, units: tuple[str, str]) -> None:
+    there, back = conversion(*units), conversion(*reversed(units))
+    assert there is not None and back is not None
+    again = convert(convert(amount, there), back)
+    assert abs(again - amount) <= abs(amount) * Decimal("1E-15") + Decimal("1E-15")  # type: ignore[operator]
+
+
+@given(AMOUNTS, AMOUNTS, PRINTABLE, st.booleans())
+def test_the_canonical_text_of_a_quantity_reads_as_the_same_value(
+    one: Decimal, other: Decimal, unit: str, is_range: bool
+) -> None:
+    low, high = sorted((one, other))
+    reading = QuantityReader().read(f"{low} to {high} {unit}" if is_range else f"{one} {unit}")
+    assert reading.value == Quantity(NumberRange(low, high) if is_range else one, unit)
+    assert QuantityReader().read(reading.canonical).value == reading.value
+
+
+@given(
+    st.lists(
+        st.integers()
+        | st.floats()
+        | st.booleans()
+        | st.text(max_size=20)
+        | UNITLIKE
+        | UNITLIKE.map("5 {}".format)
+    )
+)
+def test_nothing_raises(raws: list[Any]) -> None:
+    for reader in (
+        QuantityReader(),
+        QuantityReader("kg", "g", "de_DE"),
+        QuantityReader(ranges=False),
+        UnitReader(),
+    ):
+        assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))

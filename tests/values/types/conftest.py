@@ -1,6 +1,0 @@
-"""Lets the tests of readers import `doc_tables` from the folder above."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
