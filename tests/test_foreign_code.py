@@ -217,8 +217,8 @@ CHILDREN = {
     "browser": "from fieldassay.io.browser import open_browser\n"
     "os.environ['PATH'] = os.environ['PATH'].replace('/usr/bin:/bin', '/nowhere')\n"
     "print('ab', open_browser('about:blank'))",
-    "command": "from fieldassay.extraction.endpoints.command import Worker\n"
-    "w = Worker(['sh', '-c', 'read x; echo 1 >&3; cat']); print('ab', w.ask(b'1', 30)); w.kill()",
+    "command": "from fieldassay.extraction.endpoints.command import CommandWorker\n"
+    "w = CommandWorker(['sh', '-c', 'read x; echo 1 >&3; cat']); print('ab', w.ask(b'1', 30)); w.kill()",
 }
 
 

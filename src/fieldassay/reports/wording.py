@@ -598,8 +598,8 @@ def describe_metric(one: Comparison, names: Mapping[str, str] | None = None) -> 
 def describe_places(place: RankPlace) -> str:
     """Return the places that a system may have.
 
-    >>> from fieldassay.metrics.result.comparison import Place
-    >>> describe_places(Place("a", 0.5, 1, 3)), describe_places(Place("a", 0.5, 2, 2))
+    >>> from fieldassay.metrics.result.comparison import RankPlace
+    >>> describe_places(RankPlace("a", 0.5, 1, 3)), describe_places(RankPlace("a", 0.5, 2, 2))
     ('1 to 3', '2')
     """
     return str(place.first) if place.first == place.last else f"{place.first} to {place.last}"
@@ -608,8 +608,8 @@ def describe_places(place: RankPlace) -> str:
 def describe_first(ranking: Ranking) -> str:
     """Return the value of the first of a ranking on new documents, and its chance to be first; else empty.
 
-    >>> from fieldassay.metrics.result.comparison import Place, Ranking
-    >>> places = (Place("qwen", 0.92, 1, 2, 0.55), Place("llama", 0.9, 1, 2, 0.45))
+    >>> from fieldassay.metrics.result.comparison import RankPlace, Ranking
+    >>> places = (RankPlace("qwen", 0.92, 1, 2, 0.55), RankPlace("llama", 0.9, 1, 2, 0.45))
     >>> describe_first(Ranking("accuracy", places, (), 0.95, 100, on_new_documents=0.884))
     'first: qwen with 92.0%, on new documents about 88.4%; it is first in 55% of resamples of these documents'
     """

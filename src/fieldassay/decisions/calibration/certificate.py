@@ -426,7 +426,8 @@ class RankedLabels:
     def losses(self, count: int) -> Losses:
         """Return what documents lose if the first `count` values are accepted; those alike are one row.
 
-        >>> labels = Labels(np.array([0, 0, 1]), np.array([0.9, 0.8, 0.1]), np.array([True, False, True]))
+        >>> confidences, are_right = np.array([0.9, 0.8, 0.1]), np.array([True, False, True])
+        >>> labels = RankedLabels(np.array([0, 0, 1]), confidences, are_right)
         >>> labels.losses(2).wrong.tolist(), labels.losses(2).count.tolist()
         ([0.5], [1.0])
         """

@@ -155,7 +155,7 @@ class SecretKey:
     def removed_from(self, text: str) -> str:
         """Return a text without the key, however a server spelled it.
 
-        >>> Key("sk-canary-1234").removed_from('"no such key: sk-canary\\\\u002d1234, c2stY2FuYXJ5LTEyMzQ="')
+        >>> SecretKey("sk-canary-1234").removed_from('"no key: sk-canary\\\\u002d1234, c2stY2FuYXJ5LTEyMzQ="')
         '"no such key: [key removed], [key removed]="'
         """
         if not self.is_secret or len(text) <= MOST_SHOWN:

@@ -140,7 +140,7 @@ def judge_response(status: int, headers: Mapping[str, str], body: Any) -> Attemp
     """Return what a response means; `body` is parsed JSON, or text where it is none.
 
     >>> judge_response(429, {"retry-after": "7"}, {"error": {"message": "slow down"}})
-    Verdict(action='refused', kind='rate_limited', message='429: slow down', retry_after_s=7.0)
+    AttemptVerdict(action='refused', kind='rate_limited', message='429: slow down', retry_after_s=7.0)
     >>> judge_response(429, {}, {"error": {"code": "insufficient_quota", "message": "no money"}}).action
     'stop'
     >>> judge_response(200, {}, '{"choices": [{"mess').kind

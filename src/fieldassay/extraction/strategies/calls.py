@@ -94,7 +94,7 @@ def read_called(answer: ModelAnswer, document: Transcript, task: Task) -> Extrac
     >>> from fieldassay.spec.language.parse import read_spec
     >>> page = Page(1, (Line((Word("Total"), Word("5"))),))
     >>> task = Task(read_spec("fields: {total: money, note: text}"))
-    >>> answer = Answer('{"record": {"total": "5", "x": 1}, "confidence": {"total": 0.9}}')
+    >>> answer = ModelAnswer('{"record": {"total": "5", "x": 1}, "confidence": {"total": 0.9}}')
     >>> found = read_called(answer, Transcript("a", "", "text", (page,)), task)
     >>> found.record, found.confidence, found.evidence["total"].start
     ({'total': '5', 'x': 1}, {'total': 0.9}, 6)

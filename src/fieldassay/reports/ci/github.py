@@ -115,7 +115,7 @@ def render_annotations(reported: Sequence[Reported], options: ReportOptions) -> 
 def command(level: str, message: str, title: str, place: LinePlace | None = None) -> str:
     r"""Return one annotation as a line; no text can start another command.
 
-    >>> command("error", "100% wrong\n::set-output name=a::b", "x: y, z", Place("gold.csv", 3))
+    >>> command("error", "100% wrong\n::set-output name=a::b", "x: y, z", LinePlace("gold.csv", 3))
     '::error file=gold.csv,line=3,title=x%3A y%2C z::100%25 wrong%0A::set-output name=a::b\n'
     """
     where = (

@@ -177,7 +177,8 @@ def write_markdown(parts: Iterable[Part], limit: int = _UNLIMITED) -> Iterator[s
 
     It is cut between two parts, tables or rows, with a sentence on what is left out.
 
-    >>> "".join(write_markdown([Part("One"), Part("", (), [Table("", ("a",), (("1",), ("2",)))])], 1000))
+    >>> table = ReportTable("", ("a",), (("1",), ("2",)))
+    >>> "".join(write_markdown([Part("One"), Part("", (), [table])], 1000))
     '## One\\n\\n| a |\\n| --- |\\n| 1 |\\n| 2 |\\n'
     """
     room, omitted, gap = _Room(limit - _RESERVE), 0, ""
