@@ -117,7 +117,7 @@ def test_a_shard_that_always_kills_its_worker_ends_the_run(execute: Executor) ->
 
 def test_without_the_extra_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'fieldassay\[ray\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[ray\]'"):
         list(run_ray(double, [1], 2))
 
 

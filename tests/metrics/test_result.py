@@ -404,7 +404,7 @@ def test_tables_are_pandas_tables_without_pyarrow(
 
 def test_the_absence_of_pandas_is_one_sentence(shown: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'fieldassay\[pandas\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[pandas\]'"):
         shown.to_pandas()
 
 

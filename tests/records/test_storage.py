@@ -159,5 +159,5 @@ def test_other_kinds_of_urls_are_refused(url: str) -> None:
 
 def test_without_the_extra_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "s3fs", None)
-    with pytest.raises(MissingExtraError, match=r"s3://data/gold.jsonl: .*pip install 'fieldassay\[s3\]'"):
+    with pytest.raises(MissingExtraError, match=r"s3://data/gold.jsonl: .*pip install '\.\[s3\]'"):
         open_source("s3://data/gold.jsonl")

@@ -369,7 +369,7 @@ def test_a_missing_model_is_one_sentence_with_every_place_and_the_remedy(cache, 
 def test_a_missing_package_is_one_sentence_with_the_install_command(backend, module, extra, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(
-        MissingExtraError, match=rf"needs {module.replace('_', '-')} .*pip install 'fieldassay\[{extra}\]'"
+        MissingExtraError, match=rf"needs {module.replace('_', '-')} .*pip install '\.\[{extra}\]'"
     ):
         Embedding(backend=backend)
 
