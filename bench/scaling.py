@@ -75,7 +75,7 @@ class Clock:
 
 def spend(count: int, options: argparse.Namespace) -> Counter[str]:
     """Return the processor time of the parts of one run with one worker, by name; the rest has no name."""
-    from fieldassay.commands.score import Request, run_scoring
+    from fieldassay.commands.score import ScoreRequest, run_scoring
     from fieldassay.scoring import score, shards
     from fieldassay.scoring.inputs import ScoreOptions
 
@@ -97,7 +97,7 @@ def spend(count: int, options: argparse.Namespace) -> Counter[str]:
         patch.object(shards, "_join", clock("merge", shards._join)),
         patch.object(shards._Shards, "work", clock("hand_out", shards._Shards.work)),
     ):
-        request = Request(gold, {"bench": predicted}, spec, ScoreOptions(evidence="errors"), out=out)
+        request = ScoreRequest(gold, {"bench": predicted}, spec, ScoreOptions(evidence="errors"), out=out)
         with run_scoring(request):
             clock._turn()
     shutil.rmtree(out, ignore_errors=True)

@@ -44,8 +44,8 @@ def options_of(kind: type[Any]) -> tuple[Option, ...]:
 
     Raises `TypeError` for a class that is neither a record nor a dataclass.
 
-    >>> from fieldassay.values.comparators.numbers import Number
-    >>> options_of(Number)[0].default is None
+    >>> from fieldassay.values.comparators.numbers import NumberComparator
+    >>> options_of(NumberComparator)[0].default is None
     True
     """
     if issubclass(kind, Struct):

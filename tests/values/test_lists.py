@@ -15,7 +15,7 @@ from tests.values.comparator_cases import build, list_column, list_reading, read
 
 from fieldassay.errors import ProblemsError
 from fieldassay.scoring.score import score
-from fieldassay.values.aligners import Assignment, Key, Ordered, Sequence
+from fieldassay.values.aligners import Assignment, Key, Ordered, SequenceAligner
 from fieldassay.values.catalogue import ALIGNERS, COMPARATORS
 from fieldassay.values.comparators import lists
 from fieldassay.values.comparators.base import Comparator, Scores
@@ -25,7 +25,12 @@ from fieldassay.values.types.column import Column
 
 #
 
-EXAMPLES = {"ordered": Ordered(), "sequence": Sequence(), "assignment": Assignment(), "key": Key(("sku",))}
+EXAMPLES = {
+    "ordered": Ordered(),
+    "sequence": SequenceAligner(),
+    "assignment": Assignment(),
+    "key": Key(("sku",)),
+}
 
 shapes = st.tuples(st.integers(0, 5), st.integers(0, 5))
 matrices = shapes.flatmap(
@@ -88,7 +93,7 @@ def test_a_threshold_bounds_pairs_and_keeps_the_best_of_the_allowed(similarity, 
 
 @given(similarity=matrices)
 def test_sequence_finds_the_largest_total_without_crossings(similarity):
-    gold, pred = Sequence().pair(similarity)
+    gold, pred = SequenceAligner().pair(similarity)
     assert (np.diff(gold) > 0).all() and (np.diff(pred) > 0).all()
     assert total(similarity, (gold, pred)) == pytest.approx(best_total(similarity, is_ordered=True))
 
@@ -105,7 +110,9 @@ def test_the_total_does_not_depend_on_the_order_of_items(similarity, seed):
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1), (2, 2), (4, 4), (3, 5), (5, 3), (20, 20)], ids=str)
-@pytest.mark.parametrize("aligner", [Assignment(), Assignment(0.5), Key(("sku",)), Sequence()], ids=repr)
+@pytest.mark.parametrize(
+    "aligner", [Assignment(), Assignment(0.5), Key(("sku",)), SequenceAligner()], ids=repr
+)
 def test_ties_keep_the_order_of_the_items(aligner, shape):
     gold, pred = aligner.pair(np.ones(shape))
     assert gold.tolist() == pred.tolist() == list(range(min(shape)))
@@ -131,7 +138,9 @@ def test_a_mean_of_equal_keys_reaches_the_threshold_of_one():
     assert len(Key(("a", "b", "c")).pair(np.array([[(0.1 + 0.2) / 0.3 - 2e-16]]))[0]) == 1
 
 
-@pytest.mark.parametrize("aligner", [Assignment(), Assignment(0.5), Key(("sku",)), Sequence()], ids=repr)
+@pytest.mark.parametrize(
+    "aligner", [Assignment(), Assignment(0.5), Key(("sku",)), SequenceAligner()], ids=repr
+)
 @pytest.mark.parametrize(
     "similarity", [np.array([[np.nan]]), np.array([[1.0, np.nan], [0.5, 0.5]])], ids=["one", "four"]
 )
@@ -146,7 +155,7 @@ def test_nan_is_refused_in_words(aligner, similarity):
         lambda: Assignment(1.5),
         lambda: Assignment(-0.1),
         lambda: Key(()),
-        lambda: Sequence(2),
+        lambda: SequenceAligner(2),
         lambda: Key(("a",), 9),
     ],
 )

@@ -22,7 +22,7 @@ from tests.values.test_dates import letters
 from fieldassay.errors import ProblemsError
 from fieldassay.scoring.explain import explain_values, judge_rows
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.values.comparators.numbers import MoneyAmount, Number, QuantityAmount
+from fieldassay.values.comparators.numbers import MoneyAmount, NumberComparator, QuantityAmount
 from fieldassay.values.types.column import NO_RULE, Column, Reader
 from fieldassay.values.types.numbers.amounts import NumberRange, Quantity, canonical_number
 from fieldassay.values.types.numbers.currencies import currency_named
@@ -381,7 +381,12 @@ READERS: dict[str, Reader] = {
     "integer": IntegerReader(), "number": NumberReader(), "money": MoneyReader(), "quantity": QuantityReader(),
     "unit": UnitReader(),
 }  # fmt: skip
-COMPARATORS = {"integer": Number(), "number": Number(), "money": MoneyAmount(), "quantity": QuantityAmount()}
+COMPARATORS = {
+    "integer": NumberComparator(),
+    "number": NumberComparator(),
+    "money": MoneyAmount(),
+    "quantity": QuantityAmount(),
+}
 
 
 @cache

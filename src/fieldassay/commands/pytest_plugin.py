@@ -86,10 +86,10 @@ def pytest_collection_modifyitems(
 ) -> None:
     """Add one test per system and gate, if the options ask for it."""
     if config.getoption("fieldassay_gold"):
-        items.extend(Extraction.from_parent(session, name="fieldassay").collect())
+        items.extend(ScoredExtraction.from_parent(session, name="fieldassay").collect())
 
 
-class Extraction(pytest.Collector):
+class ScoredExtraction(pytest.Collector):
     """The run that the options ask for, scored once."""
 
     def collect(self) -> list[pytest.Item]:
@@ -150,9 +150,9 @@ class GateItem(pytest.Item):
         self.at = at
 
     @property
-    def extraction(self) -> Extraction:
+    def extraction(self) -> ScoredExtraction:
         """Return the run of the gate."""
-        assert isinstance(self.parent, Extraction)
+        assert isinstance(self.parent, ScoredExtraction)
         return self.parent
 
     @property

@@ -66,7 +66,9 @@ def score(
     plan, options = with_keywords(spec if draft is None else draft.plan, options or ScoreOptions(), keywords)
     options = replace(options, keeps_statistics=True)
     place = None if baseline is None else Path(baseline)
-    request = Request(gold, predictions, plan, options, baseline=place, watch=partial(nullcontext, progress))
+    request = ScoreRequest(
+        gold, predictions, plan, options, baseline=place, watch=partial(nullcontext, progress)
+    )
     scored = score_request(request, options)
     result = scored.result
     if draft is not None:
@@ -125,7 +127,7 @@ class InterruptedRunError(FieldassayError):
     exit_code = 130
 
 
-class Request(Struct, frozen=True, eq=False):
+class ScoreRequest(Struct, frozen=True, eq=False):
     """What to score, how, and its target: the folder `out`, or a new folder in the store of runs `store`."""
 
     gold: Any
@@ -158,7 +160,7 @@ class Scored(Struct, frozen=True, eq=False):
 
 
 @contextmanager
-def run_scoring(request: Request) -> Iterator[Run]:
+def run_scoring(request: ScoreRequest) -> Iterator[Run]:
     """Yield the finished run; its folder, if requested, is complete by then.
 
     Evidence outside a folder is gone after the block.
@@ -180,7 +182,7 @@ def run_scoring(request: Request) -> Iterator[Run]:
             raise InterruptedRunError(_what_is_kept(request, folder)) from None
 
 
-def score_request(request: Request, options: ScoreOptions) -> Scored:
+def score_request(request: ScoreRequest, options: ScoreOptions) -> Scored:
     """Return the result of a request, with the digests of its inputs.
 
     Raises `ProblemsError` if its baseline is frozen and stands on anything else.
@@ -223,7 +225,7 @@ def write_run(
     folder.write(scored.result, recorded)
 
 
-def _open_folder(request: Request, stack: ExitStack) -> RunFolder | None:
+def _open_folder(request: ScoreRequest, stack: ExitStack) -> RunFolder | None:
     from fieldassay.runs.write import make_folder, make_stored
 
     if request.store is not None:
@@ -235,7 +237,7 @@ def _open_rows(stack: ExitStack) -> Path:
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldassay-")))
 
 
-def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -> Run:
+def _finish(request: ScoreRequest, options: ScoreOptions, folder: RunFolder | None) -> Run:
     from fieldassay.runs.run import Run
     from fieldassay.runs.write import scan_evidence, scan_parts
 
@@ -259,7 +261,7 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
     return Run.of(result, scan_evidence(folder.target), decisions, place, options.evidence)
 
 
-def _with_digests(result: Result, request: Request) -> Result:
+def _with_digests(result: Result, request: ScoreRequest) -> Result:
     """Return the result with the digests and options of its inputs; inputs in memory have no digest."""
     inputs = dict(result.run["inputs"])
     sources = _name_sources(request, inputs)
@@ -276,7 +278,7 @@ def _with_digests(result: Result, request: Request) -> Result:
     return replace(result, run={**result.run, "inputs": inputs})
 
 
-def _name_sources(request: Request, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+def _name_sources(request: ScoreRequest, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what was given as predictions, by system, or by run where a system has several."""
     repeats: Mapping[str, list[str]] = inputs.get("repeats", {})
     if not isinstance(request.predictions, Mapping):
@@ -330,7 +332,7 @@ def _facts(scored: Scored, options: ScoreOptions) -> dict[str, Any]:
     }
 
 
-def _what_is_kept(request: Request, folder: RunFolder | None) -> str:
+def _what_is_kept(request: ScoreRequest, folder: RunFolder | None) -> str:
     place = request.out or request.store
     if folder is None or place is None:
         return "interrupted; nothing was written"

@@ -39,7 +39,7 @@ from fieldassay.spec.language.names import ID_NAMES
 # Rows of a source by position: slices of a file, held in memory, or one file each.
 
 
-class Rows:
+class SourceRows:
     """The rows of a source. They pickle small where they can: rows of files reopen them by path."""
 
     columns: ClassVar[tuple[str, ...]] = ()
@@ -55,7 +55,7 @@ class Rows:
     def read(self, positions: Sequence[int]) -> list[Row]:
         """Return the rows at the positions, in that order."""
 
-    def take(self, positions: Positions) -> Rows:
+    def take(self, positions: Positions) -> SourceRows:
         """Return the rows at the positions as rows of their own."""
         parts = {name: _take(getattr(self, name), positions) for name in self.columns}
         return replace(self, **parts)  # type: ignore[type-var]
@@ -77,13 +77,13 @@ class Contents(Struct, frozen=True):
     `notes` are on how it was read.
     """
 
-    rows: Rows
+    rows: SourceRows
     ids: Sequence[str | None]
     problems: Sequence[Problem] = ()
     notes: Sequence[Problem] = ()
 
 
-class SlicedRows(Rows, Struct, frozen=True, eq=False):
+class SlicedRows(SourceRows, Struct, frozen=True, eq=False):
     """Rows that are slices of one plain file; in memory are only int64 offsets and line numbers."""
 
     path: Path
@@ -138,7 +138,7 @@ class SlicedRows(Rows, Struct, frozen=True, eq=False):
             )
 
 
-class HeldRows(Rows, Struct, frozen=True, eq=False):
+class HeldRows(SourceRows, Struct, frozen=True, eq=False):
     """Rows in memory: JSON texts as bytes, or values. `places` are the parts of places after the label."""
 
     label: str
@@ -167,7 +167,7 @@ def _to_row(held: Any) -> Row:
     return held if isinstance(held, Row) else Row(held)
 
 
-class FolderRows(Rows, Struct, frozen=True, eq=False):
+class FolderRows(SourceRows, Struct, frozen=True, eq=False):
     """Rows of one file each, read on demand: JSON or, if `takes_text`, a text where it is not JSON."""
 
     paths: tuple[str, ...]

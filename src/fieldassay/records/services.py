@@ -100,7 +100,7 @@ _BODIES = (
 )  # fmt: skip
 
 
-class Line(Struct, frozen=True):
+class BatchLine(Struct, frozen=True):
     """A kind of line of a batch's output: the keys of its id, and where body, error and status stand."""
 
     kind: str
@@ -120,23 +120,23 @@ class Line(Struct, frozen=True):
 
 _LINES = (
     # platform.openai.com/docs/guides/batch, learn.microsoft.com/azure/ai-services/openai/how-to/batch
-    Line("OpenAI batch", BATCH_ID, frozenset({BATCH_ID, "id", "response", "error", "model"}), "response.body",
-        ("error", "response.error", "response.body.error"), "response.status_code",
+    BatchLine("OpenAI batch", BATCH_ID, frozenset({BATCH_ID, "id", "response", "error", "model"}),
+        "response.body", ("error", "response.error", "response.body.error"), "response.status_code",
         ("response.body", "response.status_code", "error")),
     # docs.anthropic.com/en/docs/build-with-claude/batch-processing
-    Line("Anthropic batch", BATCH_ID, frozenset({BATCH_ID, "result"}), "result.message",
+    BatchLine("Anthropic batch", BATCH_ID, frozenset({BATCH_ID, "result"}), "result.message",
         ("result.error", "result.@expired.type", "result.@canceled.type", "result.@errored.type"), "",
         ("result.@succeeded.type", "result.@expired.type", "result.@canceled.type", "result.@errored.type")),
     # cloud.google.com/vertex-ai/generative-ai/docs/multimodal/batch-prediction-from-cloud-storage
-    Line("Vertex batch", "request",
+    BatchLine("Vertex batch", "request",
         frozenset({"key", "id", BATCH_ID, "request", "response", "status", "processed_time", "error"}),
         "response", ("status", "error"), "",
         ("response.candidates", "response.promptFeedback", "status", "error"), dict, ("key", "id", BATCH_ID)),
     # ai.google.dev/gemini-api/docs/batch-api
-    Line("Gemini batch with ids under 'key'", "key", frozenset({"key", "response", "error", "metadata"}),
+    BatchLine("Gemini batch with ids under 'key'", "key", frozenset({"key", "response", "error", "metadata"}),
         "response", ("error",), "error.code", ("response.candidates", "response.promptFeedback", "error")),
     # docs.aws.amazon.com/bedrock/latest/userguide/batch-inference-results.html
-    Line("Bedrock batch with ids under 'recordId'", "recordId",
+    BatchLine("Bedrock batch with ids under 'recordId'", "recordId",
         frozenset({"recordId", "modelInput", "modelOutput", "error"}), "modelOutput", ("error",), "",
         ("modelOutput", "error")),
 )  # fmt: skip
@@ -197,7 +197,7 @@ def names_of_id(row: Mapping[str, Any], names: Sequence[str]) -> Sequence[str]:
     return [name for name in names if name != "id"] if has_own else names
 
 
-def _line_of(row: Mapping[str, Any]) -> Line | None:
+def _line_of(row: Mapping[str, Any]) -> BatchLine | None:
     """Return the kind of batch that a row is a line of."""
     for line in _LINES:
         is_line = row.keys() <= line.keys or {"response", "error"} <= row.keys() or any(_find(row, line.body))
@@ -207,7 +207,7 @@ def _line_of(row: Mapping[str, Any]) -> Line | None:
     return None
 
 
-def _of_line(row: Mapping[str, Any], line: Line) -> Response:
+def _of_line(row: Mapping[str, Any], line: BatchLine) -> Response:
     error = next((error for path in line.errors for error in _find(row, path)), None)
     content = next(_find(row, line.body), None)
     status = next(_find(row, line.status), None) if line.status else None

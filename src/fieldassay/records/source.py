@@ -38,7 +38,15 @@ from fieldassay.records.record import (
     to_json,
     to_rows,
 )
-from fieldassay.records.rows import PROBED, Contents, HeldRows, Rows, find_ids, read_folder, read_records
+from fieldassay.records.rows import (
+    PROBED,
+    Contents,
+    HeldRows,
+    SourceRows,
+    find_ids,
+    read_folder,
+    read_records,
+)
 from fieldassay.records.services import BATCH_ID, read_response
 from fieldassay.records.tables import hold_frame, hold_table, read_parquet, read_table, table_of
 from fieldassay.records.workbooks import read_workbook
@@ -66,7 +74,7 @@ class Source(Struct, frozen=True, eq=False):
     """
 
     label: str
-    rows: Rows
+    rows: SourceRows
     options: SourceOptions
     ids: Sequence[str]
     is_numbered: bool = False

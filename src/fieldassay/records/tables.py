@@ -30,7 +30,7 @@ from fieldassay.records.record import (
     decode_json,
     to_json,
 )
-from fieldassay.records.rows import Contents, HeldRows, Rows, find_ids
+from fieldassay.records.rows import Contents, HeldRows, SourceRows, find_ids
 from fieldassay.spec.language.names import ID_NAMES
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # Columns of a table as places in a record: `vendor.name` in an object, `lines[0].sku` in a list item.
 
 
-class Table(Struct, frozen=True, eq=False):
+class HeadedRows(Struct, frozen=True, eq=False):
     """The rows below a header. `places` are their places, as parts of messages after the label."""
 
     label: str
@@ -192,7 +192,7 @@ LIST = "lines"
 
 
 def group_rows(
-    table: Table, options: SourceOptions
+    table: HeadedRows, options: SourceOptions
 ) -> tuple[list[tuple[dict[str, Json], str]], list[Problem]]:
     """Return one record per id, in order of appearance, with the place of its first row; and notes.
 
@@ -242,7 +242,7 @@ def _names_id(column: str, options: SourceOptions) -> bool:
 
 
 def _item_columns(
-    table: Table, options: SourceOptions, groups: Mapping[str, Sequence[int]]
+    table: HeadedRows, options: SourceOptions, groups: Mapping[str, Sequence[int]]
 ) -> tuple[Sequence[ItemColumns], list[int], list[Problem]]:
     """Return the columns of items, the others, and a note on those of items by their values alone."""
     items = find_items(table.header, options)
@@ -282,7 +282,7 @@ def _no_items(label: str, options: SourceOptions) -> Problem:
     )
 
 
-def _differences(table: Table, others: Sequence[int], name: str, found: Sequence[int]) -> list[Problem]:
+def _differences(table: HeadedRows, others: Sequence[int], name: str, found: Sequence[int]) -> list[Problem]:
     first = table.rows[found[0]]
     return [
         Problem(
@@ -303,7 +303,11 @@ def _same(cell: Json) -> Json:
 
 
 def _record(
-    table: Table, found: Sequence[int], others: Sequence[int], columns: Columns, items: Sequence[ItemColumns]
+    table: HeadedRows,
+    found: Sequence[int],
+    others: Sequence[int],
+    columns: Columns,
+    items: Sequence[ItemColumns],
 ) -> dict[str, Json]:
     record = columns.nest([table.rows[found[0]][at] for at in others])
     for one in items:
@@ -338,12 +342,12 @@ def read_table(source: Input, options: SourceOptions) -> Contents:
     named = _DELIMITER.match(text)
     text = f"\n{text[named.end() :]}" if named else text  # the numbers of lines stay
     delimiter = named[1] if named else "\t" if source.format == "tsv" else find_delimiter(text)
-    sheet = Sheet(source.label, read_rows(text, delimiter, source.label))
+    sheet = TableSheet(source.label, read_rows(text, delimiter, source.label))
     contents = hold_table(lay_out(sheet, options), options)
     return replace(contents, notes=(*sheet.notes, *contents.notes))
 
 
-def name_index(table: Table, names: Sequence[str], notes: list[Problem]) -> Table:
+def name_index(table: HeadedRows, names: Sequence[str], notes: list[Problem]) -> HeadedRows:
     """Return a table whose first column, an index without a name, is left out, or is the id if none else is.
 
     Numbers of rows, from 0 or 1, are no ids.
@@ -362,7 +366,7 @@ def name_index(table: Table, names: Sequence[str], notes: list[Problem]) -> Tabl
     return replace(table, header=table.header[1:], rows=[cells[1:] for cells in table.rows])
 
 
-def hold_table(table: Table, options: SourceOptions) -> Contents:
+def hold_table(table: HeadedRows, options: SourceOptions) -> Contents:
     """Return the rows of a table as records, those of one id together if asked for.
 
     A row with more or fewer cells than the header is a problem; it stops everything where rows are grouped.
@@ -411,7 +415,7 @@ _DIGITS = re.compile(r"[0-9]")
 _DECIMALS = re.compile(r"[.,]([0-9]{1,2})$")
 
 
-class Sheet(Struct, frozen=True):
+class TableSheet(Struct, frozen=True):
     """The rows of a table before its layout is known, with their numbers, and notes on the reading."""
 
     label: str
@@ -419,7 +423,7 @@ class Sheet(Struct, frozen=True):
     notes: list[Problem] = []
 
 
-def lay_out(sheet: Sheet, options: SourceOptions) -> Table:
+def lay_out(sheet: TableSheet, options: SourceOptions) -> HeadedRows:
     """Return the table in a sheet: the names of its columns, and its rows without titles and totals.
 
     What is guessed is noted. Raises `ProblemsError` for columns without a name or with the same one, and for
@@ -452,7 +456,7 @@ def lay_out(sheet: Sheet, options: SourceOptions) -> Table:
         ]
         header = [header[at] for at in used]
     places = [f":{at}" for at, _ in sheet.rows[top + depth :]]
-    table = Table(sheet.label, header, rows[top + depth :], places)
+    table = HeadedRows(sheet.label, header, rows[top + depth :], places)
     table = name_index(table, names, sheet.notes)
     _check_header(table, number)
     return _without_totals(table, names, sheet.notes)
@@ -519,7 +523,7 @@ def _names_numbers(header: Sequence[str], below: Sequence[Cells]) -> bool:
     return any(any(column) and not any(any(map(str.isalpha, text)) for text in column) for column in columns)
 
 
-def _without_totals(table: Table, names: Sequence[str], notes: list[Problem]) -> Table:
+def _without_totals(table: HeadedRows, names: Sequence[str], notes: list[Problem]) -> HeadedRows:
     """Return a table without the sums below it. Raises `ProblemsError` for one that may be a record."""
     rows = list(table.rows)
     at_id = next((table.header.index(name) for name in names if name in table.header), None)
@@ -587,7 +591,7 @@ def _text(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()
 
 
-def _check_header(table: Table, number: int) -> None:
+def _check_header(table: HeadedRows, number: int) -> None:
     """Raise `ProblemsError` for unnamed or repeated columns of the header in row `number`."""
     where, header = f"{table.label}:{number}", table.header
     twice = sorted(name for name, count in Counter(header).items() if count > 1 and name)
@@ -614,7 +618,7 @@ def _check_header(table: Table, number: int) -> None:
 # Parquet files and data frames.
 
 
-class FrameRows(Rows, Struct, frozen=True, eq=False):
+class FrameRows(SourceRows, Struct, frozen=True, eq=False):
     """Rows of a Polars frame, made objects on reading. `numbers` are their positions in the file, from 1."""
 
     label: str
@@ -668,7 +672,7 @@ def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> Conte
     return Contents(FrameRows(label, frame, numbers, Columns.of(frame.columns, options), read), found)
 
 
-def table_of(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
+def table_of(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> HeadedRows:
     """Return the rows of a frame as a table of JSON; `ProblemsError` for what `to_json` refuses."""
     places = []
     cells = []
@@ -678,4 +682,4 @@ def table_of(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) ->
             cells.append([to_json(value) for value in row])
         except UnplainError as error:
             raise problem(f"{label}{places[-1]}", str(error), "mend the row", "not_json") from None
-    return Table(label, list(names), cells, places)
+    return HeadedRows(label, list(names), cells, places)

@@ -21,7 +21,7 @@ from fieldassay.io.text.shown import format_count
 from fieldassay.records.files import CHUNK, Input, too_large
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.rows import Contents
-from fieldassay.records.tables import Sheet, hold_table, lay_out
+from fieldassay.records.tables import TableSheet, hold_table, lay_out
 
 MOST_CELLS = 1 << 26
 """Cells of the rectangle that a sheet fills; the reader holds every one of them, blank ones too."""
@@ -104,7 +104,7 @@ def _show_numbers(
 ) -> None:
     """Replace numbers by what Excel shows of them; what that leaves out is noted."""
     cut: list[str] = []
-    places: dict[tuple[str, bool], _Places | None] = {}
+    places: dict[tuple[str, bool], _ShownPlaces | None] = {}
     for (row, column), code in formats.items():
         value = cells[row][column] if row < len(cells) and column < len(cells[row]) else None
         if not isinstance(value, int | float) or isinstance(value, bool):
@@ -122,7 +122,7 @@ def _show_numbers(
         notes.append(Problem(label, what, "show all digits in Excel if they count", "shown_numbers"))
 
 
-class _Places(Struct, frozen=True):
+class _ShownPlaces(Struct, frozen=True):
     """The digits of a format: the places before and behind the point, and how often it has a percent sign."""
 
     whole: str
@@ -153,7 +153,7 @@ class _Places(Struct, frozen=True):
         return float(shown), shown != number
 
 
-def find_places(code: str, *, is_negative: bool = False) -> _Places | None:
+def find_places(code: str, *, is_negative: bool = False) -> _ShownPlaces | None:
     """Return the digits of a format; None for one that is more than digits in one place.
 
     Fractions, exponents and telephone numbers are such.
@@ -169,7 +169,7 @@ def find_places(code: str, *, is_negative: bool = False) -> _Places | None:
     is_other = any(char in "EGgyYdDhHsSmM/@" for char in section)
     if len(places) != 1 or is_other or places[0][1].endswith(","):
         return None
-    return _Places(places[0][1], places[0][2] or "", section.count("%"))
+    return _ShownPlaces(places[0][1], places[0][2] or "", section.count("%"))
 
 
 def _fill_merged(label: str, cells: list[list[Any]], merged: Sequence[_Range], notes: list[Problem]) -> None:
@@ -343,7 +343,7 @@ def _hold(label: str, cells: list[list[Any]], options: SourceOptions, notes: lis
         )
     used = [at for at in range(len(cells[filled[0]])) if any(cells[row][at] != "" for row in filled)]
     rows = [(row + 1, [_plain(cells[row][at]) for at in used]) for row in filled]
-    sheet = Sheet(label, rows, [])
+    sheet = TableSheet(label, rows, [])
     table = lay_out(sheet, options)
     first = filled[0]
     if first and not any(note.kind == "title_rows" for note in sheet.notes):

@@ -255,14 +255,14 @@ class Ordered(Aligner, Struct, frozen=True):
 # The pairing that keeps the order of both lists.
 
 
-class Sequence(Aligner, Struct, frozen=True):
+class SequenceAligner(Aligner, Struct, frozen=True):
     """Pairs items without crossings, with the largest sum of similarities.
 
     This is Needleman-Wunsch without gap cost. `min_similarity` is the least similarity of a pair; by default
     anything above 0. Among equal pairings the earliest items are paired. A pair of similarity 0 is never
     made. Raises ValueError for NaN. Time and memory are m x n.
 
-    >>> Sequence().pair(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
+    >>> SequenceAligner().pair(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
     (array([0, 2]), array([1, 2]))
     """
 

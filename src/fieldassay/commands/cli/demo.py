@@ -29,7 +29,7 @@ def demo(out: Path | None, *, is_verbose: bool) -> int:
     from fieldassay.commands.cli.output import write
     from fieldassay.commands.cli.report import write_reports
     from fieldassay.commands.cli.score import Shown, show_run
-    from fieldassay.commands.score import Request, run_scoring
+    from fieldassay.commands.score import ScoreRequest, run_scoring
     from fieldassay.scoring.inputs import ScoreOptions
     from fieldassay.scoring.score import sample
 
@@ -37,7 +37,7 @@ def demo(out: Path | None, *, is_verbose: bool) -> int:
     options = ScoreOptions(evidence="all" if out else "errors")
     command = ("fieldassay", *sys.argv[1:])
     with run_scoring(
-        Request(files.gold, files.predictions, files.spec, options, out, command=command)
+        ScoreRequest(files.gold, files.predictions, files.spec, options, out, command=command)
     ) as run:
         show_run(run, "table", Shown(is_verbose))
         write_reports(run, [("html", None)] if out else [], options.evidence, is_quiet=True)

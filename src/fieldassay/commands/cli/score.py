@@ -210,9 +210,9 @@ def score(**given: Any) -> int:
     is_quiet = given["quiet"]
     from msgspec.structs import replace
 
-    from fieldassay.commands.score import Request, run_scoring  # heavy, so after the options
+    from fieldassay.commands.score import ScoreRequest, run_scoring  # heavy, so after the options
 
-    request = Request(
+    request = ScoreRequest(
         inputs.gold,
         inputs.predictions,
         plan,

@@ -156,7 +156,7 @@ class SecretKey:
         """Return a text without the key, however a server spelled it.
 
         >>> SecretKey("sk-canary-1234").removed_from('"no key: sk-canary\\\\u002d1234, c2stY2FuYXJ5LTEyMzQ="')
-        '"no such key: [key removed], [key removed]="'
+        '"no key: [key removed], [key removed]="'
         """
         if not self.is_secret or len(text) <= MOST_SHOWN:
             return text

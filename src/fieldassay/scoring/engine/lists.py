@@ -23,8 +23,7 @@ from fieldassay.scoring.engine.coding import (
 )
 from fieldassay.scoring.engine.scopes import Ints, ListPlace, Masks, ObjectPlace
 from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode
-from fieldassay.values.aligners import Aligner
-from fieldassay.values.aligners import Sequence as SequenceAligner
+from fieldassay.values.aligners import Aligner, SequenceAligner
 
 # Candidate pairs: every gold item with every predicted item of the same list, as flat arrays.
 

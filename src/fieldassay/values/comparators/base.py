@@ -231,9 +231,9 @@ class ByKind(Comparator, Struct, frozen=True):
     Values of different kinds must be equal too. A boolean is not a number. Intended for trees without a
     schema. Source: the engineering extractor's strategy.
 
-    >>> from fieldassay.values.comparators.numbers import Number
+    >>> from fieldassay.values.comparators.numbers import NumberComparator
     >>> from fieldassay.values.types.column import Reading
-    >>> judge = ByKind(number=Number(tolerance=0.01))
+    >>> judge = ByKind(number=NumberComparator(tolerance=0.01))
     >>> judge.compare_one(Reading("100", 100, "100"), Reading("100.5", 100.5, "100.5"))
     (1.0, 'within_tolerance')
     >>> judge.compare_one(Reading("100", 100, "100"), Reading("100", "100", '"100"'))

@@ -381,12 +381,12 @@ def bare_number(text: str) -> Decimal | None:
 # Numbers and ranges of numbers.
 
 
-class Number(Comparator, Struct, frozen=True):
+class NumberComparator(Comparator, Struct, frozen=True):
     """1 if two numbers are equal or within the tolerance, else 0; ranges need both ends.
 
     >>> from fieldassay.values.types.column import Reading
     >>> gold, pred = Reading("5,0", Decimal("5.0"), "5"), Reading("5.1", Decimal("5.1"), "5.1")
-    >>> Number(tolerance=Decimal("0.02")).compare_one(gold, pred)
+    >>> NumberComparator(tolerance=Decimal("0.02")).compare_one(gold, pred)
     (1.0, 'within_tolerance')
     """
 

@@ -283,10 +283,10 @@ class Remove(Normalizer, Struct, frozen=True):
         return text.translate({ord(char): None for char in self.characters})
 
 
-class Digits(Normalizer, Struct, frozen=True):
+class DigitsOnly(Normalizer, Struct, frozen=True):
     """Keeps only the decimal digits of any script, written as ASCII digits.
 
-    >>> Digits().apply("ABN 06 082-٣")
+    >>> DigitsOnly().apply("ABN 06 082-٣")
     '060823'
     """
 

@@ -45,7 +45,7 @@ _MOST_SHAPES, _NEARLY = 4, 0.9
 """Forms of words in a column of texts, at most, and the share of its values that they hold, at least."""
 
 
-class Proposal(Struct, frozen=True):
+class RuleProposal(Struct, frozen=True):
     """The rule that finds most gold values of a field, and how many of them."""
 
     labels: tuple[str, ...]
@@ -54,7 +54,7 @@ class Proposal(Struct, frozen=True):
     documents: int
 
 
-def propose_rules(spec: Spec, examples: Sequence[Example]) -> dict[Steps, Proposal]:
+def propose_rules(spec: Spec, examples: Sequence[Example]) -> dict[Steps, RuleProposal]:
     """Return, for each field that stands once, the rule that finds most gold values of some documents.
 
     The same examples in the same order give the same rules. A field has none where no words help.
@@ -82,7 +82,7 @@ def propose_rules(spec: Spec, examples: Sequence[Example]) -> dict[Steps, Propos
             texts = [str(one) for at, one in pairs if field_steps(at) == field and not is_blank(one)]
             if column.is_text and (pattern := shape_of(texts)):
                 find = Find(pattern)
-                found[field] = Proposal(
+                found[field] = RuleProposal(
                     (), find, sum(not Matches(pattern).faults(one) for one in texts), len(texts)
                 )
     return found
@@ -99,12 +99,12 @@ def shape_of(values: Sequence[str]) -> str:
     return f"(?i){'|'.join(usual)}" if sum(shapes[one] for one in usual) > _NEARLY * len(values) else ""
 
 
-def with_rules(spec: Spec, proposals: Mapping[Steps, Proposal]) -> Spec:
+def with_rules(spec: Spec, proposals: Mapping[Steps, RuleProposal]) -> Spec:
     """Return a spec whose fields have the labels and the rest of their proposed rules."""
     return replace(spec, fields=tuple(_with_rules(one, (one.name,), proposals) for one in spec.fields))
 
 
-def _with_rules(field: Field, steps: Steps, proposals: Mapping[Steps, Proposal]) -> Field:
+def _with_rules(field: Field, steps: Steps, proposals: Mapping[Steps, RuleProposal]) -> Field:
     inner = tuple(_with_rules(one, (*steps, one.name), proposals) for one in field.fields)
     items = field.items and _with_rules(field.items, (*steps, field.item_step), proposals)
     field, one = replace(field, fields=inner, items=items), proposals.get(steps)
@@ -134,7 +134,7 @@ class _Trial:
             for words in documents
         ]
 
-    def propose(self) -> Proposal:
+    def propose(self) -> RuleProposal:
         """Return the rule that gains most.
 
         It has labels alone; where more gold is found so, it says what counts where no label has a value.
@@ -148,7 +148,7 @@ class _Trial:
         labels, take, unlabelled = max(rules, key=lambda one: (self.right(*one), one[2] == usual))
         own = [self.written[label].most_common(1)[0][0] for label in labels[len(self.rule.labels) :]]
         find = replace(self.rule.find, take=take, unlabelled="" if unlabelled == usual else unlabelled)
-        return Proposal(
+        return RuleProposal(
             tuple(own),
             find,
             self.right(labels, take, unlabelled),
