@@ -53,7 +53,7 @@ _WORDS = {
 """Words in names of fields, by what they name; an `s` behind them does not count."""
 _CHECKSUMS = {"iban": 3, "lei": 3, "au.abn": 5, "eu.vat": 5, "isbn": 5, "issn": 5, "ean": 8, "luhn": 8}
 """Checksums with the number of different values that must pass: one in ten passes the last ones by chance."""
-_DATE = r"^(?:[^\t]*(?:[^\W\d]|\d[^\d\t]+\d+[^\d\t]+\d)[^\t]*\t\d+-|\d{8}\t)"
+_DATE = r"^(?:(?=[^\t]*+\t\d+-)[^\t]*?(?:[^\W\d]|\d[^\d\t]++\d++[^\d\t]++\d)|\d{8}\t)"
 """Not a year alone: the number of PO-2024 is one, too."""
 _PERSIAN = r"^[^\t]*(?:[۰-۹]|\b13[4-9]\d\b)"
 """From 1400 on, a year in other digits than those of Iran may be Islamic."""
