@@ -52,7 +52,6 @@ from fieldassay.scoring.inputs import (
     open_inputs,
     with_keywords,
 )
-from fieldassay.scoring.proposals import LEAST_EQUAL, propose, sample_pairs
 from fieldassay.scoring.provenance import digest_rows, freeze_plan, provenance
 from fieldassay.scoring.shards import (
     Done,
@@ -328,20 +327,18 @@ def _result(run: _Run, done: Done) -> Result:
 
 def _find_mends(run: _Run, done: Done, found: Sequence[Estimate]) -> dict[str, dict[str, str]]:
     """Return by system the fields without a right value, and the line of the spec under which most are."""
-    zeros: dict[str, set[str]] = {}
     filled = {
         info.path for info, count in zip(run.plan.fields, done.fills[GOLD].values, strict=True) if count
     }
+    zeros: dict[str, set[str]] = {}
     for one in found:
-        if (
-            one.metric == "field_accuracy"
-            and one.value == 0
-            and one.n >= LEAST_EQUAL
-            and not one.slice
-            and one.field in filled
-        ):
+        if one.metric == "field_accuracy" and one.value == 0 and not one.slice and one.field in filled:
             zeros.setdefault(one.system, set()).add(one.field)
-    pairs = sample_pairs(run.matching) if zeros else {}
+    if not zeros:
+        return {}
+    from fieldassay.scoring.proposals import propose, sample_pairs  # 30 ms, which few scores need
+
+    pairs = sample_pairs(run.matching)
     mends: dict[str, dict[str, str]] = {}
     for system, paths in zeros.items():
         for proposal in propose(run.plan.spec, {system: pairs[run.matching.systems[system][0]]}):
