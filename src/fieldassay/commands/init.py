@@ -28,10 +28,11 @@ from fieldassay.records.keys import SourceOptions, locate
 from fieldassay.records.matching import find_duplicates, join_names
 from fieldassay.records.source import Source, open_source
 from fieldassay.scoring.fit import find_record_key
-from fieldassay.scoring.inputs import Records, open_inputs
+from fieldassay.scoring.inputs import Records, name_systems, open_inputs
 from fieldassay.scoring.proposals import propose, sample_pairs, with_proposals
 from fieldassay.spec.drafts import (
     Inferred,
+    Place,
     Sightings,
     find_document_id,
     guess_type,
@@ -48,8 +49,8 @@ from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import ListNode, Node, ObjectNode, Plan, describe
 
 _MOST_LINES = 6
-_MOST_DOCUMENTS = 200
-"""Documents that rules are proposed from."""
+_MOST_DOCUMENTS, _MOST_PROBED = 200, 20
+"""Documents that rules are proposed from, and those whose keys may be an id."""
 _HEAD = (
     "# A first spec, written by `fieldassay init` from {source}.\n"
     "# The types are what fits the values seen. Read them through: what is money, what is an id, which "
@@ -126,6 +127,7 @@ def spec_from_gold(
 
     Raises `ProblemsError` for unreadable gold, and for an id that is missing or repeated.
     """
+    systems = None if predictions is None else name_systems(predictions)
     begun = None if schema is None else _read_begun(schema)
     data = DataOptions() if begun is None else begun.data
     data = replace(
@@ -133,8 +135,8 @@ def spec_from_gold(
     )
     source = _open_gold(gold, data)
     rows, count = sight(_records(source))
-    if predictions is not None and not data.id_key and source.rows.kind != "folder":
-        data = replace(data, id_key=_shared_ids(rows, count, predictions))
+    if systems is not None and not data.id_key and source.rows.kind != "folder":
+        data = replace(data, id_key=_shared_ids(rows, count, systems))
         source = _open_gold(gold, data)
     if source.rows.kind == "table" and not data.group and _repeats_ids(rows, count, data.id_key):
         with suppress(ProblemsError):  # ids that repeat in rows that are no items are told as such
@@ -160,8 +162,8 @@ def spec_from_gold(
         raise problem(
             source.label, "no record has a key beside the id", "give records with fields", "bad_gold"
         )
-    if predictions is not None:
-        inferred = _with_predictions(inferred, gold, predictions)
+    if systems is not None:
+        inferred = _with_predictions(inferred, gold, systems)
     if docs is not None:
         inferred = _with_rules(inferred, Path(name), Path(docs))
     if remarks:
@@ -191,7 +193,7 @@ def _read_begun(schema: str) -> Spec:
 
 def keeping(gold: Records, predictions: Mapping[str, Records] | Records) -> str:
     """Return the command that writes the spec guessed from gold and predictions."""
-    sources = [*predictions.values()] if isinstance(predictions, Mapping) else [predictions]
+    sources = name_systems(predictions).values()
     paths = [path for one in sources for path in (one if isinstance(one, tuple) else (one,))]
     preds = [f"--pred {_place(path, 'PRED')}" for path in paths if isinstance(path, str | Path)]
     return f"fieldassay init --gold {_place(gold, 'GOLD')} {' '.join(preds) or '--pred PRED'} -o spec.yaml"
@@ -201,9 +203,7 @@ def _place(source: Records, otherwise: str) -> str:
     return shlex.quote(str(source)) if isinstance(source, str | Path) else otherwise
 
 
-def _with_predictions(
-    inferred: Inferred, gold: Records, predictions: Mapping[str, Records] | Records
-) -> Inferred:
+def _with_predictions(inferred: Inferred, gold: Records, predictions: Mapping[str, Records]) -> Inferred:
     """Return the spec with the names and types under which predictions agree with gold, and the reasons."""
     matching = open_inputs(plan_of_spec(inferred.spec), gold, predictions)
     keys = [find_record_key(source) for source in matching.predictions.values()]
@@ -220,7 +220,7 @@ def _with_predictions(
     spec, comments = with_proposals(inferred.spec, proposals), dict(inferred.comments)
     for one in proposals:
         why = f"{one.changes['names'][-1]}: {one.why}" if "names" in one.changes else one.why
-        comments[one.place] = "; ".join(filter(None, (comments.get(one.place), why)))
+        _comment(comments, one.place, why)
     return replace(inferred, spec=spec, comments=comments)
 
 
@@ -237,7 +237,7 @@ def _repeats_ids(rows: Sightings, count: int, names: tuple[str, ...]) -> bool:
     return key is not None and len(set(map(str, rows.members[key].scalars))) < count
 
 
-def _shared_ids(rows: Sightings, count: int, predictions: Mapping[str, Records] | Records) -> tuple[str, ...]:
+def _shared_ids(rows: Sightings, count: int, predictions: Mapping[str, Records]) -> tuple[str, ...]:
     """Return the key of gold that has the ids of predictions, and theirs; () where usual names do.
 
     The key may repeat in a table of items. Where predictions have no ids, a key of theirs must hold codes.
@@ -246,19 +246,17 @@ def _shared_ids(rows: Sightings, count: int, predictions: Mapping[str, Records] 
     whole = usual or [key for key, seen in rows.members.items() if seen.present == count == len(seen.scalars)]
     ids = {key: [*dict.fromkeys(map(str, rows.members[key].scalars))] for key in whole}
     names: dict[str | None, None] = {}
-    for records in predictions.values() if isinstance(predictions, Mapping) else [predictions]:
-        source = open_source(
-            records[0] if isinstance(records, tuple) else records, SourceOptions(), "predictions"
-        )
-        keys = dict.fromkeys(
-            key for record in source.fetch(range(min(len(source), 20))) for key in record.data or {}
-        )
-        rows_of = [row.value for row in source.head() if isinstance(row.value, dict)]
-        own = next((name for name in ID_NAMES if any(name in row for row in rows_of)), None)
-        columns: dict[str | None, list[str]] = {own: [*source.ids]}
+    for given in predictions.values():
+        source = open_source(given[0] if isinstance(given, tuple) else given, SourceOptions(), "predictions")
+        columns: dict[str | None, list[str]]
         if source.is_numbered:
-            records = source.fetch(range(min(len(source), _MOST_DOCUMENTS)))
-            columns = {key: [id_text((one.data or {}).get(key)) or "" for one in records] for key in keys}
+            records = [one.data or {} for one in source.fetch(range(min(len(source), _MOST_DOCUMENTS)))]
+            keys = dict.fromkeys(key for record in records[:_MOST_PROBED] for key in record)
+            columns = {key: [id_text(record.get(key)) or "" for record in records] for key in keys}
+        else:
+            head = [row.value for row in source.head() if isinstance(row.value, dict)]
+            own = next((name for name in ID_NAMES if any(name in row for row in head)), None)
+            columns = {own: [*source.ids]}
         joined = {
             (ours, key): len(join_names(column, ids[ours], may_be_part=False).owners) / len(column)
             for ours in whole
@@ -286,8 +284,13 @@ def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:
             part for step in steps for part in (("items",) if step == ITEM else ("fields", str(step)))
         )
         right = f"`labels` and `find` are right for {one.right} of {one.documents}"
-        comments[place] = "; ".join(filter(None, (comments.get(place), right)))
+        _comment(comments, place, right)
     return replace(inferred, spec=with_rules(inferred.spec, proposals), comments=comments)
+
+
+def _comment(comments: dict[Place, str], place: Place, text: str) -> None:
+    """Add a sentence to the comment of a place."""
+    comments[place] = "; ".join(filter(None, (comments.get(place), text)))
 
 
 def spec_from_schema(schema: str) -> str:

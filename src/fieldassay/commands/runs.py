@@ -379,11 +379,8 @@ def attribute(run: Reference, store: str = STORE, **options: Any) -> Attribution
     >>> dict(fa.attribute(result.save(folder / "run")).counts("m"))
     {'model_invented': 20}
     """
-    return attribute_run(_open(run, store), choose(AttributeOptions(), options, "attribute"))
-
-
-def _open(run: Reference, store: str) -> Run:
-    return run if isinstance(run, Run) else Run.open(find_run(str(run), Path(store)))
+    opened = run if isinstance(run, Run) else Run.open(_folder(str(run), store))
+    return attribute_run(opened, choose(AttributeOptions(), options, "attribute"))
 
 
 def judge_shares(found: Attribution, gates: Sequence[str]) -> tuple[Decision, ...]:

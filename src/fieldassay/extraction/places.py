@@ -217,7 +217,6 @@ _SCRIPTS = (
 """Han, kana, Thai, Lao, Khmer and Burmese are written without blanks between words."""
 _UNSPACED = re.compile(_SCRIPTS)
 _LINE_END = re.compile(rf"(?<={_SCRIPTS})[^\S\n]*\n\s*(?={_SCRIPTS})")
-_DIGITS = re.compile(r"\d")
 _CLOSE = 80.0
 """The least similarity, of 100, of a piece whose edit distance from a quote is computed."""
 _PER_EDIT = 8
@@ -673,7 +672,7 @@ class Search:
                 continue
             score, (start, end), piece = found
             is_close = Levenshtein.distance(wanted, piece, score_cutoff=most) <= most
-            is_close = is_close and _DIGITS.findall(piece) == _DIGITS.findall(wanted)
+            is_close = is_close and _DIGIT.findall(piece) == _DIGIT.findall(wanted)
             if is_close and (best is None or score > best[0]):
                 best = score, Place(number, start, end)
         return best[1] if best is not None else None

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 # The tables of a run: their columns and contents, and answers that failed as a whole.
 
-_REMEDY, _KIND = "score again, or restore the run as a whole", "damaged_run"
+AGAIN, _DAMAGED = "score again, or restore the run as a whole", "damaged_run"
 _PRESENT = (
     "system",
     "doc",
@@ -127,7 +127,7 @@ def find_bad_evidence(frame: pl.LazyFrame, where: str, systems: Collection[str])
         "outcome": [one.name.lower() for one in Outcome],
     }
     try:
-        with guarded(where, _REMEDY, _KIND):
+        with guarded(where, AGAIN, _DAMAGED):
             table = frame.collect()
             for name in _PRESENT:
                 if table[name].null_count():
@@ -160,7 +160,7 @@ def _check_columns(schema: Mapping[str, Any], expected: Mapping[str, Any], where
 
 
 def _problem(where: str, what: str) -> Problem:
-    return Problem(where, what, _REMEDY, _KIND)
+    return Problem(where, what, AGAIN, _DAMAGED)
 
 
 def _refusal(where: str, what: str) -> ProblemsError:
@@ -217,7 +217,6 @@ def mark_failed_answers(evidence: pl.LazyFrame | None, documents: pl.DataFrame |
 
 # A finished run on disk: each part of it read when it is first asked for, and checked as it is read.
 
-_DAMAGED, AGAIN = "damaged_run", "score again, or restore the run as a whole"
 T = TypeVar("T")
 COMPLETE, PARTIAL, NOTHING, DAMAGED = "complete", "partial", "nothing evaluated", "damaged"
 _VERDICTS = {GateAnswer.NO_GO: "FAIL", GateAnswer.INCONCLUSIVE: "INCONCLUSIVE", GateAnswer.GO: "PASS"}

@@ -429,7 +429,7 @@ def open_inputs(
         chosen = choose_documents(plan, opened, where)
     except ProblemsError as error:
         problems += error.problems
-    for name, records in _named(predictions).items():
+    for name, records in name_systems(predictions).items():
         try:
             found, own = _open_system(name, records, of_predictions)
         except ProblemsError as error:
@@ -536,7 +536,7 @@ def drop_absent_fields(plan: Plan, matching: Matching) -> Plan:
     return replace(plan, root=root, fields=fields, slots=slots)
 
 
-def _named(predictions: Mapping[str, Records] | Records) -> dict[str, Records]:
+def name_systems(predictions: Mapping[str, Records] | Records) -> dict[str, Records]:
     """Return the predictions by system; a single source is named after its file, or `prediction`."""
     if isinstance(predictions, Mapping):
         return dict(predictions)

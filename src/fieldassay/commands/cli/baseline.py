@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommands, json_option
-from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.commands.cli.storing import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import DEFAULT
 
 _FILE = click.argument(
@@ -90,7 +89,8 @@ def set_baseline(**given: Any) -> int:
     from fieldassay.reports.content.baseline import baseline_data, render_set
     from fieldassay.runs.run import read_runs
 
-    runs, path = read_runs((_find(name, given) for name in given["runs"]), lambda run: run), given["out"]
+    path = given["out"]
+    runs = read_runs((find_stored(name, given["store"]) for name in given["runs"]), lambda run: run)
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
     request = BaselineRequest(
         given["systems"], metrics, given["hashes_ids"], given["reason"], given["freezes"]
@@ -118,9 +118,3 @@ def show_baseline(file: Path, *, is_json: bool) -> int:
     held = read_baseline(file)
     write(json_text(baseline_data(held)) if is_json else render_baseline(held, screen()))
     return 0
-
-
-def _find(name: str, given: Mapping[str, Any]) -> Path:
-    from fieldassay.runs.run_file import find_run
-
-    return find_run(name, given["store"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, json_option, record_option
-from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.commands.cli.storing import find_stored, lookup_option
 
 if TYPE_CHECKING:
     from fieldassay.decisions.calibration.certificate import Promise
@@ -144,7 +144,7 @@ def _calibrate(given: Mapping[str, Any]) -> int:
     options = CalibrationOptions(
         given["system"], given["fields"], _promise(given), given["scale"] or "probability", given["slices"]
     )
-    calibrated = calibrate_run(_find_run(given), options)
+    calibrated = calibrate_run(find_stored(given["run"], given["store"]), options)
     if given["is_json"]:
         _print_json(calibrated.page.to_dict())
     else:
@@ -164,7 +164,9 @@ def _apply(given: Mapping[str, Any]) -> int:
 
     _refuse("--apply", _OF_POLICY)
     policy = read_policy(given["policy"])
-    check = apply_policy(_find_run(given), policy, str(given["policy"]), given["system"])
+    check = apply_policy(
+        find_stored(given["run"], given["store"]), policy, str(given["policy"]), given["system"]
+    )
     if given["is_json"]:
         _print_json(check.to_dict())
     else:
@@ -210,12 +212,6 @@ def _new_predictions(text: str, system: str) -> str:
     return path
 
 
-def _find_run(given: Mapping[str, Any]) -> Path:
-    from fieldassay.runs.run_file import find_run
-
-    return find_run(given["run"], given["store"])
-
-
 def _promise(given: Mapping[str, Any]) -> Promise:
     from fieldassay.decisions.calibration.certificate import Promise
 
@@ -238,7 +234,7 @@ def _refuse(option: str, names: Sequence[str], why: str = "takes what the policy
 
 def _check_out(given: Mapping[str, Any]) -> None:
     """Refuse to write into the run that is read."""
-    out, run = given["out"], _find_run(given)
+    out, run = given["out"], find_stored(given["run"], given["store"])
     if out is not None and (out.is_dir() or run.resolve() in (out.resolve(), *out.resolve().parents)):
         raise click.UsageError(f"--out {out}: is a folder, or in the run that is read; name another file.")
 

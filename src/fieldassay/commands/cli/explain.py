@@ -10,7 +10,7 @@ import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, json_option, option
 from fieldassay.commands.cli.inputs import data_options, read_inputs, read_plan_option, spec_options
-from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.commands.cli.storing import find_stored, lookup_option
 
 if TYPE_CHECKING:
     from fieldassay.scoring.explain import DocumentExplanation
@@ -146,8 +146,6 @@ def _field_values(given: Mapping[str, Any]) -> Any:
 
 
 def _document(given: Mapping[str, Any]) -> DocumentExplanation:
-    from fieldassay.runs.run_file import find_run
-
     what: tuple[str, ...] = given["what"]
     if given["spec"] is None and given["protocol"] is None:
         if not 2 <= len(what) <= 3:
@@ -155,7 +153,7 @@ def _document(given: Mapping[str, Any]) -> DocumentExplanation:
                 "Give --type and two values, or a run and a document, or --spec, --gold, --pred and a "
                 "document."
             )
-        found = _from_run(find_run(what[0], given["store"]), what[1], what[2] if len(what) == 3 else None)
+        found = _from_run(find_stored(what[0], given["store"]), what[1], what[2] if len(what) == 3 else None)
     else:
         if not 1 <= len(what) <= 2:
             raise click.UsageError("Give the id of a document, and a field if you like.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, Shape, json_option
-from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.commands.cli.storing import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import DEFAULT, REGRESSION_HELP, default_baseline
 
 if TYPE_CHECKING:
@@ -87,10 +87,9 @@ def gate(**given: Any) -> int:
     from fieldassay.decisions.baseline.runs import demand_basis
     from fieldassay.decisions.gate import GateRequest, decide
     from fieldassay.runs.run import Run
-    from fieldassay.runs.run_file import find_run
 
     shape = _shape(given)
-    runs = tuple(find_run(reference, given["store"]) for reference in given["runs"])
+    runs = tuple(find_stored(reference, given["store"]) for reference in given["runs"])
     _check_out(given, runs)
     baseline = given["baseline"] or default_baseline()
     if given["baseline"] is not None:

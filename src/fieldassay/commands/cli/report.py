@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, option
-from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.commands.cli.storing import find_stored, lookup_option
 from fieldassay.reports.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def report(**given: Any) -> int:
     if given["table"] is not None or is_table:
         return _table(given)
     given = {**given, "shape": _shape(given)}
-    folders = [_find(text, given["store"]) for text in given["runs"]]
+    folders = [find_stored(text, given["store"]) for text in given["runs"]]
     given["out"] = given["out"] or (folders[0] / FORMATS[HTML].file if given["opens"] else None)
     options = _options(given)
     reported = read_reported(folders, _root())
@@ -225,7 +225,7 @@ def _table(given: Mapping[str, Any]) -> int:
     name, target = given["table"], given["out"]
     if len(given["runs"]) != 1 or given["shape"] is not None or given["opens"]:
         raise click.UsageError("--table takes one RUN, without --format and --open.")
-    folder = _find(given["runs"][0], given["store"])
+    folder = find_stored(given["runs"][0], given["store"])
     if target is None:
         write(print_table(folder, name, given["system"], screen()))
     else:
@@ -266,12 +266,6 @@ def _options(given: Mapping[str, Any]) -> ReportOptions:
     return ReportOptions(given["name"], most, screen=where, is_whole=is_whole, documents=given["documents"])
 
 
-def _find(reference: str, store: Path) -> Path:
-    from fieldassay.runs.run_file import find_run
-
-    return find_run(reference, store)
-
-
 def _hold(
     reported: Sequence[Reported], folders: Sequence[Path], given: Mapping[str, Any]
 ) -> tuple[Reported, ...]:
@@ -282,7 +276,7 @@ def _hold(
 
     if given["shape"] not in ("html", "github", "comment") or len(folders) != 1:
         raise click.UsageError("--against goes with one RUN, and with --format html, github or comment.")
-    before = _find(given["against"], given["store"])
+    before = find_stored(given["against"], given["store"])
     if before.resolve() == folders[0].resolve():
         raise click.UsageError(f"--against {given['against']}: is the run itself; name an earlier one.")
     return (replace(reported[0], diffs=read_diffs(before, folders[0], reported[0].result.systems)),)

@@ -24,7 +24,7 @@ from fieldassay.commands.cli.inputs import (
     spec_options,
 )
 from fieldassay.commands.cli.output import complain, screen, write
-from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.commands.cli.storing import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import default_baseline
 from fieldassay.errors import nearest, problem
 from fieldassay.io.text.shown import format_count
@@ -375,7 +375,6 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     from fieldassay.decisions.calibration.policy import read_policy
     from fieldassay.review.sheets.make import ReviewRequest, make_review, make_suspicious_review
     from fieldassay.runs.run import Run
-    from fieldassay.runs.run_file import find_run
 
     if (given["from_run"] is not None) != given["is_suspicious"]:
         raise click.UsageError("--from-run and --suspicious go together.")
@@ -383,7 +382,7 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     if given["from_run"] is not None:
         if given["preds"] or given["policy"] or given["gold"] or given["spec"] or given["protocol"]:
             raise click.UsageError("--from-run takes spec, gold and predictions from the run.")
-        run = Run.open(find_run(given["from_run"], given["store"]))
+        run = Run.open(find_stored(given["from_run"], given["store"]))
         return make_suspicious_review(folder, run, ReviewRequest(documents=given["documents"], shares=shares))
     policy = None if given["policy"] is None else read_policy(given["policy"])
     needs_spec = policy is None or given["spec"] or given["protocol"]

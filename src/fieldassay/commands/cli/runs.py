@@ -5,15 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommands, json_option
-from fieldassay.commands.cli.storing import lookup_option
-
-if TYPE_CHECKING:
-    pass
+from fieldassay.commands.cli.storing import find_stored, lookup_option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -76,7 +73,7 @@ def show(id: str, store: Path, is_json: bool) -> int:
     from fieldassay.reports.content.runs import render_run, run_json
     from fieldassay.runs.run import load_run
 
-    run = load_run(_find(id, store))
+    run = load_run(find_stored(id, store))
     write(run_json(run) if is_json else render_run(run, screen()))
     return 0
 
@@ -124,12 +121,6 @@ def remove(ids: Sequence[str], store: Path, has_leftovers: bool, is_sure: bool) 
     return 0
 
 
-def _find(reference: str, store: Path) -> Path:
-    from fieldassay.runs.run_file import find_run
-
-    return find_run(reference, store)
-
-
 def _find_all(references: Sequence[str], store: Path) -> list[Path]:
     """Return the folders of all runs, each once; raise `ProblemsError` with every unknown reference."""
     from fieldassay.errors import Problem, ProblemsError
@@ -138,7 +129,7 @@ def _find_all(references: Sequence[str], store: Path) -> list[Path]:
     found: dict[Path, Path] = {}
     for reference in references:
         try:
-            folder = _find(reference, store)
+            folder = find_stored(reference, store)
             found.setdefault(folder.resolve(), folder)
         except ProblemsError as error:
             problems += error.problems

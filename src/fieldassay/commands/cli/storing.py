@@ -64,6 +64,13 @@ def lookup_option(command: Command) -> Command:
     return runs(command)
 
 
+def find_stored(reference: str, store: Path | None) -> Path:
+    """Return the folder of the run that a command names; `store` is that of its `--runs`."""
+    from fieldassay.runs.run_file import find_run
+
+    return find_run(reference, store or STORE)
+
+
 class Sources(NamedTuple):
     """The sources of a scoring run: inputs, plan, the effective options, and their record in the run."""
 
@@ -89,9 +96,8 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     if given["preds"]:
         raise click.UsageError("--run takes the predictions of a run; leave out --pred.")
     from fieldassay.runs.run import Run
-    from fieldassay.runs.run_file import find_run
 
-    folder = find_run(given["rerun"], given["store"] or STORE)
+    folder = find_stored(given["rerun"], given["store"])
     run = Run.open(folder)
     run.check_inputs(needs_gold=given["gold"] is None)
     made_from = run.inputs.given

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    CFloats = npt.NDArray[np.float64]
+    from fieldassay.documents.geometry import Floats
+
     Flags = npt.NDArray[np.bool_]
 
 _CHUNK = 4096
@@ -57,7 +58,7 @@ class CharacterBoxes:
         self._rects: Any = None
         self._places: list[Any] = []
 
-    def read(self, handle: Any, indices: Sequence[int]) -> tuple[CFloats, Flags]:
+    def read(self, handle: Any, indices: Sequence[int]) -> tuple[Floats, Flags]:
         """Return left, bottom, right and top of characters, in the page's space, and which have extent."""
         import numpy as np
 
@@ -220,8 +221,6 @@ def _combine(inner: Matrix, outer: Matrix) -> Matrix:
 # The words of a PDF page with their boxes and directions, from pdfium's characters.
 
 if TYPE_CHECKING:
-    from fieldassay.documents.geometry import Floats
-
     Sides: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 
 _WORD = re.compile(r"\S+")

@@ -554,7 +554,7 @@ def _body_class() -> Any:
     """Return the class of bodies that know whether they were sent."""
     import httpx2
 
-    class Body(httpx2.SyncByteStream):
+    class SentBody(httpx2.SyncByteStream):
         def __init__(self, data: bytes) -> None:
             self.length, self._data, self.is_sent = len(data), data, False
 
@@ -562,7 +562,7 @@ def _body_class() -> Any:
             yield self._data
             self.is_sent = True  # the next part is asked for once this one has left
 
-    return Body
+    return SentBody
 
 
 class _TooSlow(Exception):

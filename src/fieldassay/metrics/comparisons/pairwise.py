@@ -135,8 +135,8 @@ def to_whole(values: Floats) -> npt.NDArray[np.int64]:
     return np.rint(values / (largest or 1.0) * 2.0**_FINE).astype(np.int64)
 
 
-def _name_group(pair: Pair) -> Hashable:
-    """Return the key of pairs that are exchanged together: both systems, the documents and signs."""
+def _name_group(pair: Pair) -> tuple[Hashable, ...]:
+    """Return the key of pairs that are exchanged together: the documents and signs, and both systems."""
     return id(pair.arena.data), frozenset((pair.first, pair.second))
 
 
@@ -162,15 +162,11 @@ def decide_together(made: Sequence[Tested], rankings: Sequence[RankedPairs]) -> 
 
 def _key(one: Tested) -> Hashable:
     found = one.found
-    return (*_name_tested(one.pair), found.metric, found.field, tuple(found.slice.items()))
+    return (*_name_group(one.pair), found.metric, found.field, tuple(found.slice.items()))
 
 
 def _ranked_key(ranking: Ranking, pair: Pair) -> Hashable:
-    return (*_name_tested(pair), ranking.metric, None, ())
-
-
-def _name_tested(pair: Pair) -> tuple[Hashable, ...]:
-    return id(pair.arena.data), frozenset((pair.first, pair.second))
+    return (*_name_group(pair), ranking.metric, None, ())
 
 
 def _decided(one: Tested, adjusted: Adjusted | None, correction: str) -> Comparison:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from html import escape
 
 from fieldassay.attribution.attribute import Attribution, Labelled, SystemShares
 from fieldassay.attribution.share import STAGES, FieldShares, StageShare
 from fieldassay.errors import list_names
 from fieldassay.io.json_value import read_given
-from fieldassay.io.text.shown import clip, format_count, visible
+from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.estimate import NOTHING, format_share
-from fieldassay.reports.writers.tables import Part, ReportTable, Told, lay_out_html
+from fieldassay.reports.writers.tables import Part, ReportTable, Told, html_text, lay_out_html
 
 # The content of an attribution's report: the answer first, then shares, labels and values as texts.
 
@@ -284,18 +283,18 @@ def _system(one: SystemShares) -> str:
     shares = {share.stage: share for share in one.whole.shares if share.value and share.value > 0}
     bars = "".join(
         f'<div style="width:{(share.value or 0.0) * 100:.1f}%;background:{_COLORS[stage]}" '
-        f'title="{_text(_named(stage, share))}"></div>'
+        f'title="{html_text(_named(stage, share))}"></div>'
         for stage, share in shares.items()
     )
     key = "".join(
-        f'<span><i style="background:{_COLORS[stage]}"></i>{_text(_named(stage, share))}</span>'
+        f'<span><i style="background:{_COLORS[stage]}"></i>{html_text(_named(stage, share))}</span>'
         for stage, share in shares.items()
     )
     names = ", ".join(_named(stage, share) for stage, share in shares.items())
-    bar = f'<div class="bar" role="img" aria-label="{_text(names)}">{bars}</div>'
-    answer = _text(answer_of(one))
+    bar = f'<div class="bar" role="img" aria-label="{html_text(names)}">{bars}</div>'
+    answer = html_text(answer_of(one))
     return (
-        f'<section><h2><bdi>{_text(one.system)}</bdi></h2>\n<p class="answer">{answer}</p>\n'
+        f'<section><h2><bdi>{html_text(one.system)}</bdi></h2>\n<p class="answer">{answer}</p>\n'
         + (f'{bar}\n<p class="key">{key}</p>\n' if shares else "")
         + "</section>"
     )
@@ -303,7 +302,3 @@ def _system(one: SystemShares) -> str:
 
 def _named(stage: str, share: StageShare) -> str:
     return f"{NAMES[stage]} {format_stage(share)}"
-
-
-def _text(text: str) -> str:
-    return escape(visible(text)).encode("ascii", "xmlcharrefreplace").decode()

@@ -34,6 +34,7 @@ from fieldassay.reports.content.run.summary import describe_method, summarize
 from fieldassay.reports.export.pages import render_error_report, render_executive
 from fieldassay.reports.findings.losses import JUDGED, find_losses
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
+from fieldassay.reports.writers.tables import markdown_row
 from fieldassay.runs.run import Run, corrupt_run_errors
 
 if TYPE_CHECKING:
@@ -365,8 +366,9 @@ def _parquet(rows: ExportRows) -> Iterator[bytes]:
 def _markdown(words: str, rows: ExportRows) -> Iterator[str]:
     yield f"# {words[:1].upper()}{words[1:]}\n\n"
     yield f"{format_markdown(rows.note[:1].upper() + rows.note[1:], 600)}.\n\n" if rows.note else ""
-    for line in chain([rows.columns, ["---"] * len(rows.columns)], map(_texts, rows)):
-        yield f"| {' | '.join(format_markdown(cell, _CELL) if cell != '---' else cell for cell in line)} |\n"
+    for at, line in enumerate(chain([rows.columns], map(_texts, rows))):
+        yield markdown_row(format_markdown(cell, _CELL) for cell in line)
+        yield "" if at else markdown_row(["---"] * len(rows.columns))
 
 
 def _latex(words: str, rows: ExportRows) -> Iterator[str]:

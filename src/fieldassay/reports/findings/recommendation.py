@@ -101,7 +101,7 @@ def _find_lead(result: Result, first: Estimate, other: Estimate, slice_: dict[st
     value = float(other.value or 0.0)
     for ranking in result.rankings if not slice_ else ():
         pair = next((one for one in ranking.pairs if set(one.systems) == {first.system, other.system}), None)
-        if _is_of(ranking, first) and pair is not None:
+        if is_compared_by(ranking, first) and pair is not None:
             certainty: Certainty = "beyond_chance" if pair.is_shown else "may_be_chance"
             return Lead(other.system, value, certainty, pair.p_adjusted, pair.is_guarded)
     for one in result.comparisons:
@@ -109,7 +109,7 @@ def _find_lead(result: Result, first: Estimate, other: Estimate, slice_: dict[st
             one.field is None
             and dict(one.slice) == slice_
             and set(one.systems) == {first.system, other.system}
-            and _is_of(one, first)
+            and is_compared_by(one, first)
         ):
             return Lead(
                 other.system,
@@ -142,7 +142,7 @@ def list_places(result: Result, systems: Sequence[str], found: Mapping[str, Esti
     Where nothing was tested they are those of the values; systems without a value come last.
     """
     known = [one for one in found.values() if one.value is not None]
-    ranking = next((one for one in result.rankings if known and _is_of(one, known[0])), None)
+    ranking = next((one for one in result.rankings if known and is_compared_by(one, known[0])), None)
     if ranking is not None:
         return {place.system: describe_places(place) for place in ranking.places}
     first = {one: 1 if one in {each.system for each in known} else 1 + len(known) for one in systems}
@@ -162,7 +162,7 @@ def _is_ahead(one: Estimate, other: Estimate) -> bool:
     return is_better and format_value(one) != format_value(other)
 
 
-def _is_of(compared: Comparison | Ranking, metric: Estimate) -> bool:
+def is_compared_by(compared: Comparison | Ranking, metric: Estimate) -> bool:
     """Return whether systems were compared by the metric; the name may come with parameters."""
     return compared.metric == metric.metric or compared.metric.startswith(f"{metric.metric}(")
 

@@ -41,6 +41,7 @@ from fieldassay.reports.findings.recommendation import (
     Standing,
     count_apart,
     describe_cost,
+    is_compared_by,
     is_of_all_values,
     list_silent,
     list_standings,
@@ -384,14 +385,17 @@ def _findings(source: ReportSource, line: SummaryLine | None, best: str) -> list
     compared = [
         one
         for one in source.result.comparisons
-        if _is_about(one, own) and best in one.systems and one.field is None and not {*one.systems} & silent
+        if is_compared_by(one, own)
+        and best in one.systems
+        and one.field is None
+        and not {*one.systems} & silent
     ]
     overall = [_finding(one) for one in compared if not one.slice]
     sliced = sorted((one for one in compared if one.slice), key=lambda one: -abs(one.difference or 0.0))
     ranked = [
         told
         for ranking in source.result.rankings
-        if _is_about(ranking, own) and (told := _describe_ranking(ranking, best))
+        if is_compared_by(ranking, own) and (told := _describe_ranking(ranking, best))
     ]
     return [
         _head(source, line, own),
@@ -425,10 +429,6 @@ def _head(source: ReportSource, line: SummaryLine, best: Estimate) -> str:
 def _call(line: SummaryLine) -> str:
     """Return the name of the metric of a line for a sentence."""
     return line.label.replace("_", " ")
-
-
-def _is_about(one: Comparison | Ranking, estimate: Estimate) -> bool:
-    return one.metric == estimate.metric or one.metric.startswith(f"{estimate.metric}(")
 
 
 def _describe_ranking(ranking: Ranking, best: str) -> str:

@@ -83,7 +83,7 @@ def lay_out_html(told: Told) -> str:
     """Return the report as a `<section>` in ASCII, to be put into any page, or opened as it is."""
     parts = ['<section class="fieldassay-diff">', _element("h2", told.title)]
     parts += [
-        f'<p role="alert"><strong>Warning:</strong> {_html_text(warning)}.</p>' for warning in told.warnings
+        f'<p role="alert"><strong>Warning:</strong> {html_text(warning)}.</p>' for warning in told.warnings
     ]
     if told.systems:
         listed = "".join(f"{_element('dt', name)}{_element('dd', text)}" for name, text in told.systems)
@@ -103,7 +103,7 @@ def _section(part: Part) -> list[str]:
 
 def _table(table: ReportTable) -> str:
     heads = "".join(
-        f'<th scope="col"{_align(table, at)}>{_html_text(head)}</th>' for at, head in enumerate(table.heads)
+        f'<th scope="col"{_align(table, at)}>{html_text(head)}</th>' for at, head in enumerate(table.heads)
     )
     rows = "\n".join(f"<tr>{_cells(table, row)}</tr>" for row in table.rows)
     caption = _element("caption", table.caption[:1].upper() + table.caption[1:])
@@ -122,7 +122,7 @@ def _align(table: ReportTable, at: int) -> str:
 
 def _isolated(text: str) -> str:
     """Return a cell's text isolated, so that right-to-left text does not affect its surroundings."""
-    return f"<bdi>{_html_text(text)}</bdi>"
+    return f"<bdi>{html_text(text)}</bdi>"
 
 
 def _list(lines: Sequence[str]) -> list[str]:
@@ -130,10 +130,10 @@ def _list(lines: Sequence[str]) -> list[str]:
 
 
 def _element(name: str, text: str) -> str:
-    return f"<{name}>{_html_text(text)}</{name}>"
+    return f"<{name}>{html_text(text)}</{name}>"
 
 
-def _html_text(text: str) -> str:
+def html_text(text: str) -> str:
     """Return a text without markup and in ASCII, so that no encoding can be mistaken."""
     return escape(visible(text)).encode("ascii", "xmlcharrefreplace").decode()
 
@@ -221,13 +221,15 @@ def _head(table: ReportTable) -> str:
     """Return the caption and the head of a table; columns of numbers are set to the right."""
     caption = f"{_markdown_text(table.caption[:1].upper() + table.caption[1:])}:\n\n" if table.caption else ""
     rule = ["---:" if at in table.aligned else "---" for at in range(len(table.heads))]
-    return f"{caption}{_line([format_markdown(head, _HEAD) for head in table.heads])}{_line(rule)}"
+    return (
+        f"{caption}{markdown_row([format_markdown(head, _HEAD) for head in table.heads])}{markdown_row(rule)}"
+    )
 
 
 def _rows(table: ReportTable, room: _Room) -> Iterator[str]:
     written = 0
     for row in table.rows:
-        line = _line([_unbroken(format_markdown(cell, _CELL)) for cell in row])
+        line = markdown_row([_unbroken(format_markdown(cell, _CELL)) for cell in row])
         if not room.take(line, _RESERVE):
             break
         written += 1
@@ -239,7 +241,8 @@ def _rows(table: ReportTable, room: _Room) -> Iterator[str]:
         yield more
 
 
-def _line(cells: Sequence[str]) -> str:
+def markdown_row(cells: Iterable[str]) -> str:
+    """Return a row of a table; the cells are Markdown already."""
     return f"| {' | '.join(cells)} |\n"
 
 

@@ -9,6 +9,7 @@ from fieldassay.io.text.shown import clip, format_count, format_markdown, format
 from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_cost, format_value
 from fieldassay.metrics.result.decision import Decision, GateAnswer
 from fieldassay.reports.content.run.sections import (
+    SIDE_BY_SIDE,
     STYLES,
     comparisons_part,
     describe_first_violation,
@@ -16,7 +17,6 @@ from fieldassay.reports.content.run.sections import (
     repeats_parts,
 )
 from fieldassay.reports.content.run.summary import (
-    SIDE_BY_SIDE,
     FieldLine,
     SliceTable,
     Summary,

@@ -188,7 +188,7 @@ def _remarks(compared: ComparedSystems) -> list[str]:
     return [*more, *([first] if first else []), compared.method, places]
 
 
-# What repeated runs of a system clip, as sentences and a list of flaky values.
+# What repeated runs of a system show, as sentences and a list of flaky values.
 
 MOST_FLAKY_SHOWN = 10
 _ANSWERS = 4
@@ -340,7 +340,7 @@ STYLES = {
     GateAnswer.INCONCLUSIVE: "bold yellow",
 }
 SIDE_BY_SIDE = 4
-"""The most systems side by side; more are listed one below the other."""
+"""The most systems side by side; more are one below the other, with fewer fields each."""
 
 _WIDE, _LONG = 200, 600
 

@@ -24,6 +24,7 @@ from fieldassay.metrics.result.result import (
     worst_first,
 )
 from fieldassay.reports.content.run.sections import (
+    SIDE_BY_SIDE,
     ComparedSystems,
     RepeatsShown,
     list_repeats,
@@ -187,8 +188,6 @@ HEADLINE: dict[str, str] = {
 }
 """The metrics at the head of a report, in its order, and their names there."""
 
-SIDE_BY_SIDE = 4
-"""The most systems side by side; more are one below the other, with fewer fields each."""
 MOST_FIELDS, FEW_FIELDS = 8, 3
 MOST_DIAGNOSES = 8
 MOST_CHECKS = 8

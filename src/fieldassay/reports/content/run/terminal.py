@@ -16,10 +16,9 @@ from fieldassay.reports.content.run.parts import (
     diagnoses_parts,
     shorten_names,
 )
-from fieldassay.reports.content.run.sections import comparisons_part, gates_parts, repeats_parts
+from fieldassay.reports.content.run.sections import SIDE_BY_SIDE, comparisons_part, gates_parts, repeats_parts
 from fieldassay.reports.content.run.summary import (
     MOST_LOSSES,
-    SIDE_BY_SIDE,
     FieldLine,
     SliceTable,
     Summary,
