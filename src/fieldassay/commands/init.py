@@ -100,10 +100,9 @@ class Draft(Struct, frozen=True, dict=True):
 
 def _names(node: Node) -> Iterator[tuple[str, str]]:
     """Yield the path of each field that has other names, and these in words."""
-    others = dict(node.other_names) if isinstance(node, ObjectNode) else {}
-    for child in node.children if isinstance(node, ObjectNode) else ():
-        if child.name in others:
-            yield child.path, f"named {' or '.join(others[child.name])}"
+    for child, (_, *others) in node.keyed() if isinstance(node, ObjectNode) else ():
+        if others:
+            yield child.path, f"named {' or '.join(others)}"
         yield from _names(child)
     if isinstance(node, ListNode):
         yield from _names(node.items)

@@ -134,12 +134,11 @@ def may_have_texts(column: Sequence[Any], node: Node) -> bool:
 
 def _containers(node: ObjectNode) -> list[tuple[str, Node]]:
     """Return the lists and objects of an object, by each of their names."""
-    others = dict(node.other_names)
     return [
         (name, child)
-        for child in node.children
+        for child, names in node.keyed()
         if isinstance(child, ListNode | ObjectNode) or (isinstance(child, Leaf) and child.is_list)
-        for name in (child.name, *others.get(child.name, ()))
+        for name in names
     ]
 
 
@@ -299,11 +298,7 @@ def _loosened(value: Any, node: Node) -> Any:
         return {key: _loosened(member, node.items) for key, member in value.items()}
     if not isinstance(value, dict) or not isinstance(node, ObjectNode):
         return value
-    others = dict(node.other_names)
-    value = loosen(
-        value,
-        [(key, child.name) for child in node.children for key in (child.name, *others.get(child.name, ()))],
-    )
+    value = loosen(value, [(key, child.name) for child, keys in node.keyed() for key in keys])
     return value | {
         child.name: _loosened(value[child.name], child) for child in node.children if child.name in value
     }
@@ -679,12 +674,16 @@ def gold_options(plan: Plan) -> SourceOptions:
     """Return the options for reading gold under a plan."""
     others = dict(plan.root.other_names)
     declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys), *data_names(plan)))
-    containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
     return replace(
         data_options(plan.spec.data),
         item_lists=tuple(_item_lists(plan.root.children)),
         declared=declared,
-        nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
+        nested=frozenset(
+            key
+            for child, keys in plan.root.keyed()
+            if not isinstance(child, Leaf) or child.is_list
+            for key in keys
+        ),
         other_names=plan.root.other_names,
         answer_keys=named_keys(plan),
         fields=plan.root,
@@ -717,14 +716,10 @@ def pred_options(plan: Plan) -> SourceOptions:
 def scalars_of(node: ObjectNode) -> Scalars:
     """Return the fields of an object, by all their names, with the places of single values."""
     found: dict[str, Any] = {}
-    others = dict(node.other_names)
-    for child in node.children:
+    for child, keys in node.keyed():
         items = child.items if isinstance(child, ListNode) else child
         if isinstance(items, Leaf | ObjectNode):
-            found |= dict.fromkeys(
-                (child.name, *others.get(child.name, ())),
-                None if isinstance(items, Leaf) else scalars_of(items),
-            )
+            found |= dict.fromkeys(keys, None if isinstance(items, Leaf) else scalars_of(items))
     return found
 
 

@@ -112,8 +112,7 @@ def propose_names(node: ObjectNode, pairs: Pairs, place: Place = ()) -> Iterator
     That is the key with equal values in most documents, more often than by chance and than any other key;
     else the key that differs by case and separators only. Each is unique in both directions.
     """
-    others = dict(node.other_names)
-    names = {child.name: (child.name, *others.get(child.name, ())) for child in node.children}
+    names = {child.name: keys for child, keys in node.keyed()}
     known = {key for keys in names.values() for key in keys}
     keys = _keys(objects for _, objects in pairs)
     free = [key for key in keys if key not in known]
@@ -261,10 +260,8 @@ def _columns(
     node: ObjectNode, pairs: Pairs, place: Place = ()
 ) -> Iterator[tuple[Place, Leaf, list[list[Any]], list[list[Any]]]]:
     """Yield each value of an object, at any depth, with the values of gold and prediction by document."""
-    others = dict(node.other_names)
-    for child in node.children:
-        keys, at = (child.name, *others.get(child.name, ())), (*place, "fields", child.name)
-        at = (*at, "items") if isinstance(child, ListNode) else at
+    for child, keys in node.keyed():
+        at = (*place, "fields", child.name, *(("items",) if isinstance(child, ListNode) else ()))
         if (leaf := _leaf_of(child)) is not None:
             yield at, leaf, _values(pairs, 0, (child.name,)), _values(pairs, 1, keys)
         elif (inner := _object_of(child)) is not None:

@@ -63,10 +63,8 @@ def count_readable(value: Json, fields: ObjectNode | None, wrap: str | None = No
         value = {wrap: value}
     if not isinstance(value, dict):
         return 0
-    others = dict(fields.other_names)
     count = 0
-    for child in fields.children:
-        names = (child.name, *others.get(child.name, ()))
+    for child, names in fields.keyed():
         given = (
             value
             if not child.path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias, Union
 
 import numpy as np
@@ -107,6 +107,11 @@ class ObjectNode(Struct, frozen=True):
     accepted: tuple[object, ...] = ()
     skipped: frozenset[str] = frozenset()
     """Keys that the spec declares and that are not judged, since gold never has them."""
+
+    def keyed(self) -> Iterator[tuple[Node, tuple[str, ...]]]:
+        """Yield each child with the keys that it may stand under, its own name first."""
+        others = dict(self.other_names)
+        return ((child, (child.name, *others.get(child.name, ()))) for child in self.children)
 
 
 class ListNode(Struct, frozen=True):
