@@ -158,11 +158,18 @@ def read_texts(value: Any, node: Node, is_gold: bool, repairs: list[str]) -> Jso
     return value  # type: ignore[no-any-return]
 
 
+def _takes_object(node: Node | None) -> bool:
+    return isinstance(node, ObjectNode) or (isinstance(node, ListNode) and node.is_map)
+
+
 def _read_text(text: str, node: Node, is_gold: bool, repairs: list[str]) -> Json:
-    is_object = isinstance(node, ObjectNode) or (isinstance(node, ListNode) and node.is_map)
-    is_prose = not is_object and (isinstance(node, Leaf) or isinstance(getattr(node, "items", None), Leaf))
+    items = getattr(node, "items", None)
+    is_object, holds_objects = _takes_object(node), _takes_object(items)
+    is_prose = not is_object and (isinstance(node, Leaf) or isinstance(items, Leaf))
     row = read_container(text, is_gold=is_gold, is_prose=is_prose)
-    if row is None or not isinstance(row.value, dict if is_object else list if is_prose else list | dict):
+    if row is None or not isinstance(
+        row.value, dict if is_object else list | dict if holds_objects else list
+    ):
         if is_prose and getattr(node, "separator", None) is None and _LIST_LIKE.match(text):
             repairs.append(ONE_TEXT)
         return text
