@@ -239,11 +239,11 @@ _DURATIONS: Mapping[str, float] = {
 _USAGE = ("model", "prompt_tokens", "completion_tokens", "total_tokens", "cost_usd")
 """Keys of a usage that stand beside such a record themselves."""
 
-_MEASURES: Mapping[str, Callable[[Any], bool]] = {
+MEASURES: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys((*_DURATIONS, *_USAGE), lambda value: read_number(value) is not None),
     "model": lambda value: isinstance(value, str),
 }
-"""Keys of a duration and of a usage among those of a record that does not declare them, and their shapes."""
+"""Keys of a duration and of a usage beside or in a record that does not declare them, and their shapes."""
 
 GOLD_ONLY = frozenset({"critical_fields", "illegible_fields", "unreviewed_fields", "acceptable_variations"})
 """Keys beside the data that are no data in gold either, where the record is a tree."""
@@ -268,7 +268,7 @@ def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> l
     suspects: list[int] = []  # records that may hold confidences within their data
     may_be_bare = options.data_key is None and not options.data_keys
     keys = _META_KEYS | {PREDICTION_KEY, CASE_KEY}
-    keys |= frozenset() if options.is_gold else SERVICE_KEYS | _MEASURES.keys()
+    keys |= frozenset() if options.is_gold else SERVICE_KEYS | MEASURES.keys()
     declared = frozenset() if options.is_gold else options.expected_keys
     for at, (name, row, place) in enumerate(rows):
         if (
@@ -513,7 +513,7 @@ def _open_plain(row: dict[str, Json], options: SourceOptions) -> tuple[Answer, d
     declared = options.declared - _FAILURES if is_bare else options.declared
     may_measure = bool(declared) and not (options.is_gold or options.is_tree)
     for key, value in row.items():
-        shape_of = META_SHAPES.get(key) or (_MEASURES.get(key) if may_measure else None)
+        shape_of = META_SHAPES.get(key) or (MEASURES.get(key) if may_measure else None)
         if key in declared or (shape_of is None and key != key_of_id):
             data[key] = value
         elif key != key_of_id:
@@ -548,9 +548,7 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         return Meta(repairs=tuple(dict.fromkeys(repairs)))
     known = {key: value for key, value in beside.items() if key in META_SHAPES and META_SHAPES[key](value)}
     others = {
-        key: value
-        for key, value in beside.items()
-        if key not in META_SHAPES and (has_key or key in _MEASURES)
+        key: value for key, value in beside.items() if key not in META_SHAPES and (has_key or key in MEASURES)
     }
     usage = {key: others[key] for key in _USAGE if others.get(key) is not None}
     others |= {key: known[key].strip() for key in ("degradation", "twin_of") if key in known}

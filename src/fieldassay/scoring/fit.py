@@ -21,6 +21,7 @@ from fieldassay.metrics.result.result import Result, find_headline
 from fieldassay.options import with_options
 from fieldassay.paths import ITEM, KEY, Step, field_of, join_path, leaves_of, split_path
 from fieldassay.records.answers.answer import find_misplaced, find_wrapped
+from fieldassay.records.envelope import MEASURES, META_SHAPES
 from fieldassay.records.matching import Matching, batches
 from fieldassay.records.record import Record
 from fieldassay.records.rows import PROBED
@@ -569,10 +570,16 @@ def _name_keys(sides: Mapping[str, Sequence[str]]) -> list[str]:
     ]
 
 
-def describe_fit(plan: Plan, matching: Matching, fills: Mapping[str, Fill]) -> tuple[str, ...]:
-    """Return the remarks on the fit of the spec: fields that a side never fills, and undeclared keys."""
+def describe_fit(
+    plan: Plan, matching: Matching, fills: Mapping[str, Fill], slices: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return the remarks on the fit of the spec: fields that a side never fills, and keys that nothing reads.
+
+    `slices` are the keys beside records by which the result is sliced.
+    """
     gold = fills[GOLD]
-    known = gold.undeclared if plan.spec.name not in preset_names() else {}
+    is_preset = plan.spec.name in preset_names()
+    known = {} if is_preset else gold.undeclared
     said = list(_describe_gold(plan, matching, gold))
     if known and gold.values.any():
         told = "gold: keys that the spec does not declare are not judged: "
@@ -587,7 +594,26 @@ def describe_fit(plan: Plan, matching: Matching, fills: Mapping[str, Fill]) -> t
             told = f"{system}: predicted keys that the spec does not declare are not judged: {_counted(more)}"
             hints = (_name_alike(plan, fill.undeclared), _hint(matching.predictions[system]))
             said.append("; ".join(filter(None, (told, *hints))))
-    return tuple(said)
+    sources = {**({} if is_preset else {"gold": matching.gold}), **matching.predictions}
+    said += (_describe_beside(label, source, slices) for label, source in sources.items())
+    return tuple(filter(None, said))
+
+
+def _describe_beside(label: str, source: Source, slices: Collection[str]) -> str:
+    """Return the remark on the keys beside the first records of a side that nothing reads; empty for none."""
+    used = {*slices, *META_SHAPES, *MEASURES}
+    metas = [record.meta for record in source.fetch(range(min(PROBED, len(source))))]
+    keys = [key for meta in metas for key in (*meta.attributes, *meta.labels) if key not in used]
+    if not keys:
+        return ""
+    names = list_names([clip(key, _LONGEST_NAME) for key in dict.fromkeys(keys)], MOST_NAMED)
+    told = f"{label}: beside the records stand keys that nothing reads: {names}"
+    times = [key for key in dict.fromkeys(keys) if fold_key(key) in _TIMES]
+    told += f"; a time is read with its unit, as in `{times[0]}_ms`" if times else ""
+    return f"{told}; `--slice {clip(keys[0], _LONGEST_NAME)}` gives the metrics by it"
+
+
+_TIMES = frozenset({"duration", "latency", "elapsed", "time"})
 
 
 def describe_ambiguity(plan: Plan, fills: Mapping[str, Fill]) -> tuple[str, ...]:

@@ -299,7 +299,7 @@ def _result(run: _Run, done: Done) -> Result:
         (
             *(str(note) for note in run.matching.notes if note.kind in _SHOWN),
             *_warnings(run, done),
-            *describe_fit(run.plan, run.matching, done.fills),
+            *describe_fit(run.plan, run.matching, done.fills, run.folding.slices),
             *describe_ambiguity(run.plan, done.fills),
             *(
                 f"{system}: no value of {path} is right, and the spec may be why: write {line}"

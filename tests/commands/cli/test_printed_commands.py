@@ -13,9 +13,13 @@ import pytest
 
 from fieldassay.commands.cli.main import commands
 from fieldassay.errors import ProblemsError
+from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.options import option_names
-from fieldassay.spec.language.model import DataOptions
+from fieldassay.spec.language.model import DataOptions, StatisticsOptions
+from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS
 from fieldassay.spec.plan.compile import read_plan
+from fieldassay.values.catalogue import ALIGNERS, CHECKS, COMPARATORS, NORMALIZERS, READERS
+from fieldassay.values.comparators.numbers import Tolerance
 
 ROOT = Path(__file__).parents[3]
 SOURCES = sorted((ROOT / "src").rglob("*.py")) + sorted((ROOT / "src").rglob("*.js"))
@@ -64,10 +68,38 @@ def test_a_printed_command_exists_with_its_options(line: str) -> None:
     assert fault_of(line) is None
 
 
-def test_every_key_of_data_and_every_extra_that_a_text_names_exists() -> None:
-    every = [text for path in SOURCES for text in texts(path) if "fieldassay: 1" not in text]
-    data = {key for text in every for key in re.findall(r"`data: \{(\w+):", text)} - {"X"}
+KEY = re.compile(r"(?:^|[{,] ?)([a-z_]\w*): ")
+OF_SYSTEMS = {
+    "docs",
+    "rules",
+    "strategy",
+    "key_env",
+    "url",
+    "decode",
+    "format",
+    "logprobs",
+    "max_tokens",
+    "temperature",
+}
+OF_EXAMPLES = {"fieldassay", "gate", "invoice", "receipt", "system", "meaning"}
+
+
+def options_of_entries() -> Iterator[str]:
+    """Yield the names of types, comparators, normalizers, aligners and checks, and of all their options."""
+    for catalogue in (READERS, NORMALIZERS, COMPARATORS, ALIGNERS, CHECKS):
+        for name in catalogue.names():
+            yield from (name, *option_names(catalogue.load(name)))
+
+
+def test_every_key_and_every_extra_that_a_text_names_exists() -> None:
+    every = [text for path in SOURCES if path.suffix == ".py" for text in texts(path)]
+    quoted = [piece for text in every for piece in re.findall(r"`([^`\n]+)`", text)]
+    data = {key for piece in quoted for key in re.findall(r"^data: \{(\w+):", piece)} - {"X"}
     assert data <= {*option_names(DataOptions)} and data
+    keys = {key for piece in quoted for key in KEY.findall(piece)} - OF_SYSTEMS - OF_EXAMPLES
+    sections = {*SPEC_KEYS, *FIELD_KEYS, *option_names(DataOptions), *option_names(StatisticsOptions)}
+    of_parts = {"field", "name", *Definition.__struct_fields__, *option_names(Tolerance)}
+    assert keys <= {*sections, *of_parts, *options_of_entries()} and len(keys) > 20
     assert not [text for text in every if "'fieldassay[" in text]
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     calls = {name for path in SOURCES for name in re.findall(r"install_line\(['\"](\w+)", path.read_text())}
