@@ -214,6 +214,9 @@ def propose_reading(plan: Plan, pairs: Pairs) -> Iterator[Proposal]:
         theirs = [value for values in pred for value in values]
         if not theirs or leaf.is_list:
             continue
+        agreed, of = _count_agreed(leaf, leaf.reader, gold, pred)
+        if 2 * agreed > of:
+            continue
         guesses = [guess_type(leaf.name, theirs, plan.spec.locale)]
         if not any(gold):
             why = "never filled in gold; the type is that of the predictions"
@@ -221,18 +224,23 @@ def propose_reading(plan: Plan, pairs: Pairs) -> Iterator[Proposal]:
             continue
         guesses.append(guess_type(leaf.name, [*chain(*gold), *theirs], plan.spec.locale))
         readings = _readings(leaf, guesses)
-        counts = []
-        for reader, _ in readings:
-            read = _read_forms(leaf, reader)
-            both = list(zip(read(gold), read(pred), strict=True))
-            counts.append((sum(bool(ours) and ours == form for ours, form in both), len(both)))
+        counts = [_count_agreed(leaf, reader, gold, pred) for reader, _ in readings]
         best, of = max(counts)
-        if best >= LEAST_EQUAL and 2 * best > of and 2 * counts[0][0] <= of:
+        if best >= LEAST_EQUAL and 2 * best > of:
             yield Proposal(place, readings[counts.index((best, of))][1], f"equal in {best} of {of} so read")
         elif 2 * sum(leaf.reader.read(value).value is not None for value in theirs) < len(theirs):
             yield Proposal(
                 place, {}, f"? most predictions are no {leaf.type}, such as {str(theirs[0])[:40]!r}"
             )
+
+
+def _count_agreed(
+    leaf: Leaf, reader: Reader, gold: list[list[Any]], pred: list[list[Any]]
+) -> tuple[int, int]:
+    """Return the documents whose values mean the same as a reader reads them, and all documents."""
+    read = _read_forms(leaf, reader)
+    pairs = zip(read(gold), read(pred), strict=True)
+    return sum(bool(ours) and ours == theirs for ours, theirs in pairs), len(gold)
 
 
 def _readings(leaf: Leaf, guesses: Sequence[Guess] = ()) -> list[tuple[Reader, dict[str, Any]]]:

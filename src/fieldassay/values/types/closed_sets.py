@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -50,18 +51,11 @@ class BooleanReader(Reader, Struct, frozen=True):
             raise ValueError(f"{both[0]!r} cannot mean both true and false")
 
     def read(self, raw: Scalar) -> Reading:
-        return self._read(raw, self._words())
+        return self._read(raw, _meanings(self.true, self.false))
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        words = self._words()
+        words = _meanings(self.true, self.false)
         return read_distinct(lambda raw: self._read(raw, words), raws)
-
-    def _words(self) -> dict[str, bool]:
-        return {
-            _key(word): meaning
-            for words, meaning in ((self.true, True), (self.false, False))
-            for word in words
-        }
 
     def _read(self, raw: Scalar, words: dict[str, bool]) -> Reading:
         text = json_text(raw)
@@ -81,6 +75,12 @@ class BooleanReader(Reader, Struct, frozen=True):
         if self.true == TRUE and text.strip() == _DOUBTFUL:
             flags = ("ambiguous",)
         return Reading(text, value, "true" if value else "false", flags)
+
+
+@lru_cache(64)
+def _meanings(true: tuple[str, ...], false: tuple[str, ...]) -> dict[str, bool]:
+    sides = ((true, True), (false, False))
+    return {_key(word): meaning for words, meaning in sides for word in words}
 
 
 def _key(word: object) -> str:
