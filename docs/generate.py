@@ -21,7 +21,7 @@ This page is made from `fieldassay --help` by `docs/generate.py`. How to use the
   [compare every run with a baseline](baseline.md): `baseline`
 - [Choose a report](task-reports.md): `report`
 - [Choose what a person reviews](task-review-threshold.md): `calibrate`
-- [Measure how far reviewers agree](task-agreement.md): `review agreement`
+- [Measure agreement](task-agreement.md): `review agreement`
 - [Decide GO or NO-GO](task-decide.md): `gate`;
   [freeze what a baseline stands on](baseline.md#freeze-what-it-stands-on): `baseline set --freeze`
 - [Keep runs and look back](task-runs.md): `runs`

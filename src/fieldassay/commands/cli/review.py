@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 )
 @json_option
 def agreement(**given: Any) -> int:
-    """Measure how far the reviewers of the same documents agree.
+    """Measure how often reviewers of the same documents agree.
 
     Values are compared by the spec in both directions: two answers agree if either would be right were the
     other one gold. Only labels that were made without seeing a prediction count.
