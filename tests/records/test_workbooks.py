@@ -198,6 +198,7 @@ CERTAIN: dict[str, tuple[Sheets, list[dict[str, Any]], list[str]]] = {
         [{"x": "1"}],
         ["blank_rows"],
     ),
+    "a name in two lines": ({"S": [["id", "Vendor\nName"], ["a", "Oak"]]}, [{"Vendor Name": "Oak"}], []),
     "names that repeat stand under those above": (
         {
             "S": [

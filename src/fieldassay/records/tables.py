@@ -470,7 +470,7 @@ def _find_header(
     It is the first row, unless that leaves columns without a name and a row below, or two, certainly do not:
     all of it text, an id or a field or the name of numbers among it, and above it nothing but titles.
     """
-    first = [_text(cell) for cell in rows[0]]
+    first = [_name(cell) for cell in rows[0]]
     known = frozenset(name.casefold() for name in (*names, *declared) if name)
     if all(first) and len(first) >= max(map(len, rows[1 : MOST_TITLES + 1]), default=0):
         return 0, 1, first
@@ -497,7 +497,7 @@ def _names_in(rows: Sequence[Cells], below: Sequence[Cells]) -> list[str]:
     """Return the names that one row or two have for all columns with values below; none if they do not."""
     used = {at for cells in below for at, cell in enumerate(cells) if _text(cell)}
     width = max(used, default=-1) + 1
-    texts = [[_text(cell) for cell in (*cells, *[""] * width)][: max(width, len(cells))] for cells in rows]
+    texts = [[_name(cell) for cell in (*cells, *[""] * width)][: max(width, len(cells))] for cells in rows]
     header = texts[-1]
     if len(rows) == 2:
         upper, lower = texts
@@ -589,6 +589,11 @@ def _amount(cell: Any) -> Decimal | None:
 
 def _text(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()
+
+
+def _name(cell: Any) -> str:
+    """Return the name of a column, which may be written in several lines."""
+    return " ".join(_text(cell).split())
 
 
 def _check_header(table: HeadedRows, number: int) -> None:

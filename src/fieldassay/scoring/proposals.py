@@ -216,6 +216,7 @@ def propose_reading(plan: Plan, pairs: Pairs) -> Iterator[Proposal]:
             continue
         agreed, of = _count_agreed(leaf, leaf.reader, gold, pred)
         if 2 * agreed > of:
+            yield from _settle(place, leaf, gold, pred)
             continue
         guesses = [guess_type(leaf.name, theirs, plan.spec.locale)]
         if not any(gold):
@@ -232,6 +233,20 @@ def propose_reading(plan: Plan, pairs: Pairs) -> Iterator[Proposal]:
             yield Proposal(
                 place, {}, f"? most predictions are no {leaf.type}, such as {str(theirs[0])[:40]!r}"
             )
+
+
+def _settle(place: Place, leaf: Leaf, gold: list[list[Any]], pred: list[list[Any]]) -> Iterator[Proposal]:
+    """Yield the option under which values that have two readings agree in more documents than otherwise."""
+    if not any("ambiguous" in leaf.reader.read(value).flags for values in (*gold, *pred) for value in values):
+        return
+    counts = sorted(
+        (_count_agreed(leaf, reader, gold, pred), changes["options"])
+        for reader, changes in _readings(leaf)[1:]
+        if "options" in changes
+    )
+    if len(counts) > 1 and counts[-1][0] > counts[-2][0]:
+        (agreed, of), options = counts[-1]
+        yield Proposal(place, {"options": options}, f"equal in {agreed} of {of} so read")
 
 
 def _count_agreed(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from command_runs import Ran
 
@@ -126,6 +128,16 @@ def test_a_field_without_a_right_value_is_told_with_the_line_that_mends_it() -> 
     assert fa.score(RATES, {"llama": NAMED}, mended, bootstrap=0).value("accuracy") == 1.0
     (guess, *_) = fa.score(RATES, {"llama": NAMED}, bootstrap=0).warnings
     assert "total money (named sum)" in guess and "percent=fraction, named vat" in guess
+
+
+@pytest.mark.parametrize(("form", "order"), [("%d/%m/%Y", "dmy"), ("%m/%d/%Y", "mdy")])
+def test_gold_decides_the_order_of_days_and_months_in_predictions(form: str, order: str) -> None:
+    days = [datetime.date(2025, month, 9) for month in range(1, 9)]
+    gold = [{"id": str(day), "Vendor\nName": "Oak", "day": day} for day in days]
+    pred = [{"id": str(day), "Vendor Name": "Oak", "day": day.strftime(form)} for day in days]
+    result = fa.score(pl.DataFrame(gold), {"llama": pred}, bootstrap=0)
+    assert result.value("accuracy") == 1.0 and f"(order={order})" in result.warnings[0]
+    assert not any("two readings" in line for line in result.warnings)
 
 
 def test_keys_that_agree_by_chance_or_alike_are_no_names() -> None:
