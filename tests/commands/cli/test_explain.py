@@ -101,8 +101,13 @@ def test_document_is_explained_alike_from_inputs_run_and_evidence(
     assert all(_plain(row) in from_run["rows"] for row in kept)
 
 
-def test_pairs_of_reordered_items_are_shown_with_their_similarity(run: Run, files: Files) -> None:
+def test_wrong_values_are_shown_and_all_with_the_pairs_of_reordered_items_and_their_similarity(
+    run: Run, files: Files
+) -> None:
     out = run("explain", *files.inputs, "d1").out
+    assert "✓" not in out and out.count("✗") == 1 and "and 6 right values (--all shows them)" in out
+    out = run("explain", *files.inputs, "d1", "--all").out
+    assert out.count("✓ match") == 7 and out.count("✗") == 1 and "--all" not in out
     assert "lines[0] ↔ lines[1]" in out and "paired; 50% alike" in out
     assert "lines[1] ↔ lines[0]" in out and "paired; 100% alike" in out
 

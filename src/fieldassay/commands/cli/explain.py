@@ -69,13 +69,14 @@ if TYPE_CHECKING:
     multiple=True,
     help="Of a document: this system only; repeat for more.",
 )
+@click.option("--all", "has_all", is_flag=True, help="Of a document: the right values, too.")
 @lookup_option
 @json_option
 def explain(**given: Any) -> int:
     """Explain the judgement of a value, step by step.
 
-    Two values, a document of your data, or a document of a run. RUN is a folder that `score --out` wrote, or
-    a run of the store: its id, name, or `latest`.
+    Two values, or what is wrong in a document, of your data or of a run. RUN is a folder that `score --out`
+    wrote, or a run of the store: its id, name, or `latest`.
 
     \b
     fieldassay explain --type money '$1,234.56' 1234.6
@@ -96,7 +97,7 @@ def explain(**given: Any) -> int:
     else:
         found = _document(given)
         data = found.to_dict()
-        text = "" if given["is_json"] else render_document(found, screen())
+        text = "" if given["is_json"] else render_document(found, screen(), given["has_all"])
     write(json_text(data) if given["is_json"] else text)
     return 0
 

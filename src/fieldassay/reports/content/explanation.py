@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from fieldassay.io.text.shown import clip, format_json, visible
+from fieldassay.io.text.shown import clip, format_count, format_json, visible
 from fieldassay.metrics.estimate import format_number, format_rounded
 from fieldassay.metrics.evidence import REPEAT
+from fieldassay.paths import join_path, split_path
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, describe, describe_source
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.scoring.explain import ComparisonStep, DocumentExplanation, ExplainedSide, Explanation
@@ -30,8 +31,11 @@ def render_steps(steps: Sequence[Explanation], screen: Screen) -> str:
     return page.text()
 
 
-def render_document(found: DocumentExplanation, screen: Screen) -> str:
-    """Return the rows of a document, system by system; with a field also the steps of each value."""
+def render_document(found: DocumentExplanation, screen: Screen, has_all: bool = False) -> str:
+    """Return the wrong rows of a document, system by system; with a field all of its, with the steps.
+
+    With `has_all` the right rows are shown, too.
+    """
     page = ScreenPage(screen)
     for system in found.systems:
         rows = [row for row in found.rows if row["system"] == system]
@@ -50,7 +54,7 @@ def render_document(found: DocumentExplanation, screen: Screen) -> str:
         if not rows:
             page.line("neither gold nor the prediction has anything here")
             continue
-        _rows(page, rows)
+        _rows(page, rows, has_all or found.field is not None)
         for step, source in _list_distinct(steps):
             page.line()
             _step(page, step, True, source)
@@ -81,47 +85,65 @@ def _values(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for row in rows if row["kind"] == "value"]
 
 
-def _rows(page: ScreenPage, rows: Sequence[dict[str, Any]]) -> None:
-    """Add the informative rows: present values, pairs of items, and wrong structure."""
+def _rows(page: ScreenPage, rows: Sequence[dict[str, Any]], has_all: bool) -> None:
+    """Add the rows that say something: wrong values and items, or all that a side has."""
+    lost = {_path(row) for row in rows if row["kind"] == "item" and row["outcome"] in ("missing", "spurious")}
     shown = [
         row
         for row in rows
-        if row["outcome"] != "absent" and (row["kind"] not in _STRUCTURE[:2] or row["outcome"] != "match")
+        if row["outcome"] != "absent"
+        and (row["kind"] not in _STRUCTURE[:2] or row["outcome"] != "match")
+        and (has_all or _is_wrong(row, lost))
     ]
-    absent = sum(row["outcome"] == "absent" for row in _values(rows))
-    columns = [PageColumn("path", is_name=True), PageColumn("gold"), PageColumn("predicted")]
-    columns += [PageColumn("outcome", is_name=True), PageColumn("score", is_number=True), PageColumn("why")]
+    right, absent = (sum(row["outcome"] == name for row in _values(rows)) for name in ("match", "absent"))
     styles = ["" if row["outcome"] == "match" else "dim" if row["kind"] == "item" else "red" for row in shown]
-    if page.width < 90:
-        narrow = [
-            PageColumn("path, outcome", is_name=True),
-            PageColumn("gold → predicted"),
-            PageColumn("why"),
-        ]
-        page.table(narrow, list(map(_narrow, shown)), styles)
+    columns = [PageColumn("outcome", is_name=True), PageColumn("value", is_name=True)]
+    columns += [PageColumn("gold → predicted"), PageColumn("why")]
+    cells = [_cells(row, _values(rows) if _path(row) in lost else ()) for row in shown]
+    if shown and page.width < 90:
+        columns = [*columns[:2], PageColumn("gold → predicted, and why")]
+        cells = [[*head, "\n".join(filter(None, (pair, why)))] for *head, pair, why in cells]
+    if shown:
+        page.table(columns, cells, styles)
     else:
-        page.table(columns, list(map(_row, shown)), styles)
-    if absent:
-        page.line(f"and {absent} values that neither side has", "dim")
+        page.line("nothing is wrong here")
+    hidden = [] if has_all or not right else [f"{format_count(right, 'right value')} (--all shows them)"]
+    hidden += [f"{format_count(absent, 'value')} that neither side has"] if absent else []
+    if hidden:
+        page.line(f"and {' and '.join(hidden)}", "dim")
 
 
-def _row(row: dict[str, Any]) -> list[str]:
-    return [
-        _path(row),
-        _value(row, "gold"),
-        _with_source(row, "\n"),
-        row["outcome"],
-        _score(row["score"]),
-        _why(row),
-    ]
+def _is_wrong(row: Mapping[str, Any], lost: Collection[str]) -> bool:
+    """Return whether a row is wrong and news: no pair of items, and not inside a lost one."""
+    if row["outcome"] == "match" or (row["kind"] == "item" and _path(row) not in lost):
+        return False
+    steps = split_path(row["gold_path"] or row["pred_path"] or row["field"])
+    return lost.isdisjoint(join_path(steps[:length]) for length in range(1, len(steps)))
 
 
-def _narrow(row: dict[str, Any]) -> list[str]:
-    pair = f"{_value(row, 'gold')} → {_with_source(row, '; ')}"
-    return [f"{_path(row)} {row['outcome']} {_score(row['score'])}".rstrip(), pair, _why(row)]
+_MARKS = {"match": "✓ match", "partial": "~ partial"}
 
 
-def _path(row: dict[str, Any]) -> str:
+def _cells(row: Mapping[str, Any], values: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the outcome of a row, with the score of a part, its path, both sides, and the reason.
+
+    A whole item that is missing or spurious is shown by its values.
+    """
+    outcome, path = _MARKS.get(row["outcome"], f"✗ {row['outcome']}"), _path(row)
+    if row["outcome"] == "partial" and row["score"] is not None:
+        outcome += f" {format_number(row['score'])}"
+    gold, pred = _value(row, "gold"), _with_source(row)
+    if values:
+        inside = [
+            one for one in values if f"{one['gold_path'] or one['pred_path'] or ''}.".startswith(f"{path}.")
+        ]
+        sides = ("gold", "pred") if row["outcome"] == "missing" else ("pred", "gold")
+        told = clip(", ".join(_value(one, sides[0]) for one in inside if one[sides[0]] is not None), _VALUE)
+        gold, pred = (told or gold, pred) if sides[0] == "gold" else (gold, told or pred)
+    return [outcome, path, f"{gold} → {pred}", _why(row)]
+
+
+def _path(row: Mapping[str, Any]) -> str:
     gold, pred = row["gold_path"], row["pred_path"]
     run = f"run {row[REPEAT]}: " if row.get(REPEAT) else ""
     if gold is None or pred is None or gold == pred:
@@ -145,21 +167,17 @@ def _value(row: Mapping[str, Any], side: str) -> str:
     return f"{format_json(raw, _VALUE)} (read: {clip(read, _VALUE)})"
 
 
-def _with_source(row: Mapping[str, Any], between: str) -> str:
+def _with_source(row: Mapping[str, Any]) -> str:
     """Return the predicted value, and where it stands in its document if that is known."""
     source = describe_source(row.get("source", ()), _QUOTE)
-    return f"{_value(row, 'pred')}{between}{source}" if source else _value(row, "pred")
+    return f"{_value(row, 'pred')}; {source}" if source else _value(row, "pred")
 
 
-def _score(score: float | None) -> str:
-    return "" if score is None else format_number(score)
-
-
-def _why(row: dict[str, Any]) -> str:
-    """Return reason and main diagnoses in words; nothing for plain equality."""
+def _why(row: Mapping[str, Any]) -> str:
+    """Return reason and main diagnoses in words; nothing where the outcome says it."""
     if row["kind"] == "item" and row["outcome"] not in ("missing", "spurious"):
         return f"paired; {format_rounded(100 * (row['score'] or 0), 0, 100.0)}% alike"
-    names = [name for name in row["diagnoses"] or () if name != "different"]
+    names = [name for name in row["diagnoses"] or () if name not in ("different", row["outcome"])]
     is_plain = row["reason"] in ("equal", "missing", "spurious", "present") or (
         row["reason"] == "different" and names
     )
