@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -64,24 +64,25 @@ def render_words() -> str:
     """Return the module with the words of all languages; an earlier language wins where two disagree."""
     every = {one: names.names_of(names.locale_data(one)) for one in names.LANGUAGES}
     units, ambiguous = _merged(times.words_of(names.locale_data(one)) for one in names.LANGUAGES)
-    months = {
-        one: _filled(
-            " / ".join(
-                " ".join(sorted(word for word, own in words.months.items() if own == month))
-                for month in range(1, 13)
-            )
-        )
-        for one, words in every.items()
-    }
+    months = {one: _grouped(words.months, range(1, 13)) for one, words in every.items()}
     parts = {
         "MONTHS": _by_language(months),
-        "WEEKDAYS": _by_language({one: _wrapped(words.weekdays) for one, words in every.items()}),
+        "WEEKDAYS": _by_language({one: _grouped(words.days, range(7), words.weekdays) for one, words in every.items()}),
         "PHRASES": '"""\n' + "\n".join(_lines_of_phrases(every)) + '\n"""',
         "ZONES": _plain(_zones()),
         "UNITS": _by_meaning(units, (*times.SECONDS, *times.MONTHS)),
         "AMBIGUOUS_UNITS": _plain(ambiguous),
     }
     return WORDS_HEAD + "".join(f"\n{name} = {text}\n" for name, text in parts.items())
+
+
+def _grouped(words: Mapping[str, int], numbers: Iterable[int], every: Iterable[str] = ()) -> str:
+    """Return the words of each number, from the first to the last, with those that all of them have."""
+    groups = (
+        " ".join(sorted({*(word for word, own in words.items() if own == number), *(set(every) - words.keys())}))
+        for number in numbers
+    )
+    return _filled(" / ".join(groups))
 
 
 def _by_language(texts: dict[str, str]) -> str:

@@ -58,7 +58,8 @@ FLAGS = (
     "duplicate_item",  # the prediction repeats an item more often than gold has it
     "unicode",  # the text was composed, or had characters that nobody can see
     "calendar",  # a year of another calendar than the field's, or before 1600 or after 2200
-    "other_length",  # a bar code or an ISBN that was read in its usual length
+    "other_length",  # a number that is written in several lengths was read in its usual one
+    "contradictory",  # parts of the value contradict each other: a weekday and a date
 )
 """Names of the flags; bit i of `Evidence.flags` is `FLAGS[i]`."""
 

@@ -255,6 +255,7 @@ FLAGS: dict[str, str] = {
     "unicode": "the text was composed, or had characters that nobody can see; they do not count",
     "calendar": "the year is before 1600 or after 2200, or of another calendar than the field's",
     "other_length": "a number that is written in several lengths was read in its usual one",
+    "contradictory": "parts of the value contradict each other, such as the weekday and the date",
 }
 """The meaning of each flag."""
 

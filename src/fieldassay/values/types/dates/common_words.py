@@ -134,91 +134,92 @@ MONTHS = {
 
 WEEKDAYS = {
     "en": """
-    fri friday mon monday sat saturday sun sunday thu thursday tue tuesday wed wednesday
+    mon monday / tue tuesday / wed wednesday / thu thursday / fri friday / sat saturday / sun sunday
 """,
     "de": """
-    di dienstag do donnerstag fr freitag mi mittwoch mo montag sa samstag so sonntag
+    mo montag / di dienstag / mi mittwoch / do donnerstag / fr freitag / sa samstag / so sonntag
 """,
     "fr": """
-    dim dimanche jeu jeudi lun lundi mar mardi mer mercredi sam samedi ven vendredi
+    lun lundi / mar mardi / mer mercredi / jeu jeudi / ven vendredi / sam samedi / dim dimanche
 """,
     "es": """
-    dom domingo jue jueves lun lunes mar martes mie miercoles sab sabado vie viernes
+    lun lunes / mar martes / mie miercoles / jue jueves / vie viernes / sab sabado / dom domingo
 """,
     "it": """
-    dom domenica gio giovedi lun lunedi mar martedi mer mercoledi sab sabato ven venerdi
+    lun lunedi / mar martedi / mer mercoledi / gio giovedi / ven venerdi / sab sabato / dom domenica
 """,
     "pt": """
-    dom domingo feira qua quarta qui quinta sab sabado seg segunda sex sexta ter terca
+    feira seg segunda / feira ter terca / feira qua quarta / feira qui quinta / feira sex sexta / feira
+    sab sabado / dom domingo feira
 """,
     "nl": """
-    di dinsdag do donderdag ma maandag vr vrijdag wo woensdag za zaterdag zo zondag
+    ma maandag / di dinsdag / wo woensdag / do donderdag / vr vrijdag / za zaterdag / zo zondag
 """,
     "sv": """
-    fre fredag lor lordag man mandag ons onsdag son sondag tis tisdag tors torsdag
+    man mandag / tis tisdag / ons onsdag / tors torsdag / fre fredag / lor lordag / son sondag
 """,
     "da": """
-    fre fredag lør lørdag man mandag ons onsdag søn søndag tirs tirsdag tors torsdag
+    man mandag / tirs tirsdag / ons onsdag / tors torsdag / fre fredag / lør lørdag / søn søndag
 """,
     "nb": """
-    fre fredag lør lørdag man mandag ons onsdag søn søndag tir tirsdag tor torsdag
+    man mandag / tir tirsdag / ons onsdag / tor torsdag / fre fredag / lør lørdag / søn søndag
 """,
     "fi": """
-    ke keskiviikko keskiviikkona la lauantai lauantaina ma maanantai maanantaina pe perjantai
-    perjantaina su sunnuntai ti tiistai tiistaina to torstai torstaina
+    ma maanantai maanantaina / ti tiistai tiistaina / ke keskiviikko keskiviikkona / to torstai
+    torstaina / pe perjantai perjantaina / la lauantai lauantaina / su sunnuntai
 """,
     "pl": """
-    czw czwartek niedz niedziela piatek pon poniedziałek pt sob sobota sr sroda wt wtorek
+    pon poniedziałek / wt wtorek / sr sroda / czw czwartek / piatek pt / sob sobota / niedz niedziela
 """,
     "cs": """
-    ct ctvrtek ne nedele pa patek po pondeli so sobota st streda ut utery
+    po pondeli / ut utery / st streda / ct ctvrtek / pa patek / so sobota / ne nedele
 """,
     "id": """
-    jum jumat kam kamis min minggu rab rabu sab sabtu sel selasa sen senin
+    sen senin / sel selasa / rab rabu / kam kamis / jum jumat / sab sabtu / min minggu
 """,
     "tr": """
-    car carsamba cmt cum cuma cumartesi paz pazar pazartesi per persembe pzt sal sali
+    pazartesi pzt / sal sali / car carsamba / per persembe / cum cuma / cmt cumartesi / paz pazar
 """,
     "ro": """
-    dum duminica joi lun luni mar marti mie miercuri sam sambata vin vineri
+    lun luni / mar marti / mie miercuri / joi / vin vineri / sam sambata / dum duminica
 """,
     "hu": """
-    cs csutortok h hetfo k kedd p pentek sze szerda szo szombat v vasarnap
+    h hetfo / k kedd / sze szerda / cs csutortok / p pentek / szo szombat / v vasarnap
 """,
     "sk": """
-    ne nedela pi piatok po pondelok so sobota st streda stvrtok ut utorok
+    po pondelok st / st ut utorok / st streda / st stvrtok / pi piatok st / so sobota st / ne nedela st
 """,
     "ca": """
-    dc dg dijous dilluns dimarts dimecres dissabte diumenge divendres dj dl ds dt dv
+    dilluns dl / dimarts dt / dc dimecres / dijous dj / divendres dv / dissabte ds / dg diumenge
 """,
     "et": """
-    e esmaspaev k kolmapaev l laupaev n neljapaev p puhapaev r reede t teisipaev
+    e esmaspaev / t teisipaev / k kolmapaev / n neljapaev / r reede / l laupaev / p puhapaev
 """,
     "lv": """
-    ceturtd ceturtdiena otrd otrdiena piektd piektdiena pirmd pirmdiena sestd sestdiena svetd svetdiena
-    tresd tresdiena
+    pirmd pirmdiena / otrd otrdiena / tresd tresdiena / ceturtd ceturtdiena / piektd piektdiena / sestd
+    sestdiena / svetd svetdiena
 """,
     "lt": """
-    an antradienis ketvirtadienis kt penktadienis pirmadienis pn pr sekmadienis sestadienis sk st tr
-    treciadienis
+    pirmadienis pr / an antradienis / tr treciadienis / ketvirtadienis kt / penktadienis pn /
+    sestadienis st / sekmadienis sk
 """,
     "sl": """
-    cet cetrtek ned nedelja pet petek pon ponedeljek sob sobota sre sreda tor torek
+    pon ponedeljek / tor torek / sre sreda / cet cetrtek / pet petek / sob sobota / ned nedelja
 """,
     "hr": """
-    cet cetvrtak ned nedjelja pet petak pon ponedjeljak sri srijeda sub subota uto utorak
+    pon ponedjeljak / uto utorak / sri srijeda / cet cetvrtak / pet petak / sub subota / ned nedjelja
 """,
     "el": """
-    δευ δευτερα κυρ κυριακη παρ παρασκευη πεμ πεμπτη σαβ σαββατο τετ τεταρτη τρι τριτη
+    δευ δευτερα / τρι τριτη / τετ τεταρτη / πεμ πεμπτη / παρ παρασκευη / σαβ σαββατο / κυρ κυριακη
 """,
     "ru": """
-    воскресенье вс вт вторник пн понедельник пт пятница сб ср среда суббота четверг чт
+    пн понедельник / вт вторник / ср среда / четверг чт / пт пятница / сб суббота / воскресенье вс
 """,
     "uk": """
-    вт вівторок нд неділя пʼятниця пн понеділок пт сб середа ср субота четвер чт
+    пн понеділок / вт вівторок / середа ср / четвер чт / пʼятниця пт / сб субота / нд неділя
 """,
     "bg": """
-    вт вторник нд неделя петък пн понеделник пт сб ср сряда събота четвъртък чт
+    пн понеделник / вт вторник / ср сряда / четвъртък чт / петък пт / сб събота / нд неделя
 """,
 }
 

@@ -107,14 +107,15 @@ def _role(number: str, dates: tuple[Date, ...]) -> str:
 # Dates, whole or partial, and periods of dates.
 
 _OPENING = re.compile(
-    r"^(?:from|between|von|vom|du|des|dal|dall|del|desde|de|van|od|fran|fra|period)\b[\s:'’]*"
+    r"^(?:from|von|vom|du|des|dal|dall|del|desde|de|van|od|fran|period)\b[\s:'’]*"
 )
-_WORDS = (
-    r"to|until|till|til|till och med|through|thru|and|und|bis zum|bis|au|al|a|ate|tot en met|tot|hasta|"
-    r"e|y|et|do"
-)
+_BETWEEN = re.compile(r"^(?:between|zwischen|entre|tra|fra|mellan|mellem|mellom|tussen)\b\s*")
+"""What makes `and` the middle of a period: `15 and 17 March` are two dates."""
+_AND = "and|und|e|y|et|och|og|en"
+_TO = "to|until|till|til|till och med|through|thru|bis zum|bis|au|al|a|ate|tot en met|tot|hasta|do"
+_AND_BETWEEN = re.compile(rf"(?<!\s)\s++(?:{_AND})\s++")
 _CONNECTORS = (
-    re.compile(rf"(?<!\s)\s++(?:{_WORDS})\s++"),
+    re.compile(rf"(?<!\s)\s++(?:{_TO})\s++"),
     re.compile(r"(?:(?<!\s)\s++)?\.\.\.?\s*+"),
     re.compile(r"(?<!\s)\s++[-–—~/]++\s++"),
     re.compile(r"(?:(?<!\s)\s++)?(?:[–—~]|--)\s*+"),
@@ -124,13 +125,37 @@ _CONNECTORS = (
 _MOST_SPLITS = 8
 
 
-def find_period(text: str, style: Style) -> tuple[Period, bool] | None:
-    """Return the period that a folded text denotes and whether it was ambiguous; None if it denotes none.
+def find_period(text: str, style: Style) -> tuple[Period, tuple[str, ...]] | None:
+    """Return the period that a folded text denotes, with its doubts as flags; None if it denotes none.
 
     Raises `UnreadableError` if the period would end before it starts.
     """
-    plain = _OPENING.sub("", text)
-    return None if has_foreign_word(plain, style.locale) else search_splits(plain, style)
+    between = _BETWEEN.sub("", text)
+    plain = _OPENING.sub("", between)
+    if has_foreign_word(plain, style.locale):
+        return None
+    return search_splits(_with_whole_end(plain), style, (_AND_BETWEEN,) * (between != text))
+
+
+_SHORT_END = re.compile(r"(\d{4})([-/])(\d\d?)(?:\2(\d\d?))?\s*([-/–])\s*(\d\d?)(?:\2(\d\d?))?")
+
+
+def _with_whole_end(text: str) -> str:
+    """Return an interval with all parts at its end, which ISO 8601 lets leave out what both ends share.
+
+    >>> _with_whole_end("2008-06/07"), _with_whole_end("2008-06-01/30"), _with_whole_end("2008-06-01/07-15")
+    ('2008-06/2008-07', '2008-06-01/2008-06-30', '2008-06-01/2008-07-15')
+    """
+    found = _SHORT_END.fullmatch(text)
+    if found is None or found[5] == found[2]:
+        return text
+    year, sign, month, day, joint, *end = found.groups()
+    start = [part for part in (year, month, day) if part is not None]
+    last = [part for part in end if part is not None]
+    if len(last) >= len(start):
+        return text
+    whole = sign.join([*start[: len(start) - len(last)], *last])
+    return f"{sign.join(start)}{joint}{whole}"
 
 
 def has_foreign_word(text: str, locale: str | None) -> bool:
@@ -146,13 +171,15 @@ def has_foreign_word(text: str, locale: str | None) -> bool:
 @lru_cache(maxsize=64)
 def _words_of_periods(locale: str | None) -> frozenset[str]:
     known = names(locale)
-    phrases = " ".join([*known.phrases, *ORDINALS, _WORDS.replace("|", " ")])
+    phrases = " ".join([*known.phrases, *ORDINALS, f"{_TO}|{_AND}".replace("|", " ")])
     return frozenset(phrases.split()).union(known.months, known.weekdays)
 
 
-def search_splits(text: str, style: Style) -> tuple[Period, bool] | None:
-    """Return the same for the first split of the text into two dates."""
-    for left, right in _splits(text):
+def search_splits(
+    text: str, style: Style, more: Sequence[re.Pattern[str]] = ()
+) -> tuple[Period, tuple[str, ...]] | None:
+    """Return the same for the first split of the text into two dates, at `more` connectors, too."""
+    for left, right in _splits(text, (*more, *_CONNECTORS)):
         try:
             first, last = (split(side, style) for side in (left, right))
             start, end = _sides(first, last, style)
@@ -166,12 +193,18 @@ def search_splits(text: str, style: Style) -> tuple[Period, bool] | None:
         begins, ends = period.first(), period.last()
         if begins and ends and begins > ends:
             raise UnreadableError("the period ends before it starts")
-        return period, start.is_ambiguous or end.is_ambiguous
+        is_mixed = not {"-", "/"} - set(text) and not _FOUR_DIGITS.search(text)  # 12/23-01/24
+        is_yearless = start.year is None and end.year is None  # Sept 26-27 may be a day of 2027
+        flags = (*start.flags, *end.flags, *("ambiguous",) * (is_mixed or is_yearless))
+        return period, tuple(dict.fromkeys(flags))
     return None
 
 
-def _splits(text: str) -> Iterator[tuple[str, str]]:
-    for connector in _CONNECTORS:
+_FOUR_DIGITS = re.compile(r"\d{4}")
+
+
+def _splits(text: str, connectors: Sequence[re.Pattern[str]]) -> Iterator[tuple[str, str]]:
+    for connector in connectors:
         for count, match in enumerate(connector.finditer(text)):
             if count == _MOST_SPLITS:
                 break
@@ -317,14 +350,15 @@ def _patched(column: Column, positions: list[int], others: Column) -> Column:
 def read_date(text: str, style: Style) -> tuple[Date | Period, tuple[str, ...]]:
     """Return the date or period of a folded text with its doubts as flags; raises `UnreadableError`."""
     found = in_gregorian(text, style.calendar, style.locale)
-    value, is_ambiguous = _read_gregorian(found.text, style)
-    doubts = ("ambiguous",) if is_ambiguous or found.is_doubtful else ()
+    value, doubts = _read_gregorian(found.text, style)
+    if found.is_doubtful and "ambiguous" not in doubts:
+        doubts = ("ambiguous", *doubts)
     years = {date.year for date in ends_of(value)} - {None}
     is_own = found.is_other or style.calendar in ("gregorian", "japanese")
     return value, doubts if years <= YEARS and (is_own or not years) else (*doubts, FLAG)
 
 
-def _read_gregorian(text: str, style: Style) -> tuple[Date | Period, bool]:
+def _read_gregorian(text: str, style: Style) -> tuple[Date | Period, tuple[str, ...]]:
     text = unfold_east_asian(text_without_dots(text, style.locale))
     words = WORD.findall(text)
     if words:
@@ -337,7 +371,7 @@ def _read_gregorian(text: str, style: Style) -> tuple[Date | Period, bool]:
         found = find(split(text, style), style)
         if found.is_bare and style.order is None:
             raise UnreadableError("has no year; a day and a month in numbers need an order")
-        return found.date(), found.is_ambiguous and without_year is None
+        return found.date(), found.flags if without_year is None else ()
     except UnreadableError as why:
         period = find_period(text, style)
         if period is None:
@@ -433,7 +467,8 @@ class DateTimeReader(Reader, Struct, frozen=True):
         if day is None:
             raise UnreadableError("needs one whole date beside the time")
         try:
-            return dt.datetime.combine(day, cut.time) + dt.timedelta(days=int(cut.is_next_day)), doubts
+            moment = dt.datetime.combine(day, cut.time) + dt.timedelta(days=int(cut.is_next_day))
+            return moment, ("ambiguous",) if cut.may_be_span else doubts
         except OverflowError:
             raise UnreadableError("is after the year 9999") from None
 

@@ -83,7 +83,8 @@ class Names(Struct, frozen=True):
 
     A phrase has the kinds of parts that it stands between: `d` a number of a day or a month, `y` a year, `M`
     a month by name, `W` a weekday, `T` a time of day, `^` the beginning and `$` the end of the date itself.
-    `clashing` are the month names on which languages disagree, `own` is the language of the locale.
+    `clashing` are the month names on which languages disagree, `own` is the language of the locale. `days`
+    are the weekdays (0 is Monday) on which all languages agree.
     """
 
     months: Mapping[str, int]
@@ -92,6 +93,7 @@ class Names(Struct, frozen=True):
     languages: Mapping[str, frozenset[str]]
     clashing: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
+    days: Mapping[str, int] = {}
 
     def languages_of(self, words: list[str]) -> tuple[frozenset[str], bool]:
         """Return the languages of the months among words, or of weekdays, and whether there are months."""
@@ -215,6 +217,7 @@ def names(locale: str | None) -> Names:
         common.languages,
         common.clashing - own.months.keys(),
         language,
+        {**common.days, **own.days},
     )
 
 
@@ -230,9 +233,12 @@ def _common() -> Names:
                 if months.setdefault(word, month) != month:
                     clashing.add(word)
                 languages[word] = languages.get(word, frozenset()) | {language}
-    for language, words in common_words.WEEKDAYS.items():
-        for word in words.split():
-            weekdays[word] = weekdays.get(word, frozenset()) | {language}
+    days: dict[str, set[int]] = {}
+    for language, groups in common_words.WEEKDAYS.items():
+        for day, group in enumerate(groups.split("/")):
+            for word in group.split():
+                weekdays[word] = weekdays.get(word, frozenset()) | {language}
+                days.setdefault(word, set()).add(day)
     phrases: dict[str, tuple[tuple[str, str, str], ...]] = {}
     for line in f"{common_words.PHRASES}{_PHRASES}".split("\n"):
         language, _, places = line.strip().partition(" ")
@@ -250,7 +256,13 @@ def _common() -> Names:
         phrases,
         languages,
         frozenset(clashing),
+        days=_certain(days),
     )
+
+
+def _certain(days: Mapping[str, set[int]]) -> dict[str, int]:
+    """Return the words that name one day of the week."""
+    return {word: min(found) for word, found in days.items() if len(found) == 1}
 
 
 _DOUBLE = frozenset({"mar"})  # Tuesday in French, Spanish and Italian, and March
@@ -272,16 +284,20 @@ def names_of(data: Any) -> Names:
         months.setdefault(word, month)
     for prefix in {found[1] for text in _patterns(data) for found in _PREFIX.finditer(text)}:
         months.update({fold(prefix.strip("'")) + word: month for word, month in months.items()})
-    weekdays = {word for name, _ in _calendar_words(data.days) for word in WORD.findall(fold(name))}
+    days: dict[str, set[int]] = {}
+    for name, day in _calendar_words(data.days):
+        for word in WORD.findall(fold(name)):
+            days.setdefault(word, set()).add(day)
     phrases: dict[str, tuple[tuple[str, str, str], ...]] = {}
     for left, phrase, right in sorted(places):
         if phrase and phrase not in months and not set(phrase) & set("年月日"):
             phrases[phrase] = (*phrases.get(phrase, ()), (left, right, data.language))
     return Names(
         months,
-        dict.fromkeys(sorted(weekdays), language),
+        dict.fromkeys(sorted(days), language),
         phrases,
         dict.fromkeys(months, language),
+        days=_certain(days),
     )
 
 

@@ -8,6 +8,7 @@ import re
 from decimal import Decimal
 from functools import lru_cache
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -125,6 +126,7 @@ _ORDER = re.compile(r"[WTs]*+[dMyos]*+(?:[WTs]++y)?[WTs]*+")
 _PERIODS = {
     "h", "hy", "s", "q", "t", "w", "wk", "kw", "cw", "p", "fy", "half", "quarter", "quartal", "week", "woche",
 }  # fmt: skip
+_HYPHENS = ("-", "–", "—")
 _ABBREVIATED_YEAR = re.compile(r"\s*['’]")
 _PARTS_OF_A_DATE, _SHORTEST_WEEKDAY = 3, 2
 _NO_DAY = "no calendar has this day"
@@ -161,7 +163,7 @@ class DateReading(Struct, frozen=True):
     """The parts found in the text of a date.
 
     `shown` is the order of its numbers if only one was possible; `is_bare` means a day and a month, both
-    written as numbers.
+    written as numbers; `is_contradictory` that the date is no such weekday.
     """
 
     year: int | None = None
@@ -170,6 +172,12 @@ class DateReading(Struct, frozen=True):
     is_ambiguous: bool = False
     shown: Order | None = None
     is_bare: bool = False
+    is_contradictory: bool = False
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Return the doubts as flags."""
+        return (*("ambiguous",) * self.is_ambiguous, *("contradictory",) * self.is_contradictory)
 
     def date(self) -> Date:
         """Return the date; raises `UnreadableError` if it is outside the calendar or incomplete."""
@@ -186,6 +194,7 @@ class Parts(Struct, frozen=True):
     """The numbers of a date in order, and its month if it is a word.
 
     Years are recognized by four digits or an apostrophe. `tokens` are all words and numbers with their kinds.
+    `is_span` is true of two days or months with another sign between them than the rest: `Sept 26-27`.
     """
 
     numbers: tuple[str, ...]
@@ -194,6 +203,8 @@ class Parts(Struct, frozen=True):
     numbers_before_month: int = 0
     is_clashing: bool = False
     tokens: tuple[tuple[str, str], ...] = ()
+    weekday: int | None = None
+    is_span: bool = False
 
 
 def split(text: str, style: Style) -> Parts:
@@ -232,7 +243,31 @@ def split(text: str, style: Style) -> Parts:
         raise UnreadableError("has a weekday or a time inside of the date")
     tokens = tuple(zip(texts, kinds, strict=True))
     parts = Parts(tuple(numbers), frozenset(years), is_clashing=is_doubtful, tokens=tokens)
+    weekdays = {known.days[word] for word, kind in tokens if kind == "W" and word in known.days}
+    if len(weekdays) == 1:
+        parts = replace(parts, weekday=weekdays.pop())
+    if is_span(kinds, gaps, numbers):
+        parts = replace(parts, is_span=True)
     return _with_month(parts, months, known) if months else parts
+
+
+def is_span(kinds: str, gaps: list[str], numbers: list[str]) -> bool:
+    """Return whether two of the numbers of a date are the ends of a span: no date has two kinds of signs.
+
+    That is a hyphen or a stroke between two short numbers, and another sign, or a space beside a month, between
+    the others. `gaps` are what stands before each part.
+
+    >>> is_span("Mdd", ["", " ", "-"], ["26", "27"]), is_span("ydd", ["", "-", "/"], ["2008", "06", "07"])
+    (True, True)
+    >>> is_span("Mdd", ["", "-", "-"], ["26", "27"]), is_span("ddy", ["", "/", "/"], ["6", "7", "2008"])
+    (False, False)
+    """
+    signs = [gap.strip() for gap in gaps[1:]]
+    between = [sign for sign, pair in zip(signs, pairwise(kinds), strict=True) if pair == ("d", "d")]
+    others = [sign for sign, pair in zip(signs, pairwise(kinds), strict=True) if pair != ("d", "d")]
+    if kinds in ("Mdd", "ddM"):
+        return between[0] in _HYPHENS and others[0] not in _HYPHENS and int(numbers[0]) < int(numbers[1])
+    return len(signs) > 1 and set("dy").issuperset(kinds) and {"-", "/"} <= {*between, *others}
 
 
 @lru_cache(maxsize=256)
@@ -348,7 +383,31 @@ def _with_month(parts: Parts, months: list[tuple[str, int]], known: Names) -> Pa
 
 
 def find(parts: Parts, style: Style) -> DateReading:
-    """Return the date of the parts, in the preferred order where several orders are possible."""
+    """Return the date of the parts, in the preferred order where several orders are possible.
+
+    A weekday decides between two orders, unless the order is given.
+    """
+    if parts.is_span:
+        raise UnreadableError("has a hyphen or a stroke inside, as a span has")
+    found = _find(parts, style)
+    if parts.weekday is None:
+        return found
+    if style.order is None and found.is_ambiguous and parts.month is None:
+        others = {_find(parts, replace(style, shown=order)) for order in ("dmy", "mdy")}
+        fitting = [other for other in others if _weekday(other) == parts.weekday]
+        if len(fitting) == 1:
+            return replace(fitting[0], is_ambiguous=parts.is_clashing)
+    return replace(found, is_contradictory=_weekday(found) not in (parts.weekday, None))
+
+
+def _weekday(found: DateReading) -> int | None:
+    """Return the weekday of a whole date, 0 for Monday; None of a part, and of a day that does not exist."""
+    if found.year is None or found.month is None or found.day is None or not _is_possible(found):
+        return None
+    return calendar.weekday(found.year, found.month, found.day)
+
+
+def _find(parts: Parts, style: Style) -> DateReading:
     if any(len(number) not in (1, 2, 4, 6, 8) for number in parts.numbers):
         what = "has a number that is neither a day, a month nor a year"
         is_roc = len(parts.numbers[0]) == 3

@@ -74,7 +74,9 @@ _RULES = {
     "hour": "the hour", "minute": "the minute", "second": "the second", "fraction": "a fraction of a second",
     "half": "am or pm", "mark": "am or pm", "zone": "the offset", "name": "a time zone by name",
 }  # fmt: skip
-_NAMED = {"noon": dt.time(12), "midday": dt.time(12), "midnight": dt.time(0)}
+_NAMED = {"noon": "12:00", "midday": "12:00", "midnight": "00:00"}
+_MINUS_TIME = re.compile(r"-\d{1,2}:\d{2}")
+_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}\b")
 
 
 class TimeReader(Reader, Struct, frozen=True):
@@ -93,10 +95,10 @@ class TimeReader(Reader, Struct, frozen=True):
         if len(text) > MOST_CHARACTERS:
             return unreadable(text, "is too long for a time")
         try:
-            time = read_time(plain_text(text))
+            cut = read_time(plain_text(text))
         except UnreadableError as why:
             return unreadable(text, why)
-        return Reading(text, time, time_text(time))
+        return Reading(text, cut.time, time_text(cut.time), ("ambiguous",) * cut.may_be_span)
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         return read_distinct(self.read, raws)
@@ -109,10 +111,10 @@ class TimeReader(Reader, Struct, frozen=True):
         return () if cut is None else cut.tokens()
 
 
-def read_time(text: str) -> dt.time:
-    """Return the time of a folded text; raises `UnreadableError`."""
+def read_time(text: str) -> Cut:
+    """Return the time that a folded text is; raises `UnreadableError`."""
     if text in _NAMED:
-        return _NAMED[text]
+        text = _NAMED[text]
     plain = text[1:] if _DESIGNATOR.match(text) else text
     cut = cut_time(plain)
     if cut is not None and cut.text == TIME:
@@ -124,13 +126,14 @@ def read_time(text: str) -> dt.time:
         raise UnreadableError("is not a time of day")
     if cut.is_next_day:
         raise UnreadableError("24:00 is the next day's 00:00")
-    return cut.time
+    return cut
 
 
 class Cut(Struct, frozen=True):
     """A time of day, and the text from which it was cut, with `TIME` in its place.
 
-    `is_next_day` says that it was 24:00, `zone` is the name of a time zone.
+    `is_next_day` says that it was 24:00, `zone` is the name of a time zone. What follows a time without
+    seconds, `09:00-05:00`, may be an offset or the end of a span (`may_be_span`).
     """
 
     text: str
@@ -138,6 +141,7 @@ class Cut(Struct, frozen=True):
     time: dt.time
     is_next_day: bool
     zone: str = ""
+    may_be_span: bool = False
 
     def tokens(self) -> tuple[Token, ...]:
         """Return the parts of the time with their rules."""
@@ -145,7 +149,11 @@ class Cut(Struct, frozen=True):
         return tuple((groups[name], rule) for name, rule in _RULES.items() if groups.get(name))
 
     def check_zone(self) -> None:
-        """Raise `UnreadableError` if the time zone is known by its name alone."""
+        """Raise `UnreadableError` if the time zone is known by its name alone, or is a later time of the day."""
+        if self.may_be_span and not _ISO_DAY.match(self.text):
+            end = self.match["zone"].strip(" -").replace(":", "").zfill(4)
+            if end > f"{self.match['hour']:>02}{self.match['minute']}":
+                raise UnreadableError("two times of a day, where one is expected")
         if self.zone and self.time.tzinfo is None:
             raise UnreadableError(
                 f"the time zone {self.zone.upper()!r} has no certain offset; one is written as +01:00"
@@ -177,9 +185,12 @@ def cut_time(text: str) -> Cut | None:
             end, zone = name.end(), name[2]
         elif area := _AREA.match(text, end):
             end, zone = area.end(), area[0].strip(" []()")
-        if _SEPARATOR.match(text, max(start - 2, 0)) and match["hour"][1:]:  # 2025-03-15T10:00
-            start -= 1
-        return Cut(f"{text[:start]}{TIME}{text[end:]}", match, *_time(match), zone)
+        has_t = _SEPARATOR.match(text, max(start - 2, 0)) is not None and bool(match["hour"][1:])
+        start -= has_t  # 2025-03-15T10:00
+        parts = match.groupdict()
+        may_be_span = not has_t and not parts.get("second") and _MINUS_TIME.fullmatch(parts["zone"] or "")
+        plain = f"{text[:start]}{TIME}{text[end:]}"
+        return Cut(plain, match, *_time(match), zone, may_be_span is not None and bool(may_be_span))
     return None
 
 
@@ -314,6 +325,9 @@ _PART = re.compile(
     r"\s*+([^\d\s,;+&.]+(?:\s[^\d\s,;+&.]+)?)?(?:\.(?!\d))?"
 )
 _GROUPED = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
+_CAPITAL_M = re.compile(r"(?<=\d)\s*M(?![^\W_])")
+_DAYS = re.compile(rf"\s*+(?:(?:[,;+&]|\b(?:{_CONNECTORS})\b)\s*+)?\d+\s*+(?:d|w)")
+"""Days or weeks behind an `m`, which then is a month, as it is behind years."""
 
 
 class DurationReader(Reader, Struct, frozen=True):
@@ -344,9 +358,11 @@ class DurationReader(Reader, Struct, frozen=True):
         if len(text) > MOST_CHARACTERS:
             return unreadable(text, "is too long for a duration")
         plain = fold(text).strip()
+        has_capital = _CAPITAL_M.search(text) is not None
         sign = -1 if plain.startswith("-") else 1
         try:
-            parts, is_ambiguous = self._parts(plain.lstrip("+-") if plain[1:2] not in {"+", "-"} else plain)
+            length = plain.lstrip("+-") if plain[1:2] not in {"+", "-"} else plain
+            parts, is_ambiguous = self._parts(length, has_capital)
             value = _sum(parts, sign)
         except UnreadableError as why:
             return unreadable(text, why)
@@ -369,7 +385,7 @@ class DurationReader(Reader, Struct, frozen=True):
             for token in re.findall(r"\d+(?:[.,]\d+)?|[^\W\d_]+", text)
         )  # fmt: skip
 
-    def _parts(self, text: str) -> tuple[list[tuple[Decimal, str]], bool]:
+    def _parts(self, text: str, has_capital: bool) -> tuple[list[tuple[Decimal, str]], bool]:
         iso = _ISO.fullmatch(text)
         if iso:
             numbers = zip(iso.groups(), _ISO_UNITS, strict=True)
@@ -385,9 +401,9 @@ class DurationReader(Reader, Struct, frozen=True):
                 (Decimal(f"{seconds or 0}.{fraction or 0}"), "second"),
             ]
             return parts, seconds is None
-        return self._from_words(text)
+        return self._from_words(text, has_capital)
 
-    def _from_words(self, text: str) -> tuple[list[tuple[Decimal, str]], bool]:
+    def _from_words(self, text: str, has_capital: bool) -> tuple[list[tuple[Decimal, str]], bool]:
         words, clashing = unit_words(self.locale)
         parts: list[tuple[Decimal, str]] = []
         is_ambiguous = False
@@ -398,6 +414,11 @@ class DurationReader(Reader, Struct, frozen=True):
                 raise UnreadableError("is not a duration")
             word, end = _word(match, words)
             unit = words[word] if word else self._unit_of_bare(parts, is_last=end == len(text))
+            if word == "m":
+                larger = parts[-1][1] if parts else ""
+                is_month = larger == "year" or (not larger and (has_capital or _DAYS.match(text, end)))
+                unit = "month" if is_month else "minute"
+                is_ambiguous |= has_capital and not larger
             if parts and _UNITS.index(unit) <= _UNITS.index(parts[-1][1]):
                 raise UnreadableError("its units do not go from large to small")
             number, may_be_other = self._number(match[1])

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from functools import lru_cache
-from math import gcd
+from math import gcd, isfinite, ulp
 from typing import Any, TypeAlias, Union
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.errors import nearest, problem
@@ -94,6 +95,35 @@ def decimal_of(value: Number) -> Decimal:
     if isinstance(value, Decimal):
         return value
     return Decimal(value) if isinstance(value, int) else Decimal(repr(value))
+
+
+_NOISE_DIGITS, _SURE_DIGITS = 12, 15
+_NOISE_UNITS = 8
+MIN_NOISY = 15
+"""Texts of more characters may be those of a float with noise."""
+
+
+def without_noise(value: float) -> float:
+    """Return the number of twelve digits that a float differs from by rounding alone, else the float.
+
+    A sum or a percentage leaves such floats. A double holds fifteen digits.
+
+    >>> without_noise(3.1 + 2.95), without_noise(0.1 + 0.2), without_noise(100 / 3) == 100 / 3
+    (6.05, 0.3, True)
+    """
+    short = float(f"{value:.{_NOISE_DIGITS}g}")
+    is_near = short != value and abs(short - value) <= _NOISE_UNITS * ulp(value)
+    return short if is_near and float(f"{value:.{_SURE_DIGITS}g}") != value else value
+
+
+def may_have_noise(values: npt.NDArray[np.float64]) -> bool:
+    """Return whether any of some finite floats may differ from a short number by rounding alone."""
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        scale = 10.0 ** (_NOISE_DIGITS - 1 - np.floor(np.log10(np.abs(values))))
+        short = np.rint(values * scale) / scale
+        return bool(
+            ((short != values) & (np.abs(short - values) <= _NOISE_UNITS * np.spacing(np.abs(values)))).any()
+        )
 
 
 def canonical_number(value: Number) -> str:
@@ -184,11 +214,14 @@ _MANY = 1000
 
 
 def number_column(raws: Sequence[Scalar]) -> Column | None:
-    """Return the column of finite JSON numbers; None if any value is not one.
+    """Return the column of finite JSON numbers; None if any value is not one, or has noise.
 
     The texts of floats are written when they are needed.
     """
-    if set(map(type, raws)) == {float} and np.isfinite(np.array(raws, dtype=np.float64)).all():
+    floats = np.array([raw for raw in raws if raw.__class__ is float], dtype=np.float64)
+    if len(floats) and may_have_noise(floats):
+        return None
+    if set(map(type, raws)) == {float} and np.isfinite(floats).all():
         return Column.on_demand(objects(raws), lambda values: json_columns(values) or ([], []))
     written = json_columns(raws)
     return None if written is None else Column(objects(written[0]), objects(raws), objects(written[1]))
@@ -249,13 +282,23 @@ def _canonical(text: str) -> str:
     return canonical_number(Decimal(text)) if "e" in text or len(text) > PLAIN_LIMIT else text
 
 
+def has_noise(number: Decimal) -> bool:
+    """Return whether a number is the text of a float that differs from a short one by rounding alone.
+
+    >>> has_noise(Decimal("6.050000000000001")), has_noise(Decimal("6.05"))
+    (True, False)
+    """
+    value = float(number)
+    return isfinite(value) and without_noise(value) != value and decimal_of(value) == number
+
+
 def plain_number(text: str) -> str | None:
     """Return the canonical text of a plain number that reads the same in every locale (`-12.50`), else None.
 
     >>> plain_number("-12.50"), plain_number("1.234"), plain_number("007")
     ('-12.5', None, '7')
     """
-    if not _PLAIN.match(text):
+    if not _PLAIN.match(text) or (len(text) > MIN_NOISY and "." in text and has_noise(Decimal(text))):
         return None
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -286,8 +329,9 @@ def json_number(raw: Scalar) -> Reading:
         return unreadable(str(raw), "not a number")
     if isinstance(raw, float) and not float("-inf") < raw < float("inf"):
         return unreadable(json.dumps(raw), "not a finite number")
-    value = decimal_of(raw)
-    return Reading(repr(raw), value, canonical_number(value))
+    short = without_noise(raw) if isinstance(raw, float) else raw
+    value = decimal_of(short)
+    return Reading(repr(raw), value, canonical_number(value), ("coerced",) if short != raw else ())
 
 
 def stripped(text: str, marks: Sequence[str], signs: Signs = ()) -> str:

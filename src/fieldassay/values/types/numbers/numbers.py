@@ -25,6 +25,7 @@ from fieldassay.values.types.column import (
 )
 from fieldassay.values.types.locales import Convention, convention
 from fieldassay.values.types.numbers.amounts import (
+    MIN_NOISY,
     WIDE,
     AmountValue,
     Money,
@@ -37,7 +38,9 @@ from fieldassay.values.types.numbers.amounts import (
     canonical_quantity,
     check_choice,
     check_signs,
+    decimal_of,
     doubts,
+    has_noise,
     json_number,
     looks_like_fraction,
     map_amount,
@@ -45,6 +48,7 @@ from fieldassay.values.types.numbers.amounts import (
     read_plain,
     remedy,
     stripped,
+    without_noise,
 )
 from fieldassay.values.types.numbers.unit_spellings import POWERS_OF_TEN
 from fieldassay.values.types.numbers.units import canonical_unit, conversion, convert, unit_flags, without_ten
@@ -161,12 +165,14 @@ _EXACT = Context(prec=LENGTH_LIMIT, traps=[])
 class Numeral(Struct, frozen=True):
     """A number found in a text, and its end.
 
-    `is_ambiguous` means that only a convention decided the meaning of its separator.
+    `is_ambiguous` means that only a convention decided the meaning of its separator. `power` is the power of
+    ten that is written behind its digits.
     """
 
     value: Decimal
     end: int
     is_ambiguous: bool = False
+    power: int = 0
 
 
 class Amount(Struct, frozen=True):
@@ -209,7 +215,7 @@ def signed_at(text: str, start: int, convention: Convention) -> Numeral:
     sign = _SIGN.match(text, start)
     found = numeral_at(text, sign.end() if sign else start, convention)
     if sign and sign[0][0] == "-":
-        return Numeral(found.value.copy_negate(), found.end, found.is_ambiguous)
+        return replace(found, value=found.value.copy_negate())
     return found
 
 
@@ -231,7 +237,10 @@ def numeral_at(text: str, start: int, convention: Convention) -> Numeral:
     )
     value, is_ambiguous = resolve(run, Convention(run_decimal(run)) if exponent else convention)
     is_ambiguous |= match["e"] is not None and not match["e"].strip("0")  # an `e` that changes nothing
-    return Numeral(_shift(value, _exponent(exponent)) if exponent else value, match.end(), is_ambiguous)
+    power = _exponent(exponent) if exponent else 0
+    if not power and len(run) > MIN_NOISY and has_noise(value):
+        value, is_ambiguous = decimal_of(without_noise(float(value))), True
+    return Numeral(_shift(value, power) if power else value, match.end(), is_ambiguous, power)
 
 
 def run_decimal(run: str) -> str:
@@ -251,18 +260,47 @@ def check_single(text: str, start: int = 0) -> None:
 def amount(text: str, convention: Convention) -> Amount:
     """Return the number, range or tolerance at the start of a folded text.
 
-    Ranges are `100-500` and `100 to 500`, a tolerance is `20±5`. Raises `UnreadableError`.
+    Ranges are `100-500` and `100 to 500`, tolerances `20±5` and `50 ±10%`, which is a share of 50: doubtful
+    without a unit behind it. Raises `UnreadableError`.
     """
     first = signed_at(text, 0, convention)
-    if margin := _TOLERANCE.match(text, first.end):
+    margin = _TOLERANCE.match(text, first.end)
+    if margin:
         second = numeral_at(text, margin.end(), convention)
-        value = around(first.value, second.value)
     elif to := _RANGE.match(text, first.end):
         second = signed_at(text, to.end(), convention)
-        value = ordered(first.value, second.value)
     else:
         return Amount(first.value, text[first.end :].strip(" "), first.is_ambiguous)
-    return Amount(value, text[second.end :].strip(" "), first.is_ambiguous or second.is_ambiguous)
+    low, is_doubtful = _with_power(first, second, is_tolerance=margin is not None)
+    rest = text[second.end :].strip(" ")
+    if margin and rest[:1] == "%":
+        rest = rest[1:].strip(" ")
+        value, is_doubtful = around(low, share(low, second.value)), is_doubtful or not rest
+    else:
+        value = around(low, second.value) if margin else ordered(low, second.value)
+    return Amount(value, rest, first.is_ambiguous or second.is_ambiguous or is_doubtful)
+
+
+def _with_power(first: Numeral, second: Numeral, *, is_tolerance: bool) -> tuple[Decimal, bool]:
+    """Return the first of two numbers, times a power of ten that is written behind both, and any doubt.
+
+    `4-11 x10^9` has the power at both ends, since 4 is less than 11. In `500-1 x10^3` only the second has it
+    for certain.
+    """
+    if not second.power or first.power:
+        return first.value, False
+    mantissa = _shift(second.value, -second.power)
+    is_shared = abs(first.value) >= mantissa if is_tolerance else first.value <= mantissa
+    return (_shift(first.value, second.power), False) if is_shared else (first.value, bool(first.value))
+
+
+def share(value: Decimal, percent: Decimal) -> Decimal:
+    """Return the percentage of a value, without its sign.
+
+    >>> share(Decimal(-50), Decimal(10))
+    Decimal('5.00')
+    """
+    return hundredth(_EXACT.multiply(value.copy_abs(), percent))
 
 
 def around(middle: Decimal, margin: Decimal) -> NumberRange:
@@ -584,10 +622,11 @@ class QuantityReader(Reader, Struct, frozen=True):
             return _several(folded, options)
         if second is None or not isinstance(found.value, Decimal):
             return found
-        other = amount(second["second"], options)
-        if not isinstance(other.value, Decimal) or canonical_unit(second["unit"]) != canonical_unit(
-            other.rest
-        ):
+        other, unit = amount(second["second"], options), canonical_unit(second["unit"])
+        if second["margin"] and isinstance(other.value, Decimal) and other.rest == "%" != unit:
+            margin = share(found.value, other.value)
+            return Amount(around(found.value, margin), second["unit"], found.is_ambiguous or other.is_ambiguous)
+        if not isinstance(other.value, Decimal) or unit != canonical_unit(other.rest):
             raise UnreadableError(f"two amounts: {shown(folded)}")
         value = other.value
         both = around(found.value, value) if second["margin"] else ordered(found.value, value)

@@ -25,6 +25,7 @@ from fieldassay.values.types.numbers.unit_spellings import (
     PREFIXED,
     PREFIXES,
     SCALES,
+    SIDE_BY_SIDE,
     SYMBOLS,
     WHOLE,
     WORDS,
@@ -65,7 +66,9 @@ _DEGREES = re.compile(
     re.IGNORECASE,
 )
 _STROKE = re.compile(
-    rf"(?:(?<! )[ ]++)?/[ ]*+|(?:^|(?<! )[ ]++)(?:{'|'.join(sorted(PERS))})[ ]++", re.IGNORECASE
+    rf"(?:(?<! )[ ]++)?/[ ]*+|(?:^|(?<! )[ ]++)(?:{'|'.join(sorted(PERS))})[ ]++"
+    r"|(?<! )[ ]++an?[ ]++(?=(?:second|minute|hour|day|week|month|year)\b)",
+    re.IGNORECASE,
 )
 _POWER = re.compile(r"([^\d]*[^\d-])(-?\d)\Z")
 _CLOSE = re.compile(r"([⁰¹²³⁴⁵⁶⁷⁸⁹])(?=[a-zA-Zµμ°Ω])")
@@ -118,7 +121,7 @@ def taken_apart(unit: str) -> tuple[Factors, Factors] | None:
     for place, side in enumerate(_counted(_STROKE.split(unit))):
         if place and side[:1] == "(" and side[-1:] == ")":
             side = side[1:-1]
-        product = () if (side.strip() in ("1", "") and not place) else _product(side)
+        product = () if (side.strip() in ("1", "") and not place) else _product(side, is_below=place > 0)
         if product is None or (place and not product):
             return None
         for name, power in product:
@@ -157,15 +160,21 @@ def _watt_hours(above: Factors, counts: Counter[str]) -> Factors:
     )
 
 
-def _product(side: str) -> Factors | None:
-    """Return the factors of one side of a stroke, with their powers as written."""
+def _product(side: str, *, is_below: bool = False) -> Factors | None:
+    """Return the factors of one side of a stroke, with their powers as written.
+
+    Two units side by side are a product behind a stroke, with a negative power, and in the few pairs that
+    people write so (`kW h`); `mg L` may have lost its stroke, and `m V` may be one unit.
+    """
     factors = _HYPHEN.sub("*", side).split("*")
     if not all(map(str.strip, factors)):
         return None
     words = " ".join(factors).split()
+    joints = {len(" ".join(factors[:at]).split()) for at in range(1, len(factors))}
+    before: Factors = ()
     found: list[tuple[str, int]] = []
     raised, normal = 1, ""
-    for word in words:
+    for at, word in enumerate(words):
         after = POWERS_AFTER.get(word.lower())
         if found and after and found[-1][1] == 1:
             found[-1] = (found[-1][0], after)
@@ -181,8 +190,21 @@ def _product(side: str) -> Factors | None:
                 return None
             if raised != 1:
                 atoms, raised = tuple((name, power * raised) for name, power in atoms), 1
+            if before and not is_below and at not in joints and not _may_stand_side_by_side(before, atoms):
+                return None
+            before = atoms
             found.extend(atoms)
     return _normalized(found, normal) if raised == 1 else None
+
+
+def _may_stand_side_by_side(left: Factors, right: Factors) -> bool:
+    if any(name == TEN or power < 0 for name, power in (*left, *right)):
+        return True
+    return (_without_prefix(left[-1][0]), _without_prefix(right[0][0])) in SIDE_BY_SIDE
+
+
+def _without_prefix(symbol: str) -> str:
+    return symbol if symbol in ATOMS or symbol in PREFIXED or symbol[1:] not in PREFIXED else symbol[1:]
 
 
 def _normalized(found: list[tuple[str, int]], word: str) -> Factors | None:
@@ -216,7 +238,7 @@ def _atoms(word: str) -> Factors | None:
             if length is not None:
                 return ((length, meaning),)
     match = _POWER.match(word)
-    if match is None or match[2] in ("0", "-0"):
+    if match is None or match[2] in ("0", "-0", "1"):  # `m1` may be `ml`
         return None
     power = int(match[2])
     if match[1] in ("Nm", "Sm") and abs(power) == 3:
