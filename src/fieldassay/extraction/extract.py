@@ -1,7 +1,5 @@
 """One system over documents: loaded, driven through its strategy, and written as a folder of predictions."""
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import platform
@@ -231,7 +229,7 @@ def load_documents(
     strategy: Strategy,
     files: Iterable[DocumentFile],
     loading: LoadOptions,
-    pictures: Pictures,
+    pictures: "Pictures",
     store: TranscriptStore | None = None,
 ) -> Iterator[LoadedDocument]:
     """Yield the documents, as they are ready, with what a strategy looks at and nothing else.

@@ -1,7 +1,5 @@
 """Systems: the file that describes them, their examples, and how they are opened."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import itertools

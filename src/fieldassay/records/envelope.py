@@ -1,7 +1,5 @@
 """Rows opened into records: the place of the data, and the keys beside it."""
 
-from __future__ import annotations
-
 import json
 import operator
 import re

@@ -1,7 +1,5 @@
 """Labels files: JSON lines, one line per document and reviewer, with the labels by path."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

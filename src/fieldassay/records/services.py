@@ -1,7 +1,5 @@
 """What services save: responses, lines of batches, values with their confidences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from decimal import Decimal

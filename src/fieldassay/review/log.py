@@ -1,7 +1,5 @@
 """The log of a review: its events, its tables, and how they are written."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Aligners: which item of the gold list meets which predicted one."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from functools import lru_cache
 from typing import Any, ClassVar, Literal

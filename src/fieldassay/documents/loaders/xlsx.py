@@ -1,7 +1,5 @@
 """The loader of Excel workbooks, and their formats of numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta

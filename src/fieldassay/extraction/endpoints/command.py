@@ -4,8 +4,6 @@ A worker reads a request per line from its standard input and writes `{"result":
 line to file descriptor 3, so that its prints cannot spoil an answer. `usage` beside the result is counted.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal

@@ -1,7 +1,5 @@
 """The driver: sends jobs, and yields documents as they finish."""
 
-from __future__ import annotations
-
 import heapq
 import os
 import queue
@@ -180,7 +178,7 @@ class Drive(Generic[T]):
         self._unfinished: list[str] = []
         self._drawn, self._is_drained, self._is_closed = 0, False, False
 
-    def __enter__(self) -> Drive[T]:
+    def __enter__(self) -> "Drive[T]":
         return self
 
     def __exit__(

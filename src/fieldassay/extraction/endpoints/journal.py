@@ -4,8 +4,6 @@ A line is `crc32 SP json LF`. Kinds: `run` (configuration), `load` (a document),
 `outcome` (an attempt that failed), `answer` (the last word of an endpoint on a request), `end`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading
@@ -202,7 +200,7 @@ class Journal(ReadJournal):
         os.close(self._out)
         super().close()
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> "Journal":
         return self
 
     def __exit__(

@@ -1,7 +1,5 @@
 """Published prices of models, those of the installed genai-prices."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The catalogue of metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeAlias

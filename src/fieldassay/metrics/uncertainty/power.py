@@ -4,8 +4,6 @@ All differences are in units of the metric. A true difference is thought of as m
 differ by as much as those seen, which adds to the variance as well.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cached_property
@@ -46,7 +44,7 @@ class Alike(NamedTuple):
     expected: float
 
     @classmethod
-    def at(cls, alpha: float) -> Alike:
+    def at(cls, alpha: float) -> "Alike":
         """Return them at a level: k documents to one side have the mid-p value 2^-k.
 
         >>> Alike.at(0.05).documents, Alike.at(0.05).p, round(Alike.at(0.05).expected, 1)
@@ -80,7 +78,7 @@ class Spread(Struct, frozen=True, dict=True):
     @classmethod
     def measure(
         cls, differences: Floats, centered: Floats, whole: float = 0.0, effective: float = 0.0
-    ) -> Spread:
+    ) -> "Spread":
         """Return the spread of documents: their differences, and the same less the mean difference.
 
         >>> found = Spread.measure(np.array([1.0, 0, 0, 0]), np.array([0.75, -0.25, -0.25, -0.25]))

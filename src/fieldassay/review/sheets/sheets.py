@@ -1,7 +1,5 @@
 """Sheets: what a reviewer is asked, and what was answered."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Comparators of equal meaning: what a comparator is, exact values, kinds, cascades and synonyms."""
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Comparators of dates, as days and as text."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from typing import Any, ClassVar, Literal

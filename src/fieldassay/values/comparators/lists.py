@@ -1,7 +1,5 @@
 """Comparators of lists of values."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Comparators of numbers, amounts of money and quantities, within a tolerance."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -198,7 +196,7 @@ class Numbers(Struct, frozen=True, eq=False):
     numeric: Mask
 
     @classmethod
-    def of(cls, values: Objects, texts: Objects) -> Numbers:
+    def of(cls, values: Objects, texts: Objects) -> "Numbers":
         """Return the prepared values."""
         kinds = set(map(type, values))
         if NumberRange not in kinds:

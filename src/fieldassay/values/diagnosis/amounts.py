@@ -1,7 +1,5 @@
 """Diagnoses of numbers, amounts and measures."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
@@ -46,7 +44,7 @@ class Amounts(Struct, frozen=True, eq=False):
     texts: list[str]
     plain: list[str]
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Amounts:
+    def take(self, rows: npt.NDArray[np.int64]) -> "Amounts":
         """Return the amounts at the rows."""
         return Amounts(
             [self.values[row] for row in rows.tolist()], pick(self.texts, rows), pick(self.plain, rows)

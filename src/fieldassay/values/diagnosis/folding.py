@@ -1,7 +1,5 @@
 """What diagnoses compare: folded texts, their digits, and values that stand in others."""
 
-from __future__ import annotations
-
 import operator
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Diagnoses of a wrong value: all rules in their order, dates and values of another type among them."""
 
-from __future__ import annotations
-
 import operator
 import re
 from itertools import repeat
@@ -290,7 +288,7 @@ class ValueRows(Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.doc)
 
-    def take(self, rows: npt.NDArray[np.intp]) -> ValueRows:
+    def take(self, rows: npt.NDArray[np.intp]) -> "ValueRows":
         """Return the values at the rows."""
         return ValueRows(self.doc[rows], self.field[rows], self.item[rows], self.canonical[rows])
 

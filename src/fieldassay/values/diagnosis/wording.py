@@ -1,7 +1,5 @@
 """Diagnoses of texts: other words, shortenings and misspellings."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -226,7 +224,7 @@ class Wording(Struct, frozen=True, eq=False):
     texts: list[str]
     keys: list[str]
 
-    def take(self, rows: Rows) -> Wording:
+    def take(self, rows: Rows) -> "Wording":
         """Return the texts at the rows."""
         return Wording(pick(self.texts, rows), pick(self.keys, rows))
 

@@ -1,7 +1,5 @@
 """Lists judged as one value."""
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence

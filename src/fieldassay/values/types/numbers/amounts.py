@@ -1,7 +1,5 @@
 """Exact amounts, the forms in which a text may be read, and what a column tells of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence
