@@ -1,7 +1,5 @@
 """Nothing that a stranger left in the current folder or its repository is run."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Labels files: what is written is read back; every problem is told with its line and place."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A small review made of events, with a clock that repeats."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Labels in the forms of other programs: what comes back is what was held, and what is lost is told."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

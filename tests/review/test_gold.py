@@ -1,7 +1,5 @@
 """What becomes gold, and what was never reviewed."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

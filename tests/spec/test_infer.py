@@ -1,7 +1,5 @@
 """First specs from gold, and their locales."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

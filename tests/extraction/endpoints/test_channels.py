@@ -1,7 +1,5 @@
 """Channels: programs, prices, limits and the driver."""
 
-from __future__ import annotations
-
 import ast
 import os
 import sys

@@ -1,7 +1,5 @@
 """Agreement of reviewers: definitions, coefficients, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

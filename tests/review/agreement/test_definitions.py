@@ -1,7 +1,5 @@
 """The figures of sheets are the published definitions, however a value without an answer is written."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
