@@ -198,21 +198,16 @@ def _drive(
     pool: DocumentPool,
 ) -> Drive[Extracted]:
     store = TranscriptStore(work.store or folder / "transcripts")
-    _warm_up(system)
+    with suppress(Exception):  # set-up and imports are not the first document's time
+        steps = system.strategy.extract(Transcript("", "", "text", (Page(1),)), system.task)
+        next(steps, None)
+        steps.close()
     documents = load_documents(system.strategy, files, work.loading, Pictures(folder, pool), store)
     options = replace(work.drive, on_progress=work.watch)
     if system.prices is not None:
         options = replace(options, price=system.prices.cost)
     jobs = _jobs(system, documents, work.repeats, (journal, *work.drive.reuse), pool)
     return Drive(jobs, journal, system.channels, options)
-
-
-def _warm_up(system: System) -> None:
-    """Begin an empty document and drop it, so that set-up and imports are not the first document's time."""
-    with suppress(Exception):
-        steps = system.strategy.extract(Transcript("", "", "text", (Page(1),)), system.task)
-        next(steps, None)
-        steps.close()
 
 
 class LoadedDocument(Struct, frozen=True):

@@ -122,7 +122,11 @@ def read_systems(source: str | Path | Mapping[str, Any]) -> SystemsFile:
     if not systems and not report.problems:
         report.add(("systems",), "has no system", "write at least `rules: {strategy: rules}`", "empty_input")
     for entry in systems.values():
-        _check_endpoint(entry, endpoints, report)
+        for keys, asked in asked_endpoints(entry.strategy).items():
+            if asked not in endpoints:
+                remedy = nearest(asked, endpoints) if endpoints else "write it under `endpoints:`"
+                at = ("systems", entry.base or entry.name, *keys)
+                report.add(at, f"no endpoint {asked!r}", remedy, "unknown_name")
     report.raise_any()
     return SystemsFile(systems, endpoints, folder)
 
@@ -359,14 +363,6 @@ def asked_endpoints(strategy: Any) -> dict[tuple[str, ...], str]:
     held = {("endpoint",): strategy, ("detect", "endpoint"): getattr(strategy, "detect", None)}
     named = {keys: getattr(options, "endpoint", None) for keys, options in held.items()}
     return {keys: name for keys, name in named.items() if isinstance(name, str)}
-
-
-def _check_endpoint(entry: SystemEntry, endpoints: Mapping[str, Endpoint], report: Report) -> None:
-    for keys, asked in asked_endpoints(entry.strategy).items():
-        if asked not in endpoints:
-            remedy = nearest(asked, endpoints) if endpoints else "write it under `endpoints:`"
-            at = ("systems", entry.base or entry.name, *keys)
-            report.add(at, f"no endpoint {asked!r}", remedy, "unknown_name")
 
 
 # Examples from files: records with their documents, read once for all systems that show them.

@@ -223,7 +223,12 @@ class CommandChannel:
         try:
             answer = self._worker().ask(line, self._timeout_s)
         except CommandError as error:
-            self._discard()
+            worker, self._local.worker = self._local.worker, None
+            with self._guard:
+                is_ours = worker in self._running
+                self._running.discard(worker)
+            if is_ours:
+                worker.kill()
             if self._stopped.is_set():
                 raise ClosedError from None
             verdict = AttemptVerdict("document", error.kind, remove_secrets(str(error), os.environ))
@@ -241,14 +246,6 @@ class CommandChannel:
             with self._guard:
                 self._running.add(found)
         return found
-
-    def _discard(self) -> None:
-        worker, self._local.worker = self._local.worker, None
-        with self._guard:
-            is_ours = worker in self._running
-            self._running.discard(worker)
-        if is_ours:
-            worker.kill()
 
     def _count_dead(self, verdict: AttemptVerdict) -> None:
         with self._guard:

@@ -212,9 +212,14 @@ class SecretKey:
                 piece = "".join(_behind_gap(one, *between) for one in part)
                 plain += f"(?>{piece})" if part[0] in "nrt" and part[-1] not in "ux%&" else piece
         doubled = re.escape(quote(quote(self.value, safe=""), safe=""))
-        return re.compile(
-            "|".join([plain, doubled, *_base64(self.value), self.value.encode().hex()]), re.DOTALL
-        )
+        found = []
+        for before in range(3):  # in base64, without the characters that depend on neighbors
+            raw = b"\0" * before + self.value.encode()
+            first, last = (0, 2, 3)[before], len(raw) * 8 // 6
+            core = re.escape(base64.b64encode(raw).decode()[first:last])
+            core = core.replace("/", "[/_]").replace(r"\+", r"[+\-]")
+            found.append(core + (r"[\w+/\-]?" if len(raw) * 8 % 6 else ""))
+        return re.compile("|".join([plain, doubled, *found, self.value.encode().hex()]), re.DOTALL)
 
 
 def _behind_gap(one: str, line_end: str, blank: str) -> str:
@@ -231,18 +236,6 @@ def _character(one: str) -> str:
     short = "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:02x}")
     coded = rf"%{short}|&#x0*+{short};|&#0*+{code};"
     return rf"(?:\\*+(?:(?<=\\)u{hexadecimal}|(?<=\\)x{short}|{re.escape(one)})|{coded})"
-
-
-def _base64(text: str) -> list[str]:
-    """Return patterns of the base64 forms of a text, without the characters that depend on its neighbors."""
-    found = []
-    for before in range(3):
-        raw = b"\0" * before + text.encode()
-        first, last = (0, 2, 3)[before], len(raw) * 8 // 6
-        core = re.escape(base64.b64encode(raw).decode()[first:last])
-        core = core.replace("/", "[/_]").replace(r"\+", r"[+\-]")
-        found.append(core + (r"[\w+/\-]?" if len(raw) * 8 % 6 else ""))
-    return found
 
 
 def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> SecretKey:

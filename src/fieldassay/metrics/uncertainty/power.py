@@ -236,17 +236,13 @@ def documents_to_show_share(share: float, threshold: float, alpha: float = 0.05)
         return int(passing[0]) if len(passing) else None
 
     first = max(1, math.floor(math.log(alpha) / math.log(threshold)) - 1) if threshold > 0.0 else 1
-    step = find_least(np.array(_growing(first), dtype=np.float64))
-    if step is None:
-        return None
-    return find_least(np.arange(max(first, step * 3 // 4), step + 1, dtype=np.float64))
-
-
-def _growing(first: int) -> list[int]:
     counts = [first]
     while counts[-1] < 20_000:
         counts.append(max(counts[-1] + 1, counts[-1] * 21 // 20))
-    return counts
+    step = find_least(np.array(counts, dtype=np.float64))
+    if step is None:
+        return None
+    return find_least(np.arange(max(first, step * 3 // 4), step + 1, dtype=np.float64))
 
 
 def unseen_reach(alpha: float) -> float:

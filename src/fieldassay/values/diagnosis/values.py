@@ -401,15 +401,13 @@ def _diagnose_same(type_name: str, gold: Column, pred: Column) -> Bits:
             gold.texts[rows].tolist(), pred.texts[rows].tolist(), is_number_in_words=False
         )
     if type_name in ("unit", "quantity"):
-        bits = _with_unit_spelling(type_name, gold, pred, bits)
+        is_spelling = (
+            np.ones(len(gold), dtype=np.bool_)
+            if type_name == "unit"
+            else are_units_spelled_otherwise(gold, pred)
+        )
+        bits = np.where(is_spelling, bits & ~BIT["other_format"] | BIT["unit_spelling"], bits)
     return bits
-
-
-def _with_unit_spelling(type_name: str, gold: Column, pred: Column, bits: Bits) -> Bits:
-    is_spelling = (
-        np.ones(len(gold), dtype=np.bool_) if type_name == "unit" else are_units_spelled_otherwise(gold, pred)
-    )
-    return np.where(is_spelling, bits & ~BIT["other_format"] | BIT["unit_spelling"], bits)
 
 
 def _diagnose_texts(type_name: str, gold: Column, pred: Column) -> Bits:

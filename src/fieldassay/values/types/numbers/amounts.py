@@ -107,16 +107,12 @@ def canonical_number(value: Number) -> str:
         return "0"
     power = number.adjusted()
     if abs(power) > PLAIN_LIMIT:
-        return _scientific(number, power)
+        sign, digits, _ = number.as_tuple()
+        shown = "".join(map(str, digits)).rstrip("0")
+        mantissa = f"{shown[0]}.{shown[1:]}" if len(shown) > 1 else shown
+        return f"{'-' if sign else ''}{mantissa}E{power:+d}"
     text = format(number, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _scientific(number: Decimal, power: int) -> str:
-    sign, digits, _ = number.as_tuple()
-    shown = "".join(map(str, digits)).rstrip("0")
-    mantissa = f"{shown[0]}.{shown[1:]}" if len(shown) > 1 else shown
-    return f"{'-' if sign else ''}{mantissa}E{power:+d}"
 
 
 def canonical_amount(value: Number | AmountValue) -> str:
