@@ -524,14 +524,12 @@ def _opened(
     with ExitStack() as stack:
         with _placed(entry):
             channels, asked = _channels(strategy, endpoints, function, stack)
-        prices = Prices(table, asked)
-        stack.callback(prices.close)
         yield System(
             entry.name,
             strategy,
             Task(spec, examples),
             channels,
-            prices,
+            Prices(table, asked),
             _parts(strategy, spec, examples, asked) | _program(channels),
             entry.options,
             entry.repeats,
