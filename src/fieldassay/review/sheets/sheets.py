@@ -281,7 +281,6 @@ def label_body(
         "node": answer.node,
         "state": answer.state,
         "text": text,
-        "canonical": canonical,
         "flags": flags,
         "origin": origin,
         "note": answer.note,
