@@ -1,7 +1,5 @@
 """A small data set for the command line, and runs of it in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@
 marked `slow`. So every claim that is cheap enough is tested with at least one of its cases.
 """
 
-from __future__ import annotations
-
 import resource
 import time
 from collections import Counter, defaultdict

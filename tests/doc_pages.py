@@ -1,7 +1,5 @@
 """The pages of the documentation, and the code blocks in them, for tests."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

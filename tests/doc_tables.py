@@ -1,7 +1,5 @@
 """Tables of the documentation, as data for tests."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

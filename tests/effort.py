@@ -1,7 +1,5 @@
 """The work of a test run by its profile (`dev`, `ci` or `full`; see `conftest.py`), and of one test."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator

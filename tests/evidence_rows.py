@@ -1,7 +1,5 @@
 """Small evidence written by hand: one tuple per row."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Judging in one line, for tests: the rows of a spec, gold and predictions in memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What a process does again and again, and by how much its memory grows: `python long_lives.py NAME`."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import json

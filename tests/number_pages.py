@@ -1,7 +1,5 @@
 """The examples on the pages of the numeric types, and how a row of them is checked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

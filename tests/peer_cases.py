@@ -3,8 +3,6 @@
 The number in a name is the row of the table of weak spots; the words after it are what another tool says.
 """
 
-from __future__ import annotations
-
 import datetime
 import math
 from typing import Any

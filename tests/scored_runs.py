@@ -1,7 +1,5 @@
 """Runs that are scored once in a process, for tests of what comes after; each test has a folder of its own."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

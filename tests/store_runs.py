@@ -1,7 +1,5 @@
 """Synthetic runs in a store, and a process that writes real ones until it is killed."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -1,7 +1,5 @@
 """Random specs with matching records: small alphabets for ties, and values of every kind anywhere."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The documentation names everything, and its examples run."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import re

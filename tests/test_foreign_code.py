@@ -1,7 +1,5 @@
 """Nothing that a stranger left in the current folder or its repository is run."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess
@@ -199,7 +197,6 @@ SHADOWS = (
     "decimal.py",
     "msgspec.py",
     "numpy.py",
-    "genai_prices.py",
     "sitecustomize.py",
     "os.py",
     "re.py",
@@ -211,9 +208,6 @@ CHILDREN = {
     "worker": "from fieldassay.io.workers.program import Worker\n"
     "import fieldassay.io.text.shown as shown\n"
     "w = Worker(); print(w.call(shown.clip, 'ab', 5)); w.stop()",
-    "prices": "from fieldassay.extraction.endpoints.endpoint import PublishedPrices\n"
-    "from fieldassay.extraction.endpoints.exchange import Usage\n"
-    "p = PublishedPrices(); p.cost('https://api.openai.com/v1', Usage('gpt-4o', 5, None, 5)); p.close(); print('ab')",
     "browser": "from fieldassay.io.browser import open_browser\n"
     "os.environ['PATH'] = os.environ['PATH'].replace('/usr/bin:/bin', '/nowhere')\n"
     "print('ab', open_browser('about:blank'))",

@@ -1,7 +1,5 @@
 """Hostile records through the front doors: a row or a clear problem, in bounded time, no traceback."""
 
-from __future__ import annotations
-
 import copy
 import math
 import random

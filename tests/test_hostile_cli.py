@@ -1,7 +1,5 @@
 """Hostile files through the command line: a report or a clear problem, in bounded time, never a traceback."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

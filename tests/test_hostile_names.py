@@ -1,7 +1,5 @@
 """Ids, names and paths with control characters, escapes and direction marks are escaped everywhere."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A process that lives long does not grow: what it does again takes no more memory than before."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import os

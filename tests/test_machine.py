@@ -1,7 +1,5 @@
 """CI, full runs, forks and workers."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import re

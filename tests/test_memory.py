@@ -1,7 +1,5 @@
 """Memory that nobody holds is free at once: no result keeps arrays, tables or given records alive by a cycle."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import gc

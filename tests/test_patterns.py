@@ -1,7 +1,5 @@
 """Every regular expression of the package takes time in proportion to its text."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

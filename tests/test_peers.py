@@ -3,8 +3,6 @@
 The number in an id is the row of the table of weak spots; the words after it are what a peer says.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

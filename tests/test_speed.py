@@ -1,7 +1,5 @@
 """A guard against slower scoring: the ratio to the yardstick of `bench/`, measured in the same run."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

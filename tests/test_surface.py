@@ -1,7 +1,5 @@
 """Paths, options, returned records, and what JSON does not have."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import pydoc

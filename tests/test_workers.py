@@ -1,7 +1,5 @@
 """A run of tests in forks reports each test as one process would, and says when a fork ends before its tests."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -3,8 +3,6 @@
 A page with twenty commands starts once. A command ends when whoever started it is killed.
 """
 
-from __future__ import annotations
-
 import array
 import atexit
 import gc
@@ -169,7 +167,7 @@ def _settle(command: _Command, source: object, watched: selectors.BaseSelector) 
     command.line.close()
 
 
-def _run(arguments: list[str], environment: dict[str, str], folder: str, streams: array.array[int]) -> None:
+def _run(arguments: list[str], environment: dict[str, str], folder: str, streams: "array.array[int]") -> None:
     for target, stream in enumerate(streams):
         os.dup2(stream, target)
     os.environ.clear()

@@ -4,8 +4,6 @@ Modules are imported and tests collected once, in memory that the workers share.
 other, so that what a module makes is made once; files that use the same costly fixture go to one worker.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import traceback

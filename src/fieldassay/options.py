@@ -1,7 +1,5 @@
 """The options of what a spec names, and records of options, which are checked when they are made."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

@@ -3,8 +3,6 @@
 The field of the values of a map is `rates.*`: a pattern of its values, such as `rates.EUR`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Catalogues: the names usable in a spec and their classes; plugins join by entry point."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Attribution of wrong values, and suspicious gold."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

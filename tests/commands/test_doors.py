@@ -1,7 +1,5 @@
 """The doors of Python: names, keywords, documents, start-up."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """One answer, one score: the same record through every door of the program gives the same evidence."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """The pytest plugin, run as a team would run it: in a session, and a process, of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

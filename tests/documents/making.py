@@ -1,7 +1,5 @@
 """PDFs and Word files made for tests."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import zipfile

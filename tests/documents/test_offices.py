@@ -1,7 +1,5 @@
 """Word, Excel and mail."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import zipfile

@@ -1,7 +1,5 @@
 """PDFs: words, order, tables, what a person sees and what not."""
 
-from __future__ import annotations
-
 import pytest
 from tests.documents.making import HEIGHT, WIDTH, column, image, make_pdf, stroke, text
 

@@ -1,7 +1,5 @@
 """Pictures, texts and geometry."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

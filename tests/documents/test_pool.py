@@ -1,7 +1,5 @@
 """Loading in processes: limits, deaths, order of work, transcripts on disk, and documents made wrong."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """What systems are sent, places of values, limits of workers."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import random

@@ -1,7 +1,5 @@
 """The strategy `prompted`: prompts, examples, evidence, and a call of its own for the type of a document."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

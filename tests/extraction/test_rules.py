@@ -1,7 +1,5 @@
 """The strategy `rules`."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

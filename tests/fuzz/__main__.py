@@ -1,7 +1,5 @@
 """`make fuzz`: as many cases as are asked for, in processes that may end without harm to the others."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

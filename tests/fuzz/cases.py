@@ -1,7 +1,5 @@
 """One case of fuzzing: a file made wrong, a command that reads it, and what must not come of it."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Sound files of every kind, and the commands that read them: what fuzzing starts from."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 `python -m tests.fuzz.documents --count 2000` runs as many as are asked for.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import sys

@@ -1,7 +1,5 @@
 """Files made wrong: a value of another kind, a part missing or twice, a text cut short, a flipped byte."""
 
-from __future__ import annotations
-
 import io
 import json
 from random import Random

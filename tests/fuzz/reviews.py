@@ -3,8 +3,6 @@
 `python -m tests.fuzz.reviews --count 2000` sends as many as are asked for.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """A few seconds of `make fuzz`: files made wrong end in a sentence, never in a traceback."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Files written whole, Parquet, and folders: links stay inside, what fieldassay wrote is no data."""
 
-from __future__ import annotations
-
 import io
 import os
 import stat

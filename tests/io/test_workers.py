@@ -1,7 +1,5 @@
 """Every executor does the same, on processes and on Ray; what is left of the pool when its parent is killed."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """Every metric, worked by hand; the language of metrics, and the pages that document them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Metrics: their formulas, granularity, and the traps of aggregation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

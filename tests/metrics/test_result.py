@@ -1,7 +1,5 @@
 """A result: estimated, looked up, pickled, shown in a notebook, and written."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Statistics per document: packed, and in their file; comparisons in theirs; hostile names and damaged files."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Folders of raw answers, one file per document."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Raw answers of models, in files and in texts."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

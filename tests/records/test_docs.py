@@ -1,7 +1,5 @@
 """The page on inputs names everything that can be met."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Formats of files: encodings, tables, long numbers."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

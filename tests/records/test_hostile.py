@@ -1,7 +1,5 @@
 """Hostile files and answers: a problem or an invalid record, in bounded time, never a traceback."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -1,7 +1,5 @@
 """Tables with list items: as columns of one row (wide), or as rows of one id (long)."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ids, variants and sets of documents."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

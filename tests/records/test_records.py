@@ -1,7 +1,5 @@
 """Records beside metadata, wrapped, and of Python values."""
 
-from __future__ import annotations
-
 import enum
 import json
 from collections import UserString, deque, namedtuple

@@ -1,7 +1,5 @@
 """Responses of LLM services are read as they were saved."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 It is the one with most declared keys, then most readable values, then the last.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

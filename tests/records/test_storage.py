@@ -1,7 +1,5 @@
 """Gold and predictions in object storage, read from a real server of it on this machine."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from collections.abc import Callable, Iterator

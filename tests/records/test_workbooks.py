@@ -1,7 +1,5 @@
 """Excel workbooks: typed cells, the sheet that is taken, and hostile files."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import io

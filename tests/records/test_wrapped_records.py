@@ -1,7 +1,5 @@
 """Records in another object, and keys of records in another style."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs for reports, with values that would like to be markup, commands or no XML at all."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

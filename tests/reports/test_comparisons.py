@@ -1,7 +1,5 @@
 """What is said of differences between systems, in words."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

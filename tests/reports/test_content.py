@@ -1,7 +1,5 @@
 """What pages of reports say."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """The comparison of systems for those who decide: numbers from the result, and no leader by chance."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

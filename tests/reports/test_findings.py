@@ -1,7 +1,5 @@
 """Findings in words: losses, recommendations, doubtful gold."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The step summary, comment and annotations: within GitHub's limits, and inert for any document."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache

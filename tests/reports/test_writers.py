@@ -1,7 +1,5 @@
 """Writers of reports: JUnit, LaTeX, tables, numbers and texts."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

@@ -1,7 +1,5 @@
 """A review of a few invented receipts, small enough to be read, with every kind of field."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

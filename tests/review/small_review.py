@@ -1,7 +1,5 @@
 """A small review made of events, with a clock that repeats."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -46,7 +44,7 @@ def document(number: int, *, slots: int = 1) -> dict[str, Any]:
 
 def label(node: str, text: str, **more: Any) -> dict[str, Any]:
     body = {
-        "node": node, "state": "value", "text": text, "canonical": text, "flags": [], "origin": "confirmed",
+        "node": node, "state": "value", "text": text, "flags": [], "origin": "confirmed",
         "note": "", "person": 1, "active_ms": 900, "keys": 1,
         "regions": [{"page": 1, "box": [0.1, 0.2, 0.3, 0.4], "text": text}],
     }  # fmt: skip

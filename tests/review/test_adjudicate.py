@@ -1,7 +1,5 @@
 """Where two sheets differ, a third person rules; what the spec takes for the same never comes there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The share of wrong values among the accepted, from audits by inverse probability weights."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.effort import trials

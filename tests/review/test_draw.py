@@ -1,7 +1,5 @@
 """The draw of a review: what is asked, and what is shown, depends on seed, document and path alone."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections import Counter

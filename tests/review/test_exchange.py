@@ -1,7 +1,5 @@
 """Labels in the forms of other programs: what comes back is what was held, and what is lost is told."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from tests.effort import few_examples
 
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.records.labels_file import Label, Region, Sheet, read_labels, write_labels
+from fieldassay.records.labels_file import Label, Region, Sheet, labels_lines, read_labels
 from fieldassay.review.exchange import FORMS, export_labels, import_labels
 
 REGION = Region(2, (0.25, 0.5, 0.5, 0.75), "1,250.00")
@@ -230,7 +228,7 @@ def test_what_is_no_labels_is_told_with_its_place(tmp_path: Path, name: str, con
 
 
 def test_the_commands_go_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_labels(tmp_path / "labels.jsonl", [SHEET, replace(SHEET, reviewer="r2")])
+    (tmp_path / "labels.jsonl").write_text("".join(labels_lines([SHEET, replace(SHEET, reviewer="r2")])))
     paths = [str(tmp_path / name) for name in ("labels.jsonl", "tasks.json", "back.jsonl")]
     assert main(["review", "export", paths[0], "-o", paths[1], "--reviewer", "r2"]) == 0
     assert "tasks.json does not hold the origin" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """What becomes gold, and what was never reviewed."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -17,7 +15,7 @@ from tests.review.receipts import add, form_of, take
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.paths import value_at
-from fieldassay.records.labels_file import Label, Sheet, write_labels
+from fieldassay.records.labels_file import Label, Sheet, labels_lines
 from fieldassay.review.log import Store
 from fieldassay.review.promote import PromoteOptions, Promotion, promote
 from fieldassay.review.sheets import sheets
@@ -301,7 +299,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gold.jsonl").write_text('{"id": "b", "total": "5"}\n')
     (tmp_path / "spec.yaml").write_text("fields: {total: money}")
-    write_labels(tmp_path / "labels.jsonl", [sheet(total=SIX)])
+    (tmp_path / "labels.jsonl").write_text("".join(labels_lines([sheet(total=SIX)])))
     return tmp_path
 
 

@@ -1,7 +1,5 @@
 """The log of a review."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """A review becomes gold: finished sheets and rulings, from the gold that it was made beside."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping
 from pathlib import Path

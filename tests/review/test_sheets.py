@@ -1,7 +1,5 @@
 """Sheets of a review: drawn, asked, and of one variant."""
 
-from __future__ import annotations
-
 import json
 import random
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """A review of predictions that hold a document once per variant, beside the reading that each comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Baselines on disk: the same bytes for the same baseline, read back equal, and refused if changed."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

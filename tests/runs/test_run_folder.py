@@ -1,7 +1,5 @@
 """A run on disk: written, read, and beside foreign files."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Records and a spec for the digests of gold data."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Systems compared on what they were scored on."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Mapping, Sequence
 from itertools import product

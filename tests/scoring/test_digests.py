@@ -1,7 +1,5 @@
 """The digests of a spec and of gold data: they change with everything that decides a score, and with nothing else."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Folding evidence: exact, whatever the partition and the order; shards and their results."""
 
-from __future__ import annotations
-
 import gc
 import pickle
 import random

@@ -1,7 +1,5 @@
 """Laws for every spec and every record, a second opinion in plain recursion, and cases that once broke a law."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Long lists, maps, and places of documents that are judged otherwise: blank, illegible, unreviewed, varied."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

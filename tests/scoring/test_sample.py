@@ -1,7 +1,5 @@
 """The shipped sample is what it says: complete, valid, and the same on every run of its generator."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

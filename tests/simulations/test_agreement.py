@@ -1,7 +1,5 @@
 """Intervals of agreement miss the truth as rarely as they say; resampling values instead of documents does not."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Attribution, tried on twins of the corpus."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

@@ -1,7 +1,5 @@
 """Certified thresholds break their promise at most at their level, and there are some at the sizes people have."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from certification import (

@@ -1,7 +1,5 @@
 """Promises of numbers, tried many times."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

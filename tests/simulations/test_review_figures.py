@@ -1,7 +1,5 @@
 """Figures of systems and reviewers hold against simulated people who slip, and say nothing from few labels."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

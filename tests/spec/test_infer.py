@@ -1,13 +1,11 @@
 """First specs from gold, and their locales."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
-from fieldassay.spec.drafts import guess_type, infer
+from fieldassay.spec.drafts import Inferred, find_document_id, guess_type, infer_seen, sight
 from fieldassay.spec.language.model import Field
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.write import write_spec
@@ -15,6 +13,11 @@ from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Leaf
 
 #
+
+
+def infer(records, name="records") -> Inferred:
+    root, count = sight(records)
+    return infer_seen(root, count, name, find_document_id(root, count))
 
 
 def inferred(name, values):

@@ -1,7 +1,5 @@
 """Comparators and values for them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Writes the words of dates and the signs of currencies from Unicode CLDR, as Babel has it: `python tests/values/record_words.py`."""
 
-from __future__ import annotations
-
 import pickle
 import textwrap
 from collections import defaultdict
@@ -55,8 +53,6 @@ WORDS_HEAD = '''"""Words of dates and durations in all `LANGUAGES`, folded: read
 Written by `tests/values/record_words.py` from Unicode CLDR (Unicode License V3) as Babel 2.18
 has it; a space inside a word is an underscore.
 """
-
-from __future__ import annotations
 '''
 
 

@@ -1,7 +1,5 @@
 """Values as they are written: options of readers, pages of fields, letters, money, quantities."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

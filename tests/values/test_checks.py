@@ -1,7 +1,5 @@
 """Checks: relations, data, and in specs."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import random

@@ -1,7 +1,5 @@
 """Dates, periods and calendars are read as they are written, and a letter put into one is never passed over."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """Diagnoses: in their context, of values with one known damage, and the examples of their page."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable

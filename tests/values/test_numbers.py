@@ -1,7 +1,5 @@
 """Numbers, money and quantities are read as they are written, and units convert exactly."""
 
-from __future__ import annotations
-
 import random
 import re
 import string

@@ -1,7 +1,5 @@
 """Readers: laws, options, locales, their pages, and words in and around values."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import re

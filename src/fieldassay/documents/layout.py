@@ -1,7 +1,5 @@
 """The layout of a page: rows, ruled tables, columns, and pages that are turned."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence

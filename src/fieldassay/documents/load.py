@@ -1,7 +1,5 @@
 """Documents as transcripts, one by one or many at once."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -161,7 +159,7 @@ class DocumentPool:
         self._is_local = workers == 0
         self._workers = Workers(limits.memory, _ONE_THREAD)
 
-    def __enter__(self) -> DocumentPool:
+    def __enter__(self) -> "DocumentPool":
         return self
 
     def __exit__(

@@ -1,7 +1,5 @@
 """Pages as pictures: of PDFs and images as they are, of text and recognized words drawn at their places."""
 
-from __future__ import annotations
-
 import io
 from collections import defaultdict
 from collections.abc import Callable, Generator, Sequence

@@ -1,7 +1,5 @@
 """Documents of a folder or a list: kinds, options, and the content of a file."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

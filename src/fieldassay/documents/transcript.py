@@ -1,7 +1,5 @@
 """Transcripts: the pages, lines and words of a document, and where they are kept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -123,7 +121,7 @@ class DocumentError(FieldassayError):
         `missing_extra`."""
         self.page = page
 
-    def __reduce__(self) -> tuple[type[DocumentError], tuple[str, str, int | None]]:
+    def __reduce__(self) -> "tuple[type[DocumentError], tuple[str, str, int | None]]":
         return (type(self), (self.kind, str(self), self.page))
 
 

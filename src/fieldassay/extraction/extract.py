@@ -1,7 +1,5 @@
 """One system over documents: loaded, driven through its strategy, and written as a folder of predictions."""
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import platform
@@ -200,21 +198,16 @@ def _drive(
     pool: DocumentPool,
 ) -> Drive[Extracted]:
     store = TranscriptStore(work.store or folder / "transcripts")
-    _warm_up(system)
+    with suppress(Exception):  # set-up and imports are not the first document's time
+        steps = system.strategy.extract(Transcript("", "", "text", (Page(1),)), system.task)
+        next(steps, None)
+        steps.close()
     documents = load_documents(system.strategy, files, work.loading, Pictures(folder, pool), store)
     options = replace(work.drive, on_progress=work.watch)
     if system.prices is not None:
         options = replace(options, price=system.prices.cost)
     jobs = _jobs(system, documents, work.repeats, (journal, *work.drive.reuse), pool)
     return Drive(jobs, journal, system.channels, options)
-
-
-def _warm_up(system: System) -> None:
-    """Begin an empty document and drop it, so that set-up and imports are not the first document's time."""
-    with suppress(Exception):
-        steps = system.strategy.extract(Transcript("", "", "text", (Page(1),)), system.task)
-        next(steps, None)
-        steps.close()
 
 
 class LoadedDocument(Struct, frozen=True):
@@ -231,7 +224,7 @@ def load_documents(
     strategy: Strategy,
     files: Iterable[DocumentFile],
     loading: LoadOptions,
-    pictures: Pictures,
+    pictures: "Pictures",
     store: TranscriptStore | None = None,
 ) -> Iterator[LoadedDocument]:
     """Yield the documents, as they are ready, with what a strategy looks at and nothing else.

@@ -1,7 +1,5 @@
 """Systems: the file that describes them, their examples, and how they are opened."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import itertools
@@ -124,7 +122,11 @@ def read_systems(source: str | Path | Mapping[str, Any]) -> SystemsFile:
     if not systems and not report.problems:
         report.add(("systems",), "has no system", "write at least `rules: {strategy: rules}`", "empty_input")
     for entry in systems.values():
-        _check_endpoint(entry, endpoints, report)
+        for keys, asked in asked_endpoints(entry.strategy).items():
+            if asked not in endpoints:
+                remedy = nearest(asked, endpoints) if endpoints else "write it under `endpoints:`"
+                at = ("systems", entry.base or entry.name, *keys)
+                report.add(at, f"no endpoint {asked!r}", remedy, "unknown_name")
     report.raise_any()
     return SystemsFile(systems, endpoints, folder)
 
@@ -363,14 +365,6 @@ def asked_endpoints(strategy: Any) -> dict[tuple[str, ...], str]:
     return {keys: name for keys, name in named.items() if isinstance(name, str)}
 
 
-def _check_endpoint(entry: SystemEntry, endpoints: Mapping[str, Endpoint], report: Report) -> None:
-    for keys, asked in asked_endpoints(entry.strategy).items():
-        if asked not in endpoints:
-            remedy = nearest(asked, endpoints) if endpoints else "write it under `endpoints:`"
-            at = ("systems", entry.base or entry.name, *keys)
-            report.add(at, f"no endpoint {asked!r}", remedy, "unknown_name")
-
-
 # Examples from files: records with their documents, read once for all systems that show them.
 
 
@@ -530,14 +524,12 @@ def _opened(
     with ExitStack() as stack:
         with _placed(entry):
             channels, asked = _channels(strategy, endpoints, function, stack)
-        prices = Prices(table, asked)
-        stack.callback(prices.close)
         yield System(
             entry.name,
             strategy,
             Task(spec, examples),
             channels,
-            prices,
+            Prices(table, asked),
             _parts(strategy, spec, examples, asked) | _program(channels),
             entry.options,
             entry.repeats,

@@ -1,7 +1,5 @@
 """The browser of the person at this machine."""
 
-from __future__ import annotations
-
 import subprocess
 
 from fieldassay.io.workers.programs import clean_environment, python_command

@@ -1,7 +1,5 @@
 """The processor time that work on one document may take: long loops ask whether it is used up."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """JSON values: their types, blanks, and texts that are settled."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Estimates: how they are recorded, and how numbers are written."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Comparison of a number with a threshold, with displayed text that agrees with the comparison."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from decimal import Decimal

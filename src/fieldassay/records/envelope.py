@@ -1,7 +1,5 @@
 """Rows opened into records: the place of the data, and the keys beside it."""
 
-from __future__ import annotations
-
 import json
 import operator
 import re
@@ -554,8 +552,15 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
     others |= {key: known[key].strip() for key in ("degradation", "twin_of") if key in known}
     if "difficulty" in known:
         others["difficulty"] = known["difficulty"].strip().lower()
+    told = [
+        (known.get("timing", {}).get("duration_ms"), _MILLISECONDS),
+        (known.get("processing_time"), _SECONDS),
+    ]
+    told += [(others[key], factor) for key, factor in _DURATIONS.items() if key in others]
+    numbers = ((read_number(value), factor) for value, factor in told)
+    duration = next((read_number(number * factor) for number, factor in numbers if number is not None), None)
     return Meta(
-        duration_ms=_read_duration(known, others),
+        duration_ms=duration if duration is not None and duration >= 0 else None,
         usage={**usage, **known.get("usage", {})},
         error=_read_error(known.get("error")),
         parse_success=_read_claim(known.get("parse_success")),
@@ -574,18 +579,6 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         unreviewed_paths=_read_texts(known.get("unreviewed_fields")),
         accepted_values=_read_accepted(known.get("acceptable_variations")),
     )
-
-
-def _read_duration(known: Mapping[str, Any], others: Mapping[str, Any]) -> float | None:
-    """Return the milliseconds of the first key that tells them."""
-    told = [
-        (known.get("timing", {}).get("duration_ms"), _MILLISECONDS),
-        (known.get("processing_time"), _SECONDS),
-    ]
-    told += [(others[key], factor) for key, factor in _DURATIONS.items() if key in others]
-    numbers = ((read_number(value), factor) for value, factor in told)
-    duration = next((read_number(number * factor) for number, factor in numbers if number is not None), None)
-    return duration if duration is not None and duration >= 0 else None
 
 
 def _read_error(value: Any) -> str | None:

@@ -1,7 +1,5 @@
 """Files, streams and objects in storage: their formats, and their bytes as plain UTF-8."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import io

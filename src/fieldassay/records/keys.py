@@ -1,7 +1,5 @@
 """The keys of a row: where its id and its record are, and the options that name them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal

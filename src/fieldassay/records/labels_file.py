@@ -1,7 +1,5 @@
 """Labels files: JSON lines, one line per document and reviewer, with the labels by path."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +9,7 @@ from msgspec import Struct, field
 
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.files.typed_json import RepeatedKeyError, convert, parse_json
-from fieldassay.io.files.whole_files import open_file, write_file
+from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.json_value import Json
 from fieldassay.paths import ITEM, Step, field_of, join_path, split_path
 from fieldassay.records.keys import cap_problems
@@ -346,13 +344,8 @@ def _close_gaps(node: dict[Step, Any] | Label, at: str, unknown: Mapping[str, se
     return value if items or members else _NOTHING
 
 
-def write_labels(path: Path, sheets: Iterable[Sheet]) -> None:
-    """Write a labels file, whole or not at all: sheets by document, slot and reviewer, paths as given."""
-    write_file(path, (line.encode() for line in labels_lines(sheets)))
-
-
 def labels_lines(sheets: Iterable[Sheet]) -> Iterator[str]:
-    """Yield the lines of a labels file.
+    """Yield the lines of a labels file: sheets by document, slot and reviewer, paths as given.
 
     >>> print(*labels_lines([Sheet("a", "ada")]), end="")
     {"version": 1, "id": "a", "reviewer": "ada", "sheet": 0, "blind": false, "labels": {}}

@@ -1,7 +1,5 @@
 """The matching of predictions with gold: by id, by name, in a form that the user chose."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import defaultdict
@@ -406,7 +404,7 @@ class Matching(Struct, frozen=True, eq=False):
         """Return the ids of the documents, in gold order."""
         return self.gold.ids
 
-    def take(self, chosen: Positions) -> Matching:
+    def take(self, chosen: Positions) -> "Matching":
         """Return the matching of the chosen documents only, with no more of the sources than they need."""
         sources: dict[str, Source] = {}
         positions: dict[str, Positions] = {}

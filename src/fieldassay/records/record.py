@@ -1,7 +1,5 @@
 """Rows and records, and the values in them: JSON texts and Python objects read as JSON."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import enum

@@ -1,7 +1,5 @@
 """Rows by position: lines and arrays of JSON, folders of files, sets of documents in one value."""
 
-from __future__ import annotations
-
 import json
 import operator
 import os
@@ -55,7 +53,7 @@ class SourceRows:
     def read(self, positions: Sequence[int]) -> list[Row]:
         """Return the rows at the positions, in that order."""
 
-    def take(self, positions: Positions) -> SourceRows:
+    def take(self, positions: Positions) -> "SourceRows":
         """Return the rows at the positions as rows of their own."""
         parts = {name: _take(getattr(self, name), positions) for name in self.columns}
         return replace(self, **parts)  # type: ignore[type-var]

@@ -1,7 +1,5 @@
 """What services save: responses, lines of batches, values with their confidences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from decimal import Decimal
@@ -315,7 +313,7 @@ def may_hold_confidences(objects: Sequence[dict[str, Json]], scalars: Scalars) -
 
 
 def _may_hold(objects: Sequence[dict[str, Json]], names: Set[str], scalars: Scalars) -> bool:
-    if _has_column(names, scalars):
+    if not names <= scalars.keys() and any(name.endswith(SUFFIX) for name in names):
         return True
     if _CONTAINERS.isdisjoint(map(type, chain.from_iterable(map(dict.values, objects)))):
         return False
@@ -338,10 +336,6 @@ def _objects_in(values: list[Any]) -> list[dict[str, Json]]:
         found += [value for value in values if value.__class__ is dict] if dict in kinds else []
         values = [*chain.from_iterable(value for value in values if value.__class__ is list)]
     return found + values
-
-
-def _has_column(names: Set[str], scalars: Scalars) -> bool:
-    return not names <= scalars.keys() and any(name.endswith(SUFFIX) for name in names)
 
 
 def take_values(data: dict[str, Json], scalars: Scalars, taken: Taken, path: str = "") -> dict[str, Json]:

@@ -1,7 +1,5 @@
 """Sources: records by position, from files, standard input or memory, and the systems in one of them."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import defaultdict
@@ -125,7 +123,7 @@ class Source(Struct, frozen=True, eq=False):
         """Yield all records in their order, with few of them in memory at a time."""
         return (record for batch in self.batches() for record in batch)
 
-    def take(self, positions: Positions) -> Source:
+    def take(self, positions: Positions) -> "Source":
         """Return the records at the positions as a source of their own, as small as they are."""
         ids = tuple(self.ids[position] for position in positions.tolist())
         return replace(self, rows=self.rows.take(positions), ids=ids)

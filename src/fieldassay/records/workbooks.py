@@ -1,7 +1,5 @@
 """Excel workbooks: one sheet as a table, its cells typed as they are stored."""
 
-from __future__ import annotations
-
 import datetime
 import re
 import zipfile
@@ -172,7 +170,9 @@ def find_places(code: str, *, is_negative: bool = False) -> _ShownPlaces | None:
     return _ShownPlaces(places[0][1], places[0][2] or "", section.count("%"))
 
 
-def _fill_merged(label: str, cells: list[list[Any]], merged: Sequence[_Range], notes: list[Problem]) -> None:
+def _fill_merged(
+    label: str, cells: list[list[Any]], merged: "Sequence[_Range]", notes: list[Problem]
+) -> None:
     """Give the first column of each merged range its value in every row; names and titles alone are wider.
 
     Raises `ProblemsError` for ranges that overlap.

@@ -1,7 +1,5 @@
 """Where the two sheets of a document differ, and the rulings of a third person on that."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

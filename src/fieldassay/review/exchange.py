@@ -1,7 +1,5 @@
 """Labels in the forms of other programs: tables and Label Studio."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The labels of a review as the sheets of a labels file."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Gold files with reviewed fields put in."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -83,7 +81,7 @@ class GoldPlace(Struct, frozen=True):
     beside: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
     @classmethod
-    def of(cls, record: Mapping[str, Any], path: str) -> GoldPlace:
+    def of(cls, record: Mapping[str, Any], path: str) -> "GoldPlace":
         """Return what a record has at a path."""
         illegible, unreviewed = (
             frozenset(place for place in _places_at(record, key, path) if is_at(place, path))

@@ -1,7 +1,5 @@
 """The log of a review: its events, its tables, and how they are written."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
@@ -192,12 +190,12 @@ def _label(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
         db.execute("DELETE FROM label WHERE sheet=? AND node=?", (sheet, node))
         return
     db.execute(
-        "INSERT INTO label VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(sheet, node) DO UPDATE SET "
-        "state=excluded.state, text=excluded.text, canonical=excluded.canonical, flags=excluded.flags, "
+        "INSERT INTO label VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(sheet, node) DO UPDATE SET "
+        "state=excluded.state, text=excluded.text, flags=excluded.flags, "
         "origin=excluded.origin, note=excluded.note, person=excluded.person, "
         "active_ms=active_ms+excluded.active_ms, keys=keys+excluded.keys, seq=excluded.seq",
         (
-            sheet, node, body["state"], body["text"], body["canonical"], json.dumps(body["flags"]),
+            sheet, node, body["state"], body["text"], json.dumps(body["flags"]),
             body["origin"], body["note"], body["person"], body["active_ms"], body["keys"], seq,
         ),
     )  # fmt: skip
@@ -438,7 +436,7 @@ CREATE INDEX sheet_holder ON sheet(holder) WHERE holder IS NOT NULL;
 CREATE INDEX sheet_done_by ON sheet(done_by) WHERE done_by IS NOT NULL;
 CREATE TABLE label(
   sheet INTEGER NOT NULL REFERENCES sheet(id), node TEXT NOT NULL, state TEXT NOT NULL, text TEXT,
-  canonical TEXT, flags TEXT NOT NULL, origin TEXT NOT NULL, note TEXT NOT NULL, person INTEGER NOT NULL,
+  flags TEXT NOT NULL, origin TEXT NOT NULL, note TEXT NOT NULL, person INTEGER NOT NULL,
   active_ms INTEGER NOT NULL, keys INTEGER NOT NULL, seq INTEGER NOT NULL,
   PRIMARY KEY(sheet, node)) STRICT, WITHOUT ROWID;
 CREATE TABLE item(

@@ -1,7 +1,5 @@
 """Promotion: what a review settled becomes gold."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

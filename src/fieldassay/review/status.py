@@ -3,8 +3,6 @@
 The labels' chance of being made is known, so that shares of all values can be told from them.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -189,7 +187,7 @@ class Doubled(Struct, frozen=True):
         return sum(not _is_same(*both, judge) for both in self.rows.values()) / max(1, 2 * len(self.rows))
 
     @classmethod
-    def of(cls, rows: Iterable[LabelRow], judge: ValueJudge) -> Doubled:
+    def of(cls, rows: Iterable[LabelRow], judge: ValueJudge) -> "Doubled":
         """Return the places that have the labels of both sheets."""
         sides: dict[tuple[str, str], dict[int, LabelRow]] = {}
         for row in rows:

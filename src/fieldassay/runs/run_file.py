@@ -1,7 +1,5 @@
 """The file `run.json`, names of runs, and where a run stands."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

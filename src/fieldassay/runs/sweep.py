@@ -1,7 +1,5 @@
 """The sweep of several systems over documents, what its factors do, and the sweeps of a corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Where the values of a run come from: documents, boxes and lines of files."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -274,14 +274,10 @@ def _staged(named: Path, target: Path) -> Iterator[RunFolder]:
             named, f"cannot be written ({error.strerror or error})", "choose another folder"
         ) from error
     except Exception as error:
-        if not _is_of_the_disk(error):
+        # Polars wraps errors of the system into its own
+        if not (type(error).__module__.partition(".")[0] == "polars" and "os error" in str(error)):
             raise
         raise _refusal(named, f"cannot be written ({str(error)[-200:]})", "choose another folder") from error
-
-
-def _is_of_the_disk(error: Exception) -> bool:
-    """Return whether an error is one of the system that Polars has wrapped into one of its own."""
-    return type(error).__module__.partition(".")[0] == "polars" and "os error" in str(error)
 
 
 def check_target(target: Path) -> None:

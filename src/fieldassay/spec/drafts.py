@@ -430,12 +430,6 @@ class Inferred(Struct, frozen=True, eq=False):
     """The part of each field's comment that is independent of its type: its count, with an example."""
 
 
-def infer(records: Iterable[Mapping[str, Any]], name: str = "records") -> Inferred:
-    """Return a spec that fits gold records, with comments; see `infer_seen`."""
-    root, count = sight(records)
-    return infer_seen(root, count, name, find_document_id(root, count))
-
-
 def infer_seen(
     root: Sightings, count: int, name: str, document_id: tuple[str | None, str], is_beside: bool = False
 ) -> Inferred:

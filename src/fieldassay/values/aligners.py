@@ -1,7 +1,5 @@
 """Aligners: which item of the gold list meets which predicted one."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
@@ -282,17 +280,12 @@ class SequenceAligner(Aligner, Struct, frozen=True):
             raise ValueError("the matrix of similarities holds NaN")
         floor = self.floor
         allowed = np.where(similarity < floor, 0.0, similarity) if floor else similarity
-        return _trace(_totals(allowed), allowed)
-
-
-def _totals(similarity: Matrix) -> Matrix:
-    """Return the (m + 1) x (n + 1) best totals of all pairs of prefixes."""
-    m, n = similarity.shape
-    totals = np.zeros((m + 1, n + 1))
-    for row in range(m):
-        best = np.maximum(totals[row, 1:], totals[row, :-1] + similarity[row])
-        np.maximum.accumulate(best, out=totals[row + 1, 1:])
-    return totals
+        m, n = allowed.shape
+        totals = np.zeros((m + 1, n + 1))
+        for row in range(m):
+            best = np.maximum(totals[row, 1:], totals[row, :-1] + allowed[row])
+            np.maximum.accumulate(best, out=totals[row + 1, 1:])
+        return _trace(totals, allowed)
 
 
 def _trace(totals: Matrix, similarity: Matrix) -> tuple[Positions, Positions]:

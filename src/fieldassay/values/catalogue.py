@@ -1,7 +1,5 @@
 """The entries that a spec may name (types, comparators, aligners, checks, diagnoses); where they stand."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from fieldassay.registry import Catalogue

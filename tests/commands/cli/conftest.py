@@ -1,7 +1,5 @@
 """Runs of the real command line in this process, and data for them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The action of this repository: its steps run by bash, as on a runner, on the shipped sample."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

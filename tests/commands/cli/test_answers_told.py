@@ -1,7 +1,5 @@
 """Why an answer could not be judged as it should: in the run, in `explain`, and in the report."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`fieldassay baseline`, `score --baseline` and `score --fail-on-regression`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

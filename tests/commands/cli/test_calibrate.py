@@ -1,7 +1,5 @@
 """`fieldassay calibrate` as it is run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import cache

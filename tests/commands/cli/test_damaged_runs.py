@@ -1,7 +1,5 @@
 """Damaged run folders: one sentence with file and damage, by every command, and never an import."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

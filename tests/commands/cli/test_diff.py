@@ -1,7 +1,5 @@
 """`fieldassay diff`."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

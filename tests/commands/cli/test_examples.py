@@ -1,7 +1,5 @@
 """The specs under `examples/` compile and read values as commented; the commands of its pages run."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`fieldassay explain`, with the sources of values."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`fieldassay report`."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Documents become predictions that `score` takes: by a model, a program, a function; resumed, priced, limited."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The first number: gold and predictions alone, and what was guessed."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from collections.abc import Callable

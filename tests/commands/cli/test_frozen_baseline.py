@@ -1,7 +1,5 @@
 """Frozen baselines: one changed label, document or setting, and every command refuses and names it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

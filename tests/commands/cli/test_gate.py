@@ -1,7 +1,5 @@
 """`fieldassay gate`, and the gates of `fieldassay score`."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`fieldassay init`, `demo` and `doctor`."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Inputs of commands: what is refused, told, and left out."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """Outputs of commands, where they go, and models."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Every command that a message, a page or another command prints is one that can be run."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The program as a whole: fast help, exit codes, errors without tracebacks, hostile output."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """`fieldassay protocols`: what ships, as it ships, and as the beginning of a spec of one's own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`fieldassay report`, and `score --report`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`fieldassay review`: the commands that need no browser."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

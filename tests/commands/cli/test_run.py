@@ -1,7 +1,5 @@
 """Several systems over the same documents: extracted, scored, compared; effects of a matrix; the choice held out."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """`fieldassay runs`, and `score` with a store of runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

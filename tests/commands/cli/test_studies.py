@@ -1,7 +1,5 @@
 """Examples and studies run as their pages say."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

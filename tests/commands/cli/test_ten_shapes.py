@@ -1,7 +1,5 @@
 """Ten data sets in ten shapes give the true number, computed apart, with the paths alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """`fieldassay score --check`: everything that is wrong at once, and what will be done."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Small runs with confidences, scored for real."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from fieldassay import score

@@ -1,7 +1,5 @@
 """Exact bounds, sample sizes, the sequence of tests with its starts, and what more labels would bring."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Measures of confidence: bins, bounds and scores."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

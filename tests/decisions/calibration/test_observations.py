@@ -1,7 +1,5 @@
 """What is an observation, what is only counted, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

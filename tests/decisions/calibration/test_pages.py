@@ -1,7 +1,5 @@
 """Pages of calibration: whole at every width, plain in ASCII, safe with hostile names."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Review policies: routing of values, the file, and the check on another run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Runs on disk, made by the real command line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

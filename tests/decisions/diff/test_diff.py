@@ -1,7 +1,5 @@
 """What a diff says of changes, and what it refuses."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A gate on each field: judged field by field in one family, told in one line."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Gates: files of them, each field, chance, power and pooling."""
 
-from __future__ import annotations
-
 import json
 import math
 from math import comb, prod

@@ -1,7 +1,5 @@
 """Gates over estimates: every verdict, every boundary, and attempts to make one pass that should not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

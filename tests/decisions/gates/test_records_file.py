@@ -1,7 +1,5 @@
 """Records files: which records count, which do not and why, and hostile ones."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Making the corpus."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

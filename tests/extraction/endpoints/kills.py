@@ -3,8 +3,6 @@
 `python -m tests.extraction.endpoints.kills 1000` does so a thousand times and prints what it found.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Channels: programs, prices, limits and the driver."""
 
-from __future__ import annotations
-
 import ast
 import os
 import sys
@@ -221,7 +219,6 @@ def test_published_prices_are_those_of_the_package() -> None:
         assert prices.cost("openai", usage) == pytest.approx(float(expected.total_price))
     assert prices.cost("openai", Usage("no-such-model", 5, None, 5)) is None
     assert prices.sources["gpt-5-mini"].startswith("genai-prices ")
-    prices.close()
 
 
 def run(tmp_path: Path, limit: float, count: int = 40) -> tuple[int, float, str]:

@@ -1,7 +1,5 @@
 """What a server does wrong has a kind; what may have been billed is counted; a key stands nowhere."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """The journal of answers, and keys that never enter it."""
 
-from __future__ import annotations
-
 import base64
 import errno
 import json

@@ -3,8 +3,6 @@
 `python -m tests.extraction.model.serve` prints its URL, and serves until standard input ends.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from importlib.util import find_spec

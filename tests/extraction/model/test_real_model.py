@@ -4,8 +4,6 @@ Real receipts are read where the data set CORD-100 lies beside the repository, r
 model of 135 million parameters makes of them is not judged: only that everything around it is right.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

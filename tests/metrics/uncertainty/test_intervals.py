@@ -1,7 +1,5 @@
 """Intervals: weights of documents, halves, and bounds."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Paired comparisons."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

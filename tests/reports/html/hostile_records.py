@@ -1,7 +1,5 @@
 """Records made to break a page: markup, formulas, invisible characters, names with a meaning in code."""
 
-from __future__ import annotations
-
 from typing import Any
 
 SCRIPT = '</script><script>window.hacked=1</script><img src=x onerror="window.hacked=2">'

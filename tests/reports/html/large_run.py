@@ -1,7 +1,5 @@
 """A large run made directly as tables: what scoring many documents leaves, without the time it takes."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

@@ -1,7 +1,5 @@
 """The report in a real browser: complete without the network, every page reachable, by keyboard too."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode

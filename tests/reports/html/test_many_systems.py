@@ -1,7 +1,5 @@
 """Reports with more systems than colors, meaningful names, and shares that end between two digits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Agreement of reviewers: definitions, coefficients, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction
@@ -19,7 +17,7 @@ from fieldassay.commands.cli.main import main
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
 from fieldassay.metrics.result.agreement import Agreement
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
-from fieldassay.records.labels_file import Label, Sheet, write_labels
+from fieldassay.records.labels_file import Label, Sheet, labels_lines
 from fieldassay.reports.content.agreement import render_agreement
 from fieldassay.reports.writers.page import Screen
 from fieldassay.review import agreement as agreement_module
@@ -58,7 +56,7 @@ def of_records(ada: list[dict[str, Any]], bob: list[dict[str, Any]], **options: 
 
 
 def of_sheets(tmp_path: Path, sheets: list[Sheet], spec: str = SPEC) -> Agreement:
-    write_labels(tmp_path / "labels.jsonl", sheets)
+    (tmp_path / "labels.jsonl").write_text("".join(labels_lines(sheets)))
     return agreement([tmp_path / "labels.jsonl"], spec, bootstrap=0)
 
 
@@ -344,15 +342,15 @@ GOOD_LINE = b'{"id": "a", "reviewer": "bob", "labels": {"total": {"state": "valu
 def test_a_damaged_labels_file_is_never_compared_as_plain_records(
     tmp_path: Path, damaged: bytes, words: str
 ) -> None:
-    write_labels(tmp_path / "ada.jsonl", [sheet("ada", total=FIVE)])
+    (tmp_path / "ada.jsonl").write_text("".join(labels_lines([sheet("ada", total=FIVE)])))
     (tmp_path / "bob.jsonl").write_bytes(damaged)
     with pytest.raises(ProblemsError, match=words):
         agreement([tmp_path / "ada.jsonl", tmp_path / "bob.jsonl"], SPEC)
 
 
 def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
-    write_labels(tmp_path / "a.jsonl", [sheet("ada", total=FIVE)])
-    write_labels(tmp_path / "b.jsonl", [sheet("ada", total=FIVE)])
+    (tmp_path / "a.jsonl").write_text("".join(labels_lines([sheet("ada", total=FIVE)])))
+    (tmp_path / "b.jsonl").write_text("".join(labels_lines([sheet("ada", total=FIVE)])))
     with pytest.raises(ProblemsError, match=r"b\.jsonl.*in .*a\.jsonl already"):
         agreement([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], SPEC)
 

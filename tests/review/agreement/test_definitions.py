@@ -1,7 +1,5 @@
 """The figures of sheets are the published definitions, however a value without an answer is written."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -15,7 +13,7 @@ from tests.effort import few_examples
 from fieldassay import agreement
 from fieldassay.errors import NothingEvaluatedError
 from fieldassay.metrics.result.agreement import Agreement
-from fieldassay.records.labels_file import Label, Sheet, write_labels
+from fieldassay.records.labels_file import Label, Sheet, labels_lines
 from fieldassay.reports.content.agreement import render_agreement
 from fieldassay.reports.writers.page import Screen
 
@@ -66,7 +64,7 @@ def sheets_of(table: Table, missing: Literal["no row", "skipped"]) -> list[Sheet
 
 
 def measure(folder: Path, sheets: list[Sheet], replicates: int = 0) -> Agreement:
-    write_labels(folder / "labels.jsonl", sheets)
+    (folder / "labels.jsonl").write_text("".join(labels_lines(sheets)))
     return agreement([folder / "labels.jsonl"], SPEC, bootstrap=replicates)
 
 

@@ -1,7 +1,5 @@
 """Many clients that label at once over HTTP, and a server that may be killed under them."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re

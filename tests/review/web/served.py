@@ -1,7 +1,5 @@
 """A real server of a review on a port of this machine, and requests to it as a browser sends them."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import threading

@@ -1,7 +1,5 @@
 """Documents made to exhaust a machine: each fails alone, within the limits of its child, and the server answers on."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile

@@ -1,7 +1,5 @@
 """A stranger who sends half a request, many passwords or no number gets an answer, and takes nothing away."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

@@ -1,7 +1,5 @@
 """The server of a review: routes, limits, pages, crashes."""
 
-from __future__ import annotations
-
 import http.client
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The guide's rows, random records, and the protocol for business documents written down a second time."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

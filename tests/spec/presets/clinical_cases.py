@@ -1,7 +1,5 @@
 """Random clinical records, and the protocol written down a second time."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence

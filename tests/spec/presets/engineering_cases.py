@@ -1,7 +1,5 @@
 """Random trees, published figures, and the engineering protocol written down a second time."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The protocol `anls-star`: worked by hand, against recorded values of the package, and differences."""
 
-from __future__ import annotations
-
 import json
 import random
 from functools import cache

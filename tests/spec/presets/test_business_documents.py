@@ -1,7 +1,5 @@
 """The business documents protocol: the guide's rows, its worked figures, and an oracle on random ones."""
 
-from __future__ import annotations
-
 import csv
 import json
 from functools import cache

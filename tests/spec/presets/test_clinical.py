@@ -1,7 +1,5 @@
 """The clinical protocol: values, decision, random records against an independent implementation."""
 
-from __future__ import annotations
-
 import csv
 import json
 from fractions import Fraction

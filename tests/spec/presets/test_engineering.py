@@ -1,7 +1,5 @@
 """The engineering protocol: its published figures, and the engine against the protocol written down a second time."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

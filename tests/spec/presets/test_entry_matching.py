@@ -1,7 +1,5 @@
 """The protocols entry-matching and entry-matching-mean against worked examples and an oracle."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """All presets: documented, and fed by inputs of any shape."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The slot-filling protocol: worked by hand, against an independent oracle, and on the shipped example."""
 
-from __future__ import annotations
-
 import json
 import random
 import unicodedata

@@ -1,7 +1,5 @@
 """The manifest of the challenge corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

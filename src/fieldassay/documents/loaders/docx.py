@@ -1,7 +1,5 @@
 """The loader of Word documents, and the packages of office files."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import posixpath

@@ -1,7 +1,5 @@
 """Loaders of HTML and mail."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from email import policy

@@ -1,7 +1,5 @@
 """The loader of pictures, and the recognition of their text."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import warnings

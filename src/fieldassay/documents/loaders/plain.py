@@ -1,7 +1,5 @@
 """Loaders of plain text, Markdown, CSV, and words with boxes."""
 
-from __future__ import annotations
-
 import re
 from itertools import islice
 

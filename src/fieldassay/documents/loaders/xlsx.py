@@ -1,7 +1,5 @@
 """The loader of Excel workbooks, and their formats of numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -375,7 +373,10 @@ def _read_sheet(package: Package, part: str, book: _Book, room: int, is_hidden: 
         elif name == "col" and element.get("hidden") in ("1", "true"):
             sheet.hidden_columns.append((_count(element.get("min")) - 1, _count(element.get("max")) - 1))
         elif name == "mergeCell":
-            _read_merged(element.get("ref") or "", sheet)
+            first, _, last = (element.get("ref") or "").partition(":")
+            start, end = _place(first), _place(last)
+            if start is not None and end is not None and end >= start:
+                sheet.merged[start] = (end[0] - start[0] + 1, max(end[1] - start[1] + 1, 1))
     comments = _read_comments(package, part, sheet.notes)
     for row, column, text, note, hidden in rows:
         place = (row, column)
@@ -398,13 +399,6 @@ def _is_hidden(sheet: _SheetFacts, row: int, column: int) -> bool:
         sheet.notes.add("hidden_columns")
         return True
     return False
-
-
-def _read_merged(reference: str, sheet: _SheetFacts) -> None:
-    first, _, last = reference.partition(":")
-    start, end = _place(first), _place(last)
-    if start is not None and end is not None and end >= start:
-        sheet.merged[start] = (end[0] - start[0] + 1, max(end[1] - start[1] + 1, 1))
 
 
 def _place(reference: str | None) -> tuple[int, int] | None:

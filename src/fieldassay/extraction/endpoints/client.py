@@ -264,7 +264,9 @@ class ChatChannel:
             self._note(log, line, verdict, final=False)
             if stop is not None:
                 raise StopRunError(stop)
-            self._pause(verdict.kind, pause)
+            with self.waits.noted(verdict.kind, time.monotonic() + pause):
+                if self._stopped.wait(pause):
+                    raise ClosedError
 
     def _why_to_stop(self, call: EndpointCall, attempt: Attempt) -> Failure | None:
         """Return why the run stops after an attempt, None if it goes on."""
@@ -328,7 +330,11 @@ class ChatChannel:
             return attempt
         finally:
             if attempt is not None:
-                self._report_window(attempt)
+                with self._guard:
+                    if attempt.verdict.action == "refused":
+                        self._window.refused(attempt.ended, attempt.started, attempt.verdict.retry_after_s)
+                    elif attempt.verdict is ANSWERED:
+                        self._window.succeeded(attempt.started, self._places.inside)
             self._places.leave(1)
 
     def _within_memory(self, call: EndpointCall, deadline: float, log: Log) -> Attempt:
@@ -365,13 +371,6 @@ class ChatChannel:
         self._raise_if_stopped()
         now = time.monotonic()
         return Attempt(AttemptVerdict("not_sent", "rate_limited", f"no {what} before the deadline"), now, now)
-
-    def _report_window(self, attempt: Attempt) -> None:
-        with self._guard:
-            if attempt.verdict.action == "refused":
-                self._window.refused(attempt.ended, attempt.started, attempt.verdict.retry_after_s)
-            elif attempt.verdict is ANSWERED:
-                self._window.succeeded(attempt.started, self._places.inside)
 
     def _send(self, call: EndpointCall, body: bytes, deadline: float, names: Mapping[str, Any]) -> Attempt:
         """Send once. What fails before the last byte of the body has left is not sent."""
@@ -479,19 +478,15 @@ class ChatChannel:
             cause = cause.__cause__ or cause.__context__
         return AttemptVerdict("not_sent", "connect", said)
 
-    def _headers(self) -> dict[str, str]:
-        """Return the headers of every request, beside those of the library."""
-        headers = {"Host": self._url.netloc.decode(), "Content-Type": "application/json"}
-        if self._key.value:
-            headers["Authorization"] = f"Bearer {self._key.value}"
-        return headers
-
     def _client(self) -> httpx2.Client:
         """Return the client of this thread: a pool shared by many threads costs more than it saves."""
         found: httpx2.Client | None = getattr(self._local, "client", None)
         if found is None:
+            headers = {"Host": self._url.netloc.decode(), "Content-Type": "application/json"}
+            if self._key.value:
+                headers["Authorization"] = f"Bearer {self._key.value}"
             found = self._httpx.Client(
-                headers=self._headers(),
+                headers=headers,
                 verify=self._tls,
                 trust_env=not self.endpoint.is_local,
                 limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
@@ -500,11 +495,6 @@ class ChatChannel:
                 self._clients.append(found)
             self._local.client = found
         return found
-
-    def _pause(self, reason: str, seconds: float) -> None:
-        with self.waits.noted(reason, time.monotonic() + seconds):
-            if self._stopped.wait(seconds):
-                raise ClosedError
 
     def _raise_if_stopped(self) -> None:
         if self._stopped.is_set():

@@ -4,8 +4,6 @@ A worker reads a request per line from its standard input and writes `{"result":
 line to file descriptor 3, so that its prints cannot spoil an answer. `usage` beside the result is counted.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal
@@ -173,148 +171,41 @@ def _digest(part: str) -> str:
         return ""
 
 
-class CommandChannel:
-    """A command that answers requests: `workers` copies of it run and stay."""
+class CallChannel:
+    """A program or a function that is called with the body of a request, from `capacity` threads.
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        workers: int = 1,
-        timeout_s: float = 120.0,
-        max_answer_mb: float = 64.0,
-    ) -> None:
-        self.waits = Waits()
-        self._max_answer_mb = max_answer_mb
-        self._command, self._workers, self._timeout_s = tuple(command), workers, timeout_s
-        self._digests = [_digest(part) for part in self._command]
-        self._local = threading.local()
-        self._guard = threading.Lock()
-        self._running: set[CommandWorker] = set()
+    `identity` is what makes equal requests the same one.
+    """
+
+    def __init__(self, identity: str, capacity: int) -> None:
+        self.identity, self.capacity, self.waits = identity, capacity, Waits()
         self._stopped = threading.Event()
-        self._dead_in_a_row = 0
-        if os.name != "posix":
-            raise problem("command", "needs file descriptor 3, which Windows lacks", "", "no_command")
-        if not command or find_program(command[0]) is None:
-            said = f"no program {command[0] if command else ''!r} was found"
-            raise problem("command", said, "check its name and the absolute folders of PATH", "no_command")
-
-    @property
-    def capacity(self) -> int:
-        """How many copies of the command run."""
-        return self._workers
-
-    @property
-    def identity(self) -> str:
-        """The command and its arguments, with the digests of the files that they name."""
-        return "command:" + "\0".join([*self._command, *self._digests])
 
     def ask(self, call: EndpointCall, log: Log) -> dict[str, Any]:
-        """Return the line that answers a request; a worker that died is replaced at the next one."""
+        """Return the line of the journal that answers a request."""
         if self._stopped.is_set():
             raise ClosedError
         log.write("send", send_fields(call))
-        started = time.monotonic()
-        try:
-            line = with_attachments(call.request)
-        except Exception as error:  # pages are rendered here
-            said = f"an attachment cannot be made ({type(error).__name__}: {error})"
-            verdict = AttemptVerdict("document", "unreadable", said)
-            failed = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
-            return write_final(log, failed, verdict)
-        try:
-            answer = self._worker().ask(line, self._timeout_s)
-        except CommandError as error:
-            self._discard()
-            if self._stopped.is_set():
-                raise ClosedError from None
-            verdict = AttemptVerdict("document", error.kind, remove_secrets(str(error), os.environ))
-            self._count_dead(verdict)
-        else:
-            self._dead_in_a_row = 0
-            return write_call(call, started, answer, log)
-        failed = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
-        return write_final(log, failed, verdict)
+        started, text, usage = time.monotonic(), None, None
+        verdict = answer = self._call(call, log)
+        if not isinstance(answer, AttemptVerdict):
+            verdict = ANSWERED
+            if not isinstance(answer, dict) or not ({"result", "error"} & answer.keys()):
+                said = "the answer is no object with `result` or `error`"
+                verdict = AttemptVerdict("document", "command_answer", said)
+            elif answer.get("error"):
+                said = remove_secrets(str(answer["error"])[:2000], os.environ)
+                verdict = AttemptVerdict("answer", "command_error", said)
+            else:
+                text, usage = msgspec.json.encode(answer.get("result")).decode(), answer.get("usage")
+        line = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
+        if text is not None:
+            line |= {"text": text, "usage": usage} if isinstance(usage, dict) else {"text": text}
+        return write_final(log, line, verdict)
 
-    def _worker(self) -> CommandWorker:
-        found: CommandWorker | None = getattr(self._local, "worker", None)
-        if found is None:
-            found = self._local.worker = CommandWorker(self._command, self._max_answer_mb)
-            with self._guard:
-                self._running.add(found)
-        return found
-
-    def _discard(self) -> None:
-        worker, self._local.worker = self._local.worker, None
-        with self._guard:
-            is_ours = worker in self._running
-            self._running.discard(worker)
-        if is_ours:
-            worker.kill()
-
-    def _count_dead(self, verdict: AttemptVerdict) -> None:
-        with self._guard:
-            self._dead_in_a_row += 1
-        if self._dead_in_a_row >= MOST_DEAD_IN_A_ROW:
-            raise StopRunError(Failure("unreachable", f"the command never answers: {verdict.message}"))
-
-    def stop(self) -> None:
-        """Begin nothing new."""
-        self._stopped.set()
-
-    def close(self) -> None:
-        """End all workers."""
-        self.stop()
-        with self._guard:
-            running, self._running = self._running, set()
-        for worker in running:
-            worker.kill()
-
-
-class FunctionChannel:
-    """A Python function from the body of a request to its result, called from `workers` threads."""
-
-    def __init__(
-        self, function: Callable[[Mapping[str, Json]], Json], identity: str, *, workers: int = 1
-    ) -> None:
-        self.waits = Waits()
-        self._function, self._identity, self._workers = function, identity, workers
-        self._stopped, self._folder = threading.Event(), Path.cwd()
-
-    @property
-    def capacity(self) -> int:
-        """How many threads call the function."""
-        return self._workers
-
-    @property
-    def identity(self) -> str:
-        """The name and the digest of the function."""
-        return "function:" + self._identity
-
-    def ask(self, call: EndpointCall, log: Log) -> dict[str, Any]:
-        """Return the line that answers a request; an exception is a failure, its traceback in the journal."""
-        if self._stopped.is_set():
-            raise ClosedError
-
-        log.write("send", send_fields(call))
-        started = time.monotonic()
-        try:
-            answer = to_json(self._function(msgspec.json.decode(with_attachments(call.request))))
-            if isinstance(answer, dict) and WITHOUT_JSON in answer:
-                raise TypeError(f"returned a {answer[WITHOUT_JSON]}, not a record")
-        except (Exception, SystemExit) as error:  # the function is the user's code
-            trace = "".join(traceback.format_exception(error))
-            trace, said = (
-                remove_secrets(text, os.environ) for text in (trace, f"{type(error).__name__}: {error}")
-            )
-            log.write("fault", {"document": call.document, "traceback": trace})
-            verdict = AttemptVerdict("document", "exception", said)
-            line = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
-            return write_final(log, line, verdict)
-        finally:
-            if Path.cwd() != self._folder:  # the paths of the run are relative to it
-                os.chdir(self._folder)
-        return write_call(call, started, {"result": answer}, log)
+    def _call(self, call: EndpointCall, log: Log) -> Any:
+        """Return the object of an answer, or what went wrong."""
+        raise NotImplementedError
 
     def stop(self) -> None:
         """Begin nothing new."""
@@ -325,19 +216,94 @@ class FunctionChannel:
         self.stop()
 
 
-def write_call(call: EndpointCall, started: float, answer: Any, log: Log) -> dict[str, Any]:
-    """Write the answer of a program or a function as a line of the journal, and return it."""
-    line = attempt_line(call, Attempt(ANSWERED, started, time.monotonic()), call.attempts + 1, 0)
-    if not isinstance(answer, dict) or not ({"result", "error"} & answer.keys()):
-        verdict = AttemptVerdict(
-            "document", "command_answer", "the answer is no object with `result` or `error`"
-        )
-        return write_final(log, line, verdict)
-    if answer.get("error"):
-        said = remove_secrets(str(answer["error"])[:2000], os.environ)
-        verdict = AttemptVerdict("answer", "command_error", said)
-        return write_final(log, line, verdict)
-    line["text"] = msgspec.json.encode(answer.get("result")).decode()
-    if isinstance(answer.get("usage"), dict):
-        line["usage"] = answer["usage"]
-    return write_final(log, line, ANSWERED)
+class CommandChannel(CallChannel):
+    """A command that answers requests: `workers` copies of it run and stay; the next replaces a dead one.
+
+    Its identity are the command and its arguments, with the digests of the files that they name.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        workers: int = 1,
+        timeout_s: float = 120.0,
+        max_answer_mb: float = 64.0,
+    ) -> None:
+        super().__init__("command:" + "\0".join([*command, *map(_digest, command)]), workers)
+        self._command, self._timeout_s, self._max_answer_mb = tuple(command), timeout_s, max_answer_mb
+        self._local = threading.local()
+        self._guard = threading.Lock()
+        self._running: set[CommandWorker] = set()
+        self._dead_in_a_row = 0
+        if os.name != "posix":
+            raise problem("command", "needs file descriptor 3, which Windows lacks", "", "no_command")
+        if not command or find_program(command[0]) is None:
+            said = f"no program {command[0] if command else ''!r} was found"
+            raise problem("command", said, "check its name and the absolute folders of PATH", "no_command")
+
+    def _call(self, call: EndpointCall, log: Log) -> Any:  # noqa: ARG002
+        try:
+            line = with_attachments(call.request)
+        except Exception as error:  # pages are rendered here
+            said = f"an attachment cannot be made ({type(error).__name__}: {error})"
+            return AttemptVerdict("document", "unreadable", said)
+        worker: CommandWorker | None = getattr(self._local, "worker", None)
+        if worker is None:
+            worker = self._local.worker = CommandWorker(self._command, self._max_answer_mb)
+            with self._guard:
+                self._running.add(worker)
+        try:
+            answer = worker.ask(line, self._timeout_s)
+        except CommandError as error:
+            self._local.worker = None
+            with self._guard:
+                is_ours = worker in self._running
+                self._running.discard(worker)
+                self._dead_in_a_row += 1
+            if is_ours:
+                worker.kill()
+            if self._stopped.is_set():
+                raise ClosedError from None
+            said = remove_secrets(str(error), os.environ)
+            if self._dead_in_a_row >= MOST_DEAD_IN_A_ROW:
+                what = f"the command never answers: {said}"
+                raise StopRunError(Failure("unreachable", what)) from None
+            return AttemptVerdict("document", error.kind, said)
+        self._dead_in_a_row = 0
+        return answer
+
+    def close(self) -> None:
+        """End all workers."""
+        self.stop()
+        with self._guard:
+            running, self._running = self._running, set()
+        for worker in running:
+            worker.kill()
+
+
+class FunctionChannel(CallChannel):
+    """A Python function from the body of a request to its result; the journal has tracebacks."""
+
+    def __init__(
+        self, function: Callable[[Mapping[str, Json]], Json], identity: str, *, workers: int = 1
+    ) -> None:
+        super().__init__("function:" + identity, workers)
+        self._function, self._folder = function, Path.cwd()
+
+    def _call(self, call: EndpointCall, log: Log) -> Any:
+        try:
+            answer = to_json(self._function(msgspec.json.decode(with_attachments(call.request))))
+            if isinstance(answer, dict) and WITHOUT_JSON in answer:
+                raise TypeError(f"returned a {answer[WITHOUT_JSON]}, not a record")
+            return {"result": answer}
+        except (Exception, SystemExit) as error:  # the function is the user's code
+            trace = "".join(traceback.format_exception(error))
+            trace, said = (
+                remove_secrets(text, os.environ) for text in (trace, f"{type(error).__name__}: {error}")
+            )
+            log.write("fault", {"document": call.document, "traceback": trace})
+            return AttemptVerdict("document", "exception", said)
+        finally:
+            if Path.cwd() != self._folder:  # the paths of the run are relative to it
+                os.chdir(self._folder)

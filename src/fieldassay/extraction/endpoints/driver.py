@@ -1,8 +1,5 @@
 """The driver: sends jobs, and yields documents as they finish."""
 
-from __future__ import annotations
-
-import heapq
 import os
 import queue
 import statistics
@@ -11,6 +8,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -60,34 +58,21 @@ class Senders:
 
     def __init__(self, channel: Channel, journal: Journal, events: queue.SimpleQueue[Event]) -> None:
         self._channel, self._journal, self._events = channel, journal, events
-        self._waiting: list[tuple[float, int, EndpointCall | None]] = []
-        """A heap; `_ready` has an entry for each of its entries."""
-        self._ready: queue.SimpleQueue[None] = queue.SimpleQueue()
-        self._guard = threading.Lock()
+        self._waiting: queue.PriorityQueue[tuple[float, int, EndpointCall | None]] = queue.PriorityQueue()
         self._threads: list[threading.Thread] = []
         self._count = 0
 
     def submit(self, number: int, call: EndpointCall) -> None:
         """Send a request as soon as a thread is free."""
         self._count += 1
-        self._put(number, self._count, call)
+        self._waiting.put((number, self._count, call))
         if len(self._threads) < min(self._channel.capacity, self._count):
             thread = threading.Thread(target=self._work, daemon=True, name="requests")
             self._threads.append(thread)
             thread.start()
 
-    def _put(self, number: float, count: int, call: EndpointCall | None) -> None:
-        with self._guard:
-            heapq.heappush(self._waiting, (number, count, call))
-        self._ready.put(None)
-
-    def _take(self) -> EndpointCall | None:
-        self._ready.get()
-        with self._guard:
-            return heapq.heappop(self._waiting)[2]
-
     def _work(self) -> None:
-        while (call := self._take()) is not None:
+        while (call := self._waiting.get()[2]) is not None:
             try:
                 self._events.put(Event(key=call.key, line=self._channel.ask(call, self._journal)))
             except BaseException as error:  # told to whoever iterates
@@ -98,7 +83,7 @@ class Senders:
     def close(self, until: float) -> None:
         """Wait until the threads are done, or until a time."""
         for at in range(len(self._threads)):
-            self._put(float("inf"), at, None)
+            self._waiting.put((float("inf"), at, None))
         for thread in self._threads:
             thread.join(max(until - time.monotonic(), 0.0))
 
@@ -180,7 +165,7 @@ class Drive(Generic[T]):
         self._unfinished: list[str] = []
         self._drawn, self._is_drained, self._is_closed = 0, False, False
 
-    def __enter__(self) -> Drive[T]:
+    def __enter__(self) -> "Drive[T]":
         return self
 
     def __exit__(
@@ -194,9 +179,10 @@ class Drive(Generic[T]):
         started, told = time.monotonic(), 0.0
         try:
             while not self._is_over():
-                for event in self._next_events():
-                    self._handle(event)
-                yield from self._take_ready()
+                with suppress(queue.Empty):
+                    self._handle(self._events.get(timeout=_TICK_SECONDS))
+                ready, self._ready = self._ready, []
+                yield from ready
                 now = time.monotonic()
                 if now - told >= _TICK_SECONDS:
                     told = now
@@ -233,12 +219,6 @@ class Drive(Generic[T]):
         if self._stop is not None:
             return not self._asked
         return self._is_drained and not self._active
-
-    def _next_events(self) -> list[Event]:
-        try:
-            return [self._events.get(timeout=_TICK_SECONDS)]
-        except queue.Empty:
-            return []
 
     def _draw(self) -> None:
         """Draw jobs while there is room; runs in its own thread, as drawing may wait for a loader."""
@@ -471,13 +451,10 @@ class Drive(Generic[T]):
         failure = self._options.failure_of(value)
         is_reused = bool(active.past) and all(one.reused for one in active.past)
         if self._is_to_retry(failure) and is_reused and not active.is_fresh:
-            self._again(active)
+            # ask again for everything of a document whose strategy failed with recorded answers
+            self._start(_Active(active.number, active.job, is_fresh=True, retried=True))
             return
         self._finish(self._result(active, value, failure))
-
-    def _again(self, active: _Active[T]) -> None:
-        """Ask again for everything of a document whose strategy failed with recorded answers."""
-        self._start(_Active(active.number, active.job, is_fresh=True, retried=True))
 
     def _fail(self, active: _Active[T], error: Exception) -> None:
         trace = "".join(traceback.format_exception(error))
@@ -518,10 +495,6 @@ class Drive(Generic[T]):
             reused=now.reused + finished.reused,
         )
         self._room.release()
-
-    def _take_ready(self) -> list[Finished[T]]:
-        ready, self._ready = self._ready, []
-        return ready
 
     def _stop_run(self, failure: Failure) -> None:
         """Send nothing new; what is in flight may still end."""

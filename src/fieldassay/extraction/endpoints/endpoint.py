@@ -7,19 +7,17 @@ import hashlib
 import ipaddress
 import re
 import stat
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from fieldassay.errors import FieldassayError, Problem, ProblemsError
-from fieldassay.extraction.endpoints import published_prices
-from fieldassay.extraction.endpoints.published_prices import Price
 from fieldassay.io.json_value import Json
-from fieldassay.io.workers.program import Worker, WorkerEndedError, WorkerLateError, WorkerStartError
 from fieldassay.spec.language.names import Table, cost_usd
 
 if TYPE_CHECKING:
@@ -212,9 +210,14 @@ class SecretKey:
                 piece = "".join(_behind_gap(one, *between) for one in part)
                 plain += f"(?>{piece})" if part[0] in "nrt" and part[-1] not in "ux%&" else piece
         doubled = re.escape(quote(quote(self.value, safe=""), safe=""))
-        return re.compile(
-            "|".join([plain, doubled, *_base64(self.value), self.value.encode().hex()]), re.DOTALL
-        )
+        found = []
+        for before in range(3):  # in base64, without the characters that depend on neighbors
+            raw = b"\0" * before + self.value.encode()
+            first, last = (0, 2, 3)[before], len(raw) * 8 // 6
+            core = re.escape(base64.b64encode(raw).decode()[first:last])
+            core = core.replace("/", "[/_]").replace(r"\+", r"[+\-]")
+            found.append(core + (r"[\w+/\-]?" if len(raw) * 8 % 6 else ""))
+        return re.compile("|".join([plain, doubled, *found, self.value.encode().hex()]), re.DOTALL)
 
 
 def _behind_gap(one: str, line_end: str, blank: str) -> str:
@@ -231,18 +234,6 @@ def _character(one: str) -> str:
     short = "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:02x}")
     coded = rf"%{short}|&#x0*+{short};|&#0*+{code};"
     return rf"(?:\\*+(?:(?<=\\)u{hexadecimal}|(?<=\\)x{short}|{re.escape(one)})|{coded})"
-
-
-def _base64(text: str) -> list[str]:
-    """Return patterns of the base64 forms of a text, without the characters that depend on its neighbors."""
-    found = []
-    for before in range(3):
-        raw = b"\0" * before + text.encode()
-        first, last = (0, 2, 3)[before], len(raw) * 8 // 6
-        core = re.escape(base64.b64encode(raw).decode()[first:last])
-        core = core.replace("/", "[/_]").replace(r"\+", r"[+\-]")
-        found.append(core + (r"[\w+/\-]?" if len(raw) * 8 % 6 else ""))
-    return found
 
 
 def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> SecretKey:
@@ -294,100 +285,57 @@ def _checked(value: str, where: str) -> str:
 
 # The price of tokens: by a table of the spec or an endpoint, then by published prices, else unknown.
 
-ANSWERING = 60.0
-"""Seconds that the worker may take for a price."""
-
-
-def tokens_by_kind(usage: Usage) -> dict[str, float | None]:
-    """Return the tokens of a usage by kind of price."""
-    return {
-        "prompt": usage.prompt_tokens,
-        "cached_prompt": usage.cached_prompt_tokens,
-        "image": usage.image_tokens,
-        "completion": usage.completion_tokens,
-        "embedding": usage.embedding_tokens,
-    }
-
 
 class Prices:
     """The prices of a run, and where each came from."""
 
     def __init__(self, table: Table, endpoints: Mapping[str, Endpoint], *, published: bool = True) -> None:
         self._table, self._endpoints = table, endpoints
-        self._published = PublishedPrices() if published else None
+        self._is_published = published and find_spec("genai_prices") is not None
         self.sources: dict[str, str] = {}
         """By model: `endpoint`, `spec`, the version of the published prices, or `unknown`."""
 
     def cost(self, endpoint: str, usage: Usage) -> float | None:
         """Return what tokens cost at an endpoint; None if that is not known, never 0 for it."""
-        tokens = tokens_by_kind(usage)
+        tokens = {
+            "prompt": usage.prompt_tokens,
+            "cached_prompt": usage.cached_prompt_tokens,
+            "image": usage.image_tokens,
+            "completion": usage.completion_tokens,
+            "embedding": usage.embedding_tokens,
+        }
         if all(count is None for count in tokens.values()):
             return None
         configured = self._endpoints.get(endpoint)
         for source, table in (("endpoint", configured and configured.prices), ("spec", self._table)):
-            found = cost_usd(table, usage.model, tokens) if table else None
-            if found is not None:
+            cost = cost_usd(table, usage.model, tokens) if table else None
+            if cost is not None:
                 self.sources[usage.model] = source
-                return found
-        if self._published is None or configured is None or configured.is_local:
+                return cost
+        if not self._is_published or configured is None or configured.is_local:
             self.sources.setdefault(usage.model, "unknown")
             return None
-        found = self._published.cost(configured.url, usage)
-        self.sources[usage.model] = self._published.name if found is not None else "unknown"
-        return found
+        cost = published_cost(configured.url, usage)
+        self.sources[usage.model] = "unknown" if cost is None else f"genai-prices {version('genai-prices')}"
+        return cost
 
     def as_json(self) -> dict[str, Json]:
         """Return what a manifest says of the prices: the table, and the source by model."""
         table: dict[str, Json] = {model: dict(kinds) for model, kinds in self._table.items()}
         return {"table": table, "sources": dict(self.sources)}
 
-    def close(self) -> None:
-        """End the program of the published prices."""
-        if self._published is not None:
-            self._published.close()
 
+def published_cost(url: str, usage: Usage) -> float | None:
+    """Return the cost of tokens by the installed genai-prices, None for an unknown model; fetches nothing."""
+    import genai_prices
 
-class PublishedPrices:
-    """The prices of genai-prices, in a worker: importing them takes a second of processor time.
-
-    Nothing is fetched: the prices are those of the installed version.
-    """
-
-    def __init__(self) -> None:
-        self.name = "genai-prices"
-        self._worker: Worker | None = None
-        self._flat: dict[tuple[str, str], Mapping[str, float] | None] = {}
-        self._guard = threading.Lock()
-        self._is_missing = False
-
-    def cost(self, url: str, usage: Usage) -> float | None:
-        """Return what tokens cost; None for an unknown model, and where the package is not installed."""
-        with self._guard:
-            flat = self._flat.get((url, usage.model))
-            if flat:
-                return cost_usd({usage.model: flat}, usage.model, tokens_by_kind(usage))
-            if self._is_missing or (flat is None and (url, usage.model) in self._flat):
-                return None
-            price = self._ask(url, usage)
-            if price.flat or price.usd is None:
-                self._flat[url, usage.model] = price.flat
-            return price.usd
-
-    def _ask(self, url: str, usage: Usage) -> Price:
-        try:
-            if self._worker is None:
-                self._worker = Worker((published_prices.__name__,))
-                self.name = self._worker.call(published_prices.source)
-                self._is_missing = not self.name
-            if not self._is_missing:
-                tokens = tokens_by_kind(usage)
-                return self._worker.call(published_prices.price, url, usage.model, tokens, seconds=ANSWERING)
-        except (WorkerEndedError, WorkerLateError, WorkerStartError):
-            self._is_missing = True
-        return Price(None, None)
-
-    def close(self) -> None:
-        """End the worker."""
-        if self._worker is not None:
-            self._worker.stop()
-            self._worker = None
+    prompt = usage.prompt_tokens or 0
+    counted = genai_prices.Usage(
+        input_tokens=prompt,
+        cache_read_tokens=min(usage.cached_prompt_tokens or 0, prompt),
+        output_tokens=usage.completion_tokens or 0,
+    )
+    try:
+        return float(genai_prices.calc_price(counted, usage.model, provider_api_url=url).total_price)
+    except LookupError:
+        return None

@@ -4,8 +4,6 @@ A line is `crc32 SP json LF`. Kinds: `run` (configuration), `load` (a document),
 `outcome` (an attempt that failed), `answer` (the last word of an endpoint on a request), `end`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading
@@ -163,7 +161,13 @@ class Journal(ReadJournal):
         with self._guard:
             if self._closed.is_set():
                 return
-            self._append(line)
+            try:
+                written = 0
+                while written < len(line):
+                    written += os.write(self._out, line[written:])
+            except OSError as error:
+                os.ftruncate(self._out, self._offset)
+                raise JournalError(f"{self.path}: cannot be written ({error.strerror})") from None
             self.index.note(head, self._offset, len(line), crc)
             self._offset += len(line)
             self._is_dirty = True
@@ -174,15 +178,6 @@ class Journal(ReadJournal):
         crc = zlib.crc32(_encode({"kind": "load", **fields}))
         if self.index.loads.get(document, ())[-1:] != (crc,):
             self.write("load", fields)
-
-    def _append(self, line: bytes) -> None:
-        try:
-            written = 0
-            while written < len(line):
-                written += os.write(self._out, line[written:])
-        except OSError as error:
-            os.ftruncate(self._out, self._offset)
-            raise JournalError(f"{self.path}: cannot be written ({error.strerror})") from None
 
     def _sync_in_groups(self) -> None:
         while not self._closed.wait(SYNC_SECONDS):
@@ -202,7 +197,7 @@ class Journal(ReadJournal):
         os.close(self._out)
         super().close()
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> "Journal":
         return self
 
     def __exit__(

@@ -1,7 +1,5 @@
 """What came of a request: outcomes, and attempts that are repeated."""
 
-from __future__ import annotations
-
 import base64
 import email.utils
 import hashlib

@@ -1,7 +1,5 @@
 """JSON files of a declared type, and those that are sealed by a digest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Text files: encodings and delimiters."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io
@@ -269,7 +267,7 @@ class _Lines:
         self.of_row: list[str] = []
         self.is_over = False
 
-    def __iter__(self) -> _Lines:
+    def __iter__(self) -> "_Lines":
         return self
 
     def __next__(self) -> str:

@@ -1,7 +1,5 @@
 """The threads of numpy's BLAS."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Pools of workers, on this machine and on Ray."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping

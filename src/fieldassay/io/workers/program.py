@@ -4,8 +4,6 @@
 to standard output. It imports the modules that its calls name, never the `__main__` of whoever started it.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import os

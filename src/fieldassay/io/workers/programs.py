@@ -1,7 +1,5 @@
 """How programs start: nothing that lies in the current folder becomes a part of them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The catalogue of metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeAlias
@@ -538,20 +536,10 @@ def _list_items() -> list[Metric]:
     return made
 
 
-def _list_row_counts() -> list[Metric]:
-    flags = (("structure_errors", "node", "wrong_kind"), ("unreadable_gold", "leaf", "unreadable_gold"))
-    return [
-        Metric("failed", "counts", _count_failed, _COUNTED, "lower", "count", "both"),
-        *(
-            Metric(name, "counts", _count_flag(rows, flag), (), "lower", "count", "both", rows)
-            for name, rows, flag in flags
-        ),
-    ]
-
-
 @cache
 def list_metrics() -> Mapping[str, Metric]:
     """Return the catalogue by name, in the order of results."""
+    flags = (("structure_errors", "node", "wrong_kind"), ("unreadable_gold", "leaf", "unreadable_gold"))
     return {
         metric.name: metric
         for metric in (
@@ -561,7 +549,11 @@ def list_metrics() -> Mapping[str, Metric]:
             *_list_items(),
             *_list_columns(),
             *list_documents(),
-            *_list_row_counts(),
+            Metric("failed", "counts", _count_failed, _COUNTED, "lower", "count", "both"),
+            *(
+                Metric(name, "counts", _count_flag(rows, flag), (), "lower", "count", "both", rows)
+                for name, rows, flag in flags
+            ),
             *list_measured(),
             *list_repeats(),
         )

@@ -199,7 +199,9 @@ def _bind(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall],
         if len(builder.leaves) == 1 and isinstance(parse_formula(definition.formula), MetricCall)
         else None
     )
-    options = _shared_options(builder, dict(call.parameters))
+    given = dict(call.parameters)
+    regime = _shared(builder, "regime")
+    options = tuple({**({} if regime is None else {"regime": regime}), **given}.items())
     metric = Metric(
         name=call.name,
         group=single.group if single is not None else "definitions",
@@ -230,12 +232,6 @@ def _shared(builder: _Builder, name: str) -> str | None:
         for metric, options in builder.bound
     }
     return str(found.pop()) if len(found) == 1 and None not in found else None
-
-
-def _shared_options(builder: _Builder, given: Mapping[str, Value]) -> tuple[tuple[str, Any], ...]:
-    """Return the parameters of the call, with the regime that all metrics inside share."""
-    regime = _shared(builder, "regime")
-    return tuple({**({} if regime is None else {"regime": regime}), **given}.items())
 
 
 class _Builder(Struct):

@@ -1,7 +1,5 @@
 """Comparisons of two systems, metric by metric, corrected as a family."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations, groupby

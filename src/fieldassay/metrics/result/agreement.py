@@ -1,7 +1,5 @@
 """How far reviewers agree: by field, each number with what qualifies it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

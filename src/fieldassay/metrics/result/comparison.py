@@ -1,7 +1,5 @@
 """A comparison, and the file of comparisons."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -67,7 +65,7 @@ class Comparison(Brief, Struct, frozen=True):
         return hash((self.metric, self.field, frozenset(self.slice.items()), self.systems, self.difference))
 
     @property
-    def best_last(self) -> Comparison:
+    def best_last(self) -> "Comparison":
         """Return the same comparison with the better system as the second, where one is shown to be better.
 
         >>> interval = (-0.3, -0.1)
@@ -79,7 +77,7 @@ class Comparison(Brief, Struct, frozen=True):
         return self.turned if self.verdict == "worse" and self.difference is not None else self
 
     @property
-    def turned(self) -> Comparison:
+    def turned(self) -> "Comparison":
         """Return the same comparison with the first system as the second."""
         opposite: Mapping[Outcome, Outcome] = {"better": "worse", "worse": "better"}
         return replace(

@@ -1,7 +1,5 @@
 """A decision by gates, and the file of decisions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
@@ -64,7 +62,7 @@ class GateOutcome(Struct, frozen=True):
     title: str = ""
     detectable: float | None = None
     documents_needed: int | None = None
-    parts: tuple[GateOutcome, ...] = ()
+    parts: "tuple[GateOutcome, ...]" = ()
     """Of a gate on each field: the outcomes by field."""
 
     @property

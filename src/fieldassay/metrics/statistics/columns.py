@@ -489,7 +489,12 @@ class DocumentColumns(Struct, frozen=True, eq=False, dict=True):
         if over is not None:
             return np.where(np.isnan(self.evaluate(over)), np.nan, self.evaluate(recipe))
         if isinstance(recipe, Ratio):
-            return self._own_ratio(recipe)
+            first = recipe.numerator.statistics[0] if len(recipe.numerator.terms) == 1 else None
+            if isinstance(first, OfDocument):
+                return self.evaluate(first.recipe, first.over)
+            if isinstance(first, Share) and recipe.documents is not None:
+                return self.shares(first)
+            return self.shares(Share(recipe.numerator, recipe.denominator))
         if isinstance(recipe, Combined):
             return join_values(recipe.operator, self.evaluate(recipe.left), self.evaluate(recipe.right))
         if isinstance(recipe, Coalesce | Threshold):
@@ -499,15 +504,6 @@ class DocumentColumns(Struct, frozen=True, eq=False, dict=True):
         if isinstance(recipe, Quantile):
             return self.number(recipe.column)
         return self._own_mean(recipe) if isinstance(recipe, FieldMean) else self._own_total(recipe)
-
-    def _own_ratio(self, recipe: Ratio) -> npt.NDArray[np.float64]:
-        """Return the ratio; for a mean over documents, the document's own share, unrounded."""
-        first = recipe.numerator.statistics[0] if len(recipe.numerator.terms) == 1 else None
-        if isinstance(first, OfDocument):
-            return self.evaluate(first.recipe, first.over)
-        if isinstance(first, Share) and recipe.documents is not None:
-            return self.shares(first)
-        return self.shares(Share(recipe.numerator, recipe.denominator))
 
     def _own_total(self, recipe: Total) -> npt.NDArray[np.float64]:
         first = recipe.total.statistics[0] if len(recipe.total.terms) == 1 else None

@@ -1,7 +1,5 @@
 """Weights of the bootstrap, replicates, and intervals."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Tests of paired documents: halves, signs and exact enumeration."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -32,7 +30,7 @@ class Halves(NamedTuple):
     slack: float = 1e-9
 
     @classmethod
-    def of(cls, differences: Floats, slack: float = 1e-9) -> Halves:
+    def of(cls, differences: Floats, slack: float = 1e-9) -> "Halves":
         """Return the differences in order; NaN is undefined."""
         known = np.sort(differences[~np.isnan(differences)])
         return cls(known, len(differences) - len(known), slack)

@@ -4,8 +4,6 @@ All differences are in units of the metric. A true difference is thought of as m
 differ by as much as those seen, which adds to the variance as well.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cached_property
@@ -46,7 +44,7 @@ class Alike(NamedTuple):
     expected: float
 
     @classmethod
-    def at(cls, alpha: float) -> Alike:
+    def at(cls, alpha: float) -> "Alike":
         """Return them at a level: k documents to one side have the mid-p value 2^-k.
 
         >>> Alike.at(0.05).documents, Alike.at(0.05).p, round(Alike.at(0.05).expected, 1)
@@ -80,7 +78,7 @@ class Spread(Struct, frozen=True, dict=True):
     @classmethod
     def measure(
         cls, differences: Floats, centered: Floats, whole: float = 0.0, effective: float = 0.0
-    ) -> Spread:
+    ) -> "Spread":
         """Return the spread of documents: their differences, and the same less the mean difference.
 
         >>> found = Spread.measure(np.array([1.0, 0, 0, 0]), np.array([0.75, -0.25, -0.25, -0.25]))
@@ -238,17 +236,13 @@ def documents_to_show_share(share: float, threshold: float, alpha: float = 0.05)
         return int(passing[0]) if len(passing) else None
 
     first = max(1, math.floor(math.log(alpha) / math.log(threshold)) - 1) if threshold > 0.0 else 1
-    step = find_least(np.array(_growing(first), dtype=np.float64))
-    if step is None:
-        return None
-    return find_least(np.arange(max(first, step * 3 // 4), step + 1, dtype=np.float64))
-
-
-def _growing(first: int) -> list[int]:
     counts = [first]
     while counts[-1] < 20_000:
         counts.append(max(counts[-1] + 1, counts[-1] * 21 // 20))
-    return counts
+    step = find_least(np.array(counts, dtype=np.float64))
+    if step is None:
+        return None
+    return find_least(np.arange(max(first, step * 3 // 4), step + 1, dtype=np.float64))
 
 
 def unseen_reach(alpha: float) -> float:

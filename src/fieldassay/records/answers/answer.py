@@ -1,7 +1,5 @@
 """Raw answers to records: the JSON in a text, and which of several objects is the record."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache

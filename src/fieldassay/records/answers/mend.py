@@ -1,7 +1,5 @@
 """Texts that are almost JSON: their spans, their repair, and literals of Python."""
 
-from __future__ import annotations
-
 import ast
 import html
 import json

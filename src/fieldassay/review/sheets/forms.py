@@ -1,7 +1,5 @@
 """The form of a review: its fields, and which documents are drawn."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Sequence

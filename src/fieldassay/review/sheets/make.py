@@ -1,7 +1,5 @@
 """How a review is made: its questions, sheets and documents."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

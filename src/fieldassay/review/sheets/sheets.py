@@ -1,7 +1,5 @@
 """Sheets: what a reviewer is asked, and what was answered."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -283,7 +281,6 @@ def label_body(
         "node": answer.node,
         "state": answer.state,
         "text": text,
-        "canonical": canonical,
         "flags": flags,
         "origin": origin,
         "note": answer.note,

@@ -1,7 +1,5 @@
 """The server of a review: every route in one table, each with the roles that may use it."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The people of a review: accounts, passwords, and the sessions of their browsers."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 import sqlite3

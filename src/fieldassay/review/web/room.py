@@ -1,7 +1,5 @@
 """The room of a review on the web, and the pages of its documents."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

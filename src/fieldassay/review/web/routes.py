@@ -1,7 +1,5 @@
 """The requests of the web room: sign in, sheets, and what a lead sees."""
 
-from __future__ import annotations
-
 import hashlib
 import html
 import json

@@ -1,7 +1,5 @@
 """Running the server of a review: for one person on this machine, or for a team."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import threading

@@ -1,7 +1,5 @@
 """Fields of a spec, with the calls, checks and definitions that they name."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Names in a spec: of types, fields, templates, renamed keys and prices."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, TypeAlias

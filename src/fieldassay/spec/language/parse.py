@@ -1,7 +1,5 @@
 """Where a spec comes from, and how it is parsed."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

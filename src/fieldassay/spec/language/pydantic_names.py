@@ -1,7 +1,5 @@
 """The JSON Schema of a Pydantic model, in which each field has its other names: an instance may use any."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import AliasChoices

@@ -1,7 +1,5 @@
 """A spec as YAML text, and as plain data."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """YAML with places: the text of a spec, its problems, and a cursor through it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -52,7 +50,7 @@ class Places:
         path = join_path(steps)
         return f"{label}: ${'' if not path or path.startswith('[') else '.'}{path}"
 
-    def with_origins(self, origins: Mapping[Steps, Steps]) -> Places:
+    def with_origins(self, origins: Mapping[Steps, Steps]) -> "Places":
         """Return the same places for a spec made from this source."""
         return Places(self.label, self._find_lines, origins)
 

@@ -1,7 +1,5 @@
 """The published protocols shipped with the package, by name; each is a spec in a YAML file here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as default

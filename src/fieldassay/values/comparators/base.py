@@ -1,7 +1,5 @@
 """Comparators of equal meaning: what a comparator is, exact values, kinds, cascades and synonyms."""
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -253,7 +251,7 @@ class ByKind(Comparator, Struct, frozen=True):
     def compare(self, gold: Column, pred: Column) -> Scores:
         score = np.asarray(gold.canonical == pred.canonical, dtype=np.float64)
         reason = np.where(score == 1, 0, 1).astype(np.int16)
-        kinds = tuple((_are_numbers(column.values), _are_texts(column.values)) for column in (gold, pred))
+        kinds = tuple((_are_numbers(column.values), _are(column.values, (str,))) for column in (gold, pred))
         reason[(score < 1) & (kinds[0][0] != kinds[1][0]) | (score < 1) & (kinds[0][1] != kinds[1][1])] = 2
         for judge, position in ((self.number, 0), (self.text, 1)):
             at = np.flatnonzero((score < 1) & kinds[0][position] & kinds[1][position])
@@ -266,10 +264,6 @@ class ByKind(Comparator, Struct, frozen=True):
 
 def _are_numbers(values: Objects) -> Mask:
     return _are(values, (int, float))
-
-
-def _are_texts(values: Objects) -> Mask:
-    return _are(values, (str,))
 
 
 def _are(values: Objects, kinds: tuple[type[Any], ...]) -> Mask:

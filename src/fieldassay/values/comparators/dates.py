@@ -1,7 +1,5 @@
 """Comparators of dates, as days and as text."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from typing import Any, ClassVar, Literal
@@ -77,7 +75,10 @@ class CalendarDate(Comparator, Struct, frozen=True):
         codes = np.where(swapped, _SWAPPED, _DIFFERENT)
         codes = np.where(agree, _COARSER if self.precision == "coarsest" else _PRECISION, codes)
         if self.days:
-            codes = np.where(_days_apart(gold, pred) <= self.days, _WITHIN, codes)
+            full = np.asarray(((gold > 0) & (pred > 0)).all(axis=1), dtype=np.bool_)
+            apart = np.full(len(gold), np.inf)
+            apart[full] = np.abs(_ordinals(gold[full]) - _ordinals(pred[full]))
+            codes = np.where(apart <= self.days, _WITHIN, codes)
         codes = np.where(agree & same_parts, _EQUAL, codes)
         unknown = ~(gold > 0).any(axis=1) | ~(pred > 0).any(axis=1)
         return np.where(unknown, _NO_DATE, codes).astype(np.int16)
@@ -93,13 +94,6 @@ def _date_parts(value: Any) -> tuple[int, int, int]:
     if isinstance(value, Date | dt.date):
         return value.year or 0, value.month or 0, value.day or 0
     return 0, 0, 0
-
-
-def _days_apart(gold: Parts, pred: Parts) -> npt.NDArray[np.float64]:
-    full = np.asarray(((gold > 0) & (pred > 0)).all(axis=1), dtype=np.bool_)
-    apart = np.full(len(gold), np.inf)
-    apart[full] = np.abs(_ordinals(gold[full]) - _ordinals(pred[full]))
-    return apart
 
 
 def _ordinals(parts: Parts) -> npt.NDArray[np.int64]:

@@ -1,7 +1,5 @@
 """The comparator by meaning: texts as vectors of an embedding model."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

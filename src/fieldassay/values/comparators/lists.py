@@ -1,7 +1,5 @@
 """Comparators of lists of values."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
@@ -518,7 +516,10 @@ class SoftCoverage(Comparator, Struct, frozen=True):
                 coverage[part] = specificity[part] = np.nan
                 reason[part] = LIST_REASONS.index("too_many_items")
         extras = {"coverage": coverage, "specificity": specificity, "chamfer": (coverage + specificity) / 2}
-        extras["sf1"] = _harmonic_mean(coverage, specificity)
+        is_positive = ~((coverage <= 0) | (specificity <= 0))
+        extras["sf1"] = np.divide(
+            2 * coverage * specificity, coverage + specificity, out=np.zeros(len(coverage)), where=is_positive
+        )
         score = extras[self.score].copy()
         at = unequal_positions(gold, pred)
         at = at[reason[at] == 0]
@@ -539,8 +540,3 @@ def _means(items: Items, best: Floats, others: Items) -> Floats:
     owner = np.repeat(np.arange(len(items.counts)), items.counts)
     total = total_by(owner, np.where(np.isneginf(best), 0.0, best), len(items.counts))
     return np.divide(total, items.counts, out=np.zeros(len(total)), where=is_defined)
-
-
-def _harmonic_mean(left: Floats, right: Floats) -> Floats:
-    is_positive = ~((left <= 0) | (right <= 0))
-    return np.divide(2 * left * right, left + right, out=np.zeros(len(left)), where=is_positive)

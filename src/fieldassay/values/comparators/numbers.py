@@ -1,7 +1,5 @@
 """Comparators of numbers, amounts of money and quantities, within a tolerance."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -10,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
@@ -198,7 +195,7 @@ class Numbers(Struct, frozen=True, eq=False):
     numeric: Mask
 
     @classmethod
-    def of(cls, values: Objects, texts: Objects) -> Numbers:
+    def of(cls, values: Objects, texts: Objects) -> "Numbers":
         """Return the prepared values."""
         kinds = set(map(type, values))
         if NumberRange not in kinds:
@@ -510,7 +507,14 @@ class MoneyAmount(Comparator, Struct, frozen=True):
         return len({value.currency for value in column.values if value is not None}) <= 1
 
     def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
-        amounts, currency, names = _taken_apart(column.values)
+        pairs = [
+            (value.amount, value.currency) if isinstance(value, Money) else (value, None)
+            for value in column.values
+        ]
+        names = list(dict.fromkeys(currency for _, currency in pairs))
+        position = {name: index for index, name in enumerate(names)}
+        currency = np.fromiter((position[currency] for _, currency in pairs), dtype=np.intp, count=len(pairs))
+        amounts = objects([amount for amount, _ in pairs])
         codes = Numbers.of(amounts, column.texts).codes(gold, pred, tolerance_of(self.tolerance))
         differing = np.flatnonzero(currency[gold] != currency[pred])
         if len(differing):
@@ -525,17 +529,6 @@ class MoneyAmount(Comparator, Struct, frozen=True):
             decides = (found == _DIFFERS) | np.isin(codes[differing], _ACCEPTED)
             codes[differing[decides]] = found[decides]
         return scores_by_code(codes, (*NUMBER_SCORES, 0.0, 1.0 if self.currency == "lenient" else 0.0))
-
-
-def _taken_apart(values: Objects) -> tuple[Objects, npt.NDArray[np.intp], list[str | None]]:
-    """Return the amounts, and the currencies as positions in a list of their names."""
-    pairs = [
-        (value.amount, value.currency) if isinstance(value, Money) else (value, None) for value in values
-    ]
-    names = list(dict.fromkeys(currency for _, currency in pairs))
-    position = {name: index for index, name in enumerate(names)}
-    currency = np.fromiter((position[currency] for _, currency in pairs), dtype=np.intp, count=len(pairs))
-    return objects([amount for amount, _ in pairs]), currency, names
 
 
 def _may_be_same(one: str | None, other: str | None) -> bool:

@@ -1,7 +1,5 @@
 """Comparators of texts: edit distances, words, and phone numbers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction

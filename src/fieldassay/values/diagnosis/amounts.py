@@ -1,7 +1,5 @@
 """Diagnoses of numbers, amounts and measures."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
@@ -46,7 +44,7 @@ class Amounts(Struct, frozen=True, eq=False):
     texts: list[str]
     plain: list[str]
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Amounts:
+    def take(self, rows: npt.NDArray[np.int64]) -> "Amounts":
         """Return the amounts at the rows."""
         return Amounts(
             [self.values[row] for row in rows.tolist()], pick(self.texts, rows), pick(self.plain, rows)
@@ -59,7 +57,12 @@ def diagnose_amounts(type_name: str, gold: Amounts, pred: Amounts) -> Bits:
     bits = _diagnose_scale(type_name, gold, pred, (left, right))
     with np.errstate(invalid="ignore", over="ignore"):
         bits[(left == -right) & (left != 0) & np.isfinite(left)] |= BIT["sign"]
-        close = np.flatnonzero(_may_be_rounded(left, right))
+        gap = np.abs(left - right) * (1 - 1e-9)
+        coarse = (gap <= 0.5) & ((left == np.floor(left)) | (right == np.floor(right)))
+        tenths = (gap <= 0.05) & (_is_whole(left * 10) | _is_whole(right * 10))
+        close = np.flatnonzero(
+            np.asarray((gap > 0) & (np.abs(left) < 1e30) & (coarse | tenths | (gap <= 0.005)))
+        )
     for row in close.tolist():
         if _is_rounded(gold.values[row], gold.texts[row], pred.values[row], pred.texts[row]):
             bits[row] |= BIT["rounding"]
@@ -103,14 +106,6 @@ def _diagnose_scale(type_name: str, gold: Amounts, pred: Amounts, approximate: t
             is_percent = abs(nearest[row]) == 2 and (has_sign or is_fraction)
             bits[row] = BIT["percent"] if is_percent else BIT["separator"]
     return bits
-
-
-def _may_be_rounded(left: Floats, right: Floats) -> Flags:
-    """Return a mask of numbers as close as a rounding to 0, 1, or 2 and more decimals leaves them."""
-    gap = np.abs(left - right) * (1 - 1e-9)
-    coarse = (gap <= 0.5) & ((left == np.floor(left)) | (right == np.floor(right)))
-    tenths = (gap <= 0.05) & (_is_whole(left * 10) | _is_whole(right * 10))
-    return np.asarray((gap > 0) & (np.abs(left) < 1e30) & (coarse | tenths | (gap <= 0.005)))
 
 
 def _is_whole(values: Floats) -> Flags:

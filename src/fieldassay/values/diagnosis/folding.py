@@ -1,7 +1,5 @@
 """What diagnoses compare: folded texts, their digits, and values that stand in others."""
 
-from __future__ import annotations
-
 import operator
 import re
 import unicodedata
@@ -234,7 +232,10 @@ def number_candidates(written: str) -> tuple[Decimal, ...]:
     >>> number_candidates("1.2.3"), number_candidates("007"), number_candidates(".5")
     ((), (), (Decimal('0.5'),))
     """
-    whole, sign, fraction = _split_at_last_sign(written)
+    last = max((index for index, character in enumerate(written) if not character.isdigit()), default=-1)
+    whole, sign, fraction = (
+        (written, "", "") if last < 0 else (written[:last], written[last], written[last + 1 :])
+    )
     if not sign:
         return _whole_number(written)
     if sign not in ".,":
@@ -309,11 +310,6 @@ def _judge_pair(left: tuple[Decimal, ...], right: tuple[Decimal, ...], is_same: 
     if left and right and is_power_of_ten_apart(left[0], right[0]):
         return BIT["separator"]
     return -1
-
-
-def _split_at_last_sign(written: str) -> tuple[str, str, str]:
-    last = max((index for index, character in enumerate(written) if not character.isdigit()), default=-1)
-    return (written, "", "") if last < 0 else (written[:last], written[last], written[last + 1 :])
 
 
 def _whole_number(written: str, decimal_sign: str = "") -> tuple[Decimal, ...]:

@@ -1,7 +1,5 @@
 """Diagnoses of a wrong value: all rules in their order, dates and values of another type among them."""
 
-from __future__ import annotations
-
 import operator
 import re
 from itertools import repeat
@@ -290,7 +288,7 @@ class ValueRows(Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.doc)
 
-    def take(self, rows: npt.NDArray[np.intp]) -> ValueRows:
+    def take(self, rows: npt.NDArray[np.intp]) -> "ValueRows":
         """Return the values at the rows."""
         return ValueRows(self.doc[rows], self.field[rows], self.item[rows], self.canonical[rows])
 
@@ -403,15 +401,13 @@ def _diagnose_same(type_name: str, gold: Column, pred: Column) -> Bits:
             gold.texts[rows].tolist(), pred.texts[rows].tolist(), is_number_in_words=False
         )
     if type_name in ("unit", "quantity"):
-        bits = _with_unit_spelling(type_name, gold, pred, bits)
+        is_spelling = (
+            np.ones(len(gold), dtype=np.bool_)
+            if type_name == "unit"
+            else are_units_spelled_otherwise(gold, pred)
+        )
+        bits = np.where(is_spelling, bits & ~BIT["other_format"] | BIT["unit_spelling"], bits)
     return bits
-
-
-def _with_unit_spelling(type_name: str, gold: Column, pred: Column, bits: Bits) -> Bits:
-    is_spelling = (
-        np.ones(len(gold), dtype=np.bool_) if type_name == "unit" else are_units_spelled_otherwise(gold, pred)
-    )
-    return np.where(is_spelling, bits & ~BIT["other_format"] | BIT["unit_spelling"], bits)
 
 
 def _diagnose_texts(type_name: str, gold: Column, pred: Column) -> Bits:

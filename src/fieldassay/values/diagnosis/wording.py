@@ -1,7 +1,5 @@
 """Diagnoses of texts: other words, shortenings and misspellings."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -226,7 +224,7 @@ class Wording(Struct, frozen=True, eq=False):
     texts: list[str]
     keys: list[str]
 
-    def take(self, rows: Rows) -> Wording:
+    def take(self, rows: Rows) -> "Wording":
         """Return the texts at the rows."""
         return Wording(pick(self.texts, rows), pick(self.keys, rows))
 
@@ -270,13 +268,9 @@ def _are_near(gold: Wording, pred: Wording, distance: npt.NDArray[np.int64]) -> 
     # 5 * distance <= total is 1 - distance / total >= 0.8 in whole numbers.
     near = distance <= total // round(1 / (1 - NEAR))
     for row in np.flatnonzero(distance == np.iinfo(np.int64).max).tolist():
-        near[row] = _share_words(gold.texts[row], pred.texts[row])
+        left, right = Counter(gold.texts[row].casefold().split()), Counter(pred.texts[row].casefold().split())
+        near[row] = 2 * (left & right).total() >= NEAR * (left.total() + right.total())
     return near
-
-
-def _share_words(gold: str, pred: str) -> bool:
-    left, right = Counter(gold.casefold().split()), Counter(pred.casefold().split())
-    return 2 * (left & right).total() >= NEAR * (left.total() + right.total())
 
 
 def _diagnose_cuts(gold: list[str], pred: list[str], is_code: bool) -> Bits:
@@ -322,14 +316,10 @@ def _diagnose_words(
     bits = np.zeros(len(texts[0]), dtype=np.int64)
     same = rows[code_sums(pick(keys[0], rows)) == code_sums(pick(keys[1], rows))]
     for row in same.tolist():
-        if _is_reordered(texts[0][row], texts[1][row]):
+        left, right = _WORD.findall(texts[0][row]), _WORD.findall(texts[1][row])
+        if len(left) == len(right) and left != right and sorted(left) == sorted(right):
             bits[row] = BIT["word_order"]
     return bits
-
-
-def _is_reordered(gold: str, pred: str) -> bool:
-    left, right = _WORD.findall(gold), _WORD.findall(pred)
-    return len(left) == len(right) and left != right and sorted(left) == sorted(right)
 
 
 def _diagnose_synonyms(gold: list[str], pred: list[str]) -> Bits:

@@ -1,7 +1,5 @@
 """Types of few values: yes or no, and enums."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Lists judged as one value."""
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -55,12 +53,9 @@ class ListReader(Reader, Struct, frozen=True):
         flags = {
             index: ("coerced",)
             for index, raw in enumerate(raws)
-            if not isinstance(raw, list) and not self._is_delimited(raw)
+            if not isinstance(raw, list) and not (isinstance(raw, str) and self.separator is not None)
         }
         return Column(texts, objects(values), canonical, flags)
-
-    def _is_delimited(self, raw: Any) -> bool:
-        return isinstance(raw, str) and self.separator is not None
 
     def _items(self, raw: Any) -> list[Any]:
         if isinstance(raw, str) and self.separator is not None:

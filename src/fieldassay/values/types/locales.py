@@ -1,7 +1,5 @@
 """Locales: how a language and a country write numbers and dates."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Types of text: normalizers, plain text, identifiers, and values of any type."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Rules proposed from gold: the words that stand beside its values in most documents, counted."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter, defaultdict

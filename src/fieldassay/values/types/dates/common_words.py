@@ -4,8 +4,6 @@ Written by `tests/values/record_words.py` from Unicode CLDR (Unicode License V3)
 has it; a space inside a word is an underscore.
 """
 
-from __future__ import annotations
-
 MONTHS = {
     "en": """
     jan january / feb february / mar march / apr april / may / jun june / jul july / aug august / sep

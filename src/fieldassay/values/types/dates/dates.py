@@ -1,7 +1,5 @@
 """Dates, and dates with a time."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Names of months, weekdays and the small words of dates by locale: the common ones from a table."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Dates and their parts: periods, years, months and days in any order, and calendars."""
 
-from __future__ import annotations
-
 import calendar
 import datetime as dt
 import re

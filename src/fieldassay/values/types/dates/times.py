@@ -1,7 +1,5 @@
 """Times of day and durations."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Exact amounts, the forms in which a text may be read, and what a column tells of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -139,16 +137,12 @@ def canonical_number(value: Number) -> str:
         return "0"
     power = number.adjusted()
     if abs(power) > PLAIN_LIMIT:
-        return _scientific(number, power)
+        sign, digits, _ = number.as_tuple()
+        shown = "".join(map(str, digits)).rstrip("0")
+        mantissa = f"{shown[0]}.{shown[1:]}" if len(shown) > 1 else shown
+        return f"{'-' if sign else ''}{mantissa}E{power:+d}"
     text = format(number, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _scientific(number: Decimal, power: int) -> str:
-    sign, digits, _ = number.as_tuple()
-    shown = "".join(map(str, digits)).rstrip("0")
-    mantissa = f"{shown[0]}.{shown[1:]}" if len(shown) > 1 else shown
-    return f"{'-' if sign else ''}{mantissa}E{power:+d}"
 
 
 def canonical_amount(value: Number | AmountValue) -> str:

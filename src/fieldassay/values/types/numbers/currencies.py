@@ -1,7 +1,5 @@
 """Symbols and names of currencies."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

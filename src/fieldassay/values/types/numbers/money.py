@@ -1,7 +1,5 @@
 """Amounts of money, read from text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Numbers and quantities with a unit, read from text."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence

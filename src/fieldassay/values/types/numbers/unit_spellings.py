@@ -1,7 +1,5 @@
 """Spellings of units: symbols, words in English, German, French and Spanish, and their names in pint."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

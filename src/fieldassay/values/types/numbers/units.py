@@ -1,7 +1,5 @@
 """Units of measurement: parsing, dimensions and conversion."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from decimal import Context, Decimal
