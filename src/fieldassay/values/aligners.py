@@ -149,7 +149,7 @@ def assign(similarity: Matrix) -> tuple[Positions, Positions]:
 def load_solver() -> Callable[..., tuple[Positions, Positions]]:
     """Return `scipy.optimize.linear_sum_assignment`, from the compiled module that it is in.
 
-    To import `scipy.optimize`, which is around that module, takes .4 s; it is the way where scipy has moved it.
+    To import `scipy.optimize`, which is around it, takes .4 s; that is done where the module is elsewhere.
     """
     import scipy
 

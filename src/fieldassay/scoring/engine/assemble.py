@@ -1,19 +1,21 @@
-"""Assembly of evidence from the blocks of all fields; the table with all texts is made on demand."""
+"""Evidence from the blocks of all fields: as columns, as rows, or on demand as a table with all texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.metrics.evidence import BatchEvidence
+from fieldassay.metrics.evidence import BatchEvidence, FieldInfo, Kind, Outcome
 from fieldassay.scoring.engine.coding import Block
+from fieldassay.scoring.engine.diagnose import diagnose
 from fieldassay.scoring.engine.judge import Judged
+from fieldassay.scoring.engine.rows import RowPaths
 from fieldassay.spec.plan.nodes import Plan
 
 if TYPE_CHECKING:
@@ -76,12 +78,24 @@ def _answer_table(judged: Judged) -> pl.DataFrame:
 
 
 def _confidence(judged: Judged, given: Sequence[Mapping[str, float] | None]) -> npt.NDArray[np.float64]:
-    """Return each row's confidence; NaN without one."""
+    """Return each row's confidence: of its predicted path, else its field, else the record; else NaN."""
+    found = np.full(sum(map(len, judged.blocks)), np.nan)
     if not any(given):
-        return np.full(sum(map(len, judged.blocks)), np.nan)
-    from fieldassay.scoring.engine.table import row_confidence
-
-    return row_confidence(judged.blocks, judged.fields, given)
+        return found
+    has = np.array([bool(confidence) for confidence in given], dtype=bool)
+    paths = RowPaths()
+    start = 0
+    for block in judged.blocks:
+        path = judged.fields[block.field].path
+        rows = np.flatnonzero(has[block.pairs.doc])
+        concrete = paths.of(block, judged.fields[block.field], "pred", rows) if len(rows) else []
+        for row, own in zip(rows.tolist(), concrete, strict=True):
+            confidence = given[block.pairs.doc[row]] or {}
+            value = confidence.get(own or "\0", confidence.get(path, confidence.get("")))
+            if own is not None and value is not None:
+                found[start + row] = value
+        start += len(block)
+    return found
 
 
 def _critical(blocks: Sequence[Block], of_field: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -108,3 +122,56 @@ def _extras(blocks: Sequence[Block], sizes: list[int]) -> dict[str, npt.NDArray[
         )
         for name in names
     }
+
+
+class JudgedRow(NamedTuple):
+    """One row of evidence that is not silent on both sides: `path` is gold's, else the prediction's.
+
+    `gold` and `predicted` are the values as given, None for none. `diagnoses` are a bit set.
+    """
+
+    doc: int
+    field: FieldInfo
+    path: str
+    gold: Any
+    predicted: Any
+    outcome: Outcome
+    score: float
+    reason: str
+    diagnoses: int
+    is_critical: bool
+
+
+def list_rows(judged: Judged, kinds: Collection[Kind]) -> Iterator[JudgedRow]:
+    """Yield the rows of some kinds with something on either side, block by block as in the table."""
+    paths = RowPaths()
+    for block, found in zip(judged.blocks, diagnose(judged), strict=True):
+        rows = np.flatnonzero(block.outcome != Outcome.ABSENT) if block.kind in kinds else ()
+        if not len(rows):
+            continue
+        info = judged.fields[block.field]
+        sides = [_given(block, side, rows) for side in ("gold", "pred")]
+        places = zip(*(paths.of(block, info, side, rows) for side in ("gold", "pred")), strict=True)
+        critical = [info.critical] * len(rows) if block.critical is None else block.critical[rows].tolist()
+        columns = (
+            column[rows].tolist()
+            for column in (block.pairs.doc, block.outcome, block.score, block.reason, found.bits)
+        )
+        for doc, outcome, score, reason, bits, (of_gold, of_pred), gold, pred, is_critical in zip(
+            *columns, places, *sides, critical, strict=True
+        ):
+            yield JudgedRow(
+                doc, info, of_gold or of_pred or info.path, gold, pred, _OUTCOMES[outcome], score,
+                judged.reasons.names[reason], bits, is_critical,
+            )  # fmt: skip
+
+
+_OUTCOMES = tuple(Outcome)
+
+
+def _given(block: Block, side: str, rows: npt.NDArray[np.intp]) -> list[Any]:
+    """Return the values as given on one side, None for none."""
+    if block.coded is None:
+        return [getattr(block, f"{side}_raws").get(row) for row in rows.tolist()]
+    codes = getattr(block, f"{side}_code")[rows].tolist()
+    return [block.coded.raws[code] if code >= 0 else None for code in codes]

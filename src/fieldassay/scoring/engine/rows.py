@@ -1,16 +1,18 @@
-"""Rows of values: pairs of nodes, containers and leaves with their outcomes."""
+"""Rows of values: pairs of nodes, containers and leaves with their outcomes, and the paths of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.metrics.evidence import FLAG, Kind, Outcome
-from fieldassay.paths import is_item_path
+from fieldassay.io.text.shown import make_printable
+from fieldassay.metrics.evidence import FLAG, FieldInfo, Kind, Outcome
+from fieldassay.paths import is_item_path, join_path
 from fieldassay.scoring.engine.coding import (
     ACCEPTED,
     Block,
@@ -24,6 +26,8 @@ from fieldassay.scoring.engine.coding import (
     compare_codes,
     odd_text,
     only_item,
+    present_rows,
+    relative_path,
 )
 from fieldassay.scoring.engine.lists import Aligned, Index, PairWorth
 from fieldassay.scoring.engine.scopes import (
@@ -643,3 +647,57 @@ def _spread(
         spread[name] = np.full(size, np.nan)
         spread[name][at] = values
     return spread
+
+
+# Concrete paths of rows, such as `lines[3].amount` for a field in an item.
+
+Rows: TypeAlias = npt.NDArray[np.intp] | slice
+
+
+class RowPaths(Struct, frozen=True, eq=False):
+    """Concrete paths of rows, from the paths of their nodes; those of each scope are made once."""
+
+    made: dict[tuple[int, str], list[str]] = field(default_factory=dict)
+
+    def of(self, block: Block, info: FieldInfo, side: str, rows: Rows = slice(None)) -> list[str | None]:
+        """Return the paths of a block's rows on one side, None where that side has no value."""
+        return self._shown(block, info, side, present_rows(block, side), rows)
+
+    def expected(self, block: Block, info: FieldInfo, rows: Rows) -> list[str | None]:
+        """Return the paths of rows in gold, even without a gold value; None for items that gold lacks."""
+        return self._shown(block, info, "gold", block.pairs.gold >= 0, rows)
+
+    def _shown(
+        self, block: Block, info: FieldInfo, side: str, present: Masks, rows: Rows
+    ) -> list[str | None]:
+        nodes = np.where(present, getattr(block.pairs, side), -1)[rows].tolist()
+        prefix = block.pairs.prefix
+        if prefix is None:
+            path = make_printable(info.path)
+            return [path if node >= 0 else None for node in nodes]
+        suffix, paths = relative_path(info.path, prefix), self.nodes(prefix, side)
+        return [paths[node] + suffix if node >= 0 else None for node in nodes]
+
+    def nodes(self, prefix: Prefix, side: str) -> list[str]:
+        """Return the paths of a scope's nodes on one side."""
+        key = (id(prefix.scope), side)
+        if key not in self.made:
+            own = getattr(prefix.scope, side)
+            name = relative_path(prefix.path, prefix.above)
+            is_below = bool(name) or prefix.above is not None
+            steps = (
+                [_member(key, is_below=is_below) for key in own.keys]
+                if own.keys
+                else [f"[{position}]" for position in own.position.tolist()]
+            )
+            above = None if prefix.above is None else self.nodes(prefix.above, side)
+            self.made[key] = [
+                (name if above is None else above[parent] + name) + step
+                for parent, step in zip(own.parent.tolist(), steps, strict=True)
+            ]
+        return self.made[key]
+
+
+def _member(key: str, *, is_below: bool) -> str:
+    """Return what a key adds to the path of its map."""
+    return make_printable(join_path(["", key]).removeprefix('[""]') if is_below else join_path([key]))
