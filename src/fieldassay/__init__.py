@@ -10,6 +10,9 @@ from fieldassay.version import __version__
 if TYPE_CHECKING:
     from fieldassay.commands.extract import ExtractOptions as ExtractOptions
     from fieldassay.commands.extract import extract as extract
+    from fieldassay.commands.judge import Judge as Judge
+    from fieldassay.commands.judge import JudgedValue as JudgedValue
+    from fieldassay.commands.judge import Judgement as Judgement
     from fieldassay.commands.run import SweepOptions as SweepOptions
     from fieldassay.commands.run import run as run
     from fieldassay.commands.run import run_corpus as run_corpus
@@ -67,6 +70,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "score": "fieldassay.commands.score",
+    "Judge": "fieldassay.commands.judge",
+    "Judgement": "fieldassay.commands.judge",
+    "JudgedValue": "fieldassay.commands.judge",
     "extract": "fieldassay.commands.extract",
     "run": "fieldassay.commands.run",
     "SweepOptions": "fieldassay.commands.run",

@@ -21,8 +21,9 @@ from fieldassay.metrics.statistics.columns import DocumentColumns
 from fieldassay.records.envelope import gold_options, pred_options
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.matching import check_gold
-from fieldassay.records.record import Batch, Record
-from fieldassay.records.source import open_source
+from fieldassay.records.record import Batch, Record, to_rows
+from fieldassay.records.rows import find_ids
+from fieldassay.records.source import Source, open_source
 from fieldassay.scoring.engine.assemble import Identity, JudgedRow, assemble, list_rows
 from fieldassay.scoring.engine.coding import json_text
 from fieldassay.scoring.fit import fold_keys
@@ -239,16 +240,22 @@ class _Opened(Struct, frozen=True):
 
 def _open(bench: Bench, gold: Any, pred: Any) -> _Opened:
     """Return a pair as `fieldassay.score` reads one, whatever the ids of the two."""
-    source, of_pred = open_source([gold], bench.of_gold, "gold"), bench.of_pred
+    source, of_pred = _source_of(gold, bench.of_gold, "gold"), bench.of_pred
     if source.options.is_tree:
         source, as_data = survey_tree(source)
         of_pred = replace(of_pred, declared=of_pred.declared | as_data)
     [right] = records = source.fetch([0])
     check_gold(records)
-    answer = None if pred is None else open_source([pred], of_pred, "prediction").fetch([0])[0]
+    answer = None if pred is None else _source_of(pred, of_pred, "prediction").fetch([0])[0]
     plan = drop_absent_fields(bench.plan, source)
     sides = [record.data for record in (right, answer) if record is not None]
     return _Opened(fold_keys(plan, lambda: [sides]), right, answer)
+
+
+def _source_of(record: Any, options: SourceOptions, label: str) -> Source:
+    """Return the source of a record, under its own id or without one."""
+    [name] = find_ids(to_rows([record]), options.names)
+    return open_source({"record" if name is None else name: record}, options, label)
 
 
 def _judge(bench: Bench, plan: Plan, pairs: Sequence[_Opened]) -> Iterator[Judgement]:
@@ -272,8 +279,8 @@ def _judge_portion(bench: Bench, plan: Plan, batch: Batch) -> Iterator[Judgement
     for score, own, answer in zip(scores.tolist(), rows, answers, strict=True):
         yield Judgement(
             None if np.isnan(score) else score,
-            tuple(_value(row) for row in own if row.field.kind == Kind.VALUE),
-            tuple(row.path for row in own if row.field.kind == Kind.ITEM and row.outcome in _LONE),
+            tuple(_value(row) for row in own if row.kind == Kind.VALUE),
+            tuple(row.path for row in own if row.kind == Kind.ITEM and row.outcome in _LONE),
             None if answer is None or answer.data is not None else answer.invalid or "no readable answer",
         )
 

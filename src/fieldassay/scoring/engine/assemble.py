@@ -131,6 +131,7 @@ class JudgedRow(NamedTuple):
     """
 
     doc: int
+    kind: Kind
     field: FieldInfo
     path: str
     gold: Any
@@ -161,7 +162,7 @@ def list_rows(judged: Judged, kinds: Collection[Kind]) -> Iterator[JudgedRow]:
             *columns, places, *sides, critical, strict=True
         ):
             yield JudgedRow(
-                doc, info, of_gold or of_pred or info.path, gold, pred, _OUTCOMES[outcome], score,
+                doc, block.kind, info, of_gold or of_pred or info.path, gold, pred, _OUTCOMES[outcome], score,
                 judged.reasons.names[reason], bits, is_critical,
             )  # fmt: skip
 
