@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -145,34 +146,34 @@ class JudgedRow(NamedTuple):
 
 def list_rows(judged: Judged, kinds: Collection[Kind]) -> Iterator[JudgedRow]:
     """Yield the rows of some kinds with something on either side, block by block as in the table."""
-    paths = RowPaths()
+    paths, reasons = RowPaths(), judged.reasons.names
     for block, found in zip(judged.blocks, diagnose(judged), strict=True):
-        rows = np.flatnonzero(block.outcome != Outcome.ABSENT) if block.kind in kinds else ()
-        if not len(rows):
+        if block.kind not in kinds:
             continue
         info = judged.fields[block.field]
-        sides = [_given(block, side, rows) for side in ("gold", "pred")]
-        places = zip(*(paths.of(block, info, side, rows) for side in ("gold", "pred")), strict=True)
-        critical = [info.critical] * len(rows) if block.critical is None else block.critical[rows].tolist()
-        columns = (
-            column[rows].tolist()
-            for column in (block.pairs.doc, block.outcome, block.score, block.reason, found.bits)
-        )
-        for doc, outcome, score, reason, bits, (of_gold, of_pred), gold, pred, is_critical in zip(
-            *columns, places, *sides, critical, strict=True
+        arrays = (block.pairs.doc, block.outcome, block.score, block.reason, found.bits)
+        critical = repeat(info.critical, len(block)) if block.critical is None else block.critical.tolist()
+        for doc, outcome, score, reason, bits, of_gold, of_pred, gold, pred, is_critical in zip(
+            *map(np.ndarray.tolist, arrays),
+            *(paths.of(block, info, side) for side in ("gold", "pred")),
+            *(_given(block, side) for side in ("gold", "pred")),
+            critical,
+            strict=True,
         ):
-            yield JudgedRow(
-                doc, block.kind, info, of_gold or of_pred or info.path, gold, pred, _OUTCOMES[outcome], score,
-                judged.reasons.names[reason], bits, is_critical,
-            )  # fmt: skip
+            if outcome != _ABSENT:
+                yield JudgedRow(
+                    doc, block.kind, info, of_gold or of_pred or info.path, gold, pred, _OUTCOMES[outcome],
+                    score, reasons[reason], bits, is_critical,
+                )  # fmt: skip
 
 
+_ABSENT = int(Outcome.ABSENT)
 _OUTCOMES = tuple(Outcome)
 
 
-def _given(block: Block, side: str, rows: npt.NDArray[np.intp]) -> list[Any]:
+def _given(block: Block, side: str) -> list[Any]:
     """Return the values as given on one side, None for none."""
     if block.coded is None:
-        return [getattr(block, f"{side}_raws").get(row) for row in rows.tolist()]
-    codes = getattr(block, f"{side}_code")[rows].tolist()
-    return [block.coded.raws[code] if code >= 0 else None for code in codes]
+        return list(map(getattr(block, f"{side}_raws").get, range(len(block))))
+    raws = block.coded.raws
+    return [raws[code] if code >= 0 else None for code in getattr(block, f"{side}_code").tolist()]

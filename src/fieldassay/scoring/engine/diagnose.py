@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import repeat
+from itertools import accumulate, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -316,10 +316,12 @@ def diagnose(judged: Judged) -> list[Diagnosed]:
         if name in judged.reasons.known:
             is_doubtful = (outcome == _MATCH) & (reason == judged.reasons.position(name))
             own[is_doubtful] |= BIT[diagnosis]
-    stops = np.cumsum(list(map(len, blocks)), dtype=np.intp)[:-1]
-    bits = np.split(own, stops)
-    wrong = list(map(np.flatnonzero, np.split(_ARE_PREDICTED_WRONG[outcome], stops)))
-    for block, found, rows in zip(blocks, bits, wrong, strict=False):
+    edges = [0, *accumulate(map(len, blocks))]
+    bits = [own[start:stop] for start, stop in pairwise(edges)]
+    wrong_rows = _ARE_PREDICTED_WRONG[outcome].nonzero()[0]
+    cuts = pairwise(np.searchsorted(wrong_rows, edges).tolist())
+    wrong = [wrong_rows[first:end] - start for (first, end), start in zip(cuts, edges, strict=False)]
+    for block, found, rows in zip(blocks, bits, wrong, strict=True):
         if block.kind == Kind.VALUE and len(rows):
             _diagnose_values(block, judged.fields[block.field].path, found, rows)
     chosen = [at for at, block in enumerate(blocks) if block.kind == Kind.VALUE and block.coded is not None]
@@ -340,7 +342,7 @@ def diagnose(judged: Judged) -> list[Diagnosed]:
             bits[at][rows] |= findings.bits[found]
             others[at] = np.full(len(bits[at]), -1, dtype=np.int32)
             others[at][rows] = named[found]  # type: ignore[index]
-    return [Diagnosed(*pair) for pair in zip(bits, others, strict=False)]
+    return [Diagnosed(*pair) for pair in zip(bits, others, strict=True)]
 
 
 def _ranks(judged: Judged) -> tuple[Codes, Codes]:
@@ -391,23 +393,23 @@ def _diagnose_scalars(coded: Coded, path: str, pairs: Codes) -> Bits:
 
 def _present(block: Block) -> Nodes:
     assert block.gold_code is not None
-    return np.flatnonzero(block.gold_code >= 0)
+    return (block.gold_code >= 0).nonzero()[0]
 
 
 def _rows(blocks: Sequence[Block], chosen: Sequence[Nodes], side: str, rank: Codes) -> ValueRows:
     """Return the chosen rows of all blocks: the values of one side, and their gold items; fields by rank."""
-    docs, fields, items, texts = [], [], [], []
+    sizes = list(map(len, chosen))
+    docs, items, texts = [], [], []
     for block, rows in zip(blocks, chosen, strict=True):
         assert block.coded is not None
         docs.append(block.pairs.doc[rows])
-        fields.append(np.full(len(rows), rank[block.field], dtype=np.int32))
-        gold = block.pairs.gold[rows]
-        items.append(np.full(len(rows), -1) if block.pairs.prefix is None else gold)
+        items.append(block.pairs.gold[rows])
         texts.append(block.coded.column.canonical[getattr(block, f"{side}_code")[rows]])
+    are_listed = np.repeat([block.pairs.prefix is not None for block in blocks], sizes)
     return ValueRows(
         np.concatenate(docs),
-        np.concatenate(fields),
-        np.concatenate(items).astype(np.int32),
+        np.repeat(rank[[block.field for block in blocks]], sizes).astype(np.int32),
+        np.where(are_listed, np.concatenate(items), -1).astype(np.int32),
         np.concatenate(texts),
     )
 

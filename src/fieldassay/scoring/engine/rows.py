@@ -480,7 +480,8 @@ def leaf_block(place: LeafPlace, coded: Coded, pairs: Pairs, reasons: Reasons) -
         pairs, gold, pred, beside = pairs.take(at), gold[at], pred[at], beside[at]
         under, excused = (None if mask is None else mask[at] for mask in (under, excused))
     block = _judge(coded, (gold, pred), pairs, under, reasons)
-    block.flags[:] |= np.where(beside, FLAG["wrong_kind"], 0)
+    if place.is_grown:
+        block.flags[:] |= np.where(beside, FLAG["wrong_kind"], 0)
     lone = _unpaired_values(place, pairs)
     if lone is not None:
         block.flags[:] |= np.where(lone & (block.outcome != Outcome.FAILED), FLAG["lone_parent"], 0)
@@ -575,12 +576,10 @@ def _judge(
 ) -> Block:
     gold, pred = codes
     has_gold, has_pred = gold >= 0, pred >= 0
-    at = np.flatnonzero(has_gold & has_pred)
-    outcome = np.where(
-        has_gold, Outcome.MISSING, np.where(has_pred, Outcome.SPURIOUS, Outcome.ABSENT)
-    ).astype(np.int8)
+    at = (has_gold & has_pred).nonzero()[0]
+    outcome = _ONE_SIDED[2 * has_gold + has_pred]
     score = np.zeros(len(gold))
-    reason = reasons.positions(("missing", "spurious", "absent"))[outcome - Outcome.MISSING]
+    reason = reasons.positions(("missing", "spurious", "absent"))[outcome - _MISSING]
     compared = compare_codes(coded, gold[at], pred[at])
     score[at] = compared.score
     outcome[at] = _outcomes(compared.score, coded.leaf.accept)
@@ -590,7 +589,7 @@ def _judge(
         flags |= np.where(under & has_gold, FLAG["under_wrong_kind"], 0)
     if coded.leaf.is_gold_failable:
         outcome[(flags & FLAG["unreadable_gold"]) != 0] = Outcome.FAILED
-    score[outcome == Outcome.FAILED] = np.nan
+        score[outcome == Outcome.FAILED] = np.nan
     extras = _spread(compared.extras, at, len(gold))
     block = Block(
         coded.leaf.field, Kind.VALUE, pairs, outcome, score, reason, flags, coded, gold, pred, extras
@@ -606,14 +605,22 @@ def _judge(
 
 
 def _outcomes(score: npt.NDArray[np.float64], accept: Accept) -> npt.NDArray[np.int8]:
-    partly = np.where(score > 0, Outcome.PARTIAL, Outcome.MISMATCH)
-    judged = np.where(accept.admits(score), Outcome.MATCH, partly)
-    return np.where(np.isnan(score), Outcome.FAILED, judged).astype(np.int8)
+    judged = np.where(score > 0, _PARTIAL, _MISMATCH)
+    judged[accept.admits(score)] = _MATCH
+    judged[score != score] = _FAILED  # NaN
+    return judged
+
+
+_MATCH, _PARTIAL, _MISMATCH, _MISSING, _SPURIOUS, _ABSENT, _FAILED = np.array(list(Outcome), np.int8)
+_ONE_SIDED = np.array([_ABSENT, _SPURIOUS, _MISSING, _MISSING])
+"""The outcome where the prediction has a value (+ 1) or gold has (+ 2)."""
 
 
 def _reasons(coded: Coded, compared: Compared, pred: Codes, reasons: Reasons) -> Ints:
     names = (*coded.leaf.comparator.reasons, "too_long", "accepted")
     found = reasons.positions(names)[compared.reason]
+    if not coded.is_opaque.any():
+        return found
     unequal = compared.score < 1.0
     found = np.where(unequal & coded.is_opaque[pred], np.int32(reasons.position("unreadable")), found)
     return np.where(unequal & coded.is_container[pred], np.int32(reasons.position("wrong_kind")), found)
