@@ -96,7 +96,9 @@ class Judgement(Brief, Struct, frozen=True):
         """Return what is wrong, in sentences for a person or a model, those that cost most first.
 
         >>> judge = Judge("fields: {total: money, day: date}")
-        >>> print(*judge({"total": "5.55"}, {"total": 5.6, "day": "1 May 2024"}).feedback, sep="\n")
+        >>> wrong = judge({"total": "5.55"}, {"total": 5.6, "day": "1 May 2024"}).feedback
+        >>> for sentence in wrong:
+        ...     print(sentence)
         total: gold 5.55, predicted 5.6 (the value was rounded)
         day: predicted "1 May 2024", but gold has no value
         """

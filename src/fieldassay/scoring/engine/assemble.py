@@ -154,7 +154,7 @@ def list_rows(judged: Judged, kinds: Collection[Kind]) -> Iterator[JudgedRow]:
         arrays = (block.pairs.doc, block.outcome, block.score, block.reason, found.bits)
         critical = repeat(info.critical, len(block)) if block.critical is None else block.critical.tolist()
         for doc, outcome, score, reason, bits, of_gold, of_pred, gold, pred, is_critical in zip(
-            *map(np.ndarray.tolist, arrays),
+            *(array.tolist() for array in arrays),
             *(paths.of(block, info, side) for side in ("gold", "pred")),
             *(_given(block, side) for side in ("gold", "pred")),
             critical,

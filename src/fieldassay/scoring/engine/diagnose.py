@@ -321,9 +321,9 @@ def diagnose(judged: Judged) -> list[Diagnosed]:
     wrong_rows = _ARE_PREDICTED_WRONG[outcome].nonzero()[0]
     cuts = pairwise(np.searchsorted(wrong_rows, edges).tolist())
     wrong = [wrong_rows[first:end] - start for (first, end), start in zip(cuts, edges, strict=False)]
-    for block, found, rows in zip(blocks, bits, wrong, strict=True):
+    for block, part, rows in zip(blocks, bits, wrong, strict=True):
         if block.kind == Kind.VALUE and len(rows):
-            _diagnose_values(block, judged.fields[block.field].path, found, rows)
+            _diagnose_values(block, judged.fields[block.field].path, part, rows)
     chosen = [at for at, block in enumerate(blocks) if block.kind == Kind.VALUE and block.coded is not None]
     others: list[Ints | None] = [None] * len(blocks)
     if any(len(wrong[at]) for at in chosen):

@@ -605,7 +605,7 @@ def _judge(
 
 
 def _outcomes(score: npt.NDArray[np.float64], accept: Accept) -> npt.NDArray[np.int8]:
-    judged = np.where(score > 0, _PARTIAL, _MISMATCH)
+    judged: npt.NDArray[np.int8] = np.where(score > 0, _PARTIAL, _MISMATCH)
     judged[accept.admits(score)] = _MATCH
     judged[score != score] = _FAILED  # NaN
     return judged
