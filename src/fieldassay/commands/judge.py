@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from fieldassay.io.text.shown import Brief, clip, format_pair
-from fieldassay.metrics.evidence import Kind, Outcome
+from fieldassay.metrics.evidence import JudgedValue, Kind
 from fieldassay.metrics.fold import FoldPlan
 from fieldassay.metrics.result.documents import score_documents
 from fieldassay.metrics.statistics.columns import DocumentColumns
@@ -24,7 +24,7 @@ from fieldassay.records.matching import check_gold
 from fieldassay.records.record import Batch, Record, to_rows
 from fieldassay.records.rows import find_ids
 from fieldassay.records.source import Source, open_source
-from fieldassay.scoring.engine.assemble import Identity, JudgedRow, assemble, list_rows
+from fieldassay.scoring.engine.assemble import Identity, assemble, list_values
 from fieldassay.scoring.engine.coding import json_text
 from fieldassay.scoring.fit import fold_keys
 from fieldassay.scoring.inputs import ScoreOptions, document_table, drop_absent_fields, survey_tree
@@ -33,37 +33,12 @@ from fieldassay.scoring.shards import GoldBatch, portions
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
-from fieldassay.values.catalogue import diagnosis_names
 
 # A judgement: the values of one record, and what to say about them.
 
 MOST_SENTENCES = 12
 """Sentences of feedback on one record; the last one counts the rest."""
 _LONGEST_PATH, _LONGEST_VALUE = 80, 60
-
-
-class JudgedValue(Brief, Struct, frozen=True):
-    """One value: gold and prediction as given (None: no value), and what came of them.
-
-    `path` is the place in gold, or in the prediction for a value that gold lacks. `outcome` is `match`,
-    `partial`, `mismatch`, `missing`, `spurious` or `failed` (not judged); `score` is None where it failed.
-    """
-
-    path: str
-    gold: Any
-    predicted: Any
-    outcome: str
-    score: float | None
-    reason: str
-    diagnoses: tuple[str, ...]
-    is_critical: bool = False
-    weight: float = 1.0
-
-    @property
-    def cost(self) -> tuple[bool, float]:
-        """Return how much is lost by the value, for comparison with others: critical ones cost most."""
-        lost = 0.0 if self.score is None or self.outcome == "match" else self.weight * (1 - self.score)
-        return (self.is_critical and lost > 0, lost)
 
 
 class Judgement(Brief, Struct, frozen=True):
@@ -275,24 +250,17 @@ def _judge_portion(bench: Bench, plan: Plan, batch: Batch) -> Iterator[Judgement
     columns = DocumentColumns(evidence, document_table(plan, batch.gold, answers, right.types, ()))
     folding = bench.folding
     scores = score_documents(folding.bound, folding.score_of if folding.score else None, columns)
-    rows: list[list[JudgedRow]] = [[] for _ in answers]
-    for row in list_rows(judged, (Kind.VALUE, Kind.ITEM)):
-        rows[row.doc].append(row)
-    for score, own, answer in zip(scores.tolist(), rows, answers, strict=True):
+    values: list[list[JudgedValue]] = [[] for _ in answers]
+    lone: list[list[str]] = [[] for _ in answers]
+    for doc, kind, value in list_values(judged, (Kind.VALUE, Kind.ITEM)):
+        if kind == Kind.VALUE:
+            values[doc].append(value)
+        elif value.outcome in ("missing", "spurious"):
+            lone[doc].append(value.path)
+    for at, (score, answer) in enumerate(zip(scores.tolist(), answers, strict=True)):
         yield Judgement(
             None if np.isnan(score) else score,
-            tuple(_value(row) for row in own if row.kind == Kind.VALUE),
-            tuple(row.path for row in own if row.kind == Kind.ITEM and row.outcome in _LONE),
+            tuple(values[at]),
+            tuple(lone[at]),
             None if answer is None or answer.data is not None else answer.invalid or "no readable answer",
         )
-
-
-_LONE = (Outcome.MISSING, Outcome.SPURIOUS)
-
-
-def _value(row: JudgedRow) -> JudgedValue:
-    return JudgedValue(
-        row.path, row.gold, row.predicted, row.outcome.name.lower(),
-        None if np.isnan(row.score) else row.score, row.reason, diagnosis_names(row.diagnoses),
-        row.is_critical, row.field.weight,
-    )  # fmt: skip

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.metrics.evidence import BatchEvidence, FieldInfo, Kind, Outcome
+from fieldassay.metrics.evidence import BatchEvidence, JudgedValue, Kind, Outcome
 from fieldassay.scoring.engine.coding import Block
 from fieldassay.scoring.engine.diagnose import diagnose
 from fieldassay.scoring.engine.judge import Judged
 from fieldassay.scoring.engine.rows import RowPaths
 from fieldassay.spec.plan.nodes import Plan
+from fieldassay.values.catalogue import diagnosis_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -125,27 +126,11 @@ def _extras(blocks: Sequence[Block], sizes: list[int]) -> dict[str, npt.NDArray[
     }
 
 
-class JudgedRow(NamedTuple):
-    """One row of evidence that is not silent on both sides: `path` is gold's, else the prediction's.
+def list_values(judged: Judged, kinds: Collection[Kind]) -> Iterator[tuple[int, Kind, JudgedValue]]:
+    """Yield the rows of some kinds with something on either side, block by block as in the table.
 
-    `gold` and `predicted` are the values as given, None for none. `diagnoses` are a bit set.
+    Each comes with the number of its document.
     """
-
-    doc: int
-    kind: Kind
-    field: FieldInfo
-    path: str
-    gold: Any
-    predicted: Any
-    outcome: Outcome
-    score: float
-    reason: str
-    diagnoses: int
-    is_critical: bool
-
-
-def list_rows(judged: Judged, kinds: Collection[Kind]) -> Iterator[JudgedRow]:
-    """Yield the rows of some kinds with something on either side, block by block as in the table."""
     paths, reasons = RowPaths(), judged.reasons.names
     for block, found in zip(judged.blocks, diagnose(judged), strict=True):
         if block.kind not in kinds:
@@ -161,14 +146,15 @@ def list_rows(judged: Judged, kinds: Collection[Kind]) -> Iterator[JudgedRow]:
             strict=True,
         ):
             if outcome != _ABSENT:
-                yield JudgedRow(
-                    doc, block.kind, info, of_gold or of_pred or info.path, gold, pred, _OUTCOMES[outcome],
-                    score, reasons[reason], bits, is_critical,
+                yield doc, block.kind, JudgedValue(
+                    of_gold or of_pred or info.path, gold, pred, _OUTCOMES[outcome],
+                    score if score == score else None, reasons[reason], diagnosis_names(bits) if bits else (),
+                    is_critical, info.weight,
                 )  # fmt: skip
 
 
 _ABSENT = int(Outcome.ABSENT)
-_OUTCOMES = tuple(Outcome)
+_OUTCOMES = tuple(outcome.name.lower() for outcome in Outcome)
 
 
 def _given(block: Block, side: str) -> list[Any]:
