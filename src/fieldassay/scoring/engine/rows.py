@@ -577,7 +577,7 @@ def _judge(
     gold, pred = codes
     has_gold, has_pred = gold >= 0, pred >= 0
     at = (has_gold & has_pred).nonzero()[0]
-    outcome = _ONE_SIDED[2 * has_gold + has_pred]
+    outcome = np.where(has_gold, _MISSING, np.where(has_pred, _SPURIOUS, _ABSENT))
     score = np.zeros(len(gold))
     reason = reasons.positions(("missing", "spurious", "absent"))[outcome - _MISSING]
     compared = compare_codes(coded, gold[at], pred[at])
@@ -605,15 +605,11 @@ def _judge(
 
 
 def _outcomes(score: npt.NDArray[np.float64], accept: Accept) -> npt.NDArray[np.int8]:
-    judged: npt.NDArray[np.int8] = np.where(score > 0, _PARTIAL, _MISMATCH)
-    judged[accept.admits(score)] = _MATCH
-    judged[score != score] = _FAILED  # NaN
-    return judged
+    partly = np.where(score > 0, _PARTIAL, _MISMATCH)
+    return np.where(np.isnan(score), _FAILED, np.where(accept.admits(score), _MATCH, partly))
 
 
 _MATCH, _PARTIAL, _MISMATCH, _MISSING, _SPURIOUS, _ABSENT, _FAILED = np.array(list(Outcome), np.int8)
-_ONE_SIDED = np.array([_ABSENT, _SPURIOUS, _MISSING, _MISSING])
-"""The outcome where the prediction has a value (+ 1) or gold has (+ 2)."""
 
 
 def _reasons(coded: Coded, compared: Compared, pred: Codes, reasons: Reasons) -> Ints:
