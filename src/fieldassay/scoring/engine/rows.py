@@ -606,7 +606,8 @@ def _judge(
 
 def _outcomes(score: npt.NDArray[np.float64], accept: Accept) -> npt.NDArray[np.int8]:
     partly = np.where(score > 0, _PARTIAL, _MISMATCH)
-    return np.where(np.isnan(score), _FAILED, np.where(accept.admits(score), _MATCH, partly))
+    judged: Outcomes = np.where(accept.admits(score), _MATCH, partly)
+    return np.where(np.isnan(score), _FAILED, judged)
 
 
 _MATCH, _PARTIAL, _MISMATCH, _MISSING, _SPURIOUS, _ABSENT, _FAILED = np.array(list(Outcome), np.int8)
