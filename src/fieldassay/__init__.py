@@ -10,6 +10,8 @@ from fieldassay.version import __version__
 if TYPE_CHECKING:
     from fieldassay.commands.extract import ExtractOptions as ExtractOptions
     from fieldassay.commands.extract import extract as extract
+    from fieldassay.commands.judge import Judge as Judge
+    from fieldassay.commands.judge import Judgement as Judgement
     from fieldassay.commands.run import SweepOptions as SweepOptions
     from fieldassay.commands.run import run as run
     from fieldassay.commands.run import run_corpus as run_corpus
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from fieldassay.extraction.strategy import Strategy as Strategy
     from fieldassay.extraction.strategy import Task as Task
     from fieldassay.metrics.estimate import Estimate as Estimate
+    from fieldassay.metrics.evidence import JudgedValue as JudgedValue
     from fieldassay.metrics.result.comparison import Comparison as Comparison
     from fieldassay.metrics.result.result import Result as Result
     from fieldassay.metrics.result.result import metrics_json as metrics_json
@@ -67,6 +70,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "score": "fieldassay.commands.score",
+    "Judge": "fieldassay.commands.judge",
+    "Judgement": "fieldassay.commands.judge",
+    "JudgedValue": "fieldassay.metrics.evidence",
     "extract": "fieldassay.commands.extract",
     "run": "fieldassay.commands.run",
     "SweepOptions": "fieldassay.commands.run",

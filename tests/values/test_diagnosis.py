@@ -15,7 +15,7 @@ from tests.effort import characters, few_examples
 
 from fieldassay import score
 from fieldassay.metrics.evidence import FLAG, Outcome
-from fieldassay.scoring.engine.table import TRIVIAL, diagnose_context, diagnose_outcomes
+from fieldassay.scoring.engine.diagnose import TRIVIAL, diagnose_context, diagnose_outcomes
 from fieldassay.values.catalogue import BIT, DIAGNOSES, READERS, diagnosis_names
 from fieldassay.values.diagnosis.values import ValueRows, diagnose_pairs
 from fieldassay.values.types.column import Column, Reading, objects

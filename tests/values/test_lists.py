@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from scipy.optimize import linear_sum_assignment
 from tests.values.comparator_cases import build, list_column, list_reading, reading
 
 from fieldassay.errors import ProblemsError
 from fieldassay.scoring.score import score
-from fieldassay.values.aligners import Assignment, Key, Ordered, SequenceAligner
+from fieldassay.values import aligners
+from fieldassay.values.aligners import Assignment, Key, Ordered, SequenceAligner, load_solver
 from fieldassay.values.catalogue import ALIGNERS, COMPARATORS
 from fieldassay.values.comparators import lists
 from fieldassay.values.comparators.base import Comparator, Scores
@@ -82,6 +84,15 @@ def test_each_position_is_paired_at_most_once(aligner, similarity):
 @given(similarity=matrices)
 def test_assignment_finds_the_largest_total(similarity):
     assert total(similarity, Assignment().pair(similarity)) == pytest.approx(best_total(similarity))
+
+
+def test_the_solver_is_scipys_and_where_it_is_not_found_the_public_one_is_taken(monkeypatch):
+    tied = [np.round(np.random.default_rng(seed).random((5, 6)) * 2) for seed in range(50)]
+    pairings = [[side.tolist() for side in load_solver()(matrix, maximize=True)] for matrix in tied]
+    public = [[side.tolist() for side in linear_sum_assignment(matrix, maximize=True)] for matrix in tied]
+    assert pairings == public and load_solver() is not linear_sum_assignment
+    monkeypatch.setattr(aligners.PathFinder, "find_spec", lambda *_: None)
+    assert load_solver.__wrapped__() is linear_sum_assignment
 
 
 @given(similarity=matrices, floor=floors)

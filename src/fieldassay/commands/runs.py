@@ -274,7 +274,7 @@ def explain_document(
         gold, predictions, spec = (data.pop(name) for name in ("gold", "predictions", "spec"))
         plan, options = with_keywords(spec, ScoreOptions(), data)
         matching = open_inputs(plan, gold, predictions, options.where)
-        found = explain(drop_absent_fields(plan, matching), matching, document)
+        found = explain(drop_absent_fields(plan, matching.gold), matching, document)
     return found if field is None else choose_field(plan, found, field)
 
 

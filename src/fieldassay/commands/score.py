@@ -62,6 +62,8 @@ def score(
     >>> result.value("accuracy")
     1.0
     """
+    if _is_record(gold):
+        gold, predictions = {_ONE: gold}, _one_each(predictions)
     draft = None if spec is not None else _draft(gold, predictions, baseline, options, keywords)
     plan, options = with_keywords(spec if draft is None else draft.plan, options or ScoreOptions(), keywords)
     options = replace(options, keeps_statistics=True)
@@ -75,6 +77,32 @@ def score(
         result = replace(result, warnings=(draft.guess, *result.warnings))
     writer = _Writer(scored.started, scored.seconds, options, place, request.record())
     return replace(result, writer=writer)
+
+
+def _is_record(given: Any) -> bool:
+    """Return whether a value is itself one record, and no mapping from ids or systems to records."""
+    if isinstance(given, Mapping):
+        return bool(given) and not all(map(_may_be_record, given.values()))
+    return hasattr(given, "model_dump") or hasattr(given, "__dataclass_fields__")
+
+
+_ONE = "record"
+"""The id of a record that is scored alone."""
+
+
+def _one_each(predictions: Any) -> dict[str, Records]:
+    """Return the prediction of each system for a single record; a file is as it is."""
+    is_by_system = isinstance(predictions, Mapping) and not _is_record(predictions)
+    systems = predictions if is_by_system else {"prediction": predictions}
+    return {
+        name: {_ONE: one} if _is_record(one) or _may_be_record(one) else one for name, one in systems.items()
+    }
+
+
+def _may_be_record(value: Any) -> bool:
+    """Return whether a value can be a record: an object, or an answer as text with an object in it."""
+    is_object = isinstance(value, Mapping) or hasattr(value, "model_dump")
+    return is_object or hasattr(value, "__dataclass_fields__") or (isinstance(value, str) and "{" in value)
 
 
 def _draft(

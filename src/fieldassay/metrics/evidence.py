@@ -11,6 +11,8 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec import field as default
 
+from fieldassay.io.text.shown import Brief
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -78,6 +80,30 @@ class FieldInfo(Struct, frozen=True):
     slot: int
     weight: float = 1.0
     critical: bool = False
+
+
+class JudgedValue(Brief, Struct, frozen=True):
+    """One value: gold and prediction as given (None: no value), and what came of them.
+
+    `path` is the place in gold, or in the prediction for a value that gold lacks. `outcome` is `match`,
+    `partial`, `mismatch`, `missing`, `spurious` or `failed` (not judged); `score` is None where it failed.
+    """
+
+    path: str
+    gold: Any
+    predicted: Any
+    outcome: str
+    score: float | None
+    reason: str
+    diagnoses: tuple[str, ...]
+    is_critical: bool = False
+    weight: float = 1.0
+
+    @property
+    def cost(self) -> tuple[bool, float]:
+        """Return how much is lost by the value, for comparison with others: critical ones cost most."""
+        lost = 0.0 if self.score is None or self.outcome == "match" else self.weight * (1 - self.score)
+        return (self.is_critical and lost > 0, lost)
 
 
 class BatchEvidence(Struct, frozen=True, eq=False):

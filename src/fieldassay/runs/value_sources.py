@@ -376,4 +376,4 @@ def _from_inputs(run: Run, document: str) -> DocumentExplanation:
         f"file {number}": label for number, label in enumerate(labels)
     } or inputs.by_system(inputs.opened)
     matching = open_inputs(run.plan, inputs.gold, predictions, run.file.where or ())
-    return explain_document(drop_absent_fields(run.plan, matching), matching, document)
+    return explain_document(drop_absent_fields(run.plan, matching.gold), matching, document)

@@ -512,7 +512,7 @@ def _taken(name: str, found: Mapping[str, Source], known: Mapping[str, Source]) 
     ]
 
 
-def drop_absent_fields(plan: Plan, matching: Matching) -> Plan:
+def drop_absent_fields(plan: Plan, gold: Source) -> Plan:
     """Return the plan without top-level fields absent from all gold, if the spec skips those; else the plan.
 
     Digest and spec stay those of the whole plan.
@@ -521,7 +521,7 @@ def drop_absent_fields(plan: Plan, matching: Matching) -> Plan:
         return plan
     present: set[str] = set()
     wanted = set(plan.slots)
-    for batch in matching.gold.batches():
+    for batch in gold.batches():
         for record in batch:
             present |= wanted & (record.data or {}).keys()
         if present == wanted:

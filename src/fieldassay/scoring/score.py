@@ -161,7 +161,7 @@ def score(
         slices = plan.spec.slices if options.slices is None else options.slices
         folding = fold_plan(plan, replace(options, slices=tuple(dict.fromkeys((*slices, FORMAT)))))
     frozen = {name: part.digest for name, part in freeze_plan(plan).items()}
-    plan = drop_absent_fields(plan, matching)
+    plan = drop_absent_fields(plan, matching.gold)
     chosen = tuple(note for note in matching.notes if note.kind == CHOSEN)
     if options.only is not None:
         matching = replace(matching.take(_find_documents(matching, options.only)), notes=chosen)

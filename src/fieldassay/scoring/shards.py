@@ -25,7 +25,7 @@ from fieldassay.metrics.evidence import FLAG, BatchEvidence, DocumentTable, Outc
 from fieldassay.metrics.fold import FoldPlan, Partial, fold, fold_repeats, merge
 from fieldassay.paths import field_of, plain_path
 from fieldassay.records.matching import Matching, batches
-from fieldassay.records.record import Batch, Repeat
+from fieldassay.records.record import Batch, Record, Repeat
 from fieldassay.scoring.checking import CLAIM, NUMBER, Sink, Tallies, check_records, join_tallies, open_sink
 from fieldassay.scoring.engine.assemble import Identity, assemble
 from fieldassay.scoring.engine.flatten import Undeclared
@@ -329,6 +329,36 @@ class JudgedBatch(Struct, frozen=True, eq=False):
     too_long: tuple[Problem, ...]
 
 
+class GoldBatch(Struct, frozen=True, eq=False):
+    """Gold records as predictions are judged against them, with what holds for single ones."""
+
+    plan: Plan
+    records: Sequence[Record]
+    types: list[str | None]
+    applies: dict[str, Masks]
+
+    @classmethod
+    def of(cls, plan: Plan, records: Sequence[Record]) -> GoldBatch:
+        """Return the records of gold, with the types of their documents."""
+        types = document_types(plan, records)
+        return cls(plan, records, types, applicability(plan, types))
+
+    def judge(self, predictions: Sequence[Record | None]) -> Judged:
+        """Return the judgements of the predictions of the same documents."""
+        metas = [record.meta for record in self.records]
+        judged = judge_reviewed(
+            partial(
+                judge, self.plan, applies=self.applies, accepted=[meta.accepted_values for meta in metas]
+            ),
+            [record.data or {} for record in self.records],
+            [(record.data or {}) if record is not None else {} for record in predictions],
+            [_plain_paths(meta.unreviewed_paths) for meta in metas],
+        )
+        judged = mark_failed(judged, _long_places(judged, len(metas)), TOO_LONG)
+        judged = mark_failed(judged, [_plain_paths(meta.illegible_paths) for meta in metas])
+        return mark_critical(judged, [_plain_paths(meta.critical_paths) for meta in metas])
+
+
 def portions(plan: Plan, batch: Batch) -> Iterator[Batch]:
     """Yield the batch, cut wherever its lists have more candidate pairs than fit into memory at once."""
     gold = [record.data or {} for record in batch.gold]
@@ -355,29 +385,18 @@ def judge_batch(
 
     `sink` receives each violation of the spec's checks.
     """
-    types = document_types(plan, batch.gold)
-    untyped = types.count(None) if plan.spec.document_type is not None else 0
-    applies = applicability(plan, types)
-    excluded = count_excluded(plan, batch, applies)
-    critical = [_plain_paths(record.meta.critical_paths) for record in batch.gold]
-    illegible = [_plain_paths(record.meta.illegible_paths) for record in batch.gold]
-    unreviewed = [_plain_paths(record.meta.unreviewed_paths) for record in batch.gold]
-    accepted = [record.meta.accepted_values for record in batch.gold]
-    gold = [record.data or {} for record in batch.gold]
+    right = GoldBatch.of(plan, batch.gold)
+    untyped = right.types.count(None) if plan.spec.document_type is not None else 0
+    excluded = count_excluded(plan, batch, right.applies)
     for name, predictions in batch.predictions.items():
         repeat = batch.repeats.get(name)
         system = name if repeat is None else repeat.system
-        pred = [(record.data or {}) if record is not None else {} for record in predictions]
-        judged = judge_reviewed(
-            partial(judge, plan, applies=applies, accepted=accepted), gold, pred, unreviewed
-        )
-        judged = mark_failed(mark_failed(judged, _long_places(judged, len(gold)), TOO_LONG), illegible)
-        judged = mark_critical(judged, critical)
+        judged = right.judge(predictions)
         confidences = [record.meta.confidence if record is not None else None for record in predictions]
         identity = Identity(system, batch.ids, 0 if repeat is None else repeat.number)
         evidence = assemble(plan, judged, identity, confidences)
         checked = check_records(plan, name, predictions, sink)
-        table = document_table(plan, batch.gold, predictions, types, slices)
+        table = document_table(plan, batch.gold, predictions, right.types, slices)
         if plan.checks:
             numbers, claims = (
                 {**table.numbers, NUMBER: checked.counts},

@@ -1,7 +1,11 @@
 """Aligners: which item of the gold list meets which predicted one."""
 
 from abc import abstractmethod
-from functools import lru_cache
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache, lru_cache
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -128,17 +132,34 @@ def assign(similarity: Matrix) -> tuple[Positions, Positions]:
 
     It has as many pairs as the shorter side has items.
     """
-    from scipy.optimize import linear_sum_assignment
-
     m, n = similarity.shape
     if m == 1 and n == 1 and similarity[0, 0] == similarity[0, 0]:
         return np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp)
     biased = similarity + _order_bias(m, n) if m and n and max(m, n) <= _LARGEST_BIASED else similarity
     try:
-        gold, pred = linear_sum_assignment(biased, maximize=True)
+        gold, pred = load_solver()(biased, maximize=True)
     except ValueError as error:
         raise ValueError("the matrix of similarities holds NaN or infinite values") from error
     return gold, pred
+
+
+@cache
+def load_solver() -> Callable[..., tuple[Positions, Positions]]:
+    """Return `scipy.optimize.linear_sum_assignment`, from the compiled module that it is in.
+
+    To import `scipy.optimize`, which is around it, takes .4 s; that is done where the module is elsewhere.
+    """
+    import scipy
+
+    spec = PathFinder.find_spec("_lsap", [f"{folder}/optimize" for folder in scipy.__path__])
+    if spec is not None and spec.loader is not None:
+        with suppress(ImportError, AttributeError):
+            module = module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module.linear_sum_assignment  # type: ignore[no-any-return]
+    from scipy.optimize import linear_sum_assignment
+
+    return linear_sum_assignment  # type: ignore[no-any-return]
 
 
 def assign_at_least(similarity: Matrix, floor: float | None) -> tuple[Positions, Positions]:

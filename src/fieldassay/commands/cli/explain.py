@@ -169,7 +169,7 @@ def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> 
     inputs = read_inputs(given)
     plan = read_plan_option(given)
     matching = open_inputs(plan, inputs.gold, inputs.predictions)
-    found = explain_document(drop_absent_fields(plan, matching), matching, document)
+    found = explain_document(drop_absent_fields(plan, matching.gold), matching, document)
     return choose_field(plan, found, field) if field is not None else found
 
 

@@ -77,6 +77,19 @@ class DocumentValues(Struct, frozen=True, eq=False):
         return {name: (values[~np.isnan(values)],) for name, values in picked.items()}
 
 
+def score_documents(
+    metrics: Sequence[BoundMetric], score_of: BoundMetric | None, columns: DocumentColumns
+) -> Floats:
+    """Return each document's score: the value of `score_of` in it; by default the document accuracy.
+
+    That is the accuracy of the first metric `accuracy` among the metrics, else with its defaults.
+    """
+    if score_of is not None:
+        return columns.evaluate(score_of.recipe)
+    shares = (_document_share(bound) for bound in metrics if bound.call.name == "accuracy")
+    return columns.shares(next(filter(None, shares), _default_share("accuracy")))
+
+
 def value_documents(
     metrics: Sequence[BoundMetric],
     score_of: BoundMetric | None,
@@ -85,8 +98,7 @@ def value_documents(
 ) -> DocumentValues:
     """Return the per-document values of the metrics.
 
-    `score` is the value of `score_of` in the document; by default the document accuracy: that of the first
-    metric `accuracy` among them, else with its defaults. Then come the chosen metrics with a value per
+    `score` comes first (see `score_documents`). Then come the chosen metrics with a value per
     document (a spec's own definitions all have one), and always `accuracy`, `accuracy_strict`, `leaves` (in
     the union), `matches` and `perfect`, unless a definition has that name. `kept` are statistics to keep
     beside them: field by field (True) or added up over the fields.
@@ -94,17 +106,8 @@ def value_documents(
     rows = Rows()
     own = {str(bound.call): columns.evaluate(bound.recipe) for bound in metrics if _is_own(bound)}
     shares = {str(bound.call): share for bound in metrics if (share := _document_share(bound)) is not None}
-    accuracy, strict = (_default_share(name) for name in ("accuracy", "accuracy_strict"))
-    score = next(
-        (
-            shares[str(bound.call)]
-            for bound in metrics
-            if bound.call.name == "accuracy" and str(bound.call) in shares
-        ),
-        accuracy,
-    )
-    scores = columns.shares(score) if score_of is None else columns.evaluate(score_of.recipe)
-    found = {"score": scores, "accuracy": columns.shares(accuracy), "accuracy_strict": columns.shares(strict)}
+    found = {"score": score_documents(metrics, score_of, columns)}
+    found |= {name: columns.shares(_default_share(name)) for name in ("accuracy", "accuracy_strict")}
     found |= {name: columns.shares(share) for name, share in shares.items() if name not in found}
     matches = columns.per_document(rows.correct)
     leaves = matches + columns.per_document(rows.wrong + rows.missing + rows.spurious)

@@ -1,9 +1,10 @@
-"""Assembly of evidence from the blocks of all fields; the table with all texts is made on demand."""
+"""Evidence from the blocks of all fields: as columns, as rows, or on demand as a table with all texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,13 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.metrics.evidence import BatchEvidence
+from fieldassay.metrics.evidence import BatchEvidence, JudgedValue, Kind, Outcome
 from fieldassay.scoring.engine.coding import Block
+from fieldassay.scoring.engine.diagnose import diagnose
 from fieldassay.scoring.engine.judge import Judged
+from fieldassay.scoring.engine.rows import RowPaths
 from fieldassay.spec.plan.nodes import Plan
+from fieldassay.values.catalogue import diagnosis_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,12 +80,24 @@ def _answer_table(judged: Judged) -> pl.DataFrame:
 
 
 def _confidence(judged: Judged, given: Sequence[Mapping[str, float] | None]) -> npt.NDArray[np.float64]:
-    """Return each row's confidence; NaN without one."""
+    """Return each row's confidence: of its predicted path, else its field, else the record; else NaN."""
+    found = np.full(sum(map(len, judged.blocks)), np.nan)
     if not any(given):
-        return np.full(sum(map(len, judged.blocks)), np.nan)
-    from fieldassay.scoring.engine.table import row_confidence
-
-    return row_confidence(judged.blocks, judged.fields, given)
+        return found
+    has = np.array([bool(confidence) for confidence in given], dtype=bool)
+    paths = RowPaths()
+    start = 0
+    for block in judged.blocks:
+        path = judged.fields[block.field].path
+        rows = np.flatnonzero(has[block.pairs.doc])
+        concrete = paths.of(block, judged.fields[block.field], "pred", rows) if len(rows) else []
+        for row, own in zip(rows.tolist(), concrete, strict=True):
+            confidence = given[block.pairs.doc[row]] or {}
+            value = confidence.get(own or "\0", confidence.get(path, confidence.get("")))
+            if own is not None and value is not None:
+                found[start + row] = value
+        start += len(block)
+    return found
 
 
 def _critical(blocks: Sequence[Block], of_field: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -108,3 +124,42 @@ def _extras(blocks: Sequence[Block], sizes: list[int]) -> dict[str, npt.NDArray[
         )
         for name in names
     }
+
+
+def list_values(judged: Judged, kinds: Collection[Kind]) -> Iterator[tuple[int, Kind, JudgedValue]]:
+    """Yield the rows of some kinds with something on either side, block by block as in the table.
+
+    Each comes with the number of its document.
+    """
+    paths, reasons = RowPaths(), judged.reasons.names
+    for block, found in zip(judged.blocks, diagnose(judged), strict=True):
+        if block.kind not in kinds:
+            continue
+        info = judged.fields[block.field]
+        arrays = (block.pairs.doc, block.outcome, block.score, block.reason, found.bits)
+        critical = repeat(info.critical, len(block)) if block.critical is None else block.critical.tolist()
+        for doc, outcome, score, reason, bits, of_gold, of_pred, gold, pred, is_critical in zip(
+            *(array.tolist() for array in arrays),
+            *(paths.of(block, info, side) for side in ("gold", "pred")),
+            *(_given(block, side) for side in ("gold", "pred")),
+            critical,
+            strict=True,
+        ):
+            if outcome != _ABSENT:
+                yield doc, block.kind, JudgedValue(
+                    of_gold or of_pred or info.path, gold, pred, _OUTCOMES[outcome],
+                    score if score == score else None, reasons[reason], diagnosis_names(bits) if bits else (),
+                    is_critical, info.weight,
+                )  # fmt: skip
+
+
+_ABSENT = int(Outcome.ABSENT)
+_OUTCOMES = tuple(outcome.name.lower() for outcome in Outcome)
+
+
+def _given(block: Block, side: str) -> list[Any]:
+    """Return the values as given on one side, None for none."""
+    if block.coded is None:
+        return list(map(getattr(block, f"{side}_raws").get, range(len(block))))
+    raws = block.coded.raws
+    return [raws[code] if code >= 0 else None for code in getattr(block, f"{side}_code").tolist()]

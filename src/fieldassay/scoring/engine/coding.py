@@ -244,7 +244,9 @@ def _numbered(keys: list[Any]) -> tuple[dict[Any, int], Codes]:
     order: dict[Any, int] = {None: -1, ABSENT: -1}
     first = np.fromiter(map(order.setdefault, keys, count()), dtype=np.intp, count=len(keys))
     del order[None], order[ABSENT]
-    numbers = np.append(np.cumsum(first == np.arange(len(first))) - 1, -1)
+    numbers = np.full(len(first) + 1, -1)
+    np.cumsum(first == np.arange(len(first)), out=numbers[:-1])
+    numbers[:-1] -= 1
     return order, numbers[first]
 
 
@@ -586,6 +588,7 @@ class Reasons(Struct, eq=False):
 
     names: list[str] = default(default_factory=list)
     known: dict[str, int] = default(default_factory=dict)
+    listed: dict[tuple[str, ...], Ints] = default(default_factory=dict)
 
     def position(self, name: str) -> int:
         """Return the position of the reason."""
@@ -596,7 +599,9 @@ class Reasons(Struct, eq=False):
 
     def positions(self, names: tuple[str, ...]) -> Ints:
         """Return the positions of the reasons."""
-        return np.array([self.position(name) for name in names], dtype=np.int32)
+        if names not in self.listed:
+            self.listed[names] = np.array([self.position(name) for name in names], dtype=np.int32)
+        return self.listed[names]
 
 
 # Comparison of codes: pairs with equal meanings are settled, all others compared in one call.
@@ -631,7 +636,7 @@ def compare_codes(coded: Coded, gold: Codes, pred: Codes) -> Compared:
         open_pairs = ~(coded.is_opaque[gold] | coded.is_opaque[pred])
         if comparator.skips_equal:
             open_pairs &= ~equal
-        at = np.flatnonzero(open_pairs)
+        at = open_pairs.nonzero()[0]
         if len(at):
             _compare_open(coded, (gold, pred, at), (score, reason, extras))
     if coded.accepted is not None:
@@ -669,5 +674,7 @@ def _compare_open(
 
 def distinct_pairs(codes: Codes, size: int) -> tuple[Codes, npt.NDArray[np.intp]]:
     """Return the distinct columns of a 2 x n array of codes below `size`, and the index of each column."""
+    if codes.shape[1] == 1:
+        return codes, np.zeros(1, dtype=np.intp)
     keys, inverse = np.unique(codes[0].astype(np.int64) * size + codes[1], return_inverse=True)
     return np.stack([keys // size, keys % size]), inverse

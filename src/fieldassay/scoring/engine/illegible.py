@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -13,9 +13,7 @@ from fieldassay.metrics.evidence import FieldInfo, Outcome
 from fieldassay.paths import ITEM, Step, split_path
 from fieldassay.scoring.engine.coding import Block, Prefix
 from fieldassay.scoring.engine.judge import Judged, is_at_or_under
-
-if TYPE_CHECKING:
-    from fieldassay.scoring.engine.paths_of_rows import RowPaths
+from fieldassay.scoring.engine.rows import RowPaths
 
 REASON = "illegible"
 
@@ -50,13 +48,11 @@ def judge_reviewed(
     judged = judge(gold, pred)
     if not any(unreviewed):
         return judged
-    from fieldassay.scoring.engine.paths_of_rows import RowPaths, gather, take
-
-    paths = RowPaths({})
+    paths = RowPaths()
     hidden: list[set[str]] = [set() for _ in pred]
     for block, rows in _rows_in(judged, unreviewed):
-        found = take(gather([paths.of(block, judged.fields[block.field], "pred")]), rows)
-        for doc, path in zip(block.pairs.doc[rows].tolist(), found.to_list(), strict=True):
+        found = paths.of(block, judged.fields[block.field], "pred", rows)
+        for doc, path in zip(block.pairs.doc[rows].tolist(), found, strict=True):
             hidden[doc] |= set() if path is None else {path}
     judged = judge(
         *(list(map(_without, side, places)) for side, places in ((gold, unreviewed), (pred, hidden)))
@@ -92,10 +88,8 @@ def _cut(value: Any, steps: Sequence[Step]) -> Any:
 
 def _rows_in(judged: Judged, places: Sequence[frozenset[str]]) -> Iterator[tuple[Block, _Rows]]:
     """Yield each block with its rows at or below the documents' places, if it has any."""
-    from fieldassay.scoring.engine.paths_of_rows import RowPaths
-
     noted = np.array(list(map(bool, places)), dtype=bool)
-    paths = _Places(RowPaths({}), _partners(judged))
+    paths = _Places(RowPaths(), _partners(judged))
     for block in judged.blocks:
         rows = np.flatnonzero(noted[block.pairs.doc])
         if len(rows):
@@ -127,11 +121,9 @@ class _Places(Struct, frozen=True):
     partners: dict[int, dict[int, int]]
 
     def of(self, block: Block, info: FieldInfo, rows: _Rows) -> list[str]:
-        from fieldassay.scoring.engine.paths_of_rows import gather, take
-
-        expected = self.paths.expected(block, info, rows).to_list()
+        expected = self.paths.expected(block, info, rows)
         if "[]" not in info.path:  # a key of a map is the same place on both sides
-            own = take(gather([self.paths.of(block, info, "pred")]), rows).to_list()
+            own = self.paths.of(block, info, "pred", rows)
             return [path or named or info.path for path, named in zip(expected, own, strict=True)]
         preds = block.pairs.pred[rows].tolist()
         return [

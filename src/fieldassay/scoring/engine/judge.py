@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -27,6 +27,7 @@ from fieldassay.scoring.engine.coding import (
 from fieldassay.scoring.engine.flatten import Flattener, Undeclared
 from fieldassay.scoring.engine.lists import Aligned, Index, TooLong, align
 from fieldassay.scoring.engine.rows import (
+    RowPaths,
     container_blocks,
     is_filled,
     item_block,
@@ -45,10 +46,6 @@ from fieldassay.scoring.engine.scopes import (
     Side,
 )
 from fieldassay.spec.plan.nodes import Plan
-
-if TYPE_CHECKING:
-    from fieldassay.scoring.engine.paths_of_rows import RowPaths
-
 
 # The core of the engine: one batch of records of one system to evidence.
 
@@ -219,9 +216,7 @@ def mark_critical(judged: Judged, critical: Sequence[frozenset[str]]) -> Judged:
     noted = np.array(list(map(bool, critical)), dtype=bool)
     if not noted.any():
         return judged
-    from fieldassay.scoring.engine.paths_of_rows import RowPaths
-
-    paths = RowPaths({})
+    paths = RowPaths()
     return replace(
         judged, blocks=tuple(_marked(block, judged, (critical, noted), paths) for block in judged.blocks)
     )
@@ -239,7 +234,7 @@ def _marked(
         return block
     info = judged.fields[block.field]
     marked = np.full(len(block), info.critical)
-    for row, path in zip(rows.tolist(), paths.expected(block, info, rows).to_list(), strict=True):
+    for row, path in zip(rows.tolist(), paths.expected(block, info, rows), strict=True):
         wanted = critical[int(block.pairs.doc[row])]
         if path is not None and (is_at_or_under(path, wanted) or is_at_or_under(info.path, wanted)):
             marked[row] = True

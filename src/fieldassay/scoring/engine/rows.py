@@ -1,16 +1,18 @@
-"""Rows of values: pairs of nodes, containers and leaves with their outcomes."""
+"""Rows of values: pairs of nodes, containers and leaves with their outcomes, and the paths of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.metrics.evidence import FLAG, Kind, Outcome
-from fieldassay.paths import is_item_path
+from fieldassay.io.text.shown import make_printable
+from fieldassay.metrics.evidence import FLAG, FieldInfo, Kind, Outcome
+from fieldassay.paths import is_item_path, join_path
 from fieldassay.scoring.engine.coding import (
     ACCEPTED,
     Block,
@@ -24,6 +26,8 @@ from fieldassay.scoring.engine.coding import (
     compare_codes,
     odd_text,
     only_item,
+    present_rows,
+    relative_path,
 )
 from fieldassay.scoring.engine.lists import Aligned, Index, PairWorth
 from fieldassay.scoring.engine.scopes import (
@@ -476,7 +480,8 @@ def leaf_block(place: LeafPlace, coded: Coded, pairs: Pairs, reasons: Reasons) -
         pairs, gold, pred, beside = pairs.take(at), gold[at], pred[at], beside[at]
         under, excused = (None if mask is None else mask[at] for mask in (under, excused))
     block = _judge(coded, (gold, pred), pairs, under, reasons)
-    block.flags[:] |= np.where(beside, FLAG["wrong_kind"], 0)
+    if place.is_grown:
+        block.flags[:] |= np.where(beside, FLAG["wrong_kind"], 0)
     lone = _unpaired_values(place, pairs)
     if lone is not None:
         block.flags[:] |= np.where(lone & (block.outcome != Outcome.FAILED), FLAG["lone_parent"], 0)
@@ -571,12 +576,10 @@ def _judge(
 ) -> Block:
     gold, pred = codes
     has_gold, has_pred = gold >= 0, pred >= 0
-    at = np.flatnonzero(has_gold & has_pred)
-    outcome = np.where(
-        has_gold, Outcome.MISSING, np.where(has_pred, Outcome.SPURIOUS, Outcome.ABSENT)
-    ).astype(np.int8)
+    at = (has_gold & has_pred).nonzero()[0]
+    outcome = np.where(has_gold, _MISSING, np.where(has_pred, _SPURIOUS, _ABSENT))
     score = np.zeros(len(gold))
-    reason = reasons.positions(("missing", "spurious", "absent"))[outcome - Outcome.MISSING]
+    reason = reasons.positions(("missing", "spurious", "absent"))[outcome - _MISSING]
     compared = compare_codes(coded, gold[at], pred[at])
     score[at] = compared.score
     outcome[at] = _outcomes(compared.score, coded.leaf.accept)
@@ -586,7 +589,7 @@ def _judge(
         flags |= np.where(under & has_gold, FLAG["under_wrong_kind"], 0)
     if coded.leaf.is_gold_failable:
         outcome[(flags & FLAG["unreadable_gold"]) != 0] = Outcome.FAILED
-    score[outcome == Outcome.FAILED] = np.nan
+        score[outcome == Outcome.FAILED] = np.nan
     extras = _spread(compared.extras, at, len(gold))
     block = Block(
         coded.leaf.field, Kind.VALUE, pairs, outcome, score, reason, flags, coded, gold, pred, extras
@@ -602,14 +605,19 @@ def _judge(
 
 
 def _outcomes(score: npt.NDArray[np.float64], accept: Accept) -> npt.NDArray[np.int8]:
-    partly = np.where(score > 0, Outcome.PARTIAL, Outcome.MISMATCH)
-    judged = np.where(accept.admits(score), Outcome.MATCH, partly)
-    return np.where(np.isnan(score), Outcome.FAILED, judged).astype(np.int8)
+    partly = np.where(score > 0, _PARTIAL, _MISMATCH)
+    judged: Outcomes = np.where(accept.admits(score), _MATCH, partly)
+    return np.where(np.isnan(score), _FAILED, judged)
+
+
+_MATCH, _PARTIAL, _MISMATCH, _MISSING, _SPURIOUS, _ABSENT, _FAILED = np.array(list(Outcome), np.int8)
 
 
 def _reasons(coded: Coded, compared: Compared, pred: Codes, reasons: Reasons) -> Ints:
     names = (*coded.leaf.comparator.reasons, "too_long", "accepted")
     found = reasons.positions(names)[compared.reason]
+    if not coded.is_opaque.any():
+        return found
     unequal = compared.score < 1.0
     found = np.where(unequal & coded.is_opaque[pred], np.int32(reasons.position("unreadable")), found)
     return np.where(unequal & coded.is_container[pred], np.int32(reasons.position("wrong_kind")), found)
@@ -643,3 +651,57 @@ def _spread(
         spread[name] = np.full(size, np.nan)
         spread[name][at] = values
     return spread
+
+
+# Concrete paths of rows, such as `lines[3].amount` for a field in an item.
+
+Rows: TypeAlias = npt.NDArray[np.intp] | slice
+
+
+class RowPaths(Struct, frozen=True, eq=False):
+    """Concrete paths of rows, from the paths of their nodes; those of each scope are made once."""
+
+    made: dict[tuple[int, str], list[str]] = field(default_factory=dict)
+
+    def of(self, block: Block, info: FieldInfo, side: str, rows: Rows = slice(None)) -> list[str | None]:
+        """Return the paths of a block's rows on one side, None where that side has no value."""
+        return self._shown(block, info, side, present_rows(block, side), rows)
+
+    def expected(self, block: Block, info: FieldInfo, rows: Rows) -> list[str | None]:
+        """Return the paths of rows in gold, even without a gold value; None for items that gold lacks."""
+        return self._shown(block, info, "gold", block.pairs.gold >= 0, rows)
+
+    def _shown(
+        self, block: Block, info: FieldInfo, side: str, present: Masks, rows: Rows
+    ) -> list[str | None]:
+        nodes = np.where(present, getattr(block.pairs, side), -1)[rows].tolist()
+        prefix = block.pairs.prefix
+        if prefix is None:
+            path = make_printable(info.path)
+            return [path if node >= 0 else None for node in nodes]
+        suffix, paths = relative_path(info.path, prefix), self.nodes(prefix, side)
+        return [paths[node] + suffix if node >= 0 else None for node in nodes]
+
+    def nodes(self, prefix: Prefix, side: str) -> list[str]:
+        """Return the paths of a scope's nodes on one side."""
+        key = (id(prefix.scope), side)
+        if key not in self.made:
+            own = getattr(prefix.scope, side)
+            name = relative_path(prefix.path, prefix.above)
+            is_below = bool(name) or prefix.above is not None
+            steps = (
+                [_member(key, is_below=is_below) for key in own.keys]
+                if own.keys
+                else [f"[{position}]" for position in own.position.tolist()]
+            )
+            above = None if prefix.above is None else self.nodes(prefix.above, side)
+            self.made[key] = [
+                (name if above is None else above[parent] + name) + step
+                for parent, step in zip(own.parent.tolist(), steps, strict=True)
+            ]
+        return self.made[key]
+
+
+def _member(key: str, *, is_below: bool) -> str:
+    """Return what a key adds to the path of its map."""
+    return make_printable(join_path(["", key]).removeprefix('[""]') if is_below else join_path([key]))
