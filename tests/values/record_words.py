@@ -63,7 +63,9 @@ def render_words() -> str:
     months = {one: _grouped(words.months, range(1, 13)) for one, words in every.items()}
     parts = {
         "MONTHS": _by_language(months),
-        "WEEKDAYS": _by_language({one: _grouped(words.days, range(7), words.weekdays) for one, words in every.items()}),
+        "WEEKDAYS": _by_language(
+            {one: _grouped(words.days, range(7), words.weekdays) for one, words in every.items()}
+        ),
         "PHRASES": '"""\n' + "\n".join(_lines_of_phrases(every)) + '\n"""',
         "ZONES": _plain(_zones()),
         "UNITS": _by_meaning(units, (*times.SECONDS, *times.MONTHS)),
@@ -75,7 +77,9 @@ def render_words() -> str:
 def _grouped(words: Mapping[str, int], numbers: Iterable[int], every: Iterable[str] = ()) -> str:
     """Return the words of each number, from the first to the last, with those that all of them have."""
     groups = (
-        " ".join(sorted({*(word for word, own in words.items() if own == number), *(set(every) - words.keys())}))
+        " ".join(
+            sorted({*(word for word, own in words.items() if own == number), *(set(every) - words.keys())})
+        )
         for number in numbers
     )
     return _filled(" / ".join(groups))

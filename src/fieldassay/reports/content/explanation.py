@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from fieldassay.io.text.shown import clip, format_count, format_json, visible
@@ -113,12 +113,12 @@ def _rows(page: ScreenPage, rows: Sequence[dict[str, Any]], has_all: bool) -> No
         page.line(f"and {' and '.join(hidden)}", "dim")
 
 
-def _is_wrong(row: Mapping[str, Any], lost: Collection[str]) -> bool:
+def _is_wrong(row: Mapping[str, Any], lost: Set[str]) -> bool:
     """Return whether a row is wrong and news: no pair of items, and not inside a lost one."""
     if row["outcome"] == "match" or (row["kind"] == "item" and _path(row) not in lost):
         return False
     steps = split_path(row["gold_path"] or row["pred_path"] or row["field"])
-    return lost.isdisjoint(join_path(steps[:length]) for length in range(1, len(steps)))
+    return not any(join_path(steps[:length]) in lost for length in range(1, len(steps)))
 
 
 _MARKS = {"match": "✓ match", "partial": "~ partial"}

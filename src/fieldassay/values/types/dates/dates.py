@@ -104,9 +104,7 @@ def _role(number: str, dates: tuple[Date, ...]) -> str:
 
 # Dates, whole or partial, and periods of dates.
 
-_OPENING = re.compile(
-    r"^(?:from|von|vom|du|des|dal|dall|del|desde|de|van|od|fran|period)\b[\s:'’]*"
-)
+_OPENING = re.compile(r"^(?:from|von|vom|du|des|dal|dall|del|desde|de|van|od|fran|period)\b[\s:'’]*")
 _BETWEEN = re.compile(r"^(?:between|zwischen|entre|tra|fra|mellan|mellem|mellom|tussen)\b\s*")
 """What makes `and` the middle of a period: `15 and 17 March` are two dates."""
 _AND = "and|und|e|y|et|och|og|en"

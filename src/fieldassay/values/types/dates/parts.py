@@ -252,8 +252,8 @@ def split(text: str, style: Style) -> Parts:
 def is_span(kinds: str, gaps: list[str], numbers: list[str]) -> bool:
     """Return whether two of the numbers of a date are the ends of a span: no date has two kinds of signs.
 
-    That is a hyphen or a stroke between two short numbers, and another sign, or a space beside a month, between
-    the others. `gaps` are what stands before each part.
+    That is a hyphen or a stroke between two short numbers, and another sign, or a space beside a month,
+    between the others. `gaps` are what stands before each part.
 
     >>> is_span("Mdd", ["", " ", "-"], ["26", "27"]), is_span("ydd", ["", "-", "/"], ["2008", "06", "07"])
     (True, True)

@@ -109,24 +109,6 @@ class TimeReader(Reader, Struct, frozen=True):
         return () if cut is None else cut.tokens()
 
 
-def read_time(text: str) -> Cut:
-    """Return the time that a folded text is; raises `UnreadableError`."""
-    if text in _NAMED:
-        text = _NAMED[text]
-    plain = text[1:] if _DESIGNATOR.match(text) else text
-    cut = cut_time(plain)
-    if cut is not None and cut.text == TIME:
-        cut.check_zone()
-    else:
-        matches = (pattern.fullmatch(plain) for pattern in _ALONE)
-        cut = next((Cut(TIME, match, *_time(match)) for match in matches if match), None)
-    if cut is None:
-        raise UnreadableError("is not a time of day")
-    if cut.is_next_day:
-        raise UnreadableError("24:00 is the next day's 00:00")
-    return cut
-
-
 class Cut(Struct, frozen=True):
     """A time of day, and the text from which it was cut, with `TIME` in its place.
 
@@ -147,7 +129,7 @@ class Cut(Struct, frozen=True):
         return tuple((groups[name], rule) for name, rule in _RULES.items() if groups.get(name))
 
     def check_zone(self) -> None:
-        """Raise `UnreadableError` if the time zone is known by its name alone, or is a later time of the day."""
+        """Raise `UnreadableError` if the zone is known by its name alone, or is a later time of the day."""
         if self.may_be_span and not _ISO_DAY.match(self.text):
             end = self.match["zone"].strip(" -").replace(":", "").zfill(4)
             if end > f"{self.match['hour']:>02}{self.match['minute']}":
@@ -156,6 +138,24 @@ class Cut(Struct, frozen=True):
             raise UnreadableError(
                 f"the time zone {self.zone.upper()!r} has no certain offset; one is written as +01:00"
             )
+
+
+def read_time(text: str) -> Cut:
+    """Return the time that a folded text is; raises `UnreadableError`."""
+    if text in _NAMED:
+        text = _NAMED[text]
+    plain = text[1:] if _DESIGNATOR.match(text) else text
+    cut = cut_time(plain)
+    if cut is not None and cut.text == TIME:
+        cut.check_zone()
+    else:
+        matches = (pattern.fullmatch(plain) for pattern in _ALONE)
+        cut = next((Cut(TIME, match, *_time(match)) for match in matches if match), None)
+    if cut is None:
+        raise UnreadableError("is not a time of day")
+    if cut.is_next_day:
+        raise UnreadableError("24:00 is the next day's 00:00")
+    return cut
 
 
 @cache

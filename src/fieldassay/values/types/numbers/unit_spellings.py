@@ -357,10 +357,10 @@ COMPOUNDS = MappingProxyType({"kubik": 3, "quadrat": 2})
 NORMALS = frozenset({"normal", "norm", "normaux", "normales", "N", "(N)", "(n)", "i.N.", "i.n.", "N."})
 """Words beside a cubic meter that make it a normal one."""
 
-SIDE_BY_SIDE = frozenset(
-    tuple(pair.split())
-    for pair in "N m,W h,A h,Pa s,V A,W s,N s,A s,V s,J s,ft lb,lb ft,in lb,in oz,ha m,t km,t mi".split(",")
-)
+_SIDE_BY_SIDE = """
+N m/W h/A h/Pa s/V A/W s/N s/A s/V s/J s/ft lb/lb ft/in lb/in oz/ha m/t km/t mi
+"""
+SIDE_BY_SIDE = frozenset(tuple(pair.split()) for pair in _SIDE_BY_SIDE.strip().split("/"))
 """Units without prefixes that are multiplied where they stand side by side, as in `kW h`."""
 
 PERS = frozenset({"per", "pro", "par", "por", "je"})
