@@ -110,6 +110,28 @@ def test_wrong_values_are_shown_and_all_with_the_pairs_of_reordered_items_and_th
     assert "lines[1] ↔ lines[0]" in out and "paired; 100% alike" in out
 
 
+ITEMS = "fields: {lines: {items: {fields: {sku: id, what: text}}}}"
+TWO = {"id": "a", "lines": [{"sku": "G", "what": "Hose"}, {"sku": "H", "what": "Rake"}]}
+JOINED = {"id": "a", "lines": [{"sku": "G", "what": "Hose, Rake"}]}
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "told", "lost"),
+    [
+        (TWO, JOINED, "2 gold items in one", "H, Rake → —"),
+        (JOINED, TWO, "one gold item in 2", "— → H, Rake"),
+    ],
+)
+def test_items_that_are_joined_or_split_are_named(
+    run: Run, files: Files, gold: Any, pred: Any, told: str, lost: str
+) -> None:
+    paths = {"gold": files.write("g.jsonl", [gold]), "pred": files.write("p.jsonl", [pred])}
+    paths["spec"] = files.folder / "items.yaml"
+    paths["spec"].write_text(ITEMS)
+    out = run("explain", *(f"--{name}={path}" for name, path in paths.items()), "a").out
+    assert f"{told}: Hose, Rake" in out and lost in out
+
+
 @pytest.mark.parametrize(
     ("field", "paths"),
     [

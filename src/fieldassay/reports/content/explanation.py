@@ -12,6 +12,7 @@ from fieldassay.metrics.evidence import REPEAT
 from fieldassay.paths import join_path, split_path
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, describe, describe_source
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
+from fieldassay.scoring.engine.diagnose import find_parts
 from fieldassay.scoring.explain import ComparisonStep, DocumentExplanation, ExplainedSide, Explanation
 
 _STRUCTURE = ("list", "object", "item")
@@ -99,7 +100,10 @@ def _rows(page: ScreenPage, rows: Sequence[dict[str, Any]], has_all: bool) -> No
     styles = ["" if row["outcome"] == "match" else "dim" if row["kind"] == "item" else "red" for row in shown]
     columns = [PageColumn("outcome", is_name=True), PageColumn("value", is_name=True)]
     columns += [PageColumn("gold → predicted"), PageColumn("why")]
-    cells = [_cells(row, _values(rows) if _path(row) in lost else ()) for row in shown]
+    values = _values(rows)
+    cells = [
+        _cells(row, values if _path(row) in lost else (), _describe_joined(row, values)) for row in shown
+    ]
     if shown and page.width < 90:
         columns = [*columns[:2], PageColumn("gold → predicted, and why")]
         cells = [[*head, "\n".join(filter(None, (pair, why)))] for *head, pair, why in cells]
@@ -117,6 +121,8 @@ def _is_wrong(row: Mapping[str, Any], lost: Set[str]) -> bool:
     """Return whether a row is wrong and news: no pair of items, and not inside a lost one."""
     if row["outcome"] == "match" or (row["kind"] == "item" and _path(row) not in lost):
         return False
+    if row["kind"] in _STRUCTURE[:2] and "wrong_kind" not in (row["diagnoses"] or ()):
+        return False  # the values inside say it
     steps = split_path(row["gold_path"] or row["pred_path"] or row["field"])
     return not any(join_path(steps[:length]) in lost for length in range(1, len(steps)))
 
@@ -124,7 +130,21 @@ def _is_wrong(row: Mapping[str, Any], lost: Set[str]) -> bool:
 _MARKS = {"match": "✓ match", "partial": "~ partial"}
 
 
-def _cells(row: Mapping[str, Any], values: Sequence[Mapping[str, Any]]) -> list[str]:
+def _describe_joined(row: Mapping[str, Any], values: Sequence[Mapping[str, Any]]) -> str:
+    """Return which items of gold are one in the prediction, or the reverse; empty for none."""
+    if "list_split_or_joined" not in (row["diagnoses"] or ()):
+        return ""
+    gold, pred = (
+        [one[f"{side}_value"] for one in values if one["field"] == row["field"] and one[f"{side}_value"]]
+        for side in ("gold", "pred")
+    )
+    if parts := find_parts(row["pred_value"], gold):
+        return f"{len(parts)} gold items in one: {clip(', '.join(parts), _VALUE)}"
+    wholes = (parts for whole in gold if row["pred_value"] in (parts := find_parts(whole, pred)))
+    return next((f"one gold item in {len(parts)}: {clip(', '.join(parts), _VALUE)}" for parts in wholes), "")
+
+
+def _cells(row: Mapping[str, Any], values: Sequence[Mapping[str, Any]], joined: str) -> list[str]:
     """Return the outcome of a row, with the score of a part, its path, both sides, and the reason.
 
     A whole item that is missing or spurious is shown by its values.
@@ -134,13 +154,11 @@ def _cells(row: Mapping[str, Any], values: Sequence[Mapping[str, Any]]) -> list[
         outcome += f" {format_number(row['score'])}"
     gold, pred = _value(row, "gold"), _with_source(row)
     if values:
-        inside = [
-            one for one in values if f"{one['gold_path'] or one['pred_path'] or ''}.".startswith(f"{path}.")
-        ]
-        sides = ("gold", "pred") if row["outcome"] == "missing" else ("pred", "gold")
-        told = clip(", ".join(_value(one, sides[0]) for one in inside if one[sides[0]] is not None), _VALUE)
-        gold, pred = (told or gold, pred) if sides[0] == "gold" else (gold, told or pred)
-    return [outcome, path, f"{gold} → {pred}", _why(row)]
+        side = "gold" if row["outcome"] == "missing" else "pred"
+        inside = [one for one in values if f"{one[f'{side}_path'] or ''}.".startswith(f"{path}.")]
+        told = clip(", ".join(_value(one, side) for one in inside if one[side] is not None), _VALUE)
+        gold, pred = (told or gold, pred) if side == "gold" else (gold, told or pred)
+    return [outcome, path, f"{gold} → {pred}", joined or _why(row)]
 
 
 def _path(row: Mapping[str, Any]) -> str:
@@ -170,7 +188,7 @@ def _value(row: Mapping[str, Any], side: str) -> str:
 def _with_source(row: Mapping[str, Any]) -> str:
     """Return the predicted value, and where it stands in its document if that is known."""
     source = describe_source(row.get("source", ()), _QUOTE)
-    return f"{_value(row, 'pred')}; {source}" if source else _value(row, "pred")
+    return f"{_value(row, 'pred')}\n{source}" if source else _value(row, "pred")
 
 
 def _why(row: Mapping[str, Any]) -> str:

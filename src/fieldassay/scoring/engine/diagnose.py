@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise, repeat
 from typing import Any
 
@@ -116,28 +116,32 @@ _CUT = re.compile(r"[,;|/+&\n]|\s(?:and|und|et|y|e|o|or|oder)\s|\s[-\u2013]\s")
 _Place = tuple[int, int]
 
 
-def find_cut_items(wrong: ValueRows, gold: ValueRows, are_items: Flags) -> npt.NDArray[np.intp]:
-    """Return a mask of wrong rows that join gold items of their list, or are one part of a split gold item.
+def find_cut_items(
+    wrong: ValueRows, gold: ValueRows, are_items: Flags, are_texts: Flags
+) -> npt.NDArray[np.intp]:
+    """Return the wrong rows that join gold items of their list, or are one part of a split gold item.
 
     Parts are separated by commas, semicolons, bars, strokes, plus signs, ampersands, line breaks or words for
     `and` and `or`; without any of these, by spaces. A join has at least two parts, all of them gold items; of
-    a split at least two parts must be predicted.
+    a split at least two parts must be predicted. Texts of objects in a list (`are_texts`) are joined as whole
+    texts: see `find_parts`.
     """
-    rows = np.flatnonzero(are_items[wrong.field])
+    rows = np.flatnonzero((are_items | are_texts)[wrong.field])
     if not rows.size:
         return rows
     predicted: dict[_Place, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for row, doc, field, text in _walk(wrong, rows):
         predicted[doc, field][text].append(row)
     places = wrong.doc[rows].astype(np.int64) << 32 | wrong.field[rows]
-    listed = np.flatnonzero(are_items[gold.field])
+    listed = np.flatnonzero((are_items | are_texts)[gold.field])
     near = listed[np.isin(gold.doc[listed].astype(np.int64) << 32 | gold.field[listed], places)]
     true: dict[_Place, set[str]] = defaultdict(set)
     for _, doc, field, text in _walk(gold, near):
         true[doc, field].add(text)
     found: list[int] = []
     for place, texts in predicted.items():
-        found.extend(_cut_rows(texts, true.get(place, set())))
+        rows_of = _joined_rows if are_texts[place[1]] else _cut_rows
+        found.extend(rows_of(texts, true.get(place, set())))
     return np.array(sorted(found), dtype=np.intp)
 
 
@@ -161,6 +165,40 @@ def _cut_rows(predicted: dict[str, list[int]], true: set[str]) -> Iterator[int]:
             parts = [part for part in dict.fromkeys(cut(text)) if part in predicted]
             if len(parts) > 1:
                 yield from (row for part in parts for row in predicted[part])
+
+
+def _joined_rows(predicted: dict[str, list[int]], true: set[str]) -> Iterator[int]:
+    if len(predicted) * len(true) > _MOST_JOINED:
+        return
+    for text, rows in predicted.items():
+        if find_parts(text, true):
+            yield from rows
+    for text in true if len(predicted) > 1 else ():
+        yield from (row for part in find_parts(text, predicted) for row in predicted[part])
+
+
+_MOST_JOINED = 100_000
+_LEAST_COVERED = 0.8
+
+
+def find_parts(whole: str, texts: Iterable[str]) -> list[str]:
+    """Return the texts that a text joins, in its order: two or more, four fifths of its letters and digits.
+
+    >>> find_parts("Oak panel, Elm door", ["Elm door", "Oak panel", "Elm"])
+    ['Oak panel', 'Elm door']
+    >>> find_parts("Oak panel with Elm door and a long remark", ["Elm door", "Oak panel"])
+    []
+    """
+    rest, found = whole if len(whole) <= MAX_CUT else "", dict[str, int]()
+    for text in sorted({text for text in texts if text in rest and text != whole}, key=len, reverse=True):
+        place = rest.find(text)
+        ends = (rest[place - 1 : place], rest[place + len(text) : place + len(text) + 1])
+        if len(text) >= SHORTEST_TELLING and place >= 0 and not any(map(str.isalnum, ends)):
+            found[text] = place
+            rest = f"{rest[:place]}{' ' * len(text)}{rest[place + len(text) :]}"
+    left, all_ = (sum(map(str.isalnum, text)) for text in (rest, whole))
+    is_joined = len(found) > 1 and left <= (1 - _LEAST_COVERED) * all_
+    return sorted(found, key=found.__getitem__) if is_joined else []
 
 
 def cut(text: str) -> list[str]:
@@ -198,15 +236,16 @@ def diagnose_context(
     gold: ValueRows,
     are_items: npt.NDArray[np.bool_],
     are_numbers: npt.NDArray[np.bool_] | None = None,
+    are_texts: npt.NDArray[np.bool_] | None = None,
 ) -> RowDiagnoses:
     """Return the diagnoses of n wrong or spurious predictions from the rest of their documents.
 
     `wrong.canonical` are predicted texts, `wrong.item` is the position of the gold item each was compared
     with, -1 if there is none. `gold` are all gold values of these documents. `are_items[field]` is true if
     the field's values are themselves the items of a list (`codes[]`, not `lines[].amount`): only they can be
-    duplicates, split or joined. `are_numbers[field]` is true for fields of numbers: a whole number from 10 to
-    99 is the value of another field only if exactly one other field of the document has it, and that is a
-    field of numbers too.
+    duplicates. They can be split or joined, as can texts of objects in a list (`are_texts`).
+    `are_numbers[field]` is true for fields of numbers: a whole number from 10 to 99 is the value of another
+    field only if exactly one other field of the document has it, and that is a field of numbers too.
 
     >>> wrong = ValueRows(np.int32([0]), np.int32([1]), np.int32([-1]), np.array(["ACME"], dtype=object))
     >>> gold = [np.int32([0, 0]), np.int32([0, 1]), np.int32([-1, -1]), np.array(["ACME", "Bolt"], object)]
@@ -235,7 +274,10 @@ def diagnose_context(
     bits[repeated & is_item] |= BIT["duplicate_item"]
     is_another = np.where(is_item, is_another & ~repeated, _only_telling(is_another, texts, False))
     bits[is_another] |= BIT["value_of_another_item"]
-    bits[find_cut_items(wrong, gold, are_items)] |= BIT["list_split_or_joined"]
+    none = np.zeros(len(are_items), dtype=bool)
+    bits[find_cut_items(wrong, gold, are_items, none if are_texts is None else are_texts)] |= BIT[
+        "list_split_or_joined"
+    ]
     return RowDiagnoses(bits, other)
 
 
@@ -332,7 +374,9 @@ def diagnose(judged: Judged) -> list[Diagnosed]:
         of_values = [blocks[at] for at in chosen]
         gold = _rows(of_values, list(map(_present, of_values)), "gold", rank)
         predicted = _rows(of_values, [wrong[at] for at in chosen], "pred", rank)
-        findings = diagnose_context(predicted, gold, _are_items(fields), _are_numbers(fields))
+        findings = diagnose_context(
+            predicted, gold, _are_items(fields), _are_numbers(fields), _are_texts_of_items(fields)
+        )
         named = np.append(order, -1)[findings.other_field].astype(np.int32)
         start = 0
         for at in chosen:
@@ -340,6 +384,8 @@ def diagnose(judged: Judged) -> list[Diagnosed]:
             found = slice(start, start + len(rows))
             start += len(rows)
             bits[at][rows] |= findings.bits[found]
+            joined = rows[findings.bits[found] & BIT["list_split_or_joined"] != 0]
+            bits[at][joined] &= ~(BIT["extended"] | BIT["truncated"])  # the join says why
             others[at] = np.full(len(bits[at]), -1, dtype=np.int32)
             others[at][rows] = named[found]  # type: ignore[index]
     return [Diagnosed(*pair) for pair in zip(bits, others, strict=True)]
@@ -420,3 +466,9 @@ def _are_items(fields: Sequence[FieldInfo]) -> npt.NDArray[np.bool_]:
 
 def _are_numbers(fields: Sequence[FieldInfo]) -> npt.NDArray[np.bool_]:
     return np.array([info.type in NUMBER_TYPES for info in fields], dtype=bool)
+
+
+def _are_texts_of_items(fields: Sequence[FieldInfo]) -> npt.NDArray[np.bool_]:
+    are_inner = ("[" in info.path and not is_item_path(info.path) for info in fields)
+    pairs = zip(are_inner, fields, strict=True)
+    return np.array([is_inner and info.type in ("text", "id") for is_inner, info in pairs], dtype=bool)
