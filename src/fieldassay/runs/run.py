@@ -386,7 +386,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         if not file.is_file() and COMPARISONS not in (self.facts.get("files") or ()):
             return Comparisons()
         found = read_comparisons(self._read(COMPARISONS), str(file))
-        named = {name for one in found.comparisons for name in one.systems} | {
+        named = {name for one in (*found.comparisons, *found.by_field) for name in one.systems} | {
             one.system for rank in found.rankings for one in rank.places
         }
         unknown = sorted(named - set(self.estimates.systems))
@@ -438,6 +438,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
             warnings=tuple(self.file.warnings),
             comparisons=self.comparisons.comparisons,
             rankings=self.comparisons.rankings,
+            by_field=self.comparisons.by_field,
         )
 
     def judged_values(self) -> LazyFrame:

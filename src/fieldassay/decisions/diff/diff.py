@@ -24,6 +24,7 @@ from fieldassay.metrics.comparisons.pairwise import (
     compare_all,
     compare_pairs,
     compare_slices,
+    list_field_metrics,
     remark_ranking,
     slice_values,
 )
@@ -585,10 +586,6 @@ def changes_csv(found: Diff) -> Iterator[str]:
             )
 
 
-FIELD_METRICS = ("field_accuracy", "field_accuracy_strict", "recall")
-"""The metrics for comparing fields: the first of these that the runs kept."""
-
-
 class Contest(Struct, frozen=True):
     """All comparisons of a diff, and the remarks on omitted ones."""
 
@@ -604,14 +601,13 @@ def compare_systems(
 ) -> Contest:
     """Return the comparisons of all other systems with the reference, overall and by slice.
 
-    Overall by all of the metrics, within the values of each slice key by the first of them. Of two systems
-    each field is compared too; more are ranked. p values are adjusted over all of the first kind and
-    the ranked pairs, over the fields, and over the values of each key.
+    Overall by all of the metrics, field by field, and within the values of each slice key by the first of the
+    metrics; more than two systems are ranked. p values are adjusted over all of the first kind and the ranked
+    pairs, over the fields, and over the values of each key.
     """
     names = [system.system for system in data.systems]
     pairs = [(reference, name) for name in names if name != reference]
     arena = PairedMatrix.open(data)
-    fields = list_field_metrics(data) if len(pairs) == 1 else ()
     whole = [bound for bound in metrics if bound.call.slice is None]
     overall = compare_all(arena, pairs, metrics)
     notes = list(remark_ranking(data, sum(bound.call.field is None for bound in whole)))
@@ -623,7 +619,7 @@ def compare_systems(
             by_slice += compare_slices(arena, pairs, whole[:1], key)
     return Contest(
         overall=overall.comparisons,
-        by_field=tuple(compare_pairs(arena, pairs, fields)),
+        by_field=tuple(compare_pairs(arena, pairs, list_field_metrics(data))),
         by_slice=tuple(by_slice),
         rankings=overall.rankings,
         notes=tuple(notes),
@@ -647,21 +643,3 @@ def _remark_values(data: PairedData, key: str, values: Collection[str]) -> list[
         if left
         else []
     )
-
-
-def list_field_metrics(data: PairedData) -> tuple[BoundMetric, ...]:
-    """Return the metric for comparing each field, in the order of the fields; () if none was kept."""
-    for name in FIELD_METRICS:
-        if name in data.vocabulary.own:
-            continue
-        probe = bind_metric(MetricCall(name, field=""), data.vocabulary)
-        if data.can_compare(probe):
-            fields = dict.fromkeys(
-                field
-                for system in data.systems
-                for part in list_parts(probe.recipe)
-                for field in system.statistics[part].fields
-                if field
-            )
-            return tuple(bind_metric(MetricCall(name, field=field), data.vocabulary) for field in fields)
-    return ()

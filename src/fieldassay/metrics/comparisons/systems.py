@@ -15,6 +15,7 @@ from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric, s
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix
 from fieldassay.metrics.comparisons.pairwise import (
+    FIELD_METRICS,
     MOST_VALUES,
     compare_pairs,
     compare_slices,
@@ -54,9 +55,11 @@ MOST_METRICS = 3
 def with_compared(plan: FoldPlan, names: Sequence[str] | None) -> FoldPlan:
     """Return the plan with the metrics of comparisons: those named, the usual, or the score and the first.
 
-    Raises `ProblemsError` for a name that no systems can be compared by.
+    What compares fields is kept, too. Raises `ProblemsError` for a name that no systems can be compared by.
     """
-    return replace(plan, compared=_usual(plan) if names is None else _named(plan, names))
+    fields = next((MetricCall(name) for name in FIELD_METRICS if name not in plan.vocabulary.own), None)
+    kept = () if fields is None else (fields,)
+    return replace(plan, compared=_usual(plan) if names is None else _named(plan, names), also_kept=kept)
 
 
 def with_kept(plan: FoldPlan, gates: Iterable[MetricCall]) -> FoldPlan:

@@ -282,6 +282,8 @@ class Result(Struct, frozen=True, eq=False):
     """The comparisons of each further system with the reference; empty for one system."""
     rankings: tuple[Ranking, ...] = ()
     """The rankings of more than two systems, one for each compared metric."""
+    by_field: tuple[Comparison, ...] = ()
+    """The comparisons of each field of each further system with the reference, corrected for all of them."""
     repeats: tuple[Repeats, ...] = ()
     """The systems with repeated runs: variances within and between documents, and the flaky values."""
     parts: tuple[Path, ...] = ()

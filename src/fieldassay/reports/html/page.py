@@ -125,6 +125,7 @@ def _rename(run: Reported, names: Mapping[str, str]) -> Result:
         checks=tuple(replace(one, system=names.get(one.system, one.system)) for one in result.checks),
         comparisons=tuple(_rename_comparison(one, names) for one in result.comparisons),
         rankings=tuple(_rename_ranking(one, names) for one in result.rankings),
+        by_field=tuple(_rename_comparison(one, names) for one in result.by_field),
     )
 
 
@@ -164,6 +165,7 @@ class _Joint(NamedTuple):
 
     comparisons: tuple[Comparison, ...] = ()
     rankings: tuple[Ranking, ...] = ()
+    by_field: tuple[Comparison, ...] = ()
     reason: str = ""
 
 
@@ -185,6 +187,7 @@ def _compare(reported: Sequence[Reported], names: Sequence[Mapping[str, str]]) -
     return _Joint(
         tuple(_rename_comparison(one, labels) for one in (*found.overall, *found.by_slice)),
         tuple(_rename_ranking(one, labels) for one in found.rankings),
+        tuple(_rename_comparison(one, labels) for one in found.by_field),
     )
 
 
@@ -217,6 +220,7 @@ def _join(results: Sequence[Result], joint: _Joint) -> Result:
         checks=tuple(one for result in results for one in result.checks),
         comparisons=joint.comparisons,
         rankings=joint.rankings,
+        by_field=joint.by_field,
     )
 
 
