@@ -17,7 +17,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.files.tables import csv_text, show_names
 from fieldassay.io.text.shown import format_count, make_printable
 from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
-from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
+from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix
 from fieldassay.metrics.comparisons.pairwise import (
     MOST_VALUES,

@@ -7,11 +7,13 @@ from itertools import permutations
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.estimate import (
     Estimate,
     format_cost,
+    format_difference,
     format_in_unit,
     format_p,
     format_seconds,
@@ -226,6 +228,86 @@ def _doubt(order: Order) -> str:
     return f"no difference could be shown to {_join(open_)} in {format_count(order.documents, 'document')}"
 
 
+# What differs between systems, overall and in which fields: the first sentence of every report.
+
+
+def compare_in_words(result: Result, order: Order | None) -> str:
+    """Return how systems differ by the main metric and in which fields, in a sentence; empty for one system.
+
+    Two systems are compared from the first, the reference, to the second.
+    """
+    if order is None:
+        return ""
+    silent = {*list_silent(result)}
+    of_fields = [one for one in result.by_field if not silent & {*one.systems}]
+    others = dict.fromkeys(one.systems[1] for one in of_fields)
+    told = [
+        part
+        for name in others
+        if (part := describe_fields(name, [one for one in of_fields if one.systems[1] == name]))
+    ]
+    overall = [
+        one
+        for one in result.comparisons
+        if one.field is None and not one.slice and {*one.systems} == {*result.systems}
+    ]
+    main = find_main(result)
+    pair = next((one for one in overall if main is not None and is_compared_by(one, main)), None)
+    if pair is None or pair.difference is None:
+        fields = (
+            f". Compared with {clip(of_fields[0].systems[0], LONGEST_NAME)}, {_join_systems(told)}"
+            if told
+            else ""
+        )
+        return f"{describe_order(order)}{fields}"
+    first, second = (clip(name, LONGEST_NAME) for name in pair.systems)
+    change = " → ".join(format_in_unit(value or 0.0, pair.unit) for value in pair.values)
+    change += "" if pair.p_adjusted is None else f", {format_p(pair.p_adjusted)}"
+    if not pair.is_shown:
+        none = f", nor in any of {format_count(len(of_fields), 'field')}" if of_fields else ""
+        fields = f", but {told[0]}" if told else none
+        return f"No difference between {first} and {second} is shown overall ({change}){fields}"
+    is_mixed = any(one.is_shown and one.verdict != pair.verdict for one in of_fields)
+    fields = f"{', but' if is_mixed else ';'} {told[0]}" if told else ""
+    return f"{second} is {pair.verdict} than {first} overall ({change}){_scope([pair])}{fields}"
+
+
+def describe_fields(system: str, changes: Sequence[Comparison]) -> str:
+    """Return in which fields a system is shown to be worse, and in which better; empty for none.
+
+    >>> test = (0.95, 0.001, 0.003, 0.4, 2, 15, 43, 60, "halves", "worse")
+    >>> lost = Comparison("field_accuracy", "total", {}, ("a", "b"), (0.9, 0.7), -0.2, None, *test)
+    >>> describe_fields("b", [replace(lost, interval_guarded=(-0.4, -0.1))])
+    'b is worse in total (−20.0 points, p = .003)'
+    """
+    said = []
+    for verdict in ("worse", "better"):
+        shown = [one for one in changes if one.verdict == verdict]
+        shown.sort(key=lambda one: -abs(one.difference or 0.0))
+        sizes = [
+            (format_difference(one.difference or 0.0, one.unit), format_p(one.p_adjusted or 0.0))
+            for one in shown
+        ]
+        named = [
+            f"{clip(one.field, LONGEST_NAME)} ({size}, {p})"
+            for one, (size, p) in zip(shown[:_MOST], sizes, strict=False)
+        ]
+        more = [f"{len(shown) - _MOST} more"] if len(shown) > _MOST else []
+        said += [f"{verdict} in {join_names([*named, *more])}"] if shown else []
+    return f"{clip(system, LONGEST_NAME)} is {' and '.join(said)}{_scope(changes)}" if said else ""
+
+
+def _scope(changes: Sequence[Comparison]) -> str:
+    """Return the reservation where a shown difference may not be one on documents of an unseen kind."""
+    is_guarded = all(one.is_guarded for one in changes if one.is_shown)
+    return "" if is_guarded else " on documents like these, but perhaps not on others"
+
+
+def _join_systems(told: Sequence[str]) -> str:
+    more = [f"{len(told) - _MOST} more systems differ in some field"] if len(told) > _MOST else []
+    return "; ".join([*told[:_MOST], *more])
+
+
 # Findings of a report in words, computed from numbers by fixed rules: no claim without its interval. 1. A
 # system leads another only if their comparison is `better` or `worse`, after correction for all comparisons
 # made. 2. Otherwise there is no significant difference, and the sentence gives the detectable one. 3. Every
@@ -323,6 +405,8 @@ def _list_problems(loss: Loss) -> str:
 FEWEST = 20
 """With fewer documents nothing is recommended."""
 
+_UNDECIDED = "no pass/fail rules (gates) are set, so nothing is decided"
+
 _NAMES = 100
 
 _MOST_COUNTS = 6
@@ -347,7 +431,8 @@ class Recommendation(Struct, frozen=True):
     """The answer in a sentence, what it rests on, and its tone: `good`, `bad`, `unsure` or `none`.
 
     `further` are those of the reasons that a table of all systems does not show. `systems` are those to use,
-    the best first; none where nothing is recommended.
+    the best first; none where nothing is recommended. `comparison` says how the systems differ, overall and
+    field by field; empty for a single one.
     """
 
     answer: str
@@ -355,6 +440,7 @@ class Recommendation(Struct, frozen=True):
     tone: str
     further: tuple[str, ...] = ()
     systems: tuple[str, ...] = ()
+    comparison: str = ""
 
 
 def count_apart(found: Sequence[Estimate | None], documents: int) -> list[str]:
@@ -424,7 +510,19 @@ def _stand(
 def recommend(
     result: Result, decisions: Sequence[Mapping[str, Any]], standings: Sequence[Standing]
 ) -> Recommendation:
-    """Return the recommendation on a result, the same for every report.
+    """Return the recommendation on a result, with how its systems differ, the same for every report."""
+    main = {one.system: one.main for one in standings if one.main is not None}
+    comparison = compare_in_words(result, order_systems(result, main))
+    advice = _recommend(result, decisions, standings)
+    if comparison and not decisions:
+        return replace(advice, answer=comparison, further=(f"{_UNDECIDED[:1].upper()}{_UNDECIDED[1:]}",))
+    return replace(advice, comparison=comparison)
+
+
+def _recommend(
+    result: Result, decisions: Sequence[Mapping[str, Any]], standings: Sequence[Standing]
+) -> Recommendation:
+    """Return the recommendation by fixed rules.
 
     1. One system passes all gates: use it. 2. Several do: use the best of them by the main metric; with it
     are named those that it is not shown to lead, else those that it leads on documents like these only. Of
@@ -440,7 +538,7 @@ def recommend(
         few = f"{format_count(documents, 'document')}: too few to recommend a system"
         return Recommendation(few, _facts(result, first, standings), "none")
     if not decisions:
-        return Recommendation(_describe_first(standings), _facts(result, first, standings), "none")
+        return Recommendation(_describe_first(first), _facts(result, first, standings), "none")
     if usable:
         return _use(result, usable, standings)
     if len(standings) == 1:
@@ -537,19 +635,10 @@ def _name(standings: Sequence[Standing], last: str = "and") -> str:
     return f"{clip(standings[0].system, LONGEST_NAME)} {last} {len(standings) - 1} others"
 
 
-def _describe_first(standings: Sequence[Standing]) -> str:
-    first = standings[0]
+def _describe_first(first: Standing) -> str:
     assert first.main is not None
-    metric = first.main.metric.replace("_", " ")
-    value = format_in_unit(first.main.value, first.main.unit)
-    if len(standings) == 1:
-        return (
-            f"{clip(first.system, LONGEST_NAME)} has {value} {metric}; it has no gates, so nothing is decided"
-        )
-    word = "lowest" if first.main.better == "lower" else "highest"
-    equal = [one for one in standings if _value(one) == _value(first)]
-    who = f"{_name(equal)} have" if len(equal) > 1 else f"{clip(first.system, LONGEST_NAME)} has"
-    return f"{who} the {word} {metric}; there are no gates, so nothing is decided"
+    value, metric = format_in_unit(first.main.value, first.main.unit), first.main.metric.replace("_", " ")
+    return f"{clip(first.system, LONGEST_NAME)} has {value} {metric}; {_UNDECIDED}"
 
 
 def _value(one: Standing) -> float | None:

@@ -25,6 +25,7 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.comparison import Comparison, RankedPair, Ranking
 from fieldassay.metrics.result.result import find_main
 from fieldassay.metrics.thresholds import WORDS, format_compared, format_threshold
+from fieldassay.reports.content.run.fields import FieldTable, tabulate_fields
 from fieldassay.reports.content.run.summary import (
     HEADLINE,
     Summary,
@@ -34,7 +35,7 @@ from fieldassay.reports.content.run.summary import (
     summarize,
 )
 from fieldassay.reports.content.sweeps import frontier
-from fieldassay.reports.findings.losses import Loss, find_losses
+from fieldassay.reports.findings.losses import Loss, count_mistakes, find_losses
 from fieldassay.reports.findings.recommendation import (
     ALL_VALUES,
     Recommendation,
@@ -282,6 +283,7 @@ class Overview(Struct, frozen=True, eq=False):
 
     summary: Summary
     recommendation: Recommendation
+    fields: FieldTable
     table: RankingTable
     main: str
     listed: tuple[Card, ...]
@@ -363,6 +365,9 @@ def overview(source: ReportSource) -> Overview:
     return Overview(
         summary=summary,
         recommendation=recommendation,
+        fields=tabulate_fields(
+            result, summary.systems, () if source.evidence is None else count_mistakes(source.evidence)
+        ),
         table=rank(standings, source),
         main="" if main_line is None else main_line.label,
         listed=tuple(Card(one.system, one.answer, failures[one.system]) for one in standings),

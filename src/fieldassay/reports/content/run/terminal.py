@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from fieldassay.io.text.shown import clip, format_count, format_pair, join_names
+from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.estimate import Estimate, format_both, format_interval, format_value
+from fieldassay.reports.content.run.fields import FEW_FIELDS, MOST_FIELDS
 from fieldassay.reports.content.run.parts import (
     REPAIRS,
     add_answer,
@@ -19,20 +20,17 @@ from fieldassay.reports.content.run.parts import (
 from fieldassay.reports.content.run.sections import SIDE_BY_SIDE, comparisons_part, gates_parts, repeats_parts
 from fieldassay.reports.content.run.summary import (
     MOST_LOSSES,
-    FieldLine,
     SliceTable,
     Summary,
     SummaryLine,
     SummaryTable,
     describe_method,
-    has_detection,
-    measure_name,
 )
 from fieldassay.reports.findings.recommendation import LONGEST_NAME
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.reports.writers.tables import add_part
 
-_NAME, _LONG = 32, 100
+_NAME = 32
 
 
 _PART = re.compile(r"^(?:\S+: )?[\d,]+ of [\d,]+ documents: ")
@@ -45,17 +43,14 @@ def render_answer(summary: Summary, screen: Screen, *, has_numbers: bool = False
     With `has_numbers` the tables of metrics and slices are there too, for somebody who asked for them.
     """
     page = ScreenPage(screen)
-    add_answer(page, summary)
+    add_answer(page, summary, FEW_FIELDS)
     if has_numbers:
         page.line()
         _head(page, summary)
         _tables(page, summary)
     page.line(describe_method(summary, SIDE_BY_SIDE), "dim")
     first = summary.systems.index(next(iter(summary.recommendation.systems), summary.systems[0]))
-    if any(summary.losses):
-        add_repairs(page, summary, (first,), REPAIRS)
-    else:
-        _fields(page, summary, first, REPAIRS)
+    add_repairs(page, summary, (first,), REPAIRS)
     _remarks(page, summary.warnings, [note for note in summary.notes if _PART.search(note)])
     _hint(page, summary)
     return page.text()
@@ -64,7 +59,7 @@ def render_answer(summary: Summary, screen: Screen, *, has_numbers: bool = False
 def render_terminal(summary: Summary, screen: Screen) -> str:
     """Return the whole report of a result as text within the screen's width: the answer, then all of it."""
     page = ScreenPage(screen)
-    add_answer(page, summary)
+    add_answer(page, summary, MOST_FIELDS)
     page.line()
     _head(page, summary)
     page.line(describe_method(summary, SIDE_BY_SIDE), "dim")
@@ -73,8 +68,6 @@ def render_terminal(summary: Summary, screen: Screen) -> str:
     compared = [comparisons_part(summary.compared)] if summary.compared is not None else []
     for part in (*compared, *repeats_parts(summary.repeats)):
         add_part(page, part)
-    for position in positions:
-        _fields(page, summary, position)
     for part in (*diagnoses_parts(summary), *checks_parts(summary)):
         add_part(page, part)
     _tables(page, summary)
@@ -158,46 +151,6 @@ def _below(page: ScreenPage, summary: Summary, names: list[str]) -> None:
             values[0] = format_both(lines[0].estimates[position])
         rows.append([name, *values, summary.failures[position]])
     page.table(columns, rows)
-
-
-def _fields(page: ScreenPage, summary: Summary, position: int, most: int | None = None) -> None:
-    lines, system = summary.fields[position][:most], _names(summary)[position]
-    if not lines and not summary.flawless[position]:
-        return
-    page.line()
-    if not lines:
-        page.title(f"{system}: no field has an error ({format_count(summary.flawless[position], 'field')})")
-        return
-    page.title(f"Worst fields of {system}")
-    is_wide, is_narrow = page.width >= 100, page.width < 76
-    columns = [PageColumn("field", is_name=True), PageColumn(measure_name(lines), is_number=True)]
-    has_both = is_wide and has_detection(lines)
-    if has_both:
-        columns += [PageColumn("precision", is_number=True), PageColumn("recall", is_number=True)]
-    columns += [
-        PageColumn("n", is_number=True),
-        PageColumn("most often wrong" if is_narrow else "most often"),
-    ]
-    columns += [] if is_narrow else [PageColumn("gold → predicted")]
-    page.table(columns, [_field_row(line, page.width, has_both) for line in lines])
-    hidden = summary.hidden_fields[position] + len(summary.fields[position]) - len(lines)
-    rest = [f"{hidden} more with errors"] if hidden else []
-    rest += [f"{summary.flawless[position]} without an error"] if summary.flawless[position] else []
-    if rest:
-        page.line(f"and {', '.join(rest)}", "dim")
-
-
-def _field_row(line: FieldLine, width: int, has_both: bool) -> list[str]:
-    cells = [clip(line.field, _LONG), format_value(line.accuracy)]
-    if has_both:
-        cells += [format_value(line.precision), format_value(line.recall)]
-    cells.append(f"{line.accuracy.n:,}")
-    if line.mistake is None:
-        return [*cells, ""] if width < 76 else [*cells, "", ""]
-    kind = f"{line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count:,})"
-    room = max(10, (width - 60) // 2) if width >= 76 else 12
-    example = " → ".join(format_pair(line.mistake.gold, line.mistake.pred, room))
-    return [*cells, f"{kind}: {example}"] if width < 76 else [*cells, kind, example]
 
 
 def _slice(page: ScreenPage, summary: Summary, table: SliceTable) -> None:
