@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -261,7 +261,11 @@ def comparisons_json(found: Comparisons) -> bytes:
     >>> print(comparisons_json(Comparisons()).decode(), end="")
     {"schema_version": 1, "comparisons": [], "rankings": [], "by_field": []}
     """
-    parts = {"comparisons": found.comparisons, "rankings": found.rankings, "by_field": found.by_field}
+    parts: Mapping[str, Sequence[Comparison | Ranking]] = {
+        "comparisons": found.comparisons,
+        "rankings": found.rankings,
+        "by_field": found.by_field,
+    }
     listed = (f'"{name}": {_list([one.to_dict() for one in part])}' for name, part in parts.items())
     text = f'{{"schema_version": {SCHEMA_VERSION}, {", ".join(listed)}}}\n'
     return text.encode("utf-8", "backslashreplace")

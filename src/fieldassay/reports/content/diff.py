@@ -19,6 +19,7 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.reports.content.run.sections import count_tested
 from fieldassay.reports.content.run.summary import HEADLINE
+from fieldassay.reports.findings.recommendation import describe_field_changes
 from fieldassay.reports.wording import (
     describe_comparison,
     describe_first,
@@ -160,7 +161,7 @@ _NAME = 48
 def describe_diff(found: Diff, most: int = 10) -> Told:
     """Return the report of a diff; lists of values, documents and kinds of wrong have at most `most` rows."""
     parts = [_overall(found) if found.is_pair else _many(found)]
-    parts += [_fields(found.by_field)] if found.by_field else []
+    parts += [_fields(found.by_field)] if found.by_field and found.is_pair else []
     parts += [_slices(found)] if found.by_slice else []
     if found.is_pair:
         parts.append(changes_part(found, most))
@@ -189,7 +190,10 @@ def _describe_side(side: DiffSide) -> str:
 
 
 def _overall(found: Diff) -> Part:
-    lines = [describe_comparison(one, NAMES) for one in found.overall]
+    lines = [
+        *describe_field_changes(found.by_field),
+        *(describe_comparison(one, NAMES) for one in found.overall),
+    ]
     lines += [f"{_metric(one)}: {power}" for one in found.overall if (power := describe_power(one))]
     if found.is_identical:
         lines.insert(0, "identical: nothing that was kept differs in any document")
@@ -313,7 +317,8 @@ def _many(found: Diff) -> Part:
     for one in found.overall:
         families.setdefault((one.metric, one.field, *one.slice.items()), []).append(one)
     tables = tuple(_many_table(family, _ranking_of(found, family[0])) for family in families.values())
-    lines = tuple(_describe_pairs(one, NAMES.get(one.metric, clip(one.metric, 60))) for one in found.rankings)
+    ranked = (_describe_pairs(one, NAMES.get(one.metric, clip(one.metric, 60))) for one in found.rankings)
+    lines = (*ranked, *describe_field_changes(found.by_field))
     places = (
         ["place: those that a system may really have, by the same p values, all pairs of systems among them"]
         if found.rankings

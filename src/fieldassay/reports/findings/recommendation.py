@@ -207,10 +207,10 @@ def _sizes(order: Order, *, is_guarded: bool) -> str:
     )
 
 
-def _join(parts: Sequence[str]) -> str:
-    """Return the first parts, and how many more there are: the table of systems has them all."""
+def _join(parts: Sequence[str], mark: str = ", ") -> str:
+    """Return the first parts, and how many more there are: the tables have them all."""
     more = [f"{len(parts) - _MOST} more"] if len(parts) > _MOST else []
-    return ", ".join([*parts[:_MOST], *more])
+    return mark.join([*parts[:_MOST], *more])
 
 
 def _p(lead: Lead) -> str:
@@ -240,12 +240,7 @@ def compare_in_words(result: Result, order: Order | None) -> str:
         return ""
     silent = {*list_silent(result)}
     of_fields = [one for one in result.by_field if not silent & {*one.systems}]
-    others = dict.fromkeys(one.systems[1] for one in of_fields)
-    told = [
-        part
-        for name in others
-        if (part := describe_fields(name, [one for one in of_fields if one.systems[1] == name]))
-    ]
+    told = describe_field_changes(of_fields)
     overall = [
         one
         for one in result.comparisons
@@ -254,12 +249,8 @@ def compare_in_words(result: Result, order: Order | None) -> str:
     main = find_main(result)
     pair = next((one for one in overall if main is not None and is_compared_by(one, main)), None)
     if pair is None or pair.difference is None:
-        fields = (
-            f". Compared with {clip(of_fields[0].systems[0], LONGEST_NAME)}, {_join_systems(told)}"
-            if told
-            else ""
-        )
-        return f"{describe_order(order)}{fields}"
+        against = f". Compared with {clip(of_fields[0].systems[0], LONGEST_NAME)}, " if told else ""
+        return f"{describe_order(order)}{against}{_join(told, '; ')}"
     first, second = (clip(name, LONGEST_NAME) for name in pair.systems)
     change = " → ".join(format_in_unit(value or 0.0, pair.unit) for value in pair.values)
     change += "" if pair.p_adjusted is None else f", {format_p(pair.p_adjusted)}"
@@ -272,40 +263,38 @@ def compare_in_words(result: Result, order: Order | None) -> str:
     return f"{second} is {pair.verdict} than {first} overall ({change}){_scope([pair])}{fields}"
 
 
-def describe_fields(system: str, changes: Sequence[Comparison]) -> str:
-    """Return in which fields a system is shown to be worse, and in which better; empty for none.
+def describe_field_changes(changes: Sequence[Comparison]) -> list[str]:
+    """Return for each system with shown changes in which fields it is worse and better than the reference.
 
     >>> test = (0.95, 0.001, 0.003, 0.4, 2, 15, 43, 60, "halves", "worse")
     >>> lost = Comparison("field_accuracy", "total", {}, ("a", "b"), (0.9, 0.7), -0.2, None, *test)
-    >>> describe_fields("b", [replace(lost, interval_guarded=(-0.4, -0.1))])
-    'b is worse in total (−20.0 points, p = .003)'
+    >>> describe_field_changes([replace(lost, interval_guarded=(-0.4, -0.1))])
+    ['b is worse in total (−20.0 points, p = .003)']
     """
-    said = []
-    for verdict in ("worse", "better"):
-        shown = [one for one in changes if one.verdict == verdict]
-        shown.sort(key=lambda one: -abs(one.difference or 0.0))
-        sizes = [
-            (format_difference(one.difference or 0.0, one.unit), format_p(one.p_adjusted or 0.0))
-            for one in shown
-        ]
-        named = [
-            f"{clip(one.field, LONGEST_NAME)} ({size}, {p})"
-            for one, (size, p) in zip(shown[:_MOST], sizes, strict=False)
-        ]
-        more = [f"{len(shown) - _MOST} more"] if len(shown) > _MOST else []
-        said += [f"{verdict} in {join_names([*named, *more])}"] if shown else []
-    return f"{clip(system, LONGEST_NAME)} is {' and '.join(said)}{_scope(changes)}" if said else ""
+    shown: dict[str, dict[str, list[Comparison]]] = {}
+    for one in sorted(changes, key=lambda one: -abs(one.difference or 0.0)):
+        if one.is_shown:
+            shown.setdefault(one.systems[1], {"worse": [], "better": []})[one.verdict].append(one)
+    told = []
+    for system, own in shown.items():
+        said = " and ".join(f"{verdict} in {_list_fields(found)}" for verdict, found in own.items() if found)
+        told.append(f"{clip(system, LONGEST_NAME)} is {said}{_scope([*own['worse'], *own['better']])}")
+    return told
+
+
+def _list_fields(changes: Sequence[Comparison]) -> str:
+    sizes = [
+        f"{clip(one.field, LONGEST_NAME)} ({format_difference(one.difference or 0.0, one.unit)}, "
+        f"{format_p(one.p_adjusted or 0.0)})"
+        for one in changes[:_MOST]
+    ]
+    return join_names([*sizes, *([f"{len(changes) - _MOST} more"] if len(changes) > _MOST else [])])
 
 
 def _scope(changes: Sequence[Comparison]) -> str:
     """Return the reservation where a shown difference may not be one on documents of an unseen kind."""
     is_guarded = all(one.is_guarded for one in changes if one.is_shown)
     return "" if is_guarded else " on documents like these, but perhaps not on others"
-
-
-def _join_systems(told: Sequence[str]) -> str:
-    more = [f"{len(told) - _MOST} more systems differ in some field"] if len(told) > _MOST else []
-    return "; ".join([*told[:_MOST], *more])
 
 
 # Findings of a report in words, computed from numbers by fixed rules: no claim without its interval. 1. A
@@ -515,7 +504,8 @@ def recommend(
     comparison = compare_in_words(result, order_systems(result, main))
     advice = _recommend(result, decisions, standings)
     if comparison and not decisions:
-        return replace(advice, answer=comparison, further=(f"{_UNDECIDED[:1].upper()}{_UNDECIDED[1:]}",))
+        undecided = f"{_UNDECIDED[:1].upper()}{_UNDECIDED[1:]}"
+        return replace(advice, answer=comparison, further=(undecided,))
     return replace(advice, comparison=comparison)
 
 
@@ -646,7 +636,7 @@ def _value(one: Standing) -> float | None:
 
 
 def _facts(result: Result, one: Standing, standings: Sequence[Standing]) -> tuple[str, ...]:
-    """Return the value of a system, and how far it is from the next one, in accuracy, time and cost."""
+    """Return the value of a system, and its cost and time beside those of the next one."""
     if one.main is None:
         return ()
     sure = describe_interval(one.main.interval, one.main.level, one.main.unit)
@@ -655,22 +645,7 @@ def _facts(result: Result, one: Standing, standings: Sequence[Standing]) -> tupl
     rival = next((other for other in standings if other.system not in silent), None)
     whose = f"{clip(one.system, LONGEST_NAME)} has " if rival is not None else ""
     told = f"{whose}{value} {one.main.metric.replace('_', ' ')}{f' ({sure})' if sure else ''}"
-    lead = "" if rival is None else _describe_lead(result, one, rival)
-    return (f"{told}{f', {lead}' if lead else ''}", *_describe_price(one, rival))
-
-
-def _describe_lead(result: Result, one: Standing, rival: Standing) -> str:
-    if one.main is None or rival.main is None or one.main.value is None or rival.main.value is None:
-        return ""
-    name = clip(rival.system, LONGEST_NAME)
-    if _value(one) == _value(rival):
-        return f"as {name} has"
-    is_ahead = (one.main.value > rival.main.value) == (one.main.better != "lower")
-    size = format_size(one.main.value - rival.main.value, one.main.unit)
-    said = {"beyond_chance": "beyond chance", "may_be_chance": "which may be chance", "unknown": "not tested"}
-    lead = _standing_lead(result, one, rival)
-    scope = " on documents like these" if lead.is_shown and not lead.is_guarded else ""
-    return f"{size} {'ahead of' if is_ahead else 'behind'} {name}, {said[lead.certainty]}{scope}"
+    return (told, *_describe_price(one, rival))
 
 
 def _standing_lead(result: Result, one: Standing, rival: Standing) -> Lead:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.io.text.shown import clip, format_count, format_pair, join_names
+from fieldassay.io.text.shown import format_pair
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
 from fieldassay.metrics.estimate import (
     NOTHING,
@@ -400,10 +400,9 @@ def _findings(source: ReportSource, line: SummaryLine | None, best: str) -> list
     ranked = [
         told
         for ranking in source.result.rankings
-        if is_compared_by(ranking, own) and (told := _describe_ranking(ranking, best))
+        if is_compared_by(ranking, own) and (told := describe_first(ranking))
     ]
     return [
-        _head(source, line, own),
         *filter(None, [describe_silent(source.result)]),
         *ranked[:1],
         *overall[:3],
@@ -414,42 +413,6 @@ def _findings(source: ReportSource, line: SummaryLine | None, best: str) -> list
 def _finding(one: Comparison) -> str:
     """Return a comparison as a sentence, with the detectable difference where none was shown."""
     return "; ".join(part for part in (describe_comparison(one, NAMES), describe_power(one)) if part)
-
-
-def _head(source: ReportSource, line: SummaryLine, best: Estimate) -> str:
-    """Return the value of the best system, and the others with exactly the same one."""
-    if len(source.systems) == 1:
-        return f"{_call(line).capitalize()} is {describe_estimate(best)}"
-    word = "lowest" if best.better == "lower" else "highest"
-    equal = [
-        one.system
-        for one in line.estimates
-        if one is not None and one.value == best.value and one.system != best.system
-    ]
-    names = [clip(name, 60) for name in (best.system, *equal)]
-    lead = f"{join_names(names)} {'have' if equal else 'has'} the {word} {_call(line)}"
-    return f"{lead}: {describe_estimate(best)}"
-
-
-def _call(line: SummaryLine) -> str:
-    """Return the name of the metric of a line for a sentence."""
-    return line.label.replace("_", " ")
-
-
-def _describe_ranking(ranking: Ranking, best: str) -> str:
-    """Return the other systems that may be the best too; empty if none may, or for two systems."""
-    others = [place.system for place in ranking.places if place.first == 1 and place.system != best]
-    if len(ranking.places) < 3:
-        return ""
-    documents = format_count(ranking.documents, "document")
-    level = f"at the {format_share(ranking.level)} level, corrected for all pairs, {documents}"
-    first = f"; {told}" if (told := describe_first(ranking)) else ""
-    if not others:
-        is_guarded = all(pair.is_guarded for pair in ranking.pairs if best in pair.systems)
-        doubt = "" if is_guarded else " on documents like these, but perhaps not on others"
-        return f"{clip(best, 60)} is better than every other system{doubt} ({level}){first}"
-    names = join_names([clip(name, 60) for name in others])
-    return f"no difference could be shown between {clip(best, 60)} and {names} ({level}){first}"
 
 
 def _fixes(source: ReportSource, first: Sequence[str]) -> tuple[dict[str, Fixes], str]:

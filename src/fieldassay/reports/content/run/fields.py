@@ -162,14 +162,15 @@ def _lay_out(table: FieldTable, rows: Sequence[FieldRow], *, has_bars: bool) -> 
         bars = [draw_bar(row.estimates[at]) if has_bars else "" for row in rows]
         cells.append([f"{value:<{width}} {bar}".rstrip() for value, bar in zip(values, bars, strict=True)])
     cells += [[describe_change(row.changes[1]) for row in rows]] if count == 2 else []
-    cells.append([row.error for row in rows])
+    has_errors = any(row.error for row in rows)
+    cells += [[row.error for row in rows]] if has_errors else []
     names = [clip(name, _NAME) for name in table.systems]
-    heads = ["field", *names, *(["change"] if count == 2 else []), "most often"]
+    heads = ["field", *names, *(["change"] if count == 2 else []), *(["most often"] if has_errors else [])]
     return ReportTable("", heads, list(zip(*cells, strict=True)), ())
 
 
 def _value(row: FieldRow, at: int, systems: int) -> str:
-    """Return the value of a system: with its interval if it is alone, with the sign of a change if of many."""
+    """Return the value of a system: with its interval if it is alone, with a change's sign if of many."""
     estimate, change = row.estimates[at], row.changes[at]
     if systems == 1:
         return format_both(estimate)

@@ -10,7 +10,6 @@ from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_c
 from fieldassay.metrics.result.decision import Decision, GateAnswer
 from fieldassay.reports.content.run.fields import FieldTable, describe_rest, fields_table
 from fieldassay.reports.content.run.sections import (
-    SIDE_BY_SIDE,
     STYLES,
     comparisons_part,
     describe_first_violation,
@@ -245,7 +244,6 @@ def detail_parts(summary: Summary) -> Iterator[Part]:
     yield from repeats_parts(summary.repeats)
     yield _metrics(summary)
     yield from _suspicious(summary)
-    yield from diagnoses_parts(summary)
     yield from checks_parts(summary)
     for table in summary.slices:
         yield _slice(summary, table)
@@ -292,18 +290,6 @@ def _suspicious(summary: Summary) -> Iterator[Part]:
     more = [Marked(f"And {hidden} more: `fieldassay report RUN --table suspicious-gold`.")] if hidden else []
     table = ReportTable("", ["document", "path", "gold", "agreed", "systems"], rows)
     yield Part(title, lead=[lead], tables=[table], end=more)
-
-
-def diagnoses_parts(summary: Summary) -> Iterator[Part]:
-    """Yield the most frequent kinds of error: by system, or of many systems together."""
-    is_short = len(summary.systems) <= SIDE_BY_SIDE
-    rows = [
-        [name.replace("_", " "), *(f"{count:,}" for count in (counts if is_short else [sum(counts)]))]
-        for name, counts in summary.diagnoses
-    ]
-    if rows:
-        heads = ["", *(summary.systems if is_short else ["all systems"])]
-        yield Part("Most frequent kinds of error", tables=[ReportTable("", heads, rows)])
 
 
 def checks_parts(summary: Summary) -> Iterator[Part]:

@@ -186,7 +186,6 @@ HEADLINE: dict[str, str] = {
 }
 """The metrics at the head of a report, in its order, and their names there."""
 
-MOST_DIAGNOSES = 8
 MOST_CHECKS = 8
 MOST_LOSSES = 5
 MOST_SUSPICIOUS = 10
@@ -224,7 +223,6 @@ class Summary(Struct, frozen=True, eq=False):
     headline: tuple[SummaryLine, ...]
     failures: tuple[str, ...]
     fields: FieldTable
-    diagnoses: tuple[tuple[str, tuple[int, ...]], ...]
     slices: tuple[SliceTable, ...]
     checks: tuple[CheckCount, ...]
     hidden_checks: int
@@ -283,7 +281,6 @@ def summarize(
         headline=headline,
         failures=tuple(map(_failures, counts)),
         fields=tabulate_fields(result, systems, mistakes),
-        diagnoses=_diagnoses(systems, mistakes),
         slices=_slices(result, systems, headline),
         checks=violated[:MOST_CHECKS],
         hidden_checks=max(0, len(violated) - MOST_CHECKS),
@@ -429,18 +426,6 @@ def _line(result: Result, systems: tuple[str, ...], call: MetricCall, label: str
 def _failures(counts: Mapping[str, Any]) -> str:
     named = [f"{counts[name]:,} {name}" for name in FAILURES if counts.get(name)]
     return ", ".join(named) or "none"
-
-
-def _diagnoses(
-    systems: tuple[str, ...], mistakes: Sequence[Mistake]
-) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    totals: dict[str, list[int]] = {}
-    for mistake in mistakes:
-        totals.setdefault(mistake.diagnosis, [0] * len(systems))[systems.index(mistake.system)] += (
-            mistake.count
-        )
-    ordered = sorted(totals.items(), key=lambda item: (-sum(item[1]), item[0]))
-    return tuple((name, tuple(counts)) for name, counts in ordered[:MOST_DIAGNOSES])
 
 
 def _slices(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from fieldassay.io.text.shown import clip, format_count, join_names
-from fieldassay.metrics.estimate import Estimate, format_both, format_interval, format_value
+from fieldassay.metrics.estimate import Estimate, format_interval, format_value
 from fieldassay.reports.content.run.fields import FEW_FIELDS, MOST_FIELDS
 from fieldassay.reports.content.run.parts import (
     REPAIRS,
@@ -14,7 +14,6 @@ from fieldassay.reports.content.run.parts import (
     add_repairs,
     checks_parts,
     count_documents,
-    diagnoses_parts,
     shorten_names,
 )
 from fieldassay.reports.content.run.sections import SIDE_BY_SIDE, comparisons_part, gates_parts, repeats_parts
@@ -68,7 +67,7 @@ def render_terminal(summary: Summary, screen: Screen) -> str:
     compared = [comparisons_part(summary.compared)] if summary.compared is not None else []
     for part in (*compared, *repeats_parts(summary.repeats)):
         add_part(page, part)
-    for part in (*diagnoses_parts(summary), *checks_parts(summary)):
+    for part in checks_parts(summary):
         add_part(page, part)
     _tables(page, summary)
     for part in gates_parts(summary.decisions):
@@ -101,18 +100,10 @@ def _hint(page: ScreenPage, summary: Summary) -> None:
 
 def _head(page: ScreenPage, summary: Summary) -> None:
     names = _names(summary)
-    if len(names) <= SIDE_BY_SIDE and page.width >= 22 + 16 * len(names):
-        room = (page.width - 24) // len(names) - 2
-        rows = [[line.label, *_cells(line, room)] for line in summary.headline]
-        rows.append(["failures", *summary.failures])
-        page.table([PageColumn(""), *(PageColumn(name) for name in names)], rows)
-    elif len(names) <= SIDE_BY_SIDE:
-        for position, name in enumerate(names):
-            rows = [[line.label, _cells(line, page.width - 30)[position]] for line in summary.headline]
-            page.table([PageColumn(name), PageColumn("")], [*rows, ["failures", summary.failures[position]]])
-            page.line()
-    else:
-        _below(page, summary, names)
+    room = (page.width - 24) // len(names) - 2
+    rows = [[line.label, *_cells(line, room)] for line in summary.headline]
+    rows.append(["failures", *summary.failures])
+    page.table([PageColumn(""), *(PageColumn(name) for name in names)], rows)
 
 
 def _names(summary: Summary) -> list[str]:
@@ -135,45 +126,13 @@ def _cell(line: SummaryLine, estimate: Estimate | None, room: int) -> str:
     return f"{value}{gap}{interval}".rstrip()
 
 
-def _below(page: ScreenPage, summary: Summary, names: list[str]) -> None:
-    """Add many systems, one below the other; the first metrics that fit, the first with its interval."""
-    fitting = max(1, (page.width - max(map(len, names)) - 36) // 14)
-    lines = summary.headline[:fitting]
-    columns = [
-        PageColumn("system", is_name=True),
-        *(PageColumn(line.label, is_number=True) for line in lines),
-        PageColumn("failures"),
-    ]
-    rows = []
-    for position, name in enumerate(names):
-        values = [format_value(line.estimates[position]) for line in lines]
-        if values:
-            values[0] = format_both(lines[0].estimates[position])
-        rows.append([name, *values, summary.failures[position]])
-    page.table(columns, rows)
-
-
 def _slice(page: ScreenPage, summary: Summary, table: SliceTable) -> None:
     page.line()
     page.title(f"{clip(table.metric, 60)} by {clip(table.key)}")
     names = _names(summary)
-    if len(names) > SIDE_BY_SIDE:
-        columns = [
-            PageColumn("system", is_name=True),
-            *(PageColumn(clip(line.label, 20), is_number=True) for line in table.lines),
-        ]
-        rows = [
-            [name, *(format_value(line.estimates[position]) for line in table.lines)]
-            for position, name in enumerate(names)
-        ]
-    else:
-        columns = [
-            PageColumn(""),
-            PageColumn("documents", is_number=True),
-            *(PageColumn(name) for name in names),
-        ]
-        room = (page.width - 34) // len(names) - 2
-        rows = [[clip(line.label, 30), count_documents(line), *_cells(line, room)] for line in table.lines]
+    columns = [PageColumn(""), PageColumn("documents", is_number=True), *(PageColumn(name) for name in names)]
+    room = (page.width - 34) // len(names) - 2
+    rows = [[clip(line.label, 30), count_documents(line), *_cells(line, room)] for line in table.lines]
     page.table(columns, rows)
     if table.hidden:
         page.line(f"and {table.hidden} more", "dim")
