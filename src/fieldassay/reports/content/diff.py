@@ -190,10 +190,8 @@ def _describe_side(side: DiffSide) -> str:
 
 
 def _overall(found: Diff) -> Part:
-    lines = [
-        *describe_field_changes(found.by_field),
-        *(describe_comparison(one, NAMES) for one in found.overall),
-    ]
+    lines = describe_field_changes(found.by_field)
+    lines += [describe_comparison(one, NAMES) for one in found.overall]
     lines += [f"{_metric(one)}: {power}" for one in found.overall if (power := describe_power(one))]
     if found.is_identical:
         lines.insert(0, "identical: nothing that was kept differs in any document")

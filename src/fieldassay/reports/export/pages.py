@@ -422,7 +422,7 @@ def render_executive(
             *(Part(clip(system, 100), _facts(result, main, system), level=3) for system in result.systems),
             *(part for key in keys if main is not None for part in _slice_parts(result, main, key)),
             Part("Accuracy by field", tables=[fields_table(fields)], end=describe_rest(fields)),
-            Part("Key findings", _findings(result, main, advice.comparison)),
+            *(Part("Key findings", lines) for lines in [_findings(result, main, advice.comparison)] if lines),
             *_advice(standings, advice, losses or {}),
             *remarks_part(result.warnings, result.notes),
         ]
@@ -492,7 +492,7 @@ def _findings(result: Result, main: Estimate | None, compared: str) -> list[str]
             lines += [_fact(f"Best for {value}", told)] if told else []
     fastest = _fastest(result)
     lines += [_fact("Speed", fastest)] if fastest else []
-    return lines or ["Nothing was compared."]
+    return lines
 
 
 def _rank(result: Result, main: Estimate, chosen: tuple[str, str]) -> str:

@@ -79,7 +79,6 @@ class RankingRow(Struct, frozen=True):
     gates: str
     value: str
     interval: str
-    behind: str
     title: str
     bar: Bar | None
     cells: tuple[str, ...]
@@ -119,7 +118,7 @@ def rank(standings: Sequence[Standing], source: ReportSource) -> RankingTable:
     cells = [_cells(*row) for row in zip(standings, *counts, strict=True)]
     kept = [at for at in range(len(_HEADS)) if any(own[at] != _NOTHING for own in cells)]
     rows = tuple(
-        _row(one, standings[0], tuple(own[at] for at in kept), (low, high), source)
+        _row(one, tuple(own[at] for at in kept), (low, high), source)
         for one, own in zip(standings, cells, strict=True)
     )
     unit = standings[0].main.unit if standings and standings[0].main is not None else "ratio"
@@ -169,7 +168,7 @@ def _place(value: float, low: float, high: float) -> float:
 
 
 def _row(
-    one: Standing, first: Standing, cells: tuple[str, ...], axis: tuple[float, float], source: ReportSource
+    one: Standing, cells: tuple[str, ...], axis: tuple[float, float], source: ReportSource
 ) -> RankingRow:
     main = one.main
     known = main is not None and main.value is not None
@@ -185,7 +184,6 @@ def _row(
         gates=f"{one.passed}/{one.gates}" if one.gates else "",
         value=format_in_unit(main.value, main.unit) if main is not None and known else _NOTHING,
         interval="" if bounds is None or main is None or low == high else format_bounds(bounds, main.unit),
-        behind=_behind(one, first),
         title=""
         if main is None
         else describe_estimate(main) + (" (few documents)" if is_narrow(main) else ""),
@@ -193,17 +191,6 @@ def _row(
         cells=cells,
         failed=sum(int(own.get(name) or 0) for name in ("missing", "invalid", "error", "timeout")),
     )
-
-
-def _behind(one: Standing, first: Standing) -> str:
-    if one.main is None or first.main is None or one.main.value is None or first.main.value is None:
-        return ""
-    if one.system == first.system or first.main.unit not in ("ratio", "percent"):
-        return ""
-    points = (one.main.value - first.main.value) * (100 if first.main.unit == "ratio" else 1)
-    if abs(points) < 0.05:
-        return "less than 0.1 points" if points else "the same"
-    return f"{points:+.1f} points".replace("-", "−")
 
 
 def _cells(one: Standing, timed: str, priced: str) -> tuple[str, ...]:
