@@ -30,7 +30,8 @@ from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.junit import render_junit
 from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.sections import gates_parts
-from fieldassay.reports.content.run.summary import FEW_FIELDS, MOST_FIELDS, Summary, summarize
+from fieldassay.reports.content.run.fields import FEW_FIELDS, MOST_FIELDS, worst_fields
+from fieldassay.reports.content.run.summary import Summary, summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.export.export import escape_latex, export_run
 from fieldassay.reports.findings.losses import count_mistakes, read_cases

@@ -327,7 +327,8 @@ def contest(data: PairedData, reference: str) -> Comparisons:
     by_slice: list[Comparison] = []
     for key in data.slices:
         if len(slice_values(arena, key)) <= MOST_VALUES:
-            by_slice += compare_slices(arena, pairs, data.metrics[:1], key)
+            whole = [bound for bound in data.metrics if bound.call.slice is None]
+            by_slice += compare_slices(arena, pairs, whole[:1], key)
     by_field = compare_pairs(arena, pairs, list_field_metrics(data))
     return replace(made, comparisons=(*made.comparisons, *by_slice), by_field=tuple(by_field))
 

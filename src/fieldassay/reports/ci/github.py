@@ -24,7 +24,7 @@ from fieldassay.reports.findings.losses import (
     list_wrong,
 )
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.wording import DIAGNOSES, describe
+from fieldassay.reports.wording import DIAGNOSES, describe, name_diagnosis
 from fieldassay.reports.writers.tables import Marked, Part, ReportTable, write_markdown
 from fieldassay.runs.value_sources import LinePlace
 
@@ -69,7 +69,7 @@ def _render_field(field: str, accuracy: Estimate, mistake: Mistake | None) -> st
     if mistake is None:
         return head
     gold, pred = format_pair(mistake.gold, mistake.pred, _FAILURE_VALUE)
-    kind = describe(DIAGNOSES, mistake.diagnosis)
+    kind = name_diagnosis(mistake.diagnosis)
     return f"{head}  {kind} ({mistake.count}): gold {gold}, predicted {pred}"
 
 

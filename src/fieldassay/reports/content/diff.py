@@ -27,6 +27,7 @@ from fieldassay.reports.wording import (
     describe_places,
     describe_power,
     describe_power_of_fields,
+    name_diagnosis,
     name_of,
 )
 from fieldassay.reports.writers.tables import Part, ReportTable, Told
@@ -99,7 +100,7 @@ def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> Re
     shown = tallies[: max(most, _FEWEST)]
     rows = [
         (
-            clip(one.name.replace("_", " ") if head == "kind of wrong" else one.name, _PATH),
+            clip(name_diagnosis(one.name) if head == "kind of wrong" else one.name, _PATH),
             f"{one.fixed:,}",
             f"{one.broken:,}",
         )
@@ -115,7 +116,7 @@ def _change_row(one: Change) -> tuple[str, ...]:
     mark = " (critical)" if one.critical else ""
     before = "right" if one.outcome_before == "right" else format_json(one.before, _VALUE)
     after = "right" if one.outcome_after == "right" else format_json(one.after, _VALUE)
-    kind = diagnoses[0].replace("_", " ") if diagnoses else ""
+    kind = name_diagnosis(diagnoses[0]) if diagnoses else ""
     return (
         clip(one.doc, _DOCUMENT),
         clip(one.path, _PATH),

@@ -19,7 +19,6 @@ from fieldassay.metrics.estimate import (
     format_cost,
     format_in_unit,
     format_number,
-    format_seconds,
     format_value,
 )
 from fieldassay.metrics.result.decision import UNGATED, Decision, GateOutcome, Verdict
@@ -490,8 +489,6 @@ def _findings(result: Result, main: Estimate | None, compared: str) -> list[str]
         for value in _values(result, str(key)):
             told = _rank(result, main, (str(key), value))
             lines += [_fact(f"Best for {value}", told)] if told else []
-    fastest = _fastest(result)
-    lines += [_fact("Speed", fastest)] if fastest else []
     return lines
 
 
@@ -499,19 +496,6 @@ def _rank(result: Result, main: Estimate, chosen: tuple[str, str]) -> str:
     slice_ = dict([chosen])
     order = order_systems(result, by_system(result, main, slice_), slice_)
     return "" if order is None else describe_order(order)
-
-
-def _fastest(result: Result) -> str:
-    found = [
-        (estimate.value, system, TIMES[estimate.metric])
-        for system in result.systems
-        if (estimate := find_named(result, system, tuple(TIMES))) and estimate.value
-    ]
-    if len(found) < 2:
-        return ""
-    value, system, kind = min(found)
-    others = ", ".join(f"{name} {format_seconds(other)}" for other, name, _ in sorted(found)[1:])
-    return f"{system} has the shortest {kind} processing time, {format_seconds(value)} ({others})"
 
 
 def _advice(
@@ -522,7 +506,7 @@ def _advice(
         return
     best, lost = next(iter(found.systems), standings[0].system), name_lost(standings[0].main)
     said = ". ".join(format_markdown(text, 600) for text in (found.answer, *found.further))
-    lines = [Marked(f"**{said}.**")]
+    lines = [Marked(f"**{said}.**"), *found.reasons]
     for system in sorted((one.system for one in standings), key=lambda name: name != best):
         repairs = list(losses.get(system, ()))[: MOST_REPAIRS if system == best else 1]
         lines += [_fact(f"Repair first in {system}", describe_loss(loss, lost)) for loss in repairs]

@@ -13,7 +13,6 @@ from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.estimate import (
     Estimate,
     format_cost,
-    format_difference,
     format_in_unit,
     format_p,
     format_seconds,
@@ -22,6 +21,7 @@ from fieldassay.metrics.estimate import (
 )
 from fieldassay.metrics.result.comparison import Comparison, Ranking, RankPlace
 from fieldassay.metrics.result.result import Result, by_system, find_main, find_named
+from fieldassay.metrics.thresholds import name_changes
 from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.wording import (
     CAUSES,
@@ -234,26 +234,30 @@ def _doubt(order: Order) -> str:
 def compare_in_words(result: Result, order: Order | None) -> str:
     """Return how systems differ by the main metric and in which fields, in a sentence; empty for one system.
 
-    Two systems are compared from the first, the reference, to the second.
+    Two systems are compared from the first, the reference, to the second. Of more systems it names the fields
+    that go against the whole: those of the same direction are in the table of fields.
     """
     if order is None:
         return ""
-    silent = {*list_silent(result)}
+    silent, main = {*list_silent(result)}, find_main(result)
     of_fields = [one for one in result.by_field if not silent & {*one.systems}]
-    told = describe_field_changes(of_fields)
-    overall = [
-        one
+    overall = {
+        one.systems: one
         for one in result.comparisons
-        if one.field is None and not one.slice and {*one.systems} == {*result.systems}
-    ]
-    main = find_main(result)
-    pair = next((one for one in overall if main is not None and is_compared_by(one, main)), None)
-    if pair is None or pair.difference is None:
-        against = f". Compared with {clip(of_fields[0].systems[0], LONGEST_NAME)}, " if told else ""
-        return f"{describe_order(order)}{against}{_join(told, '; ')}"
+        if main is not None and is_compared_by(one, main) and one.field is None and not one.slice
+    }
+    pair = next(iter(overall.values()), None)
+    if pair is None or pair.difference is None or len(result.systems) > 2:
+        against = [
+            one for one in of_fields if one.systems in overall and one.verdict != overall[one.systems].verdict
+        ]
+        told = describe_field_changes(against, 1)
+        start = f". Compared with {clip(against[0].systems[0], LONGEST_NAME)}, " if told else ""
+        return f"{describe_order(order)}{start}{_join(told, '; ')}"
     first, second = (clip(name, LONGEST_NAME) for name in pair.systems)
     change = " → ".join(format_in_unit(value or 0.0, pair.unit) for value in pair.values)
     change += "" if pair.p_adjusted is None else f", {format_p(pair.p_adjusted)}"
+    told = describe_field_changes(of_fields)
     if not pair.is_shown:
         none = f", nor in any of {format_count(len(of_fields), 'field')}" if of_fields else ""
         fields = f", but {told[0]}" if told else none
@@ -263,7 +267,7 @@ def compare_in_words(result: Result, order: Order | None) -> str:
     return f"{second} is {pair.verdict} than {first} overall ({change}){_scope([pair])}{fields}"
 
 
-def describe_field_changes(changes: Sequence[Comparison]) -> list[str]:
+def describe_field_changes(changes: Sequence[Comparison], most: int = _MOST) -> list[str]:
     """Return for each system with shown changes in which fields it is worse and better than the reference.
 
     >>> test = (0.95, 0.001, 0.003, 0.4, 2, 15, 43, 60, "halves", "worse")
@@ -277,18 +281,11 @@ def describe_field_changes(changes: Sequence[Comparison]) -> list[str]:
             shown.setdefault(one.systems[1], {"worse": [], "better": []})[one.verdict].append(one)
     told = []
     for system, own in shown.items():
-        said = " and ".join(f"{verdict} in {_list_fields(found)}" for verdict, found in own.items() if found)
+        said = " and ".join(
+            f"{verdict} in {name_changes(found, most)}" for verdict, found in own.items() if found
+        )
         told.append(f"{clip(system, LONGEST_NAME)} is {said}{_scope([*own['worse'], *own['better']])}")
     return told
-
-
-def _list_fields(changes: Sequence[Comparison]) -> str:
-    sizes = [
-        f"{clip(one.field, LONGEST_NAME)} ({format_difference(one.difference or 0.0, one.unit)}, "
-        f"{format_p(one.p_adjusted or 0.0)})"
-        for one in changes[:_MOST]
-    ]
-    return join_names([*sizes, *([f"{len(changes) - _MOST} more"] if len(changes) > _MOST else [])])
 
 
 def _scope(changes: Sequence[Comparison]) -> str:

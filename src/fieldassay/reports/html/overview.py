@@ -23,7 +23,7 @@ from fieldassay.metrics.estimate import (
     is_narrow,
 )
 from fieldassay.metrics.result.comparison import Comparison, RankedPair, Ranking
-from fieldassay.metrics.result.result import find_main
+from fieldassay.metrics.result.result import Result, find_main
 from fieldassay.metrics.thresholds import WORDS, format_compared, format_threshold
 from fieldassay.reports.content.run.fields import FieldTable, tabulate_fields
 from fieldassay.reports.content.run.summary import (
@@ -44,7 +44,6 @@ from fieldassay.reports.findings.recommendation import (
     describe_cost,
     is_compared_by,
     is_of_all_values,
-    list_silent,
     list_standings,
     recommend,
 )
@@ -211,7 +210,7 @@ def _share(one: Estimate | None) -> str:
 MOST_CARDS = 4
 """The most systems whose losses are shown at once; more are folded."""
 
-MOST_FINDINGS, MOST_LOSSES = 6, 5
+MOST_LOSSES = 5
 NAMES: Mapping[str, str] = {**HEADLINE, "f1": "F1"}
 ANSWERS = {"GO": ("good", "✓"), "NO-GO": ("bad", "✕"), "INCONCLUSIVE": ("unsure", "?")}
 """The tone and the sign of each answer."""
@@ -359,7 +358,7 @@ def overview(source: ReportSource) -> Overview:
         main="" if main_line is None else main_line.label,
         listed=tuple(Card(one.system, one.answer, failures[one.system]) for one in standings),
         lines=lines,
-        findings=tuple(_findings(source, main_line, best)),
+        findings=tuple(_remarks(source.result, standings)),
         fixes=fixes,
         fixes_from=fixes_from,
         best=best,
@@ -367,39 +366,15 @@ def overview(source: ReportSource) -> Overview:
     )
 
 
-def _findings(source: ReportSource, line: SummaryLine | None, best: str) -> list[str]:
-    if line is None:
-        return []
-    own = next((one for one in line.estimates if one is not None and one.system == best), None)
-    if own is None or own.value is None:
-        return []
-    silent = {*list_silent(source.result)}
-    compared = [
-        one
-        for one in source.result.comparisons
-        if is_compared_by(one, own)
-        and best in one.systems
-        and one.field is None
-        and not {*one.systems} & silent
-    ]
-    overall = [_finding(one) for one in compared if not one.slice]
-    sliced = sorted((one for one in compared if one.slice), key=lambda one: -abs(one.difference or 0.0))
+def _remarks(result: Result, standings: Sequence[Standing]) -> list[str]:
+    """Return the systems that never answered, the chances of the first, and the detectable difference."""
+    main = next((one.main for one in standings if one.main is not None), None)
     ranked = [
-        told
-        for ranking in source.result.rankings
-        if is_compared_by(ranking, own) and (told := describe_first(ranking))
+        describe_first(one) for one in result.rankings if main is not None and is_compared_by(one, main)
     ]
-    return [
-        *filter(None, [describe_silent(source.result)]),
-        *ranked[:1],
-        *overall[:3],
-        *(_finding(one) for one in sliced),
-    ][:MOST_FINDINGS]
-
-
-def _finding(one: Comparison) -> str:
-    """Return a comparison as a sentence, with the detectable difference where none was shown."""
-    return "; ".join(part for part in (describe_comparison(one, NAMES), describe_power(one)) if part)
+    alone = [one for one in result.comparisons if one.field is None and not one.slice]
+    open_ = [describe_power(one) for one in alone[:1] if len(result.systems) == 2]
+    return [text for text in (describe_silent(result), *ranked, *open_) if text]
 
 
 def _fixes(source: ReportSource, first: Sequence[str]) -> tuple[dict[str, Fixes], str]:

@@ -20,10 +20,10 @@ from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import Result, tabulate_estimates
 from fieldassay.reports.findings.losses import Mistake
 from fieldassay.reports.findings.recommendation import list_silent
-from fieldassay.reports.wording import DIAGNOSES, describe
+from fieldassay.reports.wording import name_diagnosis
 from fieldassay.reports.writers.tables import ReportTable
 
-FEW_FIELDS, MOST_FIELDS = 8, 40
+FEW_FIELDS, MOST_FIELDS = 6, 40
 """The most fields of an answer, and of a whole report; all others are folded into one line."""
 
 _NAME, _FIELD, _NAMED = 24, 32, 8
@@ -73,6 +73,8 @@ class FieldTable(Struct, frozen=True):
 
 def tabulate_fields(result: Result, systems: Sequence[str], mistakes: Sequence[Mistake]) -> FieldTable:
     """Return the fields of a result; `systems` are in the order of the report."""
+    if not systems:
+        return FieldTable((), ())
     reference = result.by_field[0].systems[0] if result.by_field else systems[0]
     ordered = (reference, *(name for name in systems if name != reference))
     estimates = {system: _list_estimates(result, system) for system in ordered}
@@ -114,7 +116,7 @@ def _name_error(mistakes: Sequence[Mistake], systems: Sequence[str]) -> str:
     worst = max(counts, key=lambda diagnosis: sum(counts[diagnosis].values()))
     numbers = [counts[worst].get(system, 0) for system in systems]
     shown = " → ".join(f"{count:,}" for count in (numbers if len(numbers) == 2 else [sum(numbers)]))
-    return f"{describe(DIAGNOSES, worst)} ({shown})"
+    return f"{name_diagnosis(worst)} ({shown})"
 
 
 def _rank(row: FieldRow) -> tuple[int, float, str]:
