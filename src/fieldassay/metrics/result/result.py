@@ -167,6 +167,13 @@ def format_html(estimates: Sequence[Estimate], title: str, changes: Sequence[Com
 _SIGNS = {"better": "▲ ", "worse": "▼ "}
 
 
+def format_notebook(result: Result, title: str) -> str:
+    """Return the fields by system, then the overall metrics, as HTML for a notebook."""
+    fields = [one for system in result.systems for one in list_fields(result, system).values()]
+    by_field = format_html(fields, "accuracy by field", result.by_field) if fields else ""
+    return by_field + format_html(list_overall(result.estimates), title)
+
+
 def _cell(one: Estimate | None, sign: str) -> str:
     if one is None:
         return "<td></td>"
@@ -321,9 +328,7 @@ class Result(Struct, frozen=True, eq=False):
 
     def _repr_html_(self) -> str:
         """Return the HTML for a notebook: the fields by system, then the overall metrics."""
-        fields = [one for system in self.systems for one in list_fields(self, system).values()]
-        overall = format_html(list_overall(self.estimates), self._title())
-        return f"{format_html(fields, 'accuracy by field', self.by_field)}{overall}" if fields else overall
+        return format_notebook(self, self._title())
 
     def _title(self) -> str:
         return format_count(int(self.counts.get("documents", 0)), "document")

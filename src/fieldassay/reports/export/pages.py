@@ -420,7 +420,11 @@ def render_executive(
             Part("Summary"),
             *(Part(clip(system, 100), _facts(result, main, system), level=3) for system in result.systems),
             *(part for key in keys if main is not None for part in _slice_parts(result, main, key)),
-            Part("Accuracy by field", tables=[fields_table(fields)], end=describe_rest(fields)),
+            *(
+                [Part("Accuracy by field", tables=[fields_table(fields)], end=describe_rest(fields))]
+                if fields.rows
+                else []
+            ),
             *(Part("Key findings", lines) for lines in [_findings(result, main, advice.comparison)] if lines),
             *_advice(standings, advice, losses or {}),
             *remarks_part(result.warnings, result.notes),
@@ -487,15 +491,10 @@ def _findings(result: Result, main: Estimate | None, compared: str) -> list[str]
     lines: list[str] = [_fact("Accuracy", told) for told in [compared] if told]
     for key in result.run.get("slices", ()):
         for value in _values(result, str(key)):
-            told = _rank(result, main, (str(key), value))
-            lines += [_fact(f"Best for {value}", told)] if told else []
+            slice_ = {str(key): value}
+            order = order_systems(result, by_system(result, main, slice_), slice_)
+            lines += [_fact(f"Best for {value}", describe_order(order))] if order is not None else []
     return lines
-
-
-def _rank(result: Result, main: Estimate, chosen: tuple[str, str]) -> str:
-    slice_ = dict([chosen])
-    order = order_systems(result, by_system(result, main, slice_), slice_)
-    return "" if order is None else describe_order(order)
 
 
 def _advice(

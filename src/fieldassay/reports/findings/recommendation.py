@@ -207,10 +207,10 @@ def _sizes(order: Order, *, is_guarded: bool) -> str:
     )
 
 
-def _join(parts: Sequence[str], mark: str = ", ") -> str:
-    """Return the first parts, and how many more there are: the tables have them all."""
+def _join(parts: Sequence[str]) -> str:
+    """Return the first parts, and how many more there are: the table of systems has them all."""
     more = [f"{len(parts) - _MOST} more"] if len(parts) > _MOST else []
-    return mark.join([*parts[:_MOST], *more])
+    return ", ".join([*parts[:_MOST], *more])
 
 
 def _p(lead: Lead) -> str:
@@ -252,14 +252,18 @@ def compare_in_words(result: Result, order: Order | None) -> str:
             one for one in of_fields if one.systems in overall and one.verdict != overall[one.systems].verdict
         ]
         told = describe_field_changes(against, 1)
-        start = f". Compared with {clip(against[0].systems[0], LONGEST_NAME)}, " if told else ""
-        return f"{describe_order(order)}{start}{_join(told, '; ')}"
+        if not told:
+            return describe_order(order)
+        reference = clip(against[0].systems[0], LONGEST_NAME)
+        if len(told) > _MOST:
+            told = [f"{len(told)} systems differ in some field, not overall"]
+        return f"{describe_order(order)}. Compared with {reference}, {'; '.join(told)}"
     first, second = (clip(name, LONGEST_NAME) for name in pair.systems)
     change = " → ".join(format_in_unit(value or 0.0, pair.unit) for value in pair.values)
     change += "" if pair.p_adjusted is None else f", {format_p(pair.p_adjusted)}"
     told = describe_field_changes(of_fields)
     if not pair.is_shown:
-        none = f", nor in any of {format_count(len(of_fields), 'field')}" if of_fields else ""
+        none = ", nor in any field" if of_fields else ""
         fields = f", but {told[0]}" if told else none
         return f"No difference between {first} and {second} is shown overall ({change}){fields}"
     is_mixed = any(one.is_shown and one.verdict != pair.verdict for one in of_fields)

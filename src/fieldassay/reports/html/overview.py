@@ -279,7 +279,6 @@ class Overview(Struct, frozen=True, eq=False):
     fixes: Mapping[str, Fixes]
     fixes_from: str
     """Where the axis of the losses begins; it ends at 100%."""
-    best: str
     method: str
 
     @property
@@ -361,7 +360,6 @@ def overview(source: ReportSource) -> Overview:
         findings=tuple(_remarks(source.result, standings)),
         fixes=fixes,
         fixes_from=fixes_from,
-        best=best,
         method=_method(source),
     )
 

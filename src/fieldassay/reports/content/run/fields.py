@@ -28,6 +28,9 @@ FEW_FIELDS, MOST_FIELDS = 6, 40
 
 _NAME, _FIELD, _NAMED = 24, 32, 8
 _SIGNS = {"better": "▲", "worse": "▼"}
+_PROSE = 18
+"""The least width of the column of errors."""
+
 _CELLS = 5
 """The length of the bar of a perfect field."""
 
@@ -133,26 +136,20 @@ def _rank(row: FieldRow) -> tuple[int, float, str]:
 def fields_table(table: FieldTable, most: int = MOST_FIELDS, room: int | None = None) -> ReportTable:
     """Return the first fields: a column for each system, the change of two, and the most frequent error.
 
-    In a narrow `room` the bars go first, then the error; last a column for each of many systems.
+    In a narrow `room` the bars go first, then a column for each of many systems.
     """
-    rows = table.rows[:most]
-    if room is None:
-        return _lay_out(table, rows, has_bars=True)
-    for has_bars, least in ((len(table.systems) < 3 or room > 100, 24), (False, 16)):
-        laid_out = _lay_out(table, rows, has_bars=has_bars)
-        if _width(laid_out, len(laid_out.heads) - 1) + least <= room:
-            return laid_out
-    bare = _without_error(laid_out)
-    return (
-        bare
-        if _width(bare, len(bare.heads)) <= room or len(table.systems) < 3
-        else _count_changes(table, rows)
-    )
+    rows, count = table.rows[:most], len(table.systems)
+    with_bars = _lay_out(table, rows, has_bars=True)
+    if room is None or _fits(with_bars, room):
+        return with_bars
+    laid_out = _lay_out(table, rows, has_bars=False)
+    return laid_out if count < 3 or _fits(laid_out, room) else _count_changes(table, rows)
 
 
-def _width(table: ReportTable, columns: int) -> int:
-    cells = zip(*(row[:columns] for row in (table.heads, *table.rows)), strict=True)
-    return sum(3 + max(map(len, column)) for column in cells)
+def _fits(table: ReportTable, room: int) -> bool:
+    """Return whether the columns fit, with enough left for the last one, which is prose."""
+    cells = zip(*(row[:-1] for row in (table.heads, *table.rows)), strict=True)
+    return sum(3 + max(map(len, column)) for column in cells) + _PROSE <= room
 
 
 def _lay_out(table: FieldTable, rows: Sequence[FieldRow], *, has_bars: bool) -> ReportTable:
@@ -203,7 +200,7 @@ def _without_error(table: ReportTable) -> ReportTable:
 def _count_changes(table: FieldTable, rows: Sequence[FieldRow]) -> ReportTable:
     """Return the fields of many systems: the first, the range of the others, and who is better or worse."""
     first, *others = table.systems
-    heads = ["field", clip(first, _NAME), f"{len(others)} others", "▼ worse", "▲ better"]
+    heads = ["field", clip(first, 16), f"{len(others)} others", "▼ worse", "▲ better"]
     cells = []
     for row in rows:
         values = [one.value for one in row.estimates[1:] if one is not None and one.value is not None]
@@ -224,8 +221,7 @@ def _count_changes(table: FieldTable, rows: Sequence[FieldRow]) -> ReportTable:
 
 def _name_systems(changes: Sequence[Comparison]) -> str:
     named = [
-        f"{clip(one.systems[1], _NAME)} {format_points(one.difference or 0.0, one.unit)}"
-        for one in changes[:2]
+        f"{clip(one.systems[1], 14)} {format_points(one.difference or 0.0, one.unit)}" for one in changes[:2]
     ]
     return ", ".join([*named, *([f"{len(changes) - 2} more"] if len(changes) > 2 else [])])
 
@@ -246,7 +242,7 @@ def describe_rest(table: FieldTable, most: int = MOST_FIELDS) -> list[str]:
     if any(row.shown for row in table.rows):
         lines.append(f"▲ better, ▼ worse than {first} beyond chance{counted}; no sign: it may be chance")
     elif table.tested:
-        lines.append(f"no field is better or worse than that of {first} beyond chance{counted}")
+        lines.append(f"no field differs from {first} beyond chance{counted}")
     return lines
 
 

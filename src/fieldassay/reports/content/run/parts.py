@@ -11,7 +11,6 @@ from fieldassay.metrics.result.decision import Decision, GateAnswer
 from fieldassay.reports.content.run.fields import FieldTable, describe_rest, fields_table
 from fieldassay.reports.content.run.sections import (
     STYLES,
-    comparisons_part,
     describe_first_violation,
     gates_parts,
     repeats_parts,
@@ -240,7 +239,7 @@ def detail_parts(summary: Summary) -> Iterator[Part]:
         heads = ["system", f"points of {summary.lost} lost, at most", "cause", "for example"]
         yield Part("What to fix first", tables=[ReportTable("", heads, losses)])
     if summary.compared is not None:
-        yield comparisons_part(summary.compared)
+        yield summary.compared
     yield from repeats_parts(summary.repeats)
     yield _metrics(summary)
     yield from _suspicious(summary)

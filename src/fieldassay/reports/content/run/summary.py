@@ -25,10 +25,9 @@ from fieldassay.metrics.result.result import (
 )
 from fieldassay.reports.content.run.fields import FieldTable, tabulate_fields
 from fieldassay.reports.content.run.sections import (
-    ComparedSystems,
     RepeatsShown,
+    describe_comparisons,
     list_repeats,
-    summarize_comparisons,
 )
 from fieldassay.reports.findings.losses import Loss, Mistake, count_mistakes, find_losses
 from fieldassay.reports.findings.recommendation import (
@@ -41,6 +40,7 @@ from fieldassay.reports.findings.recommendation import (
     recommend,
 )
 from fieldassay.reports.wording import hide_folders
+from fieldassay.reports.writers.tables import Part
 from fieldassay.runs.run import mark_failed_answers
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ class Summary(Struct, frozen=True, eq=False):
     decisions: tuple[Decision, ...] = ()
     silent: str = ""
     """The systems that never answered, in a sentence."""
-    compared: ComparedSystems | None = None
+    compared: Part | None = None
     """None: one system."""
     lost: str = "accuracy"
     """What losses are points of."""
@@ -289,7 +289,7 @@ def summarize(
         warnings=tuple(hide_folders(text, paths) for text in _grouped(result.warnings, systems)),
         decisions=tuple(sorted(decisions, key=lambda one: _place_of(one.system, systems))),
         silent=describe_silent(result),
-        compared=summarize_comparisons(
+        compared=describe_comparisons(
             [one for one in result.comparisons if not {*one.systems} & {*list_silent(result)}],
             result.rankings,
             {**HEADLINE, "f1": "F1"},

@@ -16,7 +16,7 @@ from fieldassay.reports.content.run.parts import (
     count_documents,
     shorten_names,
 )
-from fieldassay.reports.content.run.sections import SIDE_BY_SIDE, comparisons_part, gates_parts, repeats_parts
+from fieldassay.reports.content.run.sections import SIDE_BY_SIDE, gates_parts, repeats_parts
 from fieldassay.reports.content.run.summary import (
     MOST_LOSSES,
     SliceTable,
@@ -64,7 +64,7 @@ def render_terminal(summary: Summary, screen: Screen) -> str:
     page.line(describe_method(summary, SIDE_BY_SIDE), "dim")
     positions = range(len(summary.systems))
     add_repairs(page, summary, positions, MOST_LOSSES)
-    compared = [comparisons_part(summary.compared)] if summary.compared is not None else []
+    compared = [summary.compared] if summary.compared is not None else []
     for part in (*compared, *repeats_parts(summary.repeats)):
         add_part(page, part)
     for part in checks_parts(summary):
