@@ -503,15 +503,15 @@ def recommend(
     """Return the recommendation on a result, with how its systems differ, the same for every report."""
     main = {one.system: one.main for one in standings if one.main is not None}
     comparison = compare_in_words(result, order_systems(result, main))
-    advice = _recommend(result, decisions, standings)
-    if comparison and not decisions:
-        undecided = f"{_UNDECIDED[:1].upper()}{_UNDECIDED[1:]}"
-        return replace(advice, answer=comparison, further=(undecided,))
-    return replace(advice, comparison=comparison)
+    advice = _recommend(result, decisions, standings, comparison)
+    return advice if advice.answer == comparison else replace(advice, comparison=comparison)
 
 
 def _recommend(
-    result: Result, decisions: Sequence[Mapping[str, Any]], standings: Sequence[Standing]
+    result: Result,
+    decisions: Sequence[Mapping[str, Any]],
+    standings: Sequence[Standing],
+    comparison: str,
 ) -> Recommendation:
     """Return the recommendation by fixed rules.
 
@@ -529,7 +529,9 @@ def _recommend(
         few = f"{format_count(documents, 'document')}: too few to recommend a system"
         return Recommendation(few, _facts(result, first, standings), "none")
     if not decisions:
-        return Recommendation(_describe_first(first), _facts(result, first, standings), "none")
+        further = (f"{_UNDECIDED[:1].upper()}{_UNDECIDED[1:]}",) if comparison else ()
+        told = comparison or _describe_first(first)
+        return Recommendation(told, _facts(result, first, standings), "none", further)
     if usable:
         return _use(result, usable, standings)
     if len(standings) == 1:
