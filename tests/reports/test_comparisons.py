@@ -234,7 +234,6 @@ def test_the_report_says_what_is_better(tmp_path: Path, shape: str) -> None:
         r"c is better than a by 25.0 points of accuracy \(95% CI [0-9.]+ to [0-9.]+, p = \.0\d+\)", text
     )
     assert "no difference could be shown between c and b in accuracy" in text
-    assert "against c" in text
     written = json.loads((tmp_path / "run" / "comparisons.json").read_text())
     assert [one["systems"] for one in written["comparisons"]] == [
         ["c", "a"],
@@ -244,13 +243,12 @@ def test_the_report_says_what_is_better(tmp_path: Path, shape: str) -> None:
     ]
 
 
-def test_many_systems_are_one_table(tmp_path: Path) -> None:
+def test_of_many_systems_the_first_comparisons_are_said_and_the_others_counted(tmp_path: Path) -> None:
     found = CliRunner().invoke(
         commands, [*write(tmp_path, [f"s{number}" for number in range(6)]), "--bootstrap", "200", "--verbose"]
     )
-    assert "better than" not in found.output
-    assert re.search(r"^1 to \d +s5 .*better by \d", found.output, re.MULTILINE)
-    assert "and 5 more comparisons in comparisons.json" in found.output
+    assert re.search(r"^s5 is better than s0 by \d", found.output, re.MULTILINE)
+    assert "and 2 more comparisons in comparisons.json" in found.output
 
 
 def test_one_system_is_compared_with_nothing(tmp_path: Path) -> None:

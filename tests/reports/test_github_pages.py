@@ -49,7 +49,7 @@ def test_the_verdict_comes_first_then_the_numbers_with_their_intervals(maker: Ma
     assert re.search(r"\| accuracy \| \d+\.\d%\u00a0\(\d+\.\d\u00a0to\u00a0\d+\.\d\) \|", page)
     for part in (
         "no baseline",
-        "Worst fields of llama",
+        "| field | llama | most often |",
         "Worst documents",
         "<details><summary>Wrong values (",
     ):

@@ -26,9 +26,10 @@ from fieldassay.metrics.estimate import FEW, format_in_unit, format_number, form
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.junit import render_junit
+from fieldassay.reports.content.run.fields import FEW_FIELDS, describe_rest
 from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.sections import gates_parts
-from fieldassay.reports.content.run.summary import FEW_FIELDS, MOST_FIELDS, Summary, summarize
+from fieldassay.reports.content.run.summary import Summary, summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.export.export import escape_latex, export_run
 from fieldassay.reports.findings.losses import count_mistakes, read_cases
@@ -86,24 +87,19 @@ def test_every_number_of_the_head_is_in_both_reports(sample_summary: Summary) ->
     )
     markdown = markdown.replace("\u00a0", " ").replace("\\$", "$")
     values = [format_value(estimate) for line in sample_summary.headline for estimate in line.estimates]
-    values += [format_value(line.accuracy) for lines in sample_summary.fields for line in lines]
+    values += [format_value(one) for row in sample_summary.fields.rows for one in row.estimates if one]
     assert len(values) > 30
     assert all(value in terminal and value in markdown for value in values)
 
 
-def test_worst_field_comes_first_and_flawless_ones_are_counted(sample_result: Result) -> None:
-    result, summary = sample_result, summarize(sample_result)
-    for system, lines, flawless, hidden in zip(
-        result.systems, summary.fields, summary.flawless, summary.hidden_fields, strict=True
-    ):
-        shares = [line.accuracy.value for line in lines]
-        assert shares == sorted(shares) and len(lines) <= MOST_FIELDS
-        measured = [
-            one
-            for one in result.estimates
-            if (one.metric, one.system, one.slice) == ("field_accuracy", system, {})
-        ]
-        assert len(lines) + hidden + flawless == sum(one.value is not None for one in measured)
+def test_fields_with_a_shown_loss_come_first_and_none_is_lost(sample_result: Result) -> None:
+    result, table = sample_result, summarize(sample_result).fields
+    losses = [any(one.verdict == "worse" for one in row.shown) for row in table.rows]
+    assert losses == sorted(losses, reverse=True) and any(losses) and not all(losses)
+    measured = {one.field for one in result.estimates if one.metric == "field_accuracy" and one.n}
+    assert {row.field for row in table.rows} == measured
+    hidden = len(table.rows) - FEW_FIELDS
+    assert describe_rest(table, FEW_FIELDS)[0].startswith(f"and {hidden} fields")
 
 
 def test_mistakes_count_every_wrong_value_once(sample_result: Result) -> None:
@@ -119,13 +115,13 @@ def test_mistakes_count_every_wrong_value_once(sample_result: Result) -> None:
 
 def test_result_without_evidence_has_a_report_without_examples(sample_result: Result) -> None:
     summary = summarize(replace(sample_result, evidence_table=None))
-    assert summary.diagnoses == () and all(line.mistake is None for lines in summary.fields for line in lines)
-    assert "Worst fields" in render_terminal(summary, Screen(100))
+    assert not any(row.error for row in summary.fields.rows)
+    text = render_terminal(summary, Screen(100))
+    assert "supplier_name" in text and "most often" not in text
 
 
 def test_many_systems_are_short_and_their_like_warnings_are_one() -> None:
     summary = summarize(many_systems(9))
-    assert all(len(lines) <= FEW_FIELDS for lines in summary.fields)
     assert len(summary.warnings) == 1 and "8 more systems" in summary.warnings[0]
 
 
@@ -164,7 +160,6 @@ def timed(documents: int, systems: int, *, has_times: bool) -> Result:
         pytest.param(12, 2, True, True, True, id="few times"),
         pytest.param(12, 2, False, False, False, id="few documents, only metrics with bounds"),
         pytest.param(24, 2, True, False, False, id="few times in slices that are not shown"),
-        pytest.param(12, 6, True, False, True, id="six systems: no interval of times in the terminal"),
     ],
 )
 def test_legend_of_few_is_there_where_a_shown_number_has_the_mark(

@@ -218,6 +218,23 @@ DIAGNOSES: dict[str, str] = {
     "answer_error": "the answer for the whole document ended in an error",
     "answer_unreadable": "the answer for the whole document could not be read",
 }
+
+_SHORT = {
+    "separator": "decimal separator misread", "different": "another value", "truncated": "cut short",
+    "extended": "too much text", "missing": "no value", "spurious": "gold has no value",
+    "percent": "a factor of 100", "sign": "wrong sign",
+}  # fmt: skip
+
+
+def name_diagnosis(diagnosis: str) -> str:
+    """Return a kind of wrong in as few plain words as a cell of a table has room for.
+
+    >>> name_diagnosis("different"), name_diagnosis("off_by_one")
+    ('another value', 'off by one')
+    """
+    return _SHORT.get(diagnosis, diagnosis.replace("_", " "))
+
+
 """The meaning of each diagnosis; those of items and answers are of values whose item or answer is wrong."""
 
 PROBLEMS: dict[str, tuple[str, str]] = {

@@ -29,8 +29,7 @@ from fieldassay.metrics.result.result import (
     Result,
     describe_systems,
     find_headline,
-    format_html,
-    list_overall,
+    format_notebook,
     read_metrics,
 )
 from fieldassay.public import public
@@ -276,10 +275,11 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         return f"Run({self._title()}: {self.damage or describe_systems(self.headline)})"
 
     def _repr_html_(self) -> str:
-        """Return the HTML for a notebook: the overall metrics, by system; of a damaged run the damage."""
+        """Return the HTML for a notebook: fields by system, and metrics; of a damaged run the damage."""
         try:
             if not self.damage:
-                return format_html(list_overall(self.estimates.estimates), self._title())
+                result = replace(self.estimates, by_field=self.comparisons.by_field)
+                return format_notebook(result, self._title())
             what = self.damage
         except ProblemsError as error:
             what = str(error)
@@ -386,7 +386,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         if not file.is_file() and COMPARISONS not in (self.facts.get("files") or ()):
             return Comparisons()
         found = read_comparisons(self._read(COMPARISONS), str(file))
-        named = {name for one in found.comparisons for name in one.systems} | {
+        named = {name for one in (*found.comparisons, *found.by_field) for name in one.systems} | {
             one.system for rank in found.rankings for one in rank.places
         }
         unknown = sorted(named - set(self.estimates.systems))
@@ -438,6 +438,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
             warnings=tuple(self.file.warnings),
             comparisons=self.comparisons.comparisons,
             rankings=self.comparisons.rankings,
+            by_field=self.comparisons.by_field,
         )
 
     def judged_values(self) -> LazyFrame:

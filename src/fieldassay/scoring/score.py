@@ -315,6 +315,7 @@ def _result(run: _Run, done: Done) -> Result:
         else None,
         comparisons=compared.comparisons,
         rankings=compared.rankings,
+        by_field=compared.by_field,
         paired=paired,
         repeats=tuple(
             Repeats(system, one.repeats, split_variances(documents(), system, one.repeats), one.flaky)

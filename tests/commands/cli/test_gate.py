@@ -317,7 +317,7 @@ SCORED: dict[str, tuple[str, list[str], int, str]] = {
     "better when lower": ("[latency_p95 <= 2000]", ["--strict"], 4, "undefined"),
     "contradiction": ("[accuracy >= 0.5]", ["--strict", "--exit-zero"], 2, "contradict"),
     "a group": ("[presence >= 0.5]", [], 2, "stands for several metrics"),
-    "per field only": ("[field_accuracy >= 0.5]", [], 2, "per field only"),
+    "each field": ("[field_accuracy >= 0.7]", [], 1, "failed: llama: field_accuracy[total] is 66.7% (n = 3)"),
     "unknown field": ("['field_accuracy[totl] >= 0.5']", [], 2, "did you mean 'total'?"),
 }
 

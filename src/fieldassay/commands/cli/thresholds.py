@@ -53,7 +53,7 @@ def read_gates(texts: Sequence[str], plan: Plan, read: Callable[[str, Vocabulary
 def _read_threshold(text: str, vocabulary: Vocabulary) -> Gate:
     from fieldassay.metrics.catalogue.definitions import bind_metric
     from fieldassay.metrics.catalogue.grammar import parse_threshold
-    from fieldassay.spec.plan.compile import gate_metrics
+    from fieldassay.spec.plan.compile import gate_metrics, on_each_field
 
     percentage = _PERCENTAGE.search(text)
     fraction = (
@@ -62,6 +62,7 @@ def _read_threshold(text: str, vocabulary: Vocabulary) -> Gate:
     try:
         gate = parse_threshold(fraction)
         gate_metrics(gate, vocabulary)
+        gate = on_each_field(gate, vocabulary)
         better = bind_metric(gate.metric, vocabulary).metric.better if gate.function == "value" else "higher"
     except ValueError as error:
         raise click.UsageError(f"--gate {text[:200]}: {error}; {EXAMPLE}") from None
@@ -90,8 +91,12 @@ def describe_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate])
     for place in range(max((len(decision.outcomes) for decision in decisions), default=0)):
         for decision in decisions:
             outcome = decision.outcomes[place]
+            if outcome.warning and outcome.verdict in (Verdict.PASS, Verdict.NO_LOSS):
+                said = f"{outcome.gate.metric} shows no loss, {outcome.warning}"
+                lines.append(f"warning: {decision.system}: {said}")
             if outcome.verdict is Verdict.FAIL:
-                lines.append(f"failed: {decision.system}: {_describe_failure(outcome)}")
+                failed = [part for part in outcome.parts if part.verdict is Verdict.FAIL] or [outcome]
+                lines += [f"failed: {decision.system}: {_describe_failure(part)}" for part in failed]
             elif outcome.verdict is Verdict.NO_LOSS:
                 lines.append(f"no loss shown: {decision.system}: {outcome.gate.metric}: {outcome.rule}")
             elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked:
@@ -219,15 +224,19 @@ def read_regressions(texts: Sequence[str], plan: Plan) -> tuple[Gate, ...]:
 
 
 def _read_regressions(text: str, vocabulary: Vocabulary) -> Gate:
+    from msgspec.structs import replace
+
     from fieldassay.metrics.catalogue.definitions import bind_metric
     from fieldassay.metrics.catalogue.grammar import parse_regression
     from fieldassay.metrics.result.documents import is_comparable
-    from fieldassay.spec.plan.compile import gate_metrics
+    from fieldassay.spec.plan.compile import gate_metrics, on_each_field
 
     try:
         gate = parse_regression(text)
         gate_metrics(gate, vocabulary)
-        if not is_comparable(bind_metric(gate.metric, vocabulary)):
+        gate = on_each_field(gate, vocabulary)
+        call = replace(gate.metric, field="") if gate.is_each else gate.metric
+        if not is_comparable(bind_metric(call, vocabulary)):
             raise ValueError(
                 f"{gate.metric} is not made of sums over documents, and only such metrics can be compared "
                 "with a baseline"

@@ -30,6 +30,7 @@ from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric, select_metrics
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix
+from fieldassay.metrics.comparisons.pairwise import list_field_metrics
 from fieldassay.metrics.estimate import Estimate, parts_of
 from fieldassay.metrics.result.documents import (
     DocumentStatistics,
@@ -179,7 +180,7 @@ def _match(
             f"or {_NEW}",
             evidence=(_tell(baseline),),
         )
-    wanted = _list_wanted(calls, data)
+    wanted = _list_wanted((*calls, *(bound.call for bound in list_field_metrics(data))), data)
     now = _restrict(system, wanted, rows)
     before = _restore(baseline, stored, now, wanted)
     arena = PairedMatrix.open(replace(data, metrics=(), systems=(before, now)))

@@ -133,7 +133,7 @@ class Diff(Brief, Struct, frozen=True, eq=False):
 
     `overall`, `by_field` and `by_slice` are comparisons with the first system (of more than two: with the
     reference); p values are adjusted within each of them, of slices within each key. Of more than two systems
-    there are `rankings` and no fields and no changes. `reason` explains missing changes; `notes` are for the
+    there are `rankings` and no changes. `reason` explains missing changes; `notes` are for the
     reader, `warnings` against wrong conclusions.
     """
 

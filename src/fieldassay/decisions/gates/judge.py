@@ -10,15 +10,30 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.decisions.gates.regression import BaselineMatch, MetricChange, decide_changes, judge_change
+from fieldassay.decisions.gates.regression import (
+    BEFORE,
+    NOW,
+    BaselineMatch,
+    MetricChange,
+    decide_changes,
+    judge_change,
+)
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.definitions import ask_for, bind_metric, lint_gate
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall
+from fieldassay.metrics.comparisons.pairwise import compare_pairs, list_field_metrics
 from fieldassay.metrics.estimate import HIGHEST, Estimate, format_bounds, format_in_unit, format_share
 from fieldassay.metrics.result.decision import GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result, judge_ungated
-from fieldassay.metrics.thresholds import WORDS, format_compared, format_threshold, holds, is_number
+from fieldassay.metrics.thresholds import (
+    WORDS,
+    format_compared,
+    format_threshold,
+    holds,
+    is_number,
+    name_changes,
+)
 from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS, say_too_few
 from fieldassay.metrics.uncertainty.power import (
     documents_to_show,
@@ -181,6 +196,11 @@ class Holdings(Struct, frozen=True, eq=False):
             and estimate.field is not None
         }
         return tuple(name for name in found if name is not None)
+
+    def is_by_field(self, call: MetricCall) -> bool:
+        """Return whether a metric without a field has estimates of fields alone, so that it means each."""
+        is_whole = call.name in self.records or any(holder.select(call) for holder in self.holders)
+        return call.field is None and not is_whole and bool(self.fields(call))
 
     def _find(self, call: MetricCall) -> GateEstimate:
         hits = [(holder, holder.select(call)) for holder in self.holders]
@@ -389,12 +409,16 @@ def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome,
 
     A gate on each field is judged field by field, in one family with all others, and has one outcome.
     """
+    gates = [replace(gate, is_each=gate.is_each or holdings.is_by_field(gate.metric)) for gate in gates]
     spread = [spread_gate(gate, holdings) for gate in gates]
     single = [one for own in spread for one in own]
     found = [holdings.find(gate) for gate in single]
     changes = _measure_changes(single, found)
     judged = iter(
-        [judge_gate(gate, one, change) for gate, one, change in zip(single, found, changes, strict=True)]
+        [
+            _name_losses(judge_gate(gate, one, change), one)
+            for gate, one, change in zip(single, found, changes, strict=True)
+        ]
     )
     parts = [tuple(next(judged) for _ in own) for own in spread]
     outcomes = tuple(
@@ -403,6 +427,23 @@ def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome,
     return outcomes + tuple(
         outcome for one in holdings.holders for outcome in judge_ungated(gates, one.result, one.system)
     )
+
+
+def _name_losses(outcome: GateOutcome, found: GateEstimate) -> GateOutcome:
+    """Return the outcome of a regression of the whole, which names the fields that are shown to be worse.
+
+    The fields are a family of their own, and change no verdict: a gate on each field does.
+    """
+    call, arena = outcome.gate.metric, None if found.baseline is None else found.baseline.arena
+    is_whole = call.field is None and call.slice is None and outcome.value is not None
+    if arena is None or outcome.gate.function != "regression" or not is_whole:
+        return outcome
+    fields = compare_pairs(arena, [(BEFORE, NOW)], list_field_metrics(arena.data))
+    lost = sorted((one for one in fields if one.verdict == "worse"), key=lambda one: one.difference or 0.0)
+    if not lost:
+        return outcome
+    warning = f"but worse in {name_changes(lost, MOST_TOLD)}"
+    return replace(outcome, rule=f"{outcome.rule}; {warning}", warning=warning)
 
 
 def _measure_changes(gates: Sequence[Gate], found: Sequence[GateEstimate]) -> list[MetricChange | str | None]:

@@ -43,7 +43,7 @@ def _visible(char: str) -> str:
 
 _PLAIN = str.maketrans({
     "─": "-", "—": "-", "–": "-", "−": "-", "→": "->", "…": "...", "·": "|", "≥": ">=", "≤": "<=", "×": "x",
-    "±": "+/-", "’": "'",
+    "±": "+/-", "’": "'", "█": "#", "▌": "=", "▲": "^", "▼": "v",
 })  # fmt: skip
 """The characters that reports draw with, and their forms in ASCII."""
 

@@ -128,9 +128,7 @@ def parse_gate(text: str) -> Gate:
     if operator is None:
         raise scanner.complaint(f"expected a comparison, {nearest('', OPERATORS)}")
     threshold = scanner.read_number()
-    is_each = scanner.accept_words("in", "each", "field")
-    if is_each and call.field is not None:
-        raise scanner.complaint("'in each field' goes with a metric of no field in particular,")
+    is_each = scanner.accept_each(call)
     is_optional = scanner.accept_words("if", "present")
     if is_optional and call.slice is None:
         raise scanner.complaint("'if present' needs a slice, such as {type=invoice},")
@@ -141,23 +139,27 @@ def parse_gate(text: str) -> Gate:
 def parse_threshold(text: str) -> Gate:
     """Return the gate of a command line text: a gate as in a spec, or `METRIC=VALUE` for `>=`.
 
-    Raises ValueError.
+    `in each field` may end both. Raises ValueError.
 
     >>> print(parse_threshold("f1(granularity=slot)=0.9"), parse_threshold("latency_p95 <= 2000"), sep="; ")
     f1(granularity=slot) >= 0.9; latency_p95 <= 2000
     """
     found = _parse_short(text)
-    return parse_gate(text) if found is None else Gate(found[0], "value", ">=", found[1])
+    if found is None:
+        return parse_gate(text)
+    call, least, is_each = found
+    return Gate(call, "value", ">=", least, is_each=is_each)
 
 
 def parse_regression(text: str) -> Gate:
     """Return the gate of a text about a regression.
 
-    The text is a gate on `regression(…)`, or `METRIC[=MARGIN]` with the allowed loss. Raises ValueError.
+    The text is a gate on `regression(…)`, or `METRIC[=MARGIN]` with the allowed loss, and may end with
+    `in each field`. Raises ValueError.
 
-    >>> for text in ("accuracy", "f1=0.01", "regression(f1) > -0.01"):
+    >>> for text in ("field_accuracy in each field", "f1=0.01", "regression(f1) > -0.01"):
     ...     print(parse_regression(text))
-    regression(accuracy) >= 0
+    regression(field_accuracy) >= 0 in each field
     regression(f1) > -0.01
     regression(f1) > -0.01
     """
@@ -169,14 +171,15 @@ def parse_regression(text: str) -> Gate:
                 f"{gate} does not look at a baseline; write regression({gate.metric}) {gate.operator} -0.01"
             )
         return gate
-    call, margin = found
+    call, margin, is_each = found
     if margin < 0:
         raise ValueError("the margin is how much may be lost, at least 0")
-    return Gate(call, "regression", ">" if margin else ">=", -margin if margin else 0.0)
+    sign, least = (">", -margin) if margin else (">=", 0.0)
+    return Gate(call, "regression", sign, least, is_each=is_each)
 
 
-def _parse_short(text: str, default: float | None = None) -> tuple[MetricCall, float] | None:
-    """Return the metric and the number of `METRIC=NUMBER`, or of `METRIC` with a default.
+def _parse_short(text: str, default: float | None = None) -> tuple[MetricCall, float, bool] | None:
+    """Return metric and number of `METRIC=NUMBER`, or of `METRIC` with a default, and if it is on each field.
 
     None if the text continues as a gate.
     """
@@ -186,14 +189,12 @@ def _parse_short(text: str, default: float | None = None) -> tuple[MetricCall, f
     call = scanner.read_call()
     if any(scanner.sees(sign) for sign in OPERATORS):
         return None
-    if scanner.accept("="):
-        number = scanner.read_number()
-        scanner.expect_end()
-        return call, number
-    if default is None:
+    number = scanner.read_number() if scanner.accept("=") else default
+    if number is None:
         raise scanner.complaint(f"expected a comparison, {nearest('', OPERATORS)}")
+    is_each = scanner.accept_each(call)
     scanner.expect_end()
-    return call, default
+    return call, number, is_each
 
 
 def _print_value(value: Value) -> str:
@@ -250,6 +251,13 @@ class Scanner:
             if self._match(_NAME) != word:
                 raise self.complaint(f"expected {word!r}")
         return True
+
+    def accept_each(self, call: MetricCall) -> bool:
+        """Return whether the words `in each field` follow a metric, which may not have a field then."""
+        is_each = self.accept_words("in", "each", "field")
+        if is_each and call.field is not None:
+            raise self.complaint("'in each field' goes with a metric of no field in particular,")
+        return is_each
 
     def read_function(self) -> str | None:
         """Return the gate function at this point; None if a metric starts here."""

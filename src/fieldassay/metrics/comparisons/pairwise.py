@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from fieldassay.metrics.catalogue.definitions import BoundMetric
+from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import MetricCall
 from fieldassay.metrics.comparisons.pair import Floats, Pair, PairedMatrix, View
 from fieldassay.metrics.estimate import Correction
@@ -22,7 +22,7 @@ from fieldassay.metrics.result.comparison import (
     RankPlace,
     excludes_zero,
 )
-from fieldassay.metrics.result.documents import PairedData
+from fieldassay.metrics.result.documents import PairedData, list_parts
 from fieldassay.metrics.statistics.statistics import Total
 from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS
 from fieldassay.metrics.uncertainty.paired import (
@@ -316,8 +316,8 @@ def contest(data: PairedData, reference: str) -> Comparisons:
     """Return every other system compared with the reference, and a ranking by each metric of three or more.
 
     All documents come first, metric by metric, then the slices, by the first metric only. p values are
-    adjusted over all tests on all documents, the pairs of the rankings included, and over the comparisons of
-    each slice key.
+    adjusted over all tests on all documents, the pairs of the rankings included, over the comparisons of each
+    slice key, and over those of the fields.
     """
     pairs = [(reference, system.system) for system in data.systems if system.system != reference]
     arena = PairedMatrix.open(data)
@@ -325,8 +325,32 @@ def contest(data: PairedData, reference: str) -> Comparisons:
     by_slice: list[Comparison] = []
     for key in data.slices:
         if len(slice_values(arena, key)) <= MOST_VALUES:
-            by_slice += compare_slices(arena, pairs, data.metrics[:1], key)
-    return replace(made, comparisons=(*made.comparisons, *by_slice))
+            whole = [bound for bound in data.metrics if bound.call.slice is None]
+            by_slice += compare_slices(arena, pairs, whole[:1], key)
+    by_field = compare_pairs(arena, pairs, list_field_metrics(data))
+    return replace(made, comparisons=(*made.comparisons, *by_slice), by_field=tuple(by_field))
+
+
+FIELD_METRICS = ("field_accuracy", "field_accuracy_strict", "recall")
+"""The metrics for comparing fields: the first of these that was kept."""
+
+
+def list_field_metrics(data: PairedData) -> tuple[BoundMetric, ...]:
+    """Return the metric for comparing each field, in the order of the fields; () if none was kept."""
+    for name in FIELD_METRICS:
+        if name in data.vocabulary.own:
+            continue
+        probe = bind_metric(MetricCall(name, field=""), data.vocabulary)
+        if data.can_compare(probe):
+            fields = dict.fromkeys(
+                field
+                for system in data.systems
+                for part in list_parts(probe.recipe)
+                for field in system.statistics[part].fields
+                if field
+            )
+            return tuple(bind_metric(MetricCall(name, field=field), data.vocabulary) for field in fields)
+    return ()
 
 
 def compare_all(

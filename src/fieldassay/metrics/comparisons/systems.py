@@ -15,6 +15,7 @@ from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric, s
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix
 from fieldassay.metrics.comparisons.pairwise import (
+    FIELD_METRICS,
     MOST_VALUES,
     compare_pairs,
     compare_slices,
@@ -54,9 +55,11 @@ MOST_METRICS = 3
 def with_compared(plan: FoldPlan, names: Sequence[str] | None) -> FoldPlan:
     """Return the plan with the metrics of comparisons: those named, the usual, or the score and the first.
 
-    Raises `ProblemsError` for a name that no systems can be compared by.
+    What compares fields is kept, too. Raises `ProblemsError` for a name that no systems can be compared by.
     """
-    return replace(plan, compared=_usual(plan) if names is None else _named(plan, names))
+    fields = next((MetricCall(name) for name in FIELD_METRICS if name not in plan.vocabulary.own), None)
+    kept = () if fields is None else (fields,)
+    return replace(plan, compared=_usual(plan) if names is None else _named(plan, names), also_kept=kept)
 
 
 def with_kept(plan: FoldPlan, gates: Iterable[MetricCall]) -> FoldPlan:
@@ -204,22 +207,23 @@ def _find(data: PairedData, name: str) -> BoundMetric:
 
 
 def remark_comparisons(data: PairedData | None) -> tuple[str, ...]:
-    """Return remarks on comparisons not made: slice keys with too many values, too many systems."""
+    """Return remarks on comparisons not made: too many systems or values, or other documents."""
     if data is None or (len(data.systems) < 2 and not data.slices):
         return ()
 
     arena = PairedMatrix.open(data)
-    many = [(key, len(slice_values(arena, key))) for key in data.slices]
     whole = sum(bound.call.slice is None and bound.call.field is None for bound in data.metrics)
-    return (
-        *remark_ranking(data, whole),
-        *(
-            f"the slice {key!r} has {count:,} values; systems are compared within the values of at most "
-            f"{MOST_VALUES}"
-            for key, count in many
-            if count > MOST_VALUES
-        ),
-    )
+    remarks = list(remark_ranking(data, whole))
+    for key in data.slices:
+        count = len(slice_values(arena, key))
+        known = {value for system in data.systems for names in system.groups.get(key, ()) for value in names}
+        if count > MOST_VALUES:
+            most = f"systems are compared within the values of at most {MOST_VALUES}"
+            remarks.append(f"the slice {key!r} has {count:,} values; {most}")
+        elif len(known) > count:
+            left = f"{len(known) - count:,} more values, which not all systems have for the same documents"
+            remarks.append(f"the slice {key!r} has {left}")
+    return tuple(remarks)
 
 
 # Documents of several specs under one metric, and documents compared with degraded copies of themselves.

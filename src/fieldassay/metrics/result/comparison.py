@@ -1,6 +1,6 @@
 """A comparison, and the file of comparisons."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -249,18 +249,23 @@ class Comparisons(Struct, frozen=True):
 
     comparisons: tuple[Comparison, ...] = ()
     rankings: tuple[Ranking, ...] = ()
+    by_field: tuple[Comparison, ...] = ()
+    """The comparisons of each field, with p values adjusted over the fields."""
 
 
 def comparisons_json(found: Comparisons) -> bytes:
     """Return comparisons and rankings as UTF-8 JSON, one a line, numbers in full precision.
 
     >>> print(comparisons_json(Comparisons()).decode(), end="")
-    {"schema_version": 1, "comparisons": [], "rankings": []}
+    {"schema_version": 1, "comparisons": [], "rankings": [], "by_field": []}
     """
-    comparisons, rankings = (
-        _list([one.to_dict() for one in part]) for part in (found.comparisons, found.rankings)
-    )
-    text = f'{{"schema_version": {SCHEMA_VERSION}, "comparisons": {comparisons}, "rankings": {rankings}}}\n'
+    parts: Mapping[str, Sequence[Comparison | Ranking]] = {
+        "comparisons": found.comparisons,
+        "rankings": found.rankings,
+        "by_field": found.by_field,
+    }
+    listed = (f'"{name}": {_list([one.to_dict() for one in part])}' for name, part in parts.items())
+    text = f'{{"schema_version": {SCHEMA_VERSION}, {", ".join(listed)}}}\n'
     return text.encode("utf-8", "backslashreplace")
 
 

@@ -64,6 +64,8 @@ class GateOutcome(Struct, frozen=True):
     documents_needed: int | None = None
     parts: "tuple[GateOutcome, ...]" = ()
     """Of a gate on each field: the outcomes by field."""
+    warning: str = ""
+    """Of a regression of the whole: the fields that are shown to be worse, which the rule names too."""
 
     @property
     def threshold(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast
 
@@ -134,20 +134,23 @@ def describe_systems(estimates: Sequence[Estimate]) -> str:
     return ", ".join([*shown, *more]) or "no system"
 
 
-def format_html(estimates: Sequence[Estimate], title: str) -> str:
-    """Return overall estimates as a small HTML table: a row per metric, a column per system.
+def format_html(estimates: Sequence[Estimate], title: str, changes: Sequence[Comparison] = ()) -> str:
+    """Return estimates as a small HTML table: a row per field or else metric, a column per system.
+
+    Shown changes of fields have a sign.
 
     It needs nothing outside itself, and takes its colors from the page that it is in.
     """
     systems = list(dict.fromkeys(one.system for one in estimates))
-    metrics = list(dict.fromkeys(one.metric for one in estimates))
-    cells = {(one.metric, one.system): one for one in reversed(estimates)}
+    metrics = list(dict.fromkeys(one.field or one.metric for one in estimates))
+    cells = {(one.field or one.metric, one.system): one for one in reversed(estimates)}
+    signs = {(one.field, one.systems[1]): _SIGNS.get(one.verdict, "") for one in changes}
     shown = systems[:_MOST_COLUMNS]
     head = "".join(f'<th style="{_CELL}">{escape(clip(name, _NAME))}</th>' for name in shown)
     rows = "".join(
-        f'<tr><th style="{_LEFT}">{escape(metric)}</th>'
-        f"{''.join(_cell(cells.get((metric, system))) for system in shown)}</tr>"
-        for metric in metrics[:_MOST_ROWS]
+        f'<tr><th style="{_LEFT}">{escape(name)}</th>'
+        f"{''.join(_cell(cells.get(at), signs.get(at, '')) for at in product([name], shown))}</tr>"
+        for name in metrics[:_MOST_ROWS]
     )
     hidden = [
         format_count(len(names) - most, f"more {word}")
@@ -161,14 +164,24 @@ def format_html(estimates: Sequence[Estimate], title: str) -> str:
     )
 
 
-def _cell(one: Estimate | None) -> str:
+_SIGNS = {"better": "▲ ", "worse": "▼ "}
+
+
+def format_notebook(result: Result, title: str) -> str:
+    """Return the fields by system, then the overall metrics, as HTML for a notebook."""
+    fields = [one for system in result.systems for one in list_fields(result, system).values()]
+    by_field = format_html(fields, "accuracy by field", result.by_field) if fields else ""
+    return by_field + format_html(list_overall(result.estimates), title)
+
+
+def _cell(one: Estimate | None, sign: str) -> str:
     if one is None:
         return "<td></td>"
     if one.value is None:
         return f'<td style="{_CELL}">undefined</td>'
     bounds = "" if one.interval is None else f"{format_bounds(one.interval, one.unit)}, "
     return (
-        f'<td style="{_CELL}">{escape(format_in_unit(one.value, one.unit))} '
+        f'<td style="{_CELL}">{sign}{escape(format_in_unit(one.value, one.unit))} '
         f'<span style="{_SMALL}">({escape(bounds)}n = {one.n:,})</span></td>'
     )
 
@@ -282,6 +295,8 @@ class Result(Struct, frozen=True, eq=False):
     """The comparisons of each further system with the reference; empty for one system."""
     rankings: tuple[Ranking, ...] = ()
     """The rankings of more than two systems, one for each compared metric."""
+    by_field: tuple[Comparison, ...] = ()
+    """The comparisons of each field of each further system with the reference, corrected for all of them."""
     repeats: tuple[Repeats, ...] = ()
     """The systems with repeated runs: variances within and between documents, and the flaky values."""
     parts: tuple[Path, ...] = ()
@@ -312,8 +327,8 @@ class Result(Struct, frozen=True, eq=False):
         return Result, astuple(replace(self, **tables))
 
     def _repr_html_(self) -> str:
-        """Return the HTML for a notebook: the overall metrics, by system."""
-        return format_html(list_overall(self.estimates), self._title())
+        """Return the HTML for a notebook: the fields by system, then the overall metrics."""
+        return format_notebook(self, self._title())
 
     def _title(self) -> str:
         return format_count(int(self.counts.get("documents", 0)), "document")

@@ -9,14 +9,22 @@ from msgspec.structs import replace
 
 from fieldassay.decisions.diff.result import Diff
 from fieldassay.io.text.shown import break_commands, clip, format_count, format_markdown, format_pair
-from fieldassay.metrics.estimate import format_value
+from fieldassay.metrics.estimate import Estimate, format_value
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.reports.content.diff import describe_diff
+from fieldassay.reports.content.run.fields import worst_fields
 from fieldassay.reports.content.run.parts import answer_part, describe_answers, detail_parts, remarks_part
-from fieldassay.reports.content.run.summary import FieldLine, Summary, summarize
-from fieldassay.reports.findings.losses import WorstDocument, WrongValue, count_wrong, find_worst, list_wrong
+from fieldassay.reports.content.run.summary import Summary, summarize
+from fieldassay.reports.findings.losses import (
+    Mistake,
+    WorstDocument,
+    WrongValue,
+    count_wrong,
+    find_worst,
+    list_wrong,
+)
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.wording import DIAGNOSES, describe
+from fieldassay.reports.wording import DIAGNOSES, describe, name_diagnosis
 from fieldassay.reports.writers.tables import Marked, Part, ReportTable, write_markdown
 from fieldassay.runs.value_sources import LinePlace
 
@@ -44,29 +52,25 @@ def render_failure(summary: Summary, decision: Decision) -> str:
 
     Each field has its most frequent error and an example.
     """
-    position = summary.systems.index(decision.system)
     lines = [
         f"{summary.name}: the extraction by {clip(decision.system, _FAILURE_NAME)} is not good enough",
         "",
     ]
     lines += [render_outcome(outcome) for outcome in decision.outcomes]
-    fields = summary.fields[position][:MOST_FIELDS]
+    fields = worst_fields(summary.fields, decision.system)
     if fields:
-        lines += ["", "worst fields:", *map(_render_field, fields)]
-    hidden = len(summary.fields[position]) - len(fields) + summary.hidden_fields[position]
+        lines += ["", "worst fields:", *(_render_field(*one) for one in fields[:MOST_FIELDS])]
+    hidden = len(fields[MOST_FIELDS:])
     return break_commands("\n".join([*lines, *([f"  and {hidden} more with errors"] if hidden else [])]))
 
 
-def _render_field(line: FieldLine) -> str:
-    value = "undefined" if line.accuracy.value is None else format_value(line.accuracy)
-    head = f"  {clip(line.field, _FAILURE_NAME):<24} {value} (n={line.accuracy.n})"
-    if line.mistake is None:
+def _render_field(field: str, accuracy: Estimate, mistake: Mistake | None) -> str:
+    head = f"  {clip(field, _FAILURE_NAME):<24} {format_value(accuracy)} (n={accuracy.n})"
+    if mistake is None:
         return head
-    gold, pred = format_pair(line.mistake.gold, line.mistake.pred, _FAILURE_VALUE)
-    return (
-        f"{head}  {line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count}): gold {gold}, "
-        f"predicted {pred}"
-    )
+    gold, pred = format_pair(mistake.gold, mistake.pred, _FAILURE_VALUE)
+    kind = name_diagnosis(mistake.diagnosis)
+    return f"{head}  {kind} ({mistake.count}): gold {gold}, predicted {pred}"
 
 
 # Annotations of GitHub: workflow commands for gates that did not pass, and for the worst documents.

@@ -19,6 +19,7 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.reports.content.run.sections import count_tested
 from fieldassay.reports.content.run.summary import HEADLINE
+from fieldassay.reports.findings.recommendation import describe_field_changes
 from fieldassay.reports.wording import (
     describe_comparison,
     describe_first,
@@ -26,6 +27,7 @@ from fieldassay.reports.wording import (
     describe_places,
     describe_power,
     describe_power_of_fields,
+    name_diagnosis,
     name_of,
 )
 from fieldassay.reports.writers.tables import Part, ReportTable, Told
@@ -98,7 +100,7 @@ def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> Re
     shown = tallies[: max(most, _FEWEST)]
     rows = [
         (
-            clip(one.name.replace("_", " ") if head == "kind of wrong" else one.name, _PATH),
+            clip(name_diagnosis(one.name) if head == "kind of wrong" else one.name, _PATH),
             f"{one.fixed:,}",
             f"{one.broken:,}",
         )
@@ -114,7 +116,7 @@ def _change_row(one: Change) -> tuple[str, ...]:
     mark = " (critical)" if one.critical else ""
     before = "right" if one.outcome_before == "right" else format_json(one.before, _VALUE)
     after = "right" if one.outcome_after == "right" else format_json(one.after, _VALUE)
-    kind = diagnoses[0].replace("_", " ") if diagnoses else ""
+    kind = name_diagnosis(diagnoses[0]) if diagnoses else ""
     return (
         clip(one.doc, _DOCUMENT),
         clip(one.path, _PATH),
@@ -160,7 +162,7 @@ _NAME = 48
 def describe_diff(found: Diff, most: int = 10) -> Told:
     """Return the report of a diff; lists of values, documents and kinds of wrong have at most `most` rows."""
     parts = [_overall(found) if found.is_pair else _many(found)]
-    parts += [_fields(found.by_field)] if found.by_field else []
+    parts += [_fields(found.by_field)] if found.by_field and found.is_pair else []
     parts += [_slices(found)] if found.by_slice else []
     if found.is_pair:
         parts.append(changes_part(found, most))
@@ -189,7 +191,8 @@ def _describe_side(side: DiffSide) -> str:
 
 
 def _overall(found: Diff) -> Part:
-    lines = [describe_comparison(one, NAMES) for one in found.overall]
+    lines = describe_field_changes(found.by_field)
+    lines += [describe_comparison(one, NAMES) for one in found.overall]
     lines += [f"{_metric(one)}: {power}" for one in found.overall if (power := describe_power(one))]
     if found.is_identical:
         lines.insert(0, "identical: nothing that was kept differs in any document")
@@ -313,7 +316,8 @@ def _many(found: Diff) -> Part:
     for one in found.overall:
         families.setdefault((one.metric, one.field, *one.slice.items()), []).append(one)
     tables = tuple(_many_table(family, _ranking_of(found, family[0])) for family in families.values())
-    lines = tuple(_describe_pairs(one, NAMES.get(one.metric, clip(one.metric, 60))) for one in found.rankings)
+    ranked = (_describe_pairs(one, NAMES.get(one.metric, clip(one.metric, 60))) for one in found.rankings)
+    lines = (*ranked, *describe_field_changes(found.by_field))
     places = (
         ["place: those that a system may really have, by the same p values, all pairs of systems among them"]
         if found.rankings

@@ -19,15 +19,17 @@ from fieldassay.metrics.estimate import (
     format_cost,
     format_in_unit,
     format_number,
-    format_seconds,
     format_value,
 )
 from fieldassay.metrics.result.decision import UNGATED, Decision, GateOutcome, Verdict
-from fieldassay.metrics.result.result import TIMES, Result, by_system, find_main, find_named, list_fields
+from fieldassay.metrics.result.result import TIMES, Result, by_system, find_main, find_named
 from fieldassay.paths import is_unit_key
+from fieldassay.reports.content.run.fields import describe_rest, fields_table, tabulate_fields
 from fieldassay.reports.content.run.parts import remarks_part
 from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.findings.recommendation import (
+    Recommendation,
+    Standing,
     describe_loss,
     describe_order,
     list_standings,
@@ -407,6 +409,9 @@ def render_executive(
     counted = format_count(documents if isinstance(documents, int) else 0, "document")
     head = [f"**Run**: {generated}"] if generated else []
     head.append(f"**Spec**: {format_markdown(name or 'unnamed')}, {counted}")
+    standings = list_standings(result, gates := [one.to_dict() for one in decisions])
+    advice = recommend(result, gates, standings)
+    fields = tabulate_fields(result, [one.system for one in standings], ())
     main = find_main(result)
     keys = [] if main is None else list(map(str, result.run.get("slices", ())))
     return render_markdown(
@@ -415,8 +420,13 @@ def render_executive(
             Part("Summary"),
             *(Part(clip(system, 100), _facts(result, main, system), level=3) for system in result.systems),
             *(part for key in keys if main is not None for part in _slice_parts(result, main, key)),
-            Part("Key findings", _findings(result, main)),
-            *_advice(result, [one.to_dict() for one in decisions], losses or {}),
+            *(
+                [Part("Accuracy by field", tables=[fields_table(fields)], end=describe_rest(fields))]
+                if fields.rows
+                else []
+            ),
+            *(Part("Key findings", lines) for lines in [_findings(result, main, advice.comparison)] if lines),
+            *_advice(standings, advice, losses or {}),
             *remarks_part(result.warnings, result.notes),
         ]
     )
@@ -475,60 +485,27 @@ def _slice_parts(result: Result, main: Estimate, key: str) -> Iterator[Part]:
         yield Part(title, tables=[ReportTable("", [key, "documents", *result.systems], rows)])
 
 
-def _findings(result: Result, main: Estimate | None) -> list[str]:
+def _findings(result: Result, main: Estimate | None, compared: str) -> list[str]:
     if main is None:
         return ["The run has no metric by which systems could be compared."]
-    lines: list[str] = [_fact("Accuracy", told) for told in [_rank(result, main, None)] if told]
+    lines: list[str] = [_fact("Accuracy", told) for told in [compared] if told]
     for key in result.run.get("slices", ()):
         for value in _values(result, str(key)):
-            told = _rank(result, main, (str(key), value))
-            lines += [_fact(f"Best for {value}", told)] if told else []
-    fastest = _fastest(result)
-    lines += [_fact("Speed", fastest)] if fastest else []
-    for system in result.systems:
-        fields = [
-            (estimate.value, field)
-            for field, estimate in list_fields(result, system).items()
-            if estimate.value is not None
-        ]
-        if fields:
-            lowest, field = min(fields)
-            lines.append(
-                _fact(f"Hardest field for {system}", f"{clip(field, 100)} ({format_in_unit(lowest)})")
-            )
-    return lines or ["Nothing was compared."]
-
-
-def _rank(result: Result, main: Estimate, chosen: tuple[str, str] | None) -> str:
-    slice_ = {} if chosen is None else {chosen[0]: chosen[1]}
-    order = order_systems(result, by_system(result, main, slice_), slice_)
-    return "" if order is None else describe_order(order)
-
-
-def _fastest(result: Result) -> str:
-    found = [
-        (estimate.value, system, TIMES[estimate.metric])
-        for system in result.systems
-        if (estimate := find_named(result, system, tuple(TIMES))) and estimate.value
-    ]
-    if len(found) < 2:
-        return ""
-    value, system, kind = min(found)
-    others = ", ".join(f"{name} {format_seconds(other)}" for other, name, _ in sorted(found)[1:])
-    return f"{system} has the shortest {kind} processing time, {format_seconds(value)} ({others})"
+            slice_ = {str(key): value}
+            order = order_systems(result, by_system(result, main, slice_), slice_)
+            lines += [_fact(f"Best for {value}", describe_order(order))] if order is not None else []
+    return lines
 
 
 def _advice(
-    result: Result, decisions: Sequence[Mapping[str, Any]], losses: Mapping[str, Sequence[Loss]]
+    standings: Sequence[Standing], found: Recommendation, losses: Mapping[str, Sequence[Loss]]
 ) -> Iterator[Part]:
     """Yield the recommendation, and the costliest losses: most of the system to use, else of the best."""
-    standings = list_standings(result, decisions)
-    found = recommend(result, decisions, standings)
     if not standings or standings[0].main is None:
         return
     best, lost = next(iter(found.systems), standings[0].system), name_lost(standings[0].main)
     said = ". ".join(format_markdown(text, 600) for text in (found.answer, *found.further))
-    lines = [Marked(f"**{said}.**")]
+    lines = [Marked(f"**{said}.**"), *found.reasons]
     for system in sorted((one.system for one in standings), key=lambda name: name != best):
         repairs = list(losses.get(system, ()))[: MOST_REPAIRS if system == best else 1]
         lines += [_fact(f"Repair first in {system}", describe_loss(loss, lost)) for loss in repairs]

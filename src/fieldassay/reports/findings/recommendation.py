@@ -7,6 +7,7 @@ from itertools import permutations
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.estimate import (
@@ -20,6 +21,7 @@ from fieldassay.metrics.estimate import (
 )
 from fieldassay.metrics.result.comparison import Comparison, Ranking, RankPlace
 from fieldassay.metrics.result.result import Result, by_system, find_main, find_named
+from fieldassay.metrics.thresholds import name_changes
 from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.wording import (
     CAUSES,
@@ -226,6 +228,76 @@ def _doubt(order: Order) -> str:
     return f"no difference could be shown to {_join(open_)} in {format_count(order.documents, 'document')}"
 
 
+# What differs between systems, overall and in which fields: the first sentence of every report.
+
+
+def compare_in_words(result: Result, order: Order | None) -> str:
+    """Return how systems differ by the main metric and in which fields, in a sentence; empty for one system.
+
+    Two systems are compared from the first, the reference, to the second. Of more systems it names the fields
+    that go against the whole: those of the same direction are in the table of fields.
+    """
+    if order is None:
+        return ""
+    silent, main = {*list_silent(result)}, find_main(result)
+    of_fields = [one for one in result.by_field if not silent & {*one.systems}]
+    overall = {
+        one.systems: one
+        for one in result.comparisons
+        if main is not None and is_compared_by(one, main) and one.field is None and not one.slice
+    }
+    pair = next(iter(overall.values()), None)
+    if pair is None or pair.difference is None or len(result.systems) > 2:
+        against = [
+            one for one in of_fields if one.systems in overall and one.verdict != overall[one.systems].verdict
+        ]
+        told = describe_field_changes(against, 1)
+        if not told:
+            return describe_order(order)
+        reference = clip(against[0].systems[0], LONGEST_NAME)
+        if len(told) > _MOST:
+            told = [f"{len(told)} systems differ in some field, not overall"]
+        return f"{describe_order(order)}. Compared with {reference}, {'; '.join(told)}"
+    first, second = (clip(name, LONGEST_NAME) for name in pair.systems)
+    change = " → ".join(format_in_unit(value or 0.0, pair.unit) for value in pair.values)
+    change += "" if pair.p_adjusted is None else f", {format_p(pair.p_adjusted)}"
+    told = describe_field_changes(of_fields)
+    if not pair.is_shown:
+        none = ", nor in any field" if of_fields else ""
+        fields = f", but {told[0]}" if told else none
+        return f"No difference between {first} and {second} is shown overall ({change}){fields}"
+    is_mixed = any(one.is_shown and one.verdict != pair.verdict for one in of_fields)
+    fields = f"{', but' if is_mixed else ';'} {told[0]}" if told else ""
+    return f"{second} is {pair.verdict} than {first} overall ({change}){_scope([pair])}{fields}"
+
+
+def describe_field_changes(changes: Sequence[Comparison], most: int = _MOST) -> list[str]:
+    """Return for each system with shown changes in which fields it is worse and better than the reference.
+
+    >>> test = (0.95, 0.001, 0.003, 0.4, 2, 15, 43, 60, "halves", "worse")
+    >>> lost = Comparison("field_accuracy", "total", {}, ("a", "b"), (0.9, 0.7), -0.2, None, *test)
+    >>> describe_field_changes([replace(lost, interval_guarded=(-0.4, -0.1))])
+    ['b is worse in total (−20.0 points, p = .003)']
+    """
+    shown: dict[str, dict[str, list[Comparison]]] = {}
+    for one in sorted(changes, key=lambda one: -abs(one.difference or 0.0)):
+        if one.is_shown:
+            shown.setdefault(one.systems[1], {"worse": [], "better": []})[one.verdict].append(one)
+    told = []
+    for system, own in shown.items():
+        said = " and ".join(
+            f"{verdict} in {name_changes(found, most)}" for verdict, found in own.items() if found
+        )
+        told.append(f"{clip(system, LONGEST_NAME)} is {said}{_scope([*own['worse'], *own['better']])}")
+    return told
+
+
+def _scope(changes: Sequence[Comparison]) -> str:
+    """Return the reservation where a shown difference may not be one on documents of an unseen kind."""
+    is_guarded = all(one.is_guarded for one in changes if one.is_shown)
+    return "" if is_guarded else " on documents like these, but perhaps not on others"
+
+
 # Findings of a report in words, computed from numbers by fixed rules: no claim without its interval. 1. A
 # system leads another only if their comparison is `better` or `worse`, after correction for all comparisons
 # made. 2. Otherwise there is no significant difference, and the sentence gives the detectable one. 3. Every
@@ -323,6 +395,8 @@ def _list_problems(loss: Loss) -> str:
 FEWEST = 20
 """With fewer documents nothing is recommended."""
 
+_UNDECIDED = "no pass/fail rules (gates) are set, so nothing is decided"
+
 _NAMES = 100
 
 _MOST_COUNTS = 6
@@ -347,7 +421,8 @@ class Recommendation(Struct, frozen=True):
     """The answer in a sentence, what it rests on, and its tone: `good`, `bad`, `unsure` or `none`.
 
     `further` are those of the reasons that a table of all systems does not show. `systems` are those to use,
-    the best first; none where nothing is recommended.
+    the best first; none where nothing is recommended. `comparison` says how the systems differ, overall and
+    field by field; empty for a single one.
     """
 
     answer: str
@@ -355,6 +430,7 @@ class Recommendation(Struct, frozen=True):
     tone: str
     further: tuple[str, ...] = ()
     systems: tuple[str, ...] = ()
+    comparison: str = ""
 
 
 def count_apart(found: Sequence[Estimate | None], documents: int) -> list[str]:
@@ -424,7 +500,20 @@ def _stand(
 def recommend(
     result: Result, decisions: Sequence[Mapping[str, Any]], standings: Sequence[Standing]
 ) -> Recommendation:
-    """Return the recommendation on a result, the same for every report.
+    """Return the recommendation on a result, with how its systems differ, the same for every report."""
+    main = {one.system: one.main for one in standings if one.main is not None}
+    comparison = compare_in_words(result, order_systems(result, main))
+    advice = _recommend(result, decisions, standings, comparison)
+    return advice if advice.answer == comparison else replace(advice, comparison=comparison)
+
+
+def _recommend(
+    result: Result,
+    decisions: Sequence[Mapping[str, Any]],
+    standings: Sequence[Standing],
+    comparison: str,
+) -> Recommendation:
+    """Return the recommendation by fixed rules.
 
     1. One system passes all gates: use it. 2. Several do: use the best of them by the main metric; with it
     are named those that it is not shown to lead, else those that it leads on documents like these only. Of
@@ -440,7 +529,9 @@ def recommend(
         few = f"{format_count(documents, 'document')}: too few to recommend a system"
         return Recommendation(few, _facts(result, first, standings), "none")
     if not decisions:
-        return Recommendation(_describe_first(standings), _facts(result, first, standings), "none")
+        further = (f"{_UNDECIDED[:1].upper()}{_UNDECIDED[1:]}",) if comparison else ()
+        told = comparison or _describe_first(first)
+        return Recommendation(told, _facts(result, first, standings), "none", further)
     if usable:
         return _use(result, usable, standings)
     if len(standings) == 1:
@@ -537,19 +628,10 @@ def _name(standings: Sequence[Standing], last: str = "and") -> str:
     return f"{clip(standings[0].system, LONGEST_NAME)} {last} {len(standings) - 1} others"
 
 
-def _describe_first(standings: Sequence[Standing]) -> str:
-    first = standings[0]
+def _describe_first(first: Standing) -> str:
     assert first.main is not None
-    metric = first.main.metric.replace("_", " ")
-    value = format_in_unit(first.main.value, first.main.unit)
-    if len(standings) == 1:
-        return (
-            f"{clip(first.system, LONGEST_NAME)} has {value} {metric}; it has no gates, so nothing is decided"
-        )
-    word = "lowest" if first.main.better == "lower" else "highest"
-    equal = [one for one in standings if _value(one) == _value(first)]
-    who = f"{_name(equal)} have" if len(equal) > 1 else f"{clip(first.system, LONGEST_NAME)} has"
-    return f"{who} the {word} {metric}; there are no gates, so nothing is decided"
+    value, metric = format_in_unit(first.main.value, first.main.unit), first.main.metric.replace("_", " ")
+    return f"{clip(first.system, LONGEST_NAME)} has {value} {metric}; {_UNDECIDED}"
 
 
 def _value(one: Standing) -> float | None:
@@ -557,7 +639,7 @@ def _value(one: Standing) -> float | None:
 
 
 def _facts(result: Result, one: Standing, standings: Sequence[Standing]) -> tuple[str, ...]:
-    """Return the value of a system, and how far it is from the next one, in accuracy, time and cost."""
+    """Return the value of a system, and its cost and time beside those of the next one."""
     if one.main is None:
         return ()
     sure = describe_interval(one.main.interval, one.main.level, one.main.unit)
@@ -566,22 +648,7 @@ def _facts(result: Result, one: Standing, standings: Sequence[Standing]) -> tupl
     rival = next((other for other in standings if other.system not in silent), None)
     whose = f"{clip(one.system, LONGEST_NAME)} has " if rival is not None else ""
     told = f"{whose}{value} {one.main.metric.replace('_', ' ')}{f' ({sure})' if sure else ''}"
-    lead = "" if rival is None else _describe_lead(result, one, rival)
-    return (f"{told}{f', {lead}' if lead else ''}", *_describe_price(one, rival))
-
-
-def _describe_lead(result: Result, one: Standing, rival: Standing) -> str:
-    if one.main is None or rival.main is None or one.main.value is None or rival.main.value is None:
-        return ""
-    name = clip(rival.system, LONGEST_NAME)
-    if _value(one) == _value(rival):
-        return f"as {name} has"
-    is_ahead = (one.main.value > rival.main.value) == (one.main.better != "lower")
-    size = format_size(one.main.value - rival.main.value, one.main.unit)
-    said = {"beyond_chance": "beyond chance", "may_be_chance": "which may be chance", "unknown": "not tested"}
-    lead = _standing_lead(result, one, rival)
-    scope = " on documents like these" if lead.is_shown and not lead.is_guarded else ""
-    return f"{size} {'ahead of' if is_ahead else 'behind'} {name}, {said[lead.certainty]}{scope}"
+    return (told, *_describe_price(one, rival))
 
 
 def _standing_lead(result: Result, one: Standing, rival: Standing) -> Lead:

@@ -16,6 +16,7 @@ from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import Estimate, format_difference, format_share
 from fieldassay.reports.content.diff import NAMES, describe_diff
 from fieldassay.reports.content.run.summary import inner_mapping
+from fieldassay.reports.findings.recommendation import describe_field_changes
 from fieldassay.reports.html.chunks import LONGEST_ERROR, MOST_VALUES
 from fieldassay.reports.html.source import ReportSource, encode_texts
 from fieldassay.reports.wording import (
@@ -283,17 +284,14 @@ def describe_changes(diffs: tuple[Diff, ...]) -> tuple[ChangesShown, ...]:
 def _describe(found: Diff) -> ChangesShown:
     told = describe_diff(found, 0)
     lines = [describe_comparison(one, NAMES) for one in found.overall[:1]]
+    lines += describe_field_changes(found.by_field)
     changes = found.changes
     if changes is not None:
         counts = (
             f"{format_count(changes.count('fixed'), 'value')} fixed, {changes.count('broken'):,} broken, "
             f"{changes.still_wrong:,} wrong in both"
         )
-        worse = [one.name for one in changes.by_field() if one.broken > one.fixed]
         lines.append(counts)
-        if worse:
-            more = f" and {len(worse) - 5} more" if len(worse) > 5 else ""
-            lines.append(f"more values broken than fixed in {', '.join(worse[:5])}{more}")
     parts = tuple(replace(part, tables=tuple(map(_trim, part.tables))) for part in told.parts)
     return ChangesShown(told.title, tuple(lines), replace(told, parts=parts))
 

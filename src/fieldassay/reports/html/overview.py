@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.io.text.shown import clip, format_count, format_pair, join_names
+from fieldassay.io.text.shown import format_pair
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
 from fieldassay.metrics.estimate import (
     NOTHING,
@@ -23,8 +23,9 @@ from fieldassay.metrics.estimate import (
     is_narrow,
 )
 from fieldassay.metrics.result.comparison import Comparison, RankedPair, Ranking
-from fieldassay.metrics.result.result import find_main
+from fieldassay.metrics.result.result import Result, find_main
 from fieldassay.metrics.thresholds import WORDS, format_compared, format_threshold
+from fieldassay.reports.content.run.fields import FieldTable, tabulate_fields
 from fieldassay.reports.content.run.summary import (
     HEADLINE,
     Summary,
@@ -34,7 +35,7 @@ from fieldassay.reports.content.run.summary import (
     summarize,
 )
 from fieldassay.reports.content.sweeps import frontier
-from fieldassay.reports.findings.losses import Loss, find_losses
+from fieldassay.reports.findings.losses import Loss, count_mistakes, find_losses
 from fieldassay.reports.findings.recommendation import (
     ALL_VALUES,
     Recommendation,
@@ -43,7 +44,6 @@ from fieldassay.reports.findings.recommendation import (
     describe_cost,
     is_compared_by,
     is_of_all_values,
-    list_silent,
     list_standings,
     recommend,
 )
@@ -78,7 +78,6 @@ class RankingRow(Struct, frozen=True):
     gates: str
     value: str
     interval: str
-    behind: str
     title: str
     bar: Bar | None
     cells: tuple[str, ...]
@@ -118,7 +117,7 @@ def rank(standings: Sequence[Standing], source: ReportSource) -> RankingTable:
     cells = [_cells(*row) for row in zip(standings, *counts, strict=True)]
     kept = [at for at in range(len(_HEADS)) if any(own[at] != _NOTHING for own in cells)]
     rows = tuple(
-        _row(one, standings[0], tuple(own[at] for at in kept), (low, high), source)
+        _row(one, tuple(own[at] for at in kept), (low, high), source)
         for one, own in zip(standings, cells, strict=True)
     )
     unit = standings[0].main.unit if standings and standings[0].main is not None else "ratio"
@@ -168,7 +167,7 @@ def _place(value: float, low: float, high: float) -> float:
 
 
 def _row(
-    one: Standing, first: Standing, cells: tuple[str, ...], axis: tuple[float, float], source: ReportSource
+    one: Standing, cells: tuple[str, ...], axis: tuple[float, float], source: ReportSource
 ) -> RankingRow:
     main = one.main
     known = main is not None and main.value is not None
@@ -184,7 +183,6 @@ def _row(
         gates=f"{one.passed}/{one.gates}" if one.gates else "",
         value=format_in_unit(main.value, main.unit) if main is not None and known else _NOTHING,
         interval="" if bounds is None or main is None or low == high else format_bounds(bounds, main.unit),
-        behind=_behind(one, first),
         title=""
         if main is None
         else describe_estimate(main) + (" (few documents)" if is_narrow(main) else ""),
@@ -192,17 +190,6 @@ def _row(
         cells=cells,
         failed=sum(int(own.get(name) or 0) for name in ("missing", "invalid", "error", "timeout")),
     )
-
-
-def _behind(one: Standing, first: Standing) -> str:
-    if one.main is None or first.main is None or one.main.value is None or first.main.value is None:
-        return ""
-    if one.system == first.system or first.main.unit not in ("ratio", "percent"):
-        return ""
-    points = (one.main.value - first.main.value) * (100 if first.main.unit == "ratio" else 1)
-    if abs(points) < 0.05:
-        return "less than 0.1 points" if points else "the same"
-    return f"{points:+.1f} points".replace("-", "−")
 
 
 def _cells(one: Standing, timed: str, priced: str) -> tuple[str, ...]:
@@ -223,7 +210,7 @@ def _share(one: Estimate | None) -> str:
 MOST_CARDS = 4
 """The most systems whose losses are shown at once; more are folded."""
 
-MOST_FINDINGS, MOST_LOSSES = 6, 5
+MOST_LOSSES = 5
 NAMES: Mapping[str, str] = {**HEADLINE, "f1": "F1"}
 ANSWERS = {"GO": ("good", "✓"), "NO-GO": ("bad", "✕"), "INCONCLUSIVE": ("unsure", "?")}
 """The tone and the sign of each answer."""
@@ -282,6 +269,7 @@ class Overview(Struct, frozen=True, eq=False):
 
     summary: Summary
     recommendation: Recommendation
+    fields: FieldTable
     table: RankingTable
     main: str
     listed: tuple[Card, ...]
@@ -291,7 +279,6 @@ class Overview(Struct, frozen=True, eq=False):
     fixes: Mapping[str, Fixes]
     fixes_from: str
     """Where the axis of the losses begins; it ends at 100%."""
-    best: str
     method: str
 
     @property
@@ -363,88 +350,29 @@ def overview(source: ReportSource) -> Overview:
     return Overview(
         summary=summary,
         recommendation=recommendation,
+        fields=tabulate_fields(
+            result, summary.systems, () if source.evidence is None else count_mistakes(source.evidence)
+        ),
         table=rank(standings, source),
         main="" if main_line is None else main_line.label,
         listed=tuple(Card(one.system, one.answer, failures[one.system]) for one in standings),
         lines=lines,
-        findings=tuple(_findings(source, main_line, best)),
+        findings=tuple(_remarks(source.result, standings)),
         fixes=fixes,
         fixes_from=fixes_from,
-        best=best,
         method=_method(source),
     )
 
 
-def _findings(source: ReportSource, line: SummaryLine | None, best: str) -> list[str]:
-    if line is None:
-        return []
-    own = next((one for one in line.estimates if one is not None and one.system == best), None)
-    if own is None or own.value is None:
-        return []
-    silent = {*list_silent(source.result)}
-    compared = [
-        one
-        for one in source.result.comparisons
-        if is_compared_by(one, own)
-        and best in one.systems
-        and one.field is None
-        and not {*one.systems} & silent
-    ]
-    overall = [_finding(one) for one in compared if not one.slice]
-    sliced = sorted((one for one in compared if one.slice), key=lambda one: -abs(one.difference or 0.0))
+def _remarks(result: Result, standings: Sequence[Standing]) -> list[str]:
+    """Return the systems that never answered, the chances of the first, and the detectable difference."""
+    main = next((one.main for one in standings if one.main is not None), None)
     ranked = [
-        told
-        for ranking in source.result.rankings
-        if is_compared_by(ranking, own) and (told := _describe_ranking(ranking, best))
+        describe_first(one) for one in result.rankings if main is not None and is_compared_by(one, main)
     ]
-    return [
-        _head(source, line, own),
-        *filter(None, [describe_silent(source.result)]),
-        *ranked[:1],
-        *overall[:3],
-        *(_finding(one) for one in sliced),
-    ][:MOST_FINDINGS]
-
-
-def _finding(one: Comparison) -> str:
-    """Return a comparison as a sentence, with the detectable difference where none was shown."""
-    return "; ".join(part for part in (describe_comparison(one, NAMES), describe_power(one)) if part)
-
-
-def _head(source: ReportSource, line: SummaryLine, best: Estimate) -> str:
-    """Return the value of the best system, and the others with exactly the same one."""
-    if len(source.systems) == 1:
-        return f"{_call(line).capitalize()} is {describe_estimate(best)}"
-    word = "lowest" if best.better == "lower" else "highest"
-    equal = [
-        one.system
-        for one in line.estimates
-        if one is not None and one.value == best.value and one.system != best.system
-    ]
-    names = [clip(name, 60) for name in (best.system, *equal)]
-    lead = f"{join_names(names)} {'have' if equal else 'has'} the {word} {_call(line)}"
-    return f"{lead}: {describe_estimate(best)}"
-
-
-def _call(line: SummaryLine) -> str:
-    """Return the name of the metric of a line for a sentence."""
-    return line.label.replace("_", " ")
-
-
-def _describe_ranking(ranking: Ranking, best: str) -> str:
-    """Return the other systems that may be the best too; empty if none may, or for two systems."""
-    others = [place.system for place in ranking.places if place.first == 1 and place.system != best]
-    if len(ranking.places) < 3:
-        return ""
-    documents = format_count(ranking.documents, "document")
-    level = f"at the {format_share(ranking.level)} level, corrected for all pairs, {documents}"
-    first = f"; {told}" if (told := describe_first(ranking)) else ""
-    if not others:
-        is_guarded = all(pair.is_guarded for pair in ranking.pairs if best in pair.systems)
-        doubt = "" if is_guarded else " on documents like these, but perhaps not on others"
-        return f"{clip(best, 60)} is better than every other system{doubt} ({level}){first}"
-    names = join_names([clip(name, 60) for name in others])
-    return f"no difference could be shown between {clip(best, 60)} and {names} ({level}){first}"
+    alone = [one for one in result.comparisons if one.field is None and not one.slice]
+    open_ = [describe_power(one) for one in alone[:1] if len(result.systems) == 2]
+    return [text for text in (describe_silent(result), *ranked, *open_) if text]
 
 
 def _fixes(source: ReportSource, first: Sequence[str]) -> tuple[dict[str, Fixes], str]:

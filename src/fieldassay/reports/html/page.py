@@ -24,6 +24,7 @@ from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.decision import decisions_data
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports import wording as wording
+from fieldassay.reports.content.run.fields import describe_change, describe_rest
 from fieldassay.reports.content.run.sections import describe_first_violation
 from fieldassay.reports.html.chunks import (
     CROPS,
@@ -46,7 +47,7 @@ from fieldassay.reports.html.overview import (
 )
 from fieldassay.reports.html.source import Crops, ReportSource, pack, pack_text
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.wording import MEANINGS
+from fieldassay.reports.wording import MEANINGS, describe_shortly
 from fieldassay.reports.wording import NAMES as METRIC_NAMES
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ def _rename(run: Reported, names: Mapping[str, str]) -> Result:
         checks=tuple(replace(one, system=names.get(one.system, one.system)) for one in result.checks),
         comparisons=tuple(_rename_comparison(one, names) for one in result.comparisons),
         rankings=tuple(_rename_ranking(one, names) for one in result.rankings),
+        by_field=tuple(_rename_comparison(one, names) for one in result.by_field),
     )
 
 
@@ -164,6 +166,7 @@ class _Joint(NamedTuple):
 
     comparisons: tuple[Comparison, ...] = ()
     rankings: tuple[Ranking, ...] = ()
+    by_field: tuple[Comparison, ...] = ()
     reason: str = ""
 
 
@@ -185,6 +188,7 @@ def _compare(reported: Sequence[Reported], names: Sequence[Mapping[str, str]]) -
     return _Joint(
         tuple(_rename_comparison(one, labels) for one in (*found.overall, *found.by_slice)),
         tuple(_rename_ranking(one, labels) for one in found.rankings),
+        tuple(_rename_comparison(one, labels) for one in found.by_field),
     )
 
 
@@ -217,6 +221,7 @@ def _join(results: Sequence[Result], joint: _Joint) -> Result:
         checks=tuple(one for result in results for one in result.checks),
         comparisons=joint.comparisons,
         rankings=joint.rankings,
+        by_field=joint.by_field,
     )
 
 
@@ -337,7 +342,8 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
         gates=gates,
         has_common_gates=have_common_gates(gates),
         methods=methods(source), answers=ANSWERS, most_cards=MOST_CARDS, format_estimate=format_estimate,
-        meanings=MEANINGS, headline=_metric_names(page),
+        meanings=MEANINGS, headline=_metric_names(page), describe_change=describe_change,
+        describe_rest=describe_rest, most_fields=MOST_ROWS,
     )  # fmt: skip
     yield _block("documents", pack(documents.block))
     yield _block("errors", pack(index_errors(source, documents.ids)))
@@ -433,11 +439,15 @@ def _template() -> Template:
     )
     environment.filters["visible"] = lambda text: visible(str(text))
     environment.filters["value"] = lambda text: format_json(text, 60)
+    environment.filters["compared"] = describe_shortly
     environment.filters["prose"] = _mark_code
     environment.filters["first_violation"] = lambda count: describe_first_violation(count, 60)
     environment.filters["short"] = lambda text, width=60: clip(str(text), width)
     return environment.get_template("page.html")
 
+
+MOST_ROWS = 12
+"""The most fields on the first page."""
 
 MOST_POINTS = 200
 """The points of a curve on the page at most."""

@@ -152,7 +152,7 @@ def check_expressions(spec: Spec, report: Report) -> None:
 def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
     """Return the metrics needed for a gate: its own, and the number of documents for `if present`.
 
-    Raises ValueError for a metric that does not exist, a group, a metric per field without a field, and an
+    Raises ValueError for a metric that does not exist, a group, a metric of the whole on each field, and an
     implausible threshold.
 
     >>> gate = parse_gate("f1(granularity=leaf){type=invoice} >= 0.8 if present")
@@ -169,9 +169,6 @@ def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
     bound = bind_metric(call, vocabulary)
     if gate.is_each and bound.metric.scope != "field":
         raise ValueError(f"{call.name} is no metric per field; write such as field_accuracy, or name a field")
-    if call.field is None and bound.metric.scope == "field" and not gate.is_each:
-        remedy = f"name one: {call.name}[FIELD], or end with 'in each field'"
-        raise ValueError(f"{call.name} is defined per field only; {remedy}")
     # A formula has no bounds unless declared.
     unit = "" if bound.is_own and bound.metric.unit == "ratio" else bound.metric.unit
     nonsense = lint_gate(gate, unit, bound.metric.better)
@@ -182,6 +179,17 @@ def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
         if gate.is_optional and call.slice is not None
         else (named[0],)
     )
+
+
+def on_each_field(gate: Gate, vocabulary: Vocabulary) -> Gate:
+    """Return the gate; one on a metric that exists field by field only, and names none, is on each field.
+
+    >>> print(on_each_field(parse_gate("field_accuracy >= 0.9"), Vocabulary()))
+    field_accuracy >= 0.9 in each field
+    """
+    is_open = gate.metric.field is None and not gate.is_each and gate.function != "errors"
+    is_each = is_open and bind_metric(gate.metric, vocabulary).metric.scope == "field"
+    return replace(gate, is_each=True) if is_each else gate
 
 
 def vocabulary_of(spec: Spec) -> Vocabulary:

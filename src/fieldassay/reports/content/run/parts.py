@@ -8,21 +8,18 @@ from fieldassay.attribution.share import FEWEST
 from fieldassay.io.text.shown import clip, format_count, format_markdown, format_pair, visible
 from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_cost, format_value
 from fieldassay.metrics.result.decision import Decision, GateAnswer
+from fieldassay.reports.content.run.fields import FieldTable, describe_rest, fields_table
 from fieldassay.reports.content.run.sections import (
-    SIDE_BY_SIDE,
     STYLES,
-    comparisons_part,
     describe_first_violation,
     gates_parts,
     repeats_parts,
 )
 from fieldassay.reports.content.run.summary import (
-    FieldLine,
     SliceTable,
     Summary,
     SummaryLine,
     describe_method,
-    measure_name,
 )
 from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.findings.recommendation import (
@@ -30,7 +27,6 @@ from fieldassay.reports.findings.recommendation import (
     Standing,
     describe_counts,
     describe_loss_shortly,
-    describe_order,
     describe_points,
 )
 from fieldassay.reports.writers.page import PageColumn, ScreenPage
@@ -43,22 +39,24 @@ REPAIRS = 3
 
 _NARROW, _MOST = 16, 5
 """The most characters of a name in a narrow table, and the most names of an answer."""
+_CHANGED = {"better": "green", "worse": "red"}
 _ORDER = (GateAnswer.GO, GateAnswer.INCONCLUSIVE, GateAnswer.NO_GO)
 
 
-def add_answer(page: ScreenPage, summary: Summary) -> None:
-    """Add the verdict, the recommendation with its reasons, and a table of all systems."""
+def add_answer(page: ScreenPage, summary: Summary, most: int) -> None:
+    """Add the verdict, the recommendation with its reasons, at most so many fields, and all systems."""
     add_verdict(page, summary)
     told = summary.recommendation
     page.line(". ".join([told.answer, *told.further]))
-    if summary.order is not None:
-        page.line(describe_order(summary.order))
+    if told.comparison:
+        page.line(told.comparison)
     if summary.silent:
         page.line(summary.silent)
     page.line()
     systems = format_count(len(summary.systems), "system")
     page.title(f"{visible(summary.name)}: {format_count(summary.documents, 'document')}, {systems}")
     page.line()
+    add_fields(page, summary.fields, most)
     add_systems(page, summary)
 
 
@@ -89,14 +87,38 @@ def _list_names(names: Sequence[str]) -> str:
     return ", ".join([*kept, *more])
 
 
+def add_fields(page: ScreenPage, table: FieldTable, most: int) -> None:
+    """Add the table of fields by system; a shown loss is red, a shown gain green."""
+    if not table.rows:
+        return
+    laid_out = fields_table(table, most, page.width)
+    verdicts = [{one.verdict for one in row.shown} for row in table.rows[:most]]
+    styles = [_CHANGED.get(next(iter(own)), "") if len(own) == 1 else "" for own in verdicts]
+    last = len(laid_out.heads) - 1
+    columns = [PageColumn(head, is_name=at < last) for at, head in enumerate(laid_out.heads)]
+    page.table(columns, laid_out.rows, styles)
+    for line in describe_rest(table, most):
+        page.line(line, "dim")
+    page.line()
+
+
 def add_systems(page: ScreenPage, summary: Summary) -> None:
-    """Add a table with a row for each system, the best first; columns without any value are left out."""
+    """Add a row for each system, the best first, or a line on one; columns without any value are left out."""
     heads, rows = systems_table(summary)
+    if len(rows) == 1:
+        page.line(describe_system(heads, rows[0]))
+        return
     numbers = [PageColumn(head, is_number=True) for head in heads[3:]]
     columns = [PageColumn(heads[0]), PageColumn(heads[1], is_name=True), PageColumn(heads[2]), *numbers]
     page.table(columns, shorten_names(page, columns, rows, 1))
     if counts := describe_counts(summary.standings):
         page.line(counts)
+
+
+def describe_system(heads: Sequence[str], row: Sequence[str]) -> str:
+    """Return the row of a single system as a line."""
+    cells = zip(heads[2:], row[2:], strict=True)
+    return " · ".join(f"{cell} {head}".replace("\n", " ") for head, cell in cells)
 
 
 def shorten_names(
@@ -194,14 +216,16 @@ def report_parts(summary: Summary) -> Iterator[Part]:
 def answer_part(summary: Summary) -> Part:
     """Return the recommendation with its reasons, the table of all systems, and the method."""
     told = summary.recommendation
-    said = ["" if summary.order is None else describe_order(summary.order), summary.silent]
+    said = [told.comparison, summary.silent]
     order = "; ".join(filter(None, said))
     sentences = [format_markdown(text, 600) for text in (told.answer, *told.further, order) if text]
     heads, rows = systems_table(summary)
+    fields = fields_table(summary.fields)
     counts, method = describe_counts(summary.standings), describe_method(summary)
-    end = [text for text in (counts, method) if text]
-    table = ReportTable("", [head.replace("\n", " ") for head in heads], rows)
-    return Part("", tables=[table], lead=[Marked(f"{'. '.join(sentences)}.")], end=end)
+    end = [text for text in (*describe_rest(summary.fields), counts, method) if text]
+    systems = ReportTable("", [head.replace("\n", " ") for head in heads], rows)
+    tables = [*([fields] if fields.rows else []), systems]
+    return Part("", tables=tables, lead=[Marked(f"{'. '.join(sentences)}.")], end=end)
 
 
 def detail_parts(summary: Summary) -> Iterator[Part]:
@@ -215,13 +239,10 @@ def detail_parts(summary: Summary) -> Iterator[Part]:
         heads = ["system", f"points of {summary.lost} lost, at most", "cause", "for example"]
         yield Part("What to fix first", tables=[ReportTable("", heads, losses)])
     if summary.compared is not None:
-        yield comparisons_part(summary.compared)
+        yield summary.compared
     yield from repeats_parts(summary.repeats)
     yield _metrics(summary)
-    for position in range(len(summary.systems)):
-        yield from _fields(summary, position)
     yield from _suspicious(summary)
-    yield from diagnoses_parts(summary)
     yield from checks_parts(summary)
     for table in summary.slices:
         yield _slice(summary, table)
@@ -250,29 +271,6 @@ def _metrics(summary: Summary) -> Part:
     return Part("All metrics", tables=[ReportTable("", ["", *summary.systems], rows)])
 
 
-def _fields(summary: Summary, position: int) -> Iterator[Part]:
-    lines, system = summary.fields[position], clip(summary.systems[position], 100)
-    count, hidden = summary.flawless[position], summary.hidden_fields[position]
-    if not lines:
-        if count:
-            yield Part(f"{system}: no field has an error ({format_count(count, 'field')})")
-        return
-    head = ["field", measure_name(lines), "precision", "recall", "n", "most often", "gold → predicted"]
-    more = [f"and {hidden} more with errors, {count} without an error"] if hidden or count else []
-    yield Part(
-        f"Worst fields of {system}", tables=[ReportTable("", head, list(map(_field_row, lines)))], end=more
-    )
-
-
-def _field_row(line: FieldLine) -> list[str]:
-    values = map(format_value, (line.accuracy, line.precision, line.recall))
-    numbers = [line.field, *values, f"{line.accuracy.n:,}"]
-    if line.mistake is None:
-        return [*numbers, "", ""]
-    kind = f"{line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count:,})"
-    return [*numbers, kind, " → ".join(format_pair(line.mistake.gold, line.mistake.pred, 60))]
-
-
 def _suspicious(summary: Summary) -> Iterator[Part]:
     """Yield the gold values that all or most systems contradict, and how many documents were looked at."""
     found, title = summary.suspicious, "Suspicious gold"
@@ -291,18 +289,6 @@ def _suspicious(summary: Summary) -> Iterator[Part]:
     more = [Marked(f"And {hidden} more: `fieldassay report RUN --table suspicious-gold`.")] if hidden else []
     table = ReportTable("", ["document", "path", "gold", "agreed", "systems"], rows)
     yield Part(title, lead=[lead], tables=[table], end=more)
-
-
-def diagnoses_parts(summary: Summary) -> Iterator[Part]:
-    """Yield the most frequent kinds of error: by system, or of many systems together."""
-    is_short = len(summary.systems) <= SIDE_BY_SIDE
-    rows = [
-        [name.replace("_", " "), *(f"{count:,}" for count in (counts if is_short else [sum(counts)]))]
-        for name, counts in summary.diagnoses
-    ]
-    if rows:
-        heads = ["", *(summary.systems if is_short else ["all systems"])]
-        yield Part("Most frequent kinds of error", tables=[ReportTable("", heads, rows)])
 
 
 def checks_parts(summary: Summary) -> Iterator[Part]:

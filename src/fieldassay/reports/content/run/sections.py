@@ -22,7 +22,7 @@ from fieldassay.metrics.result.decision import (
     Verdict,
 )
 from fieldassay.metrics.result.result import CheckCount, Result, Violation
-from fieldassay.reports.wording import describe_comparison, describe_first, describe_places, describe_shortly
+from fieldassay.reports.wording import describe_comparison, describe_first
 from fieldassay.reports.writers.tables import Part, ReportTable, Told
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import GATES, find_changed
@@ -82,52 +82,28 @@ def _settle(system: str, outcome: GateOutcome, known: Mapping[tuple[str, Any], G
     return recorded if recorded is not None and outcome.gate.function == "regression" else outcome
 
 
-# The significant differences between systems, in plain words.
+# The differences between systems by each metric, in plain words.
 
-MOST_LINES, MOST_SPOKEN = 8, 3
-"""The most sentences shown (`comparisons.json` has all), and the most systems before only a ranking."""
+MOST_LINES = 8
+"""The most sentences shown; `comparisons.json` has all."""
 
 FILE = "comparisons.json"
 TITLE = "Differences between systems"
-_NAME = 32
 
 
-class ComparedSystems(Struct, frozen=True):
-    """The comparison of systems in a report: sentences against the reference, ranking, and method.
-
-    The ranking is of more than two systems. For many systems it replaces the sentences, and `verdicts` are
-    short results of each system against `reference`.
-    """
-
-    lines: tuple[str, ...]
-    hidden: int
-    ranking: Ranking | None
-    reference: str
-    verdicts: Mapping[str, str]
-    method: str
-    label: str
-
-
-def summarize_comparisons(
+def describe_comparisons(
     comparisons: Sequence[Comparison], rankings: Sequence[Ranking], names: Mapping[str, str]
-) -> ComparedSystems | None:
-    """Return the comparison of systems for a report, None without any; `names` are metrics' names there."""
+) -> Part | None:
+    """Return the comparisons of systems with the reference, None without any; `names` are metrics' names."""
     if not comparisons:
         return None
     overall = [one for one in comparisons if not one.slice and one.field is None] or list(comparisons)
-    first, reference = overall[0].metric, overall[0].systems[0]
-    main = [one for one in overall if one.metric == first]
-    ranking = next((one for one in rankings if one.metric == first), None)
-    spoken = list(comparisons) if ranking is None or len(main) <= MOST_SPOKEN else []
-    return ComparedSystems(
-        lines=tuple(describe_comparison(one.best_last, names) for one in spoken[:MOST_LINES]),
-        hidden=len(comparisons) - (min(len(spoken), MOST_LINES) if spoken else len(main)),
-        ranking=ranking,
-        reference=reference,
-        verdicts={one.systems[1]: describe_shortly(one) for one in main},
-        method=explain_p(count_tested(overall, rankings)),
-        label=names.get(first, first),
-    )
+    lines = [describe_comparison(one.best_last, names) for one in comparisons[:MOST_LINES]]
+    hidden = len(comparisons) - len(lines)
+    more = [f"and {hidden:,} more comparisons in {FILE}"] if hidden else []
+    first = [describe_first(one) for one in rankings if one.metric == overall[0].metric]
+    method = explain_p(count_tested(overall, rankings))
+    return Part(TITLE, lines, end=[*more, *filter(None, first), method])
 
 
 def count_tested(family: Sequence[Comparison], rankings: Sequence[Ranking]) -> int:
@@ -151,41 +127,6 @@ def explain_p(tested: int) -> str:
     """
     counted = f", counting that {tested:,} were looked at" if tested > 1 else ""
     return f"p: how often chance alone would show a difference as large{counted}"
-
-
-def comparisons_part(compared: ComparedSystems) -> Part:
-    """Return the comparison of systems: sentences, a ranking of more than two, and what they mean."""
-    rows = _ranking_rows(compared)
-    heads = ["place", "system", compared.label, f"against {clip(compared.reference, _NAME)}"]
-    tables = [ReportTable("", heads, rows, ())] if rows else []
-    return Part(TITLE, compared.lines, tables, end=_remarks(compared))
-
-
-def _ranking_rows(compared: ComparedSystems) -> list[list[str]]:
-    ranking = compared.ranking
-    if ranking is None:
-        return []
-    values = [format_in_unit(one.value, ranking.unit) for one in ranking.places]
-    return [
-        [
-            describe_places(place),
-            clip(place.system, _NAME),
-            value,
-            compared.verdicts.get(place.system, ""),
-        ]
-        for place, value in zip(ranking.places, values, strict=True)
-    ]
-
-
-def _remarks(compared: ComparedSystems) -> list[str]:
-    more = [f"and {compared.hidden:,} more comparisons in {FILE}"] if compared.hidden else []
-    places = (
-        "place: those that a system may really have, by the same p values, all pairs of systems among them"
-    )
-    if compared.ranking is None:
-        return [*more, compared.method]
-    first = describe_first(compared.ranking)
-    return [*more, *([first] if first else []), compared.method, places]
 
 
 # What repeated runs of a system show, as sentences and a list of flaky values.

@@ -23,26 +23,24 @@ from fieldassay.metrics.result.result import (
     tabulate_estimates,
     worst_first,
 )
+from fieldassay.reports.content.run.fields import FieldTable, tabulate_fields
 from fieldassay.reports.content.run.sections import (
-    SIDE_BY_SIDE,
-    ComparedSystems,
     RepeatsShown,
+    describe_comparisons,
     list_repeats,
-    summarize_comparisons,
 )
 from fieldassay.reports.findings.losses import Loss, Mistake, count_mistakes, find_losses
 from fieldassay.reports.findings.recommendation import (
     FAILURES,
-    Order,
     Recommendation,
     Standing,
     list_silent,
     list_standings,
     name_lost,
-    order_systems,
     recommend,
 )
 from fieldassay.reports.wording import hide_folders
+from fieldassay.reports.writers.tables import Part
 from fieldassay.runs.run import mark_failed_answers
 
 if TYPE_CHECKING:
@@ -188,8 +186,6 @@ HEADLINE: dict[str, str] = {
 }
 """The metrics at the head of a report, in its order, and their names there."""
 
-MOST_FIELDS, FEW_FIELDS = 8, 3
-MOST_DIAGNOSES = 8
 MOST_CHECKS = 8
 MOST_LOSSES = 5
 MOST_SUSPICIOUS = 10
@@ -201,16 +197,6 @@ class SummaryLine(Struct, frozen=True):
 
     label: str
     estimates: tuple[Estimate | None, ...]
-
-
-class FieldLine(Struct, frozen=True):
-    """One field of one system: its accuracy, and its most frequent error (None: not kept)."""
-
-    field: str
-    accuracy: Estimate
-    precision: Estimate | None
-    recall: Estimate | None
-    mistake: Mistake | None
 
 
 class SliceTable(Struct, frozen=True):
@@ -232,18 +218,11 @@ class Summary(Struct, frozen=True, eq=False):
     documents: int
     standings: tuple[Standing, ...]
     recommendation: Recommendation
-    order: Order | None
-    """The lead of the best system over the others by the main metric; None for one system."""
     failed: tuple[int, ...]
     """The answers of each system that failed: missing, unreadable, errors, timeouts."""
     headline: tuple[SummaryLine, ...]
     failures: tuple[str, ...]
-    fields: tuple[tuple[FieldLine, ...], ...]
-    flawless: tuple[int, ...]
-    """How many fields of each system have no error."""
-    hidden_fields: tuple[int, ...]
-    """How many fields with errors are not listed."""
-    diagnoses: tuple[tuple[str, tuple[int, ...]], ...]
+    fields: FieldTable
     slices: tuple[SliceTable, ...]
     checks: tuple[CheckCount, ...]
     hidden_checks: int
@@ -254,7 +233,7 @@ class Summary(Struct, frozen=True, eq=False):
     decisions: tuple[Decision, ...] = ()
     silent: str = ""
     """The systems that never answered, in a sentence."""
-    compared: ComparedSystems | None = None
+    compared: Part | None = None
     """None: one system."""
     lost: str = "accuracy"
     """What losses are points of."""
@@ -288,27 +267,20 @@ def summarize(
     answers = [decision.to_dict() for decision in decisions]
     standings = list_standings(result, answers)
     systems = tuple(one.system for one in standings)
-    main = {one.system: one.main for one in standings if one.main is not None}
     paths = input_paths(result)
     mistakes, losses, suspicious = _find(result, evidence, systems)
     violated = worst_first(result.checks)
-    fields = [_fields(result, system, mistakes) for system in systems]
     headline = _headline(result, systems, shows_all)
     counts = [inner_mapping(inner_mapping(result.counts, "systems"), system) for system in systems]
-    most = MOST_FIELDS if len(systems) <= SIDE_BY_SIDE else FEW_FIELDS
     return Summary(
         name=str(inner_mapping(result.run, "spec").get("name") or "result"),
         documents=int(result.counts.get("documents", 0)),
         standings=standings,
         recommendation=recommend(result, answers, standings),
-        order=order_systems(result, main),
         failed=tuple(sum(int(own.get(name) or 0) for name in FAILURES) for own in counts),
         headline=headline,
         failures=tuple(map(_failures, counts)),
-        fields=tuple(tuple(line for line in lines if _is_flawed(line))[:most] for lines in fields),
-        flawless=tuple(sum(not _is_flawed(line) for line in lines) for lines in fields),
-        hidden_fields=tuple(max(0, sum(map(_is_flawed, lines)) - most) for lines in fields),
-        diagnoses=_diagnoses(systems, mistakes),
+        fields=tabulate_fields(result, systems, mistakes),
         slices=_slices(result, systems, headline),
         checks=violated[:MOST_CHECKS],
         hidden_checks=max(0, len(violated) - MOST_CHECKS),
@@ -317,7 +289,7 @@ def summarize(
         warnings=tuple(hide_folders(text, paths) for text in _grouped(result.warnings, systems)),
         decisions=tuple(sorted(decisions, key=lambda one: _place_of(one.system, systems))),
         silent=describe_silent(result),
-        compared=summarize_comparisons(
+        compared=describe_comparisons(
             [one for one in result.comparisons if not {*one.systems} & {*list_silent(result)}],
             result.rankings,
             {**HEADLINE, "f1": "F1"},
@@ -454,60 +426,6 @@ def _line(result: Result, systems: tuple[str, ...], call: MetricCall, label: str
 def _failures(counts: Mapping[str, Any]) -> str:
     named = [f"{counts[name]:,} {name}" for name in FAILURES if counts.get(name)]
     return ", ".join(named) or "none"
-
-
-def _fields(result: Result, system: str, mistakes: Sequence[Mistake]) -> list[FieldLine]:
-    """Return the fields of a system, the worst first; fields without a judged value are left out."""
-    table = tabulate_estimates(result, system)
-    own = next((table[name] for name in _definitions(result) if any(table.get(name, ()))), {})
-    main = table.get("field_accuracy") or table.get("field_accuracy_strict") or own
-    worst: dict[str, Mistake] = {}
-    for mistake in mistakes:
-        if mistake.system == system:
-            worst.setdefault(mistake.field, mistake)
-    lines = [
-        FieldLine(
-            field,
-            estimate,
-            table.get("precision", {}).get(field),
-            table.get("recall", {}).get(field),
-            worst.get(field),
-        )
-        for field, estimate in main.items()
-        if field is not None and estimate.value is not None
-    ]
-    return sorted(lines, key=lambda line: (line.accuracy.value or 0.0, -line.accuracy.n))
-
-
-def _is_flawed(line: FieldLine) -> bool:
-    return line.accuracy.value is not None and line.accuracy.value < 1.0
-
-
-def measure_name(lines: Sequence[FieldLine]) -> str:
-    """Return the sort key of fields in a word or two.
-
-    >>> measure_name(())
-    'accuracy'
-    """
-    name = lines[0].accuracy.metric if lines else "field_accuracy"
-    return {"field_accuracy_strict": "strict", "field_accuracy": "accuracy"}.get(name, name)
-
-
-def has_detection(lines: Sequence[FieldLine]) -> bool:
-    """Return whether precision and recall of the fields are known."""
-    return any(line.precision is not None or line.recall is not None for line in lines)
-
-
-def _diagnoses(
-    systems: tuple[str, ...], mistakes: Sequence[Mistake]
-) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    totals: dict[str, list[int]] = {}
-    for mistake in mistakes:
-        totals.setdefault(mistake.diagnosis, [0] * len(systems))[systems.index(mistake.system)] += (
-            mistake.count
-        )
-    ordered = sorted(totals.items(), key=lambda item: (-sum(item[1]), item[0]))
-    return tuple((name, tuple(counts)) for name, counts in ordered[:MOST_DIAGNOSES])
 
 
 def _slices(

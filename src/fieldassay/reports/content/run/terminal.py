@@ -5,34 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from fieldassay.io.text.shown import clip, format_count, format_pair, join_names
-from fieldassay.metrics.estimate import Estimate, format_both, format_interval, format_value
+from fieldassay.io.text.shown import clip, format_count, join_names
+from fieldassay.metrics.estimate import Estimate, format_interval, format_value
+from fieldassay.reports.content.run.fields import FEW_FIELDS, MOST_FIELDS
 from fieldassay.reports.content.run.parts import (
     REPAIRS,
     add_answer,
     add_repairs,
     checks_parts,
     count_documents,
-    diagnoses_parts,
     shorten_names,
 )
-from fieldassay.reports.content.run.sections import SIDE_BY_SIDE, comparisons_part, gates_parts, repeats_parts
+from fieldassay.reports.content.run.sections import SIDE_BY_SIDE, gates_parts, repeats_parts
 from fieldassay.reports.content.run.summary import (
     MOST_LOSSES,
-    FieldLine,
     SliceTable,
     Summary,
     SummaryLine,
     SummaryTable,
     describe_method,
-    has_detection,
-    measure_name,
 )
 from fieldassay.reports.findings.recommendation import LONGEST_NAME
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.reports.writers.tables import add_part
 
-_NAME, _LONG = 32, 100
+_NAME = 32
 
 
 _PART = re.compile(r"^(?:\S+: )?[\d,]+ of [\d,]+ documents: ")
@@ -45,17 +42,14 @@ def render_answer(summary: Summary, screen: Screen, *, has_numbers: bool = False
     With `has_numbers` the tables of metrics and slices are there too, for somebody who asked for them.
     """
     page = ScreenPage(screen)
-    add_answer(page, summary)
+    add_answer(page, summary, FEW_FIELDS)
     if has_numbers:
         page.line()
         _head(page, summary)
         _tables(page, summary)
     page.line(describe_method(summary, SIDE_BY_SIDE), "dim")
     first = summary.systems.index(next(iter(summary.recommendation.systems), summary.systems[0]))
-    if any(summary.losses):
-        add_repairs(page, summary, (first,), REPAIRS)
-    else:
-        _fields(page, summary, first, REPAIRS)
+    add_repairs(page, summary, (first,), REPAIRS)
     _remarks(page, summary.warnings, [note for note in summary.notes if _PART.search(note)])
     _hint(page, summary)
     return page.text()
@@ -64,18 +58,16 @@ def render_answer(summary: Summary, screen: Screen, *, has_numbers: bool = False
 def render_terminal(summary: Summary, screen: Screen) -> str:
     """Return the whole report of a result as text within the screen's width: the answer, then all of it."""
     page = ScreenPage(screen)
-    add_answer(page, summary)
+    add_answer(page, summary, MOST_FIELDS)
     page.line()
     _head(page, summary)
     page.line(describe_method(summary, SIDE_BY_SIDE), "dim")
     positions = range(len(summary.systems))
     add_repairs(page, summary, positions, MOST_LOSSES)
-    compared = [comparisons_part(summary.compared)] if summary.compared is not None else []
+    compared = [summary.compared] if summary.compared is not None else []
     for part in (*compared, *repeats_parts(summary.repeats)):
         add_part(page, part)
-    for position in positions:
-        _fields(page, summary, position)
-    for part in (*diagnoses_parts(summary), *checks_parts(summary)):
+    for part in checks_parts(summary):
         add_part(page, part)
     _tables(page, summary)
     for part in gates_parts(summary.decisions):
@@ -108,18 +100,10 @@ def _hint(page: ScreenPage, summary: Summary) -> None:
 
 def _head(page: ScreenPage, summary: Summary) -> None:
     names = _names(summary)
-    if len(names) <= SIDE_BY_SIDE and page.width >= 22 + 16 * len(names):
-        room = (page.width - 24) // len(names) - 2
-        rows = [[line.label, *_cells(line, room)] for line in summary.headline]
-        rows.append(["failures", *summary.failures])
-        page.table([PageColumn(""), *(PageColumn(name) for name in names)], rows)
-    elif len(names) <= SIDE_BY_SIDE:
-        for position, name in enumerate(names):
-            rows = [[line.label, _cells(line, page.width - 30)[position]] for line in summary.headline]
-            page.table([PageColumn(name), PageColumn("")], [*rows, ["failures", summary.failures[position]]])
-            page.line()
-    else:
-        _below(page, summary, names)
+    room = (page.width - 24) // len(names) - 2
+    rows = [[line.label, *_cells(line, room)] for line in summary.headline]
+    rows.append(["failures", *summary.failures])
+    page.table([PageColumn(""), *(PageColumn(name) for name in names)], rows)
 
 
 def _names(summary: Summary) -> list[str]:
@@ -142,85 +126,13 @@ def _cell(line: SummaryLine, estimate: Estimate | None, room: int) -> str:
     return f"{value}{gap}{interval}".rstrip()
 
 
-def _below(page: ScreenPage, summary: Summary, names: list[str]) -> None:
-    """Add many systems, one below the other; the first metrics that fit, the first with its interval."""
-    fitting = max(1, (page.width - max(map(len, names)) - 36) // 14)
-    lines = summary.headline[:fitting]
-    columns = [
-        PageColumn("system", is_name=True),
-        *(PageColumn(line.label, is_number=True) for line in lines),
-        PageColumn("failures"),
-    ]
-    rows = []
-    for position, name in enumerate(names):
-        values = [format_value(line.estimates[position]) for line in lines]
-        if values:
-            values[0] = format_both(lines[0].estimates[position])
-        rows.append([name, *values, summary.failures[position]])
-    page.table(columns, rows)
-
-
-def _fields(page: ScreenPage, summary: Summary, position: int, most: int | None = None) -> None:
-    lines, system = summary.fields[position][:most], _names(summary)[position]
-    if not lines and not summary.flawless[position]:
-        return
-    page.line()
-    if not lines:
-        page.title(f"{system}: no field has an error ({format_count(summary.flawless[position], 'field')})")
-        return
-    page.title(f"Worst fields of {system}")
-    is_wide, is_narrow = page.width >= 100, page.width < 76
-    columns = [PageColumn("field", is_name=True), PageColumn(measure_name(lines), is_number=True)]
-    has_both = is_wide and has_detection(lines)
-    if has_both:
-        columns += [PageColumn("precision", is_number=True), PageColumn("recall", is_number=True)]
-    columns += [
-        PageColumn("n", is_number=True),
-        PageColumn("most often wrong" if is_narrow else "most often"),
-    ]
-    columns += [] if is_narrow else [PageColumn("gold → predicted")]
-    page.table(columns, [_field_row(line, page.width, has_both) for line in lines])
-    hidden = summary.hidden_fields[position] + len(summary.fields[position]) - len(lines)
-    rest = [f"{hidden} more with errors"] if hidden else []
-    rest += [f"{summary.flawless[position]} without an error"] if summary.flawless[position] else []
-    if rest:
-        page.line(f"and {', '.join(rest)}", "dim")
-
-
-def _field_row(line: FieldLine, width: int, has_both: bool) -> list[str]:
-    cells = [clip(line.field, _LONG), format_value(line.accuracy)]
-    if has_both:
-        cells += [format_value(line.precision), format_value(line.recall)]
-    cells.append(f"{line.accuracy.n:,}")
-    if line.mistake is None:
-        return [*cells, ""] if width < 76 else [*cells, "", ""]
-    kind = f"{line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count:,})"
-    room = max(10, (width - 60) // 2) if width >= 76 else 12
-    example = " → ".join(format_pair(line.mistake.gold, line.mistake.pred, room))
-    return [*cells, f"{kind}: {example}"] if width < 76 else [*cells, kind, example]
-
-
 def _slice(page: ScreenPage, summary: Summary, table: SliceTable) -> None:
     page.line()
     page.title(f"{clip(table.metric, 60)} by {clip(table.key)}")
     names = _names(summary)
-    if len(names) > SIDE_BY_SIDE:
-        columns = [
-            PageColumn("system", is_name=True),
-            *(PageColumn(clip(line.label, 20), is_number=True) for line in table.lines),
-        ]
-        rows = [
-            [name, *(format_value(line.estimates[position]) for line in table.lines)]
-            for position, name in enumerate(names)
-        ]
-    else:
-        columns = [
-            PageColumn(""),
-            PageColumn("documents", is_number=True),
-            *(PageColumn(name) for name in names),
-        ]
-        room = (page.width - 34) // len(names) - 2
-        rows = [[clip(line.label, 30), count_documents(line), *_cells(line, room)] for line in table.lines]
+    columns = [PageColumn(""), PageColumn("documents", is_number=True), *(PageColumn(name) for name in names)]
+    room = (page.width - 34) // len(names) - 2
+    rows = [[clip(line.label, 30), count_documents(line), *_cells(line, room)] for line in table.lines]
     page.table(columns, rows)
     if table.hidden:
         page.line(f"and {table.hidden} more", "dim")
