@@ -12,8 +12,8 @@ from fieldassay.metrics.evidence import REPEAT
 from fieldassay.paths import join_path, split_path
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, describe, describe_source
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
-from fieldassay.scoring.engine.diagnose import find_parts
 from fieldassay.scoring.explain import ComparisonStep, DocumentExplanation, ExplainedSide, Explanation
+from fieldassay.values.diagnosis.wording import find_parts
 
 _STRUCTURE = ("list", "object", "item")
 _PATH, _VALUE, _LONG, _QUOTE = 300, 300, 2000, 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise, repeat
 from typing import Any
 
@@ -21,6 +21,7 @@ from fieldassay.values.catalogue import BIT
 from fieldassay.values.diagnosis.amounts import diagnose_unit_texts
 from fieldassay.values.diagnosis.folding import Flags
 from fieldassay.values.diagnosis.values import NUMBER_TYPES, Rows32, Scales, ValueRows, diagnose_pairs
+from fieldassay.values.diagnosis.wording import SHORTEST_TELLING, cut, find_parts
 
 # Diagnoses from the document: the value of another field or item, a split list, a duplicate.
 
@@ -108,11 +109,6 @@ def _number_repeats(groups: npt.NDArray[np.intp]) -> WideCodes:
     return numbered
 
 
-MAX_CUT = 2000
-"""The maximum of characters in a text cut into parts."""
-
-_CUT = re.compile(r"[,;|/+&\n]|\s(?:and|und|et|y|e|o|or|oder)\s|\s[-\u2013]\s")
-
 _Place = tuple[int, int]
 
 
@@ -178,46 +174,11 @@ def _joined_rows(predicted: dict[str, list[int]], true: set[str]) -> Iterator[in
 
 
 _MOST_JOINED = 100_000
-_LEAST_COVERED = 0.8
-
-
-def find_parts(whole: str, texts: Iterable[str]) -> list[str]:
-    """Return the texts that a text joins, in its order: two or more, four fifths of its letters and digits.
-
-    >>> find_parts("Oak panel, Elm door", ["Elm door", "Oak panel", "Elm"])
-    ['Oak panel', 'Elm door']
-    >>> find_parts("Oak panel with Elm door and a long remark", ["Elm door", "Oak panel"])
-    []
-    """
-    rest, found = whole if len(whole) <= MAX_CUT else "", dict[str, int]()
-    for text in sorted({text for text in texts if text in rest and text != whole}, key=len, reverse=True):
-        place = rest.find(text)
-        ends = (rest[place - 1 : place], rest[place + len(text) : place + len(text) + 1])
-        if len(text) >= SHORTEST_TELLING and place >= 0 and not any(map(str.isalnum, ends)):
-            found[text] = place
-            rest = f"{rest[:place]}{' ' * len(text)}{rest[place + len(text) :]}"
-    left, all_ = (sum(map(str.isalnum, text)) for text in (rest, whole))
-    is_joined = len(found) > 1 and left <= (1 - _LEAST_COVERED) * all_
-    return sorted(found, key=found.__getitem__) if is_joined else []
-
-
-def cut(text: str) -> list[str]:
-    """Return the parts of a text that may be several items; the whole text if it has no separator.
-
-    >>> cut("red, green and blue"), cut("red green")
-    (['red', 'green', 'blue'], ['red', 'green'])
-    """
-    if len(text) > MAX_CUT:
-        return [text]
-    parts = [part.strip() for part in _CUT.split(text)]
-    return [part for part in parts if part] if len(parts) > 1 else text.split()
 
 
 Bits = npt.NDArray[np.int64]
 
 _TWO_DIGITS = re.compile("-?[1-9][0-9]")
-SHORTEST_TELLING = 3
-"""The least length of an identifying canonical text; shorter ones occur everywhere in a document."""
 TRIVIAL = frozenset({"true", "false", "yes", "none", "null", "nil", "n/a"})
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
 
@@ -349,3 +349,46 @@ def _may_shorten(longer: str, shorter: str, letters: int) -> bool:
     """Return False if neither words nor initials can be as many, a quick test that most pairs fail."""
     spaces = longer.count(" ")
     return shorter.count(" ") == spaces or letters <= spaces + 1
+
+
+# Texts of several items.
+
+MAX_CUT = 2000
+"""The maximum of characters in a text cut into parts."""
+
+_CUT = re.compile(r"[,;|/+&\n]|\s(?:and|und|et|y|e|o|or|oder)\s|\s[-\u2013]\s")
+_LEAST_COVERED = 0.8
+SHORTEST_TELLING = 3
+"""The least length of an identifying canonical text; shorter ones occur everywhere in a document."""
+
+
+def find_parts(whole: str, texts: Iterable[str]) -> list[str]:
+    """Return the texts that a text joins, in its order: two or more, four fifths of its letters and digits.
+
+    >>> find_parts("Oak panel, Elm door", ["Elm door", "Oak panel", "Elm"])
+    ['Oak panel', 'Elm door']
+    >>> find_parts("Oak panel with Elm door and a long remark", ["Elm door", "Oak panel"])
+    []
+    """
+    rest, found = whole if len(whole) <= MAX_CUT else "", dict[str, int]()
+    for text in sorted({text for text in texts if text in rest and text != whole}, key=len, reverse=True):
+        place = rest.find(text)
+        ends = (rest[place - 1 : place], rest[place + len(text) : place + len(text) + 1])
+        if len(text) >= SHORTEST_TELLING and place >= 0 and not any(map(str.isalnum, ends)):
+            found[text] = place
+            rest = f"{rest[:place]}{' ' * len(text)}{rest[place + len(text) :]}"
+    left, all_ = (sum(map(str.isalnum, text)) for text in (rest, whole))
+    is_joined = len(found) > 1 and left <= (1 - _LEAST_COVERED) * all_
+    return sorted(found, key=found.__getitem__) if is_joined else []
+
+
+def cut(text: str) -> list[str]:
+    """Return the parts of a text that may be several items; the whole text if it has no separator.
+
+    >>> cut("red, green and blue"), cut("red green")
+    (['red', 'green', 'blue'], ['red', 'green'])
+    """
+    if len(text) > MAX_CUT:
+        return [text]
+    parts = [part.strip() for part in _CUT.split(text)]
+    return [part for part in parts if part] if len(parts) > 1 else text.split()
