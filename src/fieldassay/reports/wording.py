@@ -531,24 +531,6 @@ def describe_comparison(one: Comparison, names: Mapping[str, str] | None = None)
     )
 
 
-def describe_shortly(one: Comparison) -> str:
-    r"""Return the verdict on the second system for a cell of a table.
-
-    >>> from fieldassay.metrics.result.comparison import Comparison
-    >>> lost = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.7), -0.1, None, 0.95, 0.0001, 0.0002,
-    ...     1.0, 0, 9, 1, 10, "halves", "worse", interval_guarded=(-0.2, 0.03))
-    >>> print(describe_shortly(lost).replace("; ", ";\n"))
-    worse by 10.0 points on documents like these (p < .001;
-    if others occur, better by 3.0 points is possible)
-    """
-    if one.is_shown:
-        scope, doubt = ("", "") if one.is_guarded else (" on documents like these", f"; {_not_excluded(one)}")
-        return f"{one.verdict} by {_size(one)}{scope} ({describe_p(one)}{doubt})"
-    if one.verdict == "no_difference_shown":
-        return f"no difference shown ({_signed(one)}, {describe_p(one)})"
-    return {"identical": "the same", "undefined": "undefined"}[one.verdict]
-
-
 def _not_excluded(one: Comparison) -> str:
     """Return what a difference that is shown on documents like these leaves open for others."""
     if "few_replicates" in one.marks:
