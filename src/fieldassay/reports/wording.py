@@ -222,7 +222,7 @@ DIAGNOSES: dict[str, str] = {
 _SHORT = {
     "separator": "decimal separator misread", "different": "another value", "truncated": "cut short",
     "extended": "too much text", "missing": "no value", "spurious": "gold has no value",
-    "percent": "a factor of 100", "sign": "wrong sign",
+    "percent": "a factor of 100", "sign": "wrong sign", "day_month_exchanged": "day and month exchanged",
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import combinations, groupby
 from typing import NamedTuple
 
@@ -310,7 +311,7 @@ def least_p_needed(drawn: Sequence[Floats], alpha: float) -> float:
     >>> round(least_p_needed([np.linspace(0.0001, 1.0, 9999)], 0.05), 3)
     0.05
     """
-    least = np.sort(np.minimum.reduce(list(drawn)))
+    least = np.sort(reduce(np.minimum, drawn))
     found = float(least[max(0, int(alpha * (len(least) + 1)) - 1)])
     return min(max(found, alpha / len(drawn)), alpha)
 
