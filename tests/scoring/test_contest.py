@@ -563,7 +563,9 @@ def test_a_ranking_has_no_pair_of_systems_that_share_no_measured_document() -> N
     assert {one.systems: one.difference for one in ranking.pairs} == {("a", "c"): -2.0, ("c", "b"): -2.0}
 
 
-def test_a_comparison_of_many_fields_takes_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_comparison_of_many_fields_takes_the_memory_of_their_draws_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("fieldassay.metrics.comparisons.pair._MOST_SUMS", 1 << 15)
     peaks = []
     for fields in (40, 160):
@@ -583,7 +585,8 @@ def test_a_comparison_of_many_fields_takes_no_more_memory(monkeypatch: pytest.Mo
         )
         assert result.paired is not None
         tracemalloc.start()
-        contest(result.paired, "3")
+        contest(result.paired, "3", is_brief=True)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < 2 * peaks[0]
+    draws = 2 * (160 - 40) * 8 * 9_999
+    assert peaks[1] < peaks[0] + 1.2 * draws

@@ -222,7 +222,7 @@ DIAGNOSES: dict[str, str] = {
 _SHORT = {
     "separator": "decimal separator misread", "different": "another value", "truncated": "cut short",
     "extended": "too much text", "missing": "no value", "spurious": "gold has no value",
-    "percent": "a factor of 100", "sign": "wrong sign",
+    "percent": "a factor of 100", "sign": "wrong sign", "day_month_exchanged": "day and month exchanged",
 }  # fmt: skip
 
 
@@ -530,24 +530,6 @@ def describe_comparison(one: Comparison, names: Mapping[str, str] | None = None)
         f"{second} is {one.verdict} than {first} by {_size(one)} of {metric} on documents like these "
         f"({detail}; {_not_excluded(one)})"
     )
-
-
-def describe_shortly(one: Comparison) -> str:
-    r"""Return the verdict on the second system for a cell of a table.
-
-    >>> from fieldassay.metrics.result.comparison import Comparison
-    >>> lost = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.7), -0.1, None, 0.95, 0.0001, 0.0002,
-    ...     1.0, 0, 9, 1, 10, "halves", "worse", interval_guarded=(-0.2, 0.03))
-    >>> print(describe_shortly(lost).replace("; ", ";\n"))
-    worse by 10.0 points on documents like these (p < .001;
-    if others occur, better by 3.0 points is possible)
-    """
-    if one.is_shown:
-        scope, doubt = ("", "") if one.is_guarded else (" on documents like these", f"; {_not_excluded(one)}")
-        return f"{one.verdict} by {_size(one)}{scope} ({describe_p(one)}{doubt})"
-    if one.verdict == "no_difference_shown":
-        return f"no difference shown ({_signed(one)}, {describe_p(one)})"
-    return {"identical": "the same", "undefined": "undefined"}[one.verdict]
 
 
 def _not_excluded(one: Comparison) -> str:

@@ -1081,7 +1081,11 @@ def test_three_runs_are_ranked_as_three_systems_of_one_run(make_run: Callable[..
     assert [one.to_dict() for one in (*found.overall, *found.by_slice)] == [
         one.to_dict() for one in written.comparisons
     ]
-    assert (found.by_field, found.changes) == ((), None)
+    assert [(one.systems, one.field, one.p_adjusted, one.verdict) for one in found.by_field] == [
+        (one.systems, one.field, one.p_adjusted, one.verdict) for one in written.by_field
+    ]
+    assert [one.is_guarded for one in found.by_field] == [one.is_guarded for one in written.by_field]
+    assert found.by_field and found.changes is None
 
 
 def test_after_and_before_exchanged_turn_everything_around(make_run: Callable[..., Path]) -> None:

@@ -438,7 +438,7 @@ def _name_losses(outcome: GateOutcome, found: GateEstimate) -> GateOutcome:
     is_whole = call.field is None and call.slice is None and outcome.value is not None
     if arena is None or outcome.gate.function != "regression" or not is_whole:
         return outcome
-    fields = compare_pairs(arena, [(BEFORE, NOW)], list_field_metrics(arena.data))
+    fields = compare_pairs(arena, [(BEFORE, NOW)], list_field_metrics(arena.data), is_brief=True)
     lost = sorted((one for one in fields if one.verdict == "worse"), key=lambda one: one.difference or 0.0)
     if not lost:
         return outcome

@@ -550,6 +550,18 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
         either = np.concatenate([drawn.low, drawn.high])  # both sides of the coin, so that no order shows
         return Bounds(verdict, widen(verdict, _percentiles(either, level)), marks)
 
+    def is_guarded(self, alpha: float) -> bool:
+        """Return whether a difference that the test shows at `alpha` is shown for unseen documents, too.
+
+        It is where the guarded interval of `bounds` excludes 0, which this says without that of the halves.
+        """
+        drawn, (first, second) = self.replicates, self.values
+        if drawn is None or not self.is_bounded:
+            return False
+        few = are_too_few(int(np.count_nonzero(~np.isnan(drawn.resampled))), self.arena.data.level)
+        low, high = _percentiles(np.concatenate([drawn.low, drawn.high]), 1.0 - alpha)
+        return not few and (low > 0.0 if (second or 0.0) > (first or 0.0) else high < 0.0)
+
     @cached_property
     def linear(self) -> Floats:
         """Return each document's part in the difference, to first order: they add up to it, about.

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import combinations, groupby
 from typing import NamedTuple
 
@@ -138,15 +139,18 @@ def _name_group(pair: Pair) -> tuple[Hashable, ...]:
     return id(pair.arena.data), frozenset((pair.first, pair.second))
 
 
-def decide(family: Sequence[Tested]) -> list[Comparison]:
+def decide(family: Sequence[Tested], *, is_brief: bool = False) -> list[Comparison]:
     """Return the comparisons with p values adjusted over all of them, and the verdicts that follow."""
-    return list(decide_together(family, ()).comparisons)
+    return list(decide_together(family, (), is_brief=is_brief).comparisons)
 
 
-def decide_together(made: Sequence[Tested], rankings: Sequence[RankedPairs]) -> Comparisons:
+def decide_together(
+    made: Sequence[Tested], rankings: Sequence[RankedPairs], *, is_brief: bool = False
+) -> Comparisons:
     """Return comparisons and rankings with p values adjusted over all, and the resulting verdicts and places.
 
-    What is both a comparison and a pair of a ranking is one test.
+    What is both a comparison and a pair of a ranking is one test. Brief ones have no intervals and no power,
+    which cost many times as much as the tests; a shown difference has the mark `guarded` if it is.
     """
     family: dict[Hashable, Pair] = {}
     for ranking in rankings:
@@ -154,7 +158,7 @@ def decide_together(made: Sequence[Tested], rankings: Sequence[RankedPairs]) -> 
     family |= {_key(one): one.pair for one in made if one.found.p is not None}
     correction = next(iter(family.values())).arena.data.correction if family else "min_p"
     adjusted = dict(zip(family, adjust(list(family.values()), correction), strict=True))
-    decided = tuple(_decided(one, adjusted.get(_key(one)), correction) for one in made)
+    decided = tuple(_decided(one, adjusted.get(_key(one)), correction, is_brief=is_brief) for one in made)
     return Comparisons(decided, tuple(_placed(one, adjusted, correction) for one in rankings))
 
 
@@ -167,19 +171,25 @@ def _ranked_key(ranking: Ranking, pair: Pair) -> Hashable:
     return (*_name_group(pair), ranking.metric, None, ())
 
 
-def _decided(one: Tested, adjusted: Adjusted | None, correction: str) -> Comparison:
+def _decided(one: Tested, adjusted: Adjusted | None, correction: str, *, is_brief: bool) -> Comparison:
     found, pair = one.found, one.pair
     if adjusted is None or found.difference is None or found.p is None:
         return replace(found, correction=correction)
-    alpha = 1.0 - found.level
-    bounds = pair.bounds(adjusted.needed, found.p)
-    alone = bounds if adjusted.needed == alpha else pair.bounds(alpha, found.p)
-    decided = replace(
+    found = replace(
         found,
         p_adjusted=adjusted.p,
         p_needed=adjusted.needed,
         correction=correction,
         verdict=_judge(found, adjusted.p),
+    )
+    if is_brief:
+        is_guarded = found.is_shown and pair.is_guarded(adjusted.needed)
+        return replace(found, marks=("guarded",) if is_guarded else ())
+    alpha, p = 1.0 - found.level, found.p or 0.0
+    bounds = pair.bounds(adjusted.needed, p)
+    alone = bounds if adjusted.needed == alpha else pair.bounds(alpha, p)
+    decided = replace(
+        found,
         interval=bounds.interval,
         interval_alone=alone.interval,
         interval_guarded=bounds.guarded,
@@ -192,7 +202,7 @@ def _decided(one: Tested, adjusted: Adjusted | None, correction: str) -> Compari
         decided,
         detectable=spread.detectable(),
         detectable_whole=spread.detectable(spread.whole) if spread.whole else None,
-        documents_needed=spread.needed(found.difference)
+        documents_needed=spread.needed(found.difference or 0.0)
         if decided.verdict == "no_difference_shown"
         else None,
     )
@@ -299,7 +309,7 @@ def least_p_needed(drawn: Sequence[Floats], alpha: float) -> float:
     >>> round(least_p_needed([np.linspace(0.0001, 1.0, 9999)], 0.05), 3)
     0.05
     """
-    least = np.sort(np.minimum.reduce(list(drawn)))
+    least = np.sort(reduce(np.minimum, drawn))
     found = float(least[max(0, int(alpha * (len(least) + 1)) - 1)])
     return min(max(found, alpha / len(drawn)), alpha)
 
@@ -312,8 +322,10 @@ MOST_VALUES = 20
 SliceKey = tuple[str, str] | None
 
 
-def contest(data: PairedData, reference: str) -> Comparisons:
+def contest(data: PairedData, reference: str, *, is_brief: bool = False) -> Comparisons:
     """Return every other system compared with the reference, and a ranking by each metric of three or more.
+
+    Fields have no intervals if they are to be brief.
 
     All documents come first, metric by metric, then the slices, by the first metric only. p values are
     adjusted over all tests on all documents, the pairs of the rankings included, over the comparisons of each
@@ -327,7 +339,7 @@ def contest(data: PairedData, reference: str) -> Comparisons:
         if len(slice_values(arena, key)) <= MOST_VALUES:
             whole = [bound for bound in data.metrics if bound.call.slice is None]
             by_slice += compare_slices(arena, pairs, whole[:1], key)
-    by_field = compare_pairs(arena, pairs, list_field_metrics(data))
+    by_field = compare_pairs(arena, pairs, list_field_metrics(data), is_brief=is_brief)
     return replace(made, comparisons=(*made.comparisons, *by_slice), by_field=tuple(by_field))
 
 
@@ -397,10 +409,14 @@ def remark_ranking(data: PairedData, metrics: int) -> tuple[str, ...]:
 
 
 def compare_pairs(
-    arena: PairedMatrix, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]
+    arena: PairedMatrix,
+    pairs: Sequence[tuple[str, str]],
+    metrics: Sequence[BoundMetric],
+    *,
+    is_brief: bool = False,
 ) -> Iterator[Comparison]:
     """Yield the comparison of each pair in each metric, on all documents or the metric's slice: a family."""
-    yield from decide(list(_compare(arena, pairs, metrics)))
+    yield from decide(list(_compare(arena, pairs, metrics)), is_brief=is_brief)
 
 
 def _compare(

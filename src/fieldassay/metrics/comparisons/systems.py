@@ -145,7 +145,7 @@ def compare_partials(
     if len(partials) < 2 or not plan.compared:
         return data, Comparisons()
 
-    return data, contest(data, reference)
+    return data, contest(data, reference, is_brief=True)
 
 
 def compare(

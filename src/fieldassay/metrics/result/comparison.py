@@ -30,7 +30,7 @@ class Comparison(Brief, Struct, frozen=True):
     `detectable` is the true difference found with probability 0.8 if it is made of documents that differ by
     as much as those seen, `detectable_whole` if it is made of whole documents; `documents_needed` find this
     difference. `marks`: `few_documents` (a metric without bounds: the interval is too narrow),
-    `few_large_documents`, `few_replicates`, `undefined_replicates=K`.
+    `few_large_documents`, `few_replicates`, `undefined_replicates=K`, and without intervals `guarded`.
     """
 
     metric: str
@@ -107,7 +107,7 @@ class Comparison(Brief, Struct, frozen=True):
         few replicates.
         """
         ends = None if "few_replicates" in self.marks else self.interval_guarded
-        return self.is_shown and excludes_zero(ends)
+        return self.is_shown and ("guarded" in self.marks or excludes_zero(ends))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison in the form of `comparisons.json`."""

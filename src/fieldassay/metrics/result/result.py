@@ -296,7 +296,10 @@ class Result(Struct, frozen=True, eq=False):
     rankings: tuple[Ranking, ...] = ()
     """The rankings of more than two systems, one for each compared metric."""
     by_field: tuple[Comparison, ...] = ()
-    """The comparisons of each field of each further system with the reference, corrected for all of them."""
+    """The comparisons of each field of each further system with the reference, corrected for all of them.
+
+    They have no intervals.
+    """
     repeats: tuple[Repeats, ...] = ()
     """The systems with repeated runs: variances within and between documents, and the flaky values."""
     parts: tuple[Path, ...] = ()

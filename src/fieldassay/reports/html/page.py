@@ -23,6 +23,7 @@ from fieldassay.io.text.shown import clip, format_json, visible
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.decision import decisions_data
 from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.thresholds import name_changes
 from fieldassay.reports import wording as wording
 from fieldassay.reports.content.run.fields import describe_change, describe_rest
 from fieldassay.reports.content.run.sections import describe_first_violation
@@ -47,7 +48,7 @@ from fieldassay.reports.html.overview import (
 )
 from fieldassay.reports.html.source import Crops, ReportSource, pack, pack_text
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.wording import MEANINGS, describe_shortly
+from fieldassay.reports.wording import MEANINGS
 from fieldassay.reports.wording import NAMES as METRIC_NAMES
 
 if TYPE_CHECKING:
@@ -439,7 +440,7 @@ def _template() -> Template:
     )
     environment.filters["visible"] = lambda text: visible(str(text))
     environment.filters["value"] = lambda text: format_json(text, 60)
-    environment.filters["compared"] = describe_shortly
+    environment.filters["compared"] = lambda change: name_changes([change], 1)
     environment.filters["prose"] = _mark_code
     environment.filters["first_violation"] = lambda count: describe_first_violation(count, 60)
     environment.filters["short"] = lambda text, width=60: clip(str(text), width)

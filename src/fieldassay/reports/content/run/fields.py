@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.estimate import (
@@ -88,17 +89,30 @@ def tabulate_fields(result: Result, systems: Sequence[str], mistakes: Sequence[M
         by_field.setdefault(mistake.field, []).append(mistake)
     rows = []
     for field in dict.fromkeys(field for own in estimates.values() for field in own):
-        own = by_field.get(field, [])
+        wrong = by_field.get(field, [])
         rows.append(
             FieldRow(
                 field,
-                tuple(estimates[system].get(field) for system in ordered),
+                _pair(
+                    [estimates[system].get(field) for system in ordered], changes.get((ordered[-1], field))
+                ),
                 tuple(changes.get((system, field)) for system in ordered),
-                tuple(next((one for one in own if one.system == system), None) for system in ordered),
-                _name_error(own, ordered),
+                tuple(next((one for one in wrong if one.system == system), None) for system in ordered),
+                _name_error(wrong, ordered),
             )
         )
     return FieldTable(ordered, tuple(sorted(rows, key=_rank)))
+
+
+def _pair(found: Sequence[Estimate | None], change: Comparison | None) -> tuple[Estimate | None, ...]:
+    """Return the estimates of two systems with the values of their comparison, so that its change fits them.
+
+    These are of the documents that both have a value for.
+    """
+    if len(found) != 2 or change is None or change.difference is None:
+        return tuple(found)
+    values = zip(found, change.values, strict=True)
+    return tuple(None if one is None else replace(one, value=value) for one, value in values)
 
 
 def _list_estimates(result: Result, system: str) -> dict[str, Estimate]:

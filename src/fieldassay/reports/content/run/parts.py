@@ -118,7 +118,7 @@ def add_systems(page: ScreenPage, summary: Summary) -> None:
 def describe_system(heads: Sequence[str], row: Sequence[str]) -> str:
     """Return the row of a single system as a line."""
     cells = zip(heads[2:], row[2:], strict=True)
-    return " · ".join(f"{cell} {head}".replace("\n", " ") for head, cell in cells)
+    return " · ".join(f"{head}: {cell}".replace("\n", " ") for head, cell in cells)
 
 
 def shorten_names(
