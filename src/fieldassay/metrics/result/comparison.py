@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from fieldassay.io.files.typed_json import SCHEMA_VERSION, FileForm, read_typed
 from fieldassay.io.json_value import json_line
-from fieldassay.io.text.shown import Brief
+from fieldassay.io.text.shown import Brief, clip, join_names
+from fieldassay.metrics.estimate import format_difference, format_p
 
 # The results of comparing systems: a difference with everything that qualifies it, and a ranking.
 
@@ -277,3 +278,13 @@ def read_comparisons(data: bytes, where: str = "comparisons.json") -> Comparison
 def _list(items: list[dict[str, Any]]) -> str:
     lines = ",\n".join(json_line(item) for item in items)
     return f"[\n{lines}\n]" if lines else "[]"
+
+
+def name_changes(changes: Sequence[Comparison], most: int) -> str:
+    """Return the fields of comparisons with their differences, such as `total (−21.7 points, p = .003)`."""
+    named = [
+        f"{clip(one.field, 32)} ({format_difference(one.difference or 0.0, one.unit)}, "
+        f"{format_p(1.0 if one.p_adjusted is None else one.p_adjusted)})"
+        for one in changes[:most]
+    ]
+    return join_names([*named, *([f"{len(changes) - most} more"] if len(changes) > most else [])])
