@@ -260,6 +260,8 @@ def is_span(kinds: str, gaps: list[str], numbers: list[str]) -> bool:
     >>> is_span("Mdd", ["", "-", "-"], ["26", "27"]), is_span("ddy", ["", "/", "/"], ["6", "7", "2008"])
     (False, False)
     """
+    if kinds.count("d") < 2:
+        return False
     signs = [gap.strip() for gap in gaps[1:]]
     between = [sign for sign, pair in zip(signs, pairwise(kinds), strict=True) if pair == ("d", "d")]
     others = [sign for sign, pair in zip(signs, pairwise(kinds), strict=True) if pair != ("d", "d")]
