@@ -97,6 +97,14 @@ def test_a_locale_reads_as_it_does_whichever_was_read_before() -> None:
     assert names_of(locale_data("fr")).phrases.keys().isdisjoint({"m"})
 
 
+@given(st.dates(dt.date(1970, 1, 1), dt.date(2060, 1, 1)), st.sampled_from(LANGUAGES), st.integers(0, 6))
+def test_a_weekday_fits_its_date_or_is_flagged(day: dt.date, language: str, weekday: int) -> None:
+    name = Locale(language).days["format"]["wide"][weekday]
+    reading = DateReader(order="dmy").read(f"{name}, {day:%d.%m.%Y}")
+    assert reading.canonical == str(day)
+    assert ("contradictory" in reading.flags) == (day.weekday() != weekday)
+
+
 # Each word of a date or a time is read, or stands where its language puts it; otherwise nothing is read
 
 OCR = """15/O3/2024;O5.11.2024;15/O3/24;05/l2/2024;l2/05/2024;1l/05/2024;2l.05.2024;3O/11/2024;O1/O3/2O24;I5/03/2024;

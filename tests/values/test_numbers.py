@@ -42,6 +42,7 @@ from fieldassay.values.types.numbers.units import canonical_unit, conversion, co
 LOCALES = ("en_AU", "de_DE", "de_CH", "fr_FR", "en_IN", "es_MX", "id_ID", "sv_SE", "pt_BR")
 PLAIN = st.from_regex(r"-?[0-9]{1,20}(\.[0-9]{1,8})?", fullmatch=True)
 NUMBERS = st.integers(-(10**60), 10**60) | st.floats(allow_nan=False, allow_infinity=False)
+AMOUNT = st.decimals(Decimal("0.01"), Decimal(9999), places=2)
 NUMBERLIKE = st.text(alphabet="0123456789.,' -+()eEx%/½²٣\u00a0\u202f−–", max_size=14)
 SCALARS = NUMBERS | st.booleans() | st.floats() | PLAIN | NUMBERLIKE | st.text(max_size=20)
 
@@ -74,6 +75,31 @@ def test_what_babel_writes_in_a_locale_is_read_back_exactly(number: Decimal) -> 
     for locale in LOCALES:
         written = format_decimal(number, locale=locale, decimal_quantization=False)
         assert NumberReader(locale=locale).read(written).value == number, (locale, written)
+
+
+@given(AMOUNT, AMOUNT, st.integers(-9, 9))
+def test_a_power_of_ten_behind_a_range_is_that_of_both_ends(one: Decimal, other: Decimal, power: int) -> None:
+    low, high = sorted((one, other))
+    for joint in ("-", " to ", "–"):
+        read = NumberReader(ranges=True).read(f"{low}{joint}{high} x 10^{power}").canonical
+        assert read == NumberReader(ranges=True).read(f"{low}e{power}{joint}{high}e{power}").canonical
+
+
+@given(AMOUNT, st.integers(1, 99))
+def test_a_percentage_behind_a_tolerance_is_a_share_of_the_value(middle: Decimal, percent: int) -> None:
+    margin = middle * percent / 100
+    ends = f"{canonical_number(middle - margin)} to {canonical_number(middle + margin)}"
+    assert QuantityReader().read(f"{middle} ±{percent}% Ω").canonical == f"{ends} Ohm"
+    reading = NumberReader(ranges=True).read(f"{middle} ± {percent} %")
+    assert (reading.canonical, reading.flags) == (ends, ("ambiguous",))
+
+
+@given(st.lists(st.integers(1, 10**8).map(lambda cents: cents / 100), min_size=2, max_size=30))
+def test_a_sum_of_floats_is_the_number_that_it_rounds_to(parts: list[float]) -> None:
+    total = sum(Decimal(str(part)) for part in parts)
+    assert (
+        NumberReader().read(sum(parts)).value == NumberReader().read_column([sum(parts)]).values[0] == total
+    )
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False))
