@@ -21,10 +21,6 @@ from fieldassay.reports.wording import (
     describe_estimate,
     describe_power,
 )
-from fieldassay.scoring.score import score
-
-FINRAG = Path(__file__).resolve().parents[3] / "shared" / "data" / "finrag-2024"
-
 
 LIKE_THOSE = "made of documents that differ by as much as those here, is found in 8 of 10 such samples"
 
@@ -265,18 +261,6 @@ def test_without_replicates_there_is_still_a_p_value(tmp_path: Path) -> None:
 def test_an_unknown_reference_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*write(tmp_path, ["a", "b"]), "--reference", "B"]) == 2
     assert "did you mean 'b'?" in capsys.readouterr().err
-
-
-@pytest.mark.skipif(not FINRAG.is_dir(), reason="the finRAG data are not shipped")
-def test_real_systems_far_apart_are_ranked_and_near_ones_are_not() -> None:
-    data = FINRAG / "selection_text_100_rev_meta.jsonl"
-    spec = Path(__file__).resolve().parents[2] / "examples" / "finrag" / "spec.yaml"
-    options = {"gold_key": "gold_raw", "systems_key": "answers_raw", "evidence": "none", "bootstrap": 500}
-    result = score(data, data, spec, **options)
-    ranking = next(one for one in result.rankings if one.metric == "accuracy")
-    places = {place.system: (place.first, place.last) for place in ranking.places}
-    assert places["meta/meta-llama-3-8b-instruct"] == (len(places), len(places))
-    assert places["gpt-4o"][0] == places["claude-3-opus-20240229"][0] == 1
 
 
 def test_the_sign_of_a_p_value_is_small_in_markdown(tmp_path: Path) -> None:

@@ -28,7 +28,13 @@ from fieldassay.reports.ci.github import render_comment
 from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.summary import Summary, list_grids, summarize
 from fieldassay.reports.content.run.terminal import render_answer, render_terminal
-from fieldassay.reports.export.pages import KINDS, ErrorLine, list_errors, render_error_report
+from fieldassay.reports.export.pages import (
+    KINDS,
+    ErrorLine,
+    list_errors,
+    render_error_report,
+    render_executive,
+)
 from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import render_html_report
 from fieldassay.reports.reported import Reported, ReportOptions
@@ -515,3 +521,29 @@ def test_no_format_of_a_diff_has_an_absolute_path(
 ) -> None:
     assert main(["diff", *map(str, runs), "--format", shape]) == 0
     assert "secret place" not in capsys.readouterr().out
+
+
+def test_every_surface_names_the_fields_that_changed_where_the_whole_did_not() -> None:
+    truth = [{"id": f"d{at:02}", "total": at, "due": at, "name": "x"} for at in range(60)]
+    wrong = {
+        "A": {"due": range(19), "total": range(30, 34)},
+        "B": {"due": range(10, 16), "total": range(30, 47)},
+    }
+    systems: Any = {
+        name: [{**row, **{field: -1 for field, at in own.items() if row["total"] in at}} for row in truth]
+        for name, own in wrong.items()
+    }
+    result = score(truth, systems, "fields: {total: number, due: number, name: text}", bootstrap=100)
+    summary = summarize(result)
+    answer, reported = render_answer(summary, Screen(80)), [Reported(result, result.evidence.lazy())]  # type: ignore[union-attr]
+    pages = [answer, render_terminal(summary, Screen(200)), render_markdown(report_parts(summary))]
+    pages += ["".join(make(reported, ReportOptions())) for make in (render_comment, render_html_report)]
+    for page in (*pages, render_executive(result)):
+        said = " ".join(page.replace("\\", "").replace("&lt;", "<").split())
+        assert "No difference between A and B is shown overall (87.2% → 87.2%, p = " in said
+        assert re.search(
+            r"but B is worse in total \(−21.7 points, p < .001\) and better in due \(\+21.7 ", said
+        )
+    assert "▼ 71.7%" in result._repr_html_() and re.search(
+        r"^total +93\.3% +████▌ +71\.7% +███▌ +▼ 21\.7 +another value \(4 → 17\)", answer, re.M
+    )

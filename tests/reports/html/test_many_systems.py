@@ -118,13 +118,6 @@ def test_differences_stand_with_the_best_first(pages: Pages, many_report: Path) 
     assert names[:3] == ["__proto__", "constructor", "valueOf"]
 
 
-def test_systems_that_are_equal_share_the_first_place() -> None:
-    page = fa.report(
-        score(_records(), {"one": _records(2), "two": _records(2), "three": _records(4)}, SPEC, bootstrap=100)
-    )
-    assert "one and two have the highest accuracy: 93.8%" in page
-
-
 def test_sorting_keeps_the_focus_and_pages_have_titles(demo: OpenReport) -> None:
     demo.show("documents")
     assert demo.page.title().startswith("Documents · ")

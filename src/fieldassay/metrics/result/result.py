@@ -170,8 +170,8 @@ _SIGNS = {"better": "▲ ", "worse": "▼ "}
 def format_notebook(result: Result, title: str) -> str:
     """Return the fields by system, then the overall metrics, as HTML for a notebook."""
     fields = [one for system in result.systems for one in list_fields(result, system).values()]
-    by_field = format_html(fields, "accuracy by field", result.by_field) if fields else ""
-    return by_field + format_html(list_overall(result.estimates), title)
+    overall = format_html(list_overall(result.estimates), title)
+    return (format_html(fields, "accuracy by field", result.by_field) if fields else "") + overall
 
 
 def _cell(one: Estimate | None, sign: str) -> str:

@@ -253,10 +253,12 @@ def compare_in_words(result: Result, order: Order | None) -> str:
         told = describe_field_changes(against, 1)
         if not told:
             return describe_order(order)
-        reference = clip(against[0].systems[0], LONGEST_NAME)
         if len(told) > _MOST:
             told = [f"{len(told)} systems differ in some field, not overall"]
-        return f"{describe_order(order)}. Compared with {reference}, {'; '.join(told)}"
+        return (
+            f"{describe_order(order)}. Compared with {clip(against[0].systems[0], LONGEST_NAME)}, "
+            f"{'; '.join(told)}"
+        )
     first, second = (clip(name, LONGEST_NAME) for name in pair.systems)
     change = " → ".join(format_in_unit(value or 0.0, pair.unit) for value in pair.values)
     change += "" if pair.p_adjusted is None else f", {format_p(pair.p_adjusted)}"
@@ -528,9 +530,11 @@ def _recommend(
         few = f"{format_count(documents, 'document')}: too few to recommend a system"
         return Recommendation(few, _facts(result, first, standings), "none")
     if not decisions:
-        further = (f"{_UNDECIDED[:1].upper()}{_UNDECIDED[1:]}",) if comparison else ()
-        told = comparison or _describe_first(first)
-        return Recommendation(told, _facts(result, first, standings), "none", further)
+        facts = _facts(result, first, standings)
+        if comparison:
+            return Recommendation(comparison, facts, "none", (f"{_UNDECIDED[:1].upper()}{_UNDECIDED[1:]}",))
+        name = clip(first.system, LONGEST_NAME)
+        return Recommendation(f"{name} has {facts[0]}; {_UNDECIDED}", facts[1:], "none")
     if usable:
         return _use(result, usable, standings)
     if len(standings) == 1:
@@ -625,12 +629,6 @@ def _name(standings: Sequence[Standing], last: str = "and") -> str:
     if len(names) <= _NAMES or len(standings) < 3:
         return names
     return f"{clip(standings[0].system, LONGEST_NAME)} {last} {len(standings) - 1} others"
-
-
-def _describe_first(first: Standing) -> str:
-    assert first.main is not None
-    value, metric = format_in_unit(first.main.value, first.main.unit), first.main.metric.replace("_", " ")
-    return f"{clip(first.system, LONGEST_NAME)} has {value} {metric}; {_UNDECIDED}"
 
 
 def _value(one: Standing) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -242,26 +241,15 @@ class Card(Struct, frozen=True):
 
 
 class Fix(Struct, frozen=True):
-    """A loss as the page shows it: what it would add to the accuracy reached by the losses before it.
-
-    `start` and `end` are places on the axis of all systems, 0 to 100, as are those of the interval.
-    """
+    """A loss as the page shows it, with its points and their interval as lengths of its bar, 0 to 100."""
 
     loss: Loss
     sentence: str
     """The error, its frequency, and its cost, without the field, which is beside it."""
     gold: str
     pred: str
-    start: float
-    end: float
+    length: float
     interval: tuple[float, float] | None
-
-
-class Fixes(Struct, frozen=True):
-    """The costliest losses of a system, and its accuracy, from which they lead towards 100%."""
-
-    accuracy: str
-    losses: tuple[Fix, ...]
 
 
 class Overview(Struct, frozen=True, eq=False):
@@ -276,9 +264,7 @@ class Overview(Struct, frozen=True, eq=False):
     """The systems, the best first."""
     lines: tuple[SummaryLine, ...]
     findings: tuple[str, ...]
-    fixes: Mapping[str, Fixes]
-    fixes_from: str
-    """Where the axis of the losses begins; it ends at 100%."""
+    fixes: Mapping[str, tuple[Fix, ...]]
     method: str
 
     @property
@@ -345,7 +331,6 @@ def overview(source: ReportSource) -> Overview:
     main_line = next(iter((*of_main, *lines)), None)
     best = standings[0].system if standings else ""
     recommendation = recommend(source.result, source.decisions, standings)
-    fixes, fixes_from = _fixes(source, recommendation.systems or (best,))
     failures = dict(zip(summary.systems, summary.failures, strict=True))
     return Overview(
         summary=summary,
@@ -358,8 +343,7 @@ def overview(source: ReportSource) -> Overview:
         listed=tuple(Card(one.system, one.answer, failures[one.system]) for one in standings),
         lines=lines,
         findings=tuple(_remarks(source.result, standings)),
-        fixes=fixes,
-        fixes_from=fixes_from,
+        fixes=_fixes(source, recommendation.systems or (best,)),
         method=_method(source),
     )
 
@@ -375,55 +359,26 @@ def _remarks(result: Result, standings: Sequence[Standing]) -> list[str]:
     return [text for text in (describe_silent(result), *ranked, *open_) if text]
 
 
-def _fixes(source: ReportSource, first: Sequence[str]) -> tuple[dict[str, Fixes], str]:
-    """Return the costliest losses of each system, those systems first, and where their axis begins."""
-    if (
-        source.evidence is None
-        or source.result.documents is None
-        or "leaves" not in source.result.documents.columns
-    ):
-        return {}, ""
-    found = find_losses(
-        source.evidence,
-        source.result.documents,
-        source.systems,
-        MOST_LOSSES,
-        counts=source.result.counts,
-    )
+def _fixes(source: ReportSource, first: Sequence[str]) -> dict[str, tuple[Fix, ...]]:
+    """Return the costliest losses of each system, those systems first, on one scale."""
+    documents = source.result.documents
+    if source.evidence is None or documents is None or "leaves" not in documents.columns:
+        return {}
+    found = find_losses(source.evidence, documents, source.systems, MOST_LOSSES, counts=source.result.counts)
     order = [system for system in dict.fromkeys((*first, *source.systems)) if found[system]]
-    known = {one.system: one.value for one in source.result.estimates if is_of_all_values(one)}
-    reached = {
-        system: 1.0 - sum(loss.points for loss in found[system])
-        if (value := known.get(system)) is None
-        else value
-        for system in order
-    }
     main = find_main(source.result)
     of = "accuracy" if main is None or is_of_all_values(main) else ALL_VALUES
-    begin = math.floor(20 * min(0.95, *reached.values())) / 20 if reached else 0.0
-    fixes = {
-        system: Fixes(format_in_unit(reached[system]), _line_up(found[system], reached[system], begin, of))
-        for system in order
-    }
-    return fixes, format_share(begin, 0)
+    ends = [(loss.interval or (0.0, 0.0))[1] for own in found.values() for loss in own]
+    scale = 100 / max([1e-9, *ends, *(loss.points for own in found.values() for loss in own)])
+    return {system: tuple(_fix(loss, scale, of) for loss in found[system]) for system in order}
 
 
-def _line_up(losses: Sequence[Loss], reached: float, begin: float, of: str) -> tuple[Fix, ...]:
-    """Return losses one behind the other, from the accuracy of a system on."""
-
-    def place(accuracy: float) -> float:
-        return 100 * (min(1.0, accuracy) - begin) / (1.0 - begin)
-
-    made = []
-    for loss in losses:
-        gold, pred = format_pair(loss.gold, loss.pred, 60)
-        bounds = None
-        if loss.interval is not None:
-            bounds = (place(reached + loss.interval[0]), place(reached + loss.interval[1]))
-        end = reached + loss.points
-        made.append(Fix(loss, describe_cost(loss, of), gold, pred, place(reached), place(end), bounds))
-        reached = end
-    return tuple(made)
+def _fix(loss: Loss, scale: float, of: str) -> Fix:
+    gold, pred = format_pair(loss.gold, loss.pred, 60)
+    interval = (
+        None if loss.interval is None else (scale * max(0.0, loss.interval[0]), scale * loss.interval[1])
+    )
+    return Fix(loss, describe_cost(loss, of), gold, pred, scale * loss.points, interval)
 
 
 def _method(source: ReportSource) -> str:

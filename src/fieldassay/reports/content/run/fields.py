@@ -69,11 +69,6 @@ class FieldTable(Struct, frozen=True):
     systems: tuple[str, ...]
     rows: tuple[FieldRow, ...]
 
-    @property
-    def tested(self) -> int:
-        """Return how many comparisons the p values account for."""
-        return sum(one is not None and one.p is not None for row in self.rows for one in row.changes)
-
 
 def tabulate_fields(result: Result, systems: Sequence[str], mistakes: Sequence[Mistake]) -> FieldTable:
     """Return the fields of a result; `systems` are in the order of the report."""
@@ -193,8 +188,8 @@ def _value(row: FieldRow, at: int, systems: int) -> str:
 
 def draw_bar(estimate: Estimate | None) -> str:
     """Return a share as a bar of blocks, whole for 100% alone; empty for a value in another unit."""
-    is_share = estimate is not None and estimate.unit == "ratio"
-    halves = int(2 * _CELLS * float(estimate.value or 0.0)) if estimate is not None and is_share else 0
+    share = estimate.value if estimate is not None and estimate.unit == "ratio" else None
+    halves = int(2 * _CELLS * (share or 0.0))
     return "█" * (halves // 2) + "▌" * (halves % 2)
 
 
@@ -243,19 +238,20 @@ def _name_systems(changes: Sequence[Comparison]) -> str:
 def describe_rest(table: FieldTable, most: int = MOST_FIELDS) -> list[str]:
     """Return a line on the fields that are folded, and one on the signs of changes."""
     hidden, lines = table.rows[most:], []
+    tested = sum(one is not None and one.p is not None for row in table.rows for one in row.changes)
     if hidden:
         names = [clip(row.field, _FIELD) for row in hidden[:_NAMED]]
         more = [f"{len(hidden) - _NAMED} more"] if len(hidden) > _NAMED else []
-        of = " without a shown change" if table.tested and not any(row.shown for row in hidden) else ""
+        of = " without a shown change" if tested and not any(row.shown for row in hidden) else ""
         least = format_in_unit(min(row.lowest for row in hidden))
         lines.append(
             f"and {format_count(len(hidden), 'field')}{of}, {least} or better: {join_names([*names, *more])}"
         )
-    counted = f", counting all {table.tested:,} comparisons" if table.tested > 1 else ""
+    counted = f", counting all {tested:,} comparisons" if tested > 1 else ""
     first = clip(table.systems[0], _NAME)
     if any(row.shown for row in table.rows):
         lines.append(f"▲ better, ▼ worse than {first} beyond chance{counted}; no sign: it may be chance")
-    elif table.tested:
+    elif tested:
         lines.append(f"no field differs from {first} beyond chance{counted}")
     return lines
 
