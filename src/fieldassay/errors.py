@@ -1,7 +1,5 @@
 """Problems that a user can cause: place, problem and remedy, all reported at once."""
 
-from __future__ import annotations
-
 import bisect
 import difflib
 from collections.abc import Iterable, Sequence
@@ -57,7 +55,7 @@ class ProblemsError(FieldassayError):
         self.problems = tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
 
-    def __reduce__(self) -> tuple[type[ProblemsError], tuple[tuple[Problem, ...]]]:
+    def __reduce__(self) -> "tuple[type[ProblemsError], tuple[tuple[Problem, ...]]]":
         return (type(self), (self.problems,))
 
 

@@ -1,7 +1,5 @@
 """The door of Python: an argument of another type, and a fork without tables, are problems that say so."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

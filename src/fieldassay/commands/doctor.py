@@ -1,7 +1,5 @@
 """The parts of an installation, and a test that it computes the expected numbers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """`fieldassay.extract`: documents to predictions by one system, in a folder that can be scored."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress

@@ -1,7 +1,5 @@
 """A first spec: from gold data, or from a schema."""
 
-from __future__ import annotations
-
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """`fieldassay.Judge`: the judgement of one pair of records, for optimizers, tests and notebooks."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
@@ -151,7 +149,7 @@ class Bench(Struct, frozen=True, eq=False):
     of_pred: SourceOptions
 
     @classmethod
-    def of(cls, plan: Plan) -> Bench:
+    def of(cls, plan: Plan) -> "Bench":
         """Return the bench of a plan."""
         return cls(plan, fold_plan(plan, ScoreOptions()), gold_options(plan), pred_options(plan))
 

@@ -1,7 +1,5 @@
 """A run of systems over documents, or over the corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain

@@ -1,7 +1,5 @@
 """Runs as functions: opened, compared, decided, reported; agreement and attribution."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What two results must share to be compared: spec, formulas, models, and gold of the same documents."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """GO, NO-GO or inconclusive: the gates of a result or a file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How records fit a spec: their keys, a profile of the data, and what is said of it."""
 
-from __future__ import annotations
-
 import difflib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

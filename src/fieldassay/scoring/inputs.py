@@ -1,7 +1,5 @@
 """What is scored: options, gold and predictions opened, documents chosen, and what is known of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Changes of a spec under which predictions agree with gold: other names of fields, other ways of reading."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count

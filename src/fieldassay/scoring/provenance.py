@@ -1,7 +1,5 @@
 """Where a result comes from: digests of inputs, specs, plans and labels, and how two differ."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

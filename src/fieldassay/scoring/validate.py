@@ -1,7 +1,5 @@
 """Gold and predictions against a spec, without a score."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

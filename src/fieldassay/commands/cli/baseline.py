@@ -1,7 +1,5 @@
 """`fieldassay baseline`: sets and shows the baseline of regression gates."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

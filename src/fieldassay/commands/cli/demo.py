@@ -1,7 +1,5 @@
 """`fieldassay demo`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """`fieldassay doctor`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

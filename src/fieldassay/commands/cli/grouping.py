@@ -1,7 +1,5 @@
 """Groups of commands and options, and old words with the line to write today."""
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeVar

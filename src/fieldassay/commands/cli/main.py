@@ -1,7 +1,5 @@
 """The command `fieldassay`: its subcommands, and the exit codes of all errors."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import os

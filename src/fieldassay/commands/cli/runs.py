@@ -1,7 +1,5 @@
 """`fieldassay runs`: the runs of a store, and its maintenance."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,11 +1,9 @@
 """A baseline, and its file."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -291,7 +289,7 @@ def _lay_out_system(system: dict[str, Any]) -> str:
     return f'{{\n{names}   "slices": {inner},\n   "statistics": {statistics}\n  }}'
 
 
-def _lines(items: Iterator[str] | map[str], indent: str) -> str:
+def _lines(items: Iterable[str], indent: str) -> str:
     text = ",\n".join(f"{indent}{item}" for item in items)
     return f"[\n{text}\n{indent[:-1]}]" if text else "[]"
 

@@ -1,7 +1,5 @@
 """Systems and runs against a baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version

@@ -11,8 +11,6 @@ P.: A new confidence interval for the mean of a bounded random variable, 2019, a
 bound holds for every bounded variable is conjectured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import log, log1p
@@ -395,7 +393,7 @@ class RankedLabels:
         """Documents with a value down to each."""
 
     @classmethod
-    def of(cls, seen: Observations) -> RankedLabels:
+    def of(cls, seen: Observations) -> "RankedLabels":
         """Return the labels of observations."""
         return cls(np.unique(seen.doc, return_inverse=True)[1], seen.confidence, seen.is_correct)
 
@@ -434,7 +432,7 @@ class RankedLabels:
         alike, many = np.unique(self.list_losses(count)[1], return_counts=True)
         return Losses(alike, np.ones(len(alike)), many.astype(np.float64))
 
-    def resample(self, documents: int, chance: np.random.Generator) -> RankedLabels:
+    def resample(self, documents: int, chance: np.random.Generator) -> "RankedLabels":
         """Return so many documents, drawn with replacement from these and one more, unseen.
 
         The unseen one is like one of them, with all values right or all wrong: a coin decides.

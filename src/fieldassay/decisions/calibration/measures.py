@@ -1,7 +1,5 @@
 """What confidences are worth: reliability, discrimination and the risk-coverage curve of values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Gates judged over estimates: what they look at, and what follows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist

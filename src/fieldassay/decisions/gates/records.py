@@ -1,7 +1,5 @@
 """A records file: repeated runs, offline runs and proofs besides scoring, validated, with their estimates."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

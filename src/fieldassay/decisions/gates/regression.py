@@ -1,7 +1,5 @@
 """Regression gates: losses of a metric against the baseline, on the same documents, beyond a margin."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -47,7 +45,7 @@ class BaselineMatch(Struct, frozen=True, eq=False):
     is_same: bool = False
     """The predictions are those of the baseline, byte for byte."""
 
-    def compare(self, call: MetricCall) -> MetricChange:
+    def compare(self, call: MetricCall) -> "MetricChange":
         """Return the change of a metric. Raises ValueError, with the reason, if it is not known."""
         if self.arena is None:
             raise ValueError(self.why)

@@ -1,7 +1,5 @@
 """GitHub: annotations, step summaries and comments."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 

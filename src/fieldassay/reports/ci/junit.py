@@ -1,7 +1,5 @@
 """JUnit XML: a suite of gates and one of all documents, written portion by portion."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 

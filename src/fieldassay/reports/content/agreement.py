@@ -1,7 +1,5 @@
 """The agreement of reviewers for the terminal."""
 
-from __future__ import annotations
-
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.estimate import NOTHING
 from fieldassay.metrics.result.agreement import Agreement, Confusion, FieldAgreement, Measure

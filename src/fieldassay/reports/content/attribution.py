@@ -1,7 +1,5 @@
 """What attribution found, as text and as HTML."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 

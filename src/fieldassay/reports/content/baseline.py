@@ -1,7 +1,5 @@
 """The output of `fieldassay baseline`: the baseline itself, and a run beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

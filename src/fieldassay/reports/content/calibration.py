@@ -1,7 +1,5 @@
 """Calibration, thresholds, plans and checked policies for the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from fieldassay.decisions.calibration.certificate import (

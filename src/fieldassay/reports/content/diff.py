@@ -1,7 +1,5 @@
 """What changed between two runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

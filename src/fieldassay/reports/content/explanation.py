@@ -1,7 +1,5 @@
 """The output of `fieldassay explain`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence, Set
 from typing import Any

@@ -1,7 +1,5 @@
 """The output of `fieldassay runs list` and `fieldassay runs show`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

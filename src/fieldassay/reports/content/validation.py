@@ -1,7 +1,5 @@
 """The output of `fieldassay score --check`."""
 
-from __future__ import annotations
-
 from fieldassay.errors import list_names
 from fieldassay.io.text.shown import clip, format_count, format_json, visible
 from fieldassay.metrics.result.result import worst_first

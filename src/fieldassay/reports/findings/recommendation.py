@@ -1,7 +1,5 @@
 """What to do: rankings, findings, and one recommendation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
 from typing import Any, Literal, TypeAlias

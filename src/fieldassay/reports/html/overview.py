@@ -1,7 +1,5 @@
 """The first pages of the HTML report: overview, ranking, gates and systems."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

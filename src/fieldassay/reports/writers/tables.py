@@ -1,7 +1,5 @@
 """Parts and tables of a report, and how HTML, Markdown and a terminal show them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """Diagnoses of rows: by the outcome, the two values, and the other values of the document."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

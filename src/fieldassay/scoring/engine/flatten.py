@@ -1,7 +1,5 @@
 """Records to columns: one walk of the plan's tree per batch lists the raw values of every place."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

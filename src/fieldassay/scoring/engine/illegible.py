@@ -1,7 +1,5 @@
 """Places of single documents where nothing is judged: illegible, in a list that is too long, unreviewed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """The judge of a batch, and its critical paths."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

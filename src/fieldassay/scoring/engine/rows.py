@@ -1,7 +1,5 @@
 """Rows of values: pairs of nodes, containers and leaves with their outcomes, and the paths of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 

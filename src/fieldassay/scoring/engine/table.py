@@ -1,7 +1,5 @@
 """The evidence table with all its texts, as Polars, gathered from the distinct values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias

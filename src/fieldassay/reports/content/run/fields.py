@@ -1,7 +1,5 @@
 """The fields of a run by system: how good each is, what changed, and the most frequent error."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

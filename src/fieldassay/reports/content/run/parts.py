@@ -1,7 +1,5 @@
 """The report of a run, as parts: its answer first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from fieldassay.attribution.share import FEWEST

@@ -1,7 +1,5 @@
 """Sections of the report of a run: comparisons, repeated runs, gates and checks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

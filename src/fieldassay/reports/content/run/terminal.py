@@ -1,7 +1,5 @@
 """A result for the terminal."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
