@@ -630,15 +630,11 @@ def _bounds(one: Comparison, sign: float) -> str:
     if one.interval is None:
         return ""
     low, high = (
-        _without_plus(sign * bound, one.unit)
+        format_signed_points(sign * bound, one.unit).removeprefix("+")
         for bound in sorted(one.interval, key=lambda bound: sign * bound)
     )
     few = ", few documents" if "few_documents" in one.marks else ""
     return f", {format_share(one.level)} CI {low} to {high}{few}"
-
-
-def _without_plus(value: float, unit: str) -> str:
-    return format_signed_points(value, unit).removeprefix("+")
 
 
 def _signed(one: Comparison) -> str:

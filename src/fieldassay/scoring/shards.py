@@ -354,7 +354,10 @@ class GoldBatch(Struct, frozen=True, eq=False):
             [(record.data or {}) if record is not None else {} for record in predictions],
             [_plain_paths(meta.unreviewed_paths) for meta in metas],
         )
-        judged = mark_failed(judged, _long_places(judged, len(metas)), TOO_LONG)
+        places: list[frozenset[str]] = [_NONE] * len(metas)
+        for path, pair in judged.too_long:
+            places[pair.doc] |= {path}
+        judged = mark_failed(judged, places, TOO_LONG)
         judged = mark_failed(judged, [_plain_paths(meta.illegible_paths) for meta in metas])
         return mark_critical(judged, [_plain_paths(meta.critical_paths) for meta in metas])
 
@@ -404,7 +407,11 @@ def judge_batch(
             )
             table = replace(table, numbers=numbers, claims=claims)
         evidence.flags[table.claims["is_repaired"][evidence.doc]] |= FLAG["repaired"]
-        too_long = _name_long(name, batch, judged)
+        why = {pair.doc: f"{pair.path} is not judged: {pair.why}" for _, pair in reversed(judged.too_long)}
+        too_long = tuple(
+            Problem(f"document {batch.ids[doc]!r} of {name}", why[doc], _REMEDY, "list_too_long")
+            for doc in sorted(why)
+        )
         yield JudgedBatch(
             name, evidence, table, judged.undeclared, untyped, excluded, checked.tallies, too_long
         )
@@ -412,23 +419,6 @@ def judge_batch(
 
 def _plain_paths(paths: tuple[str, ...]) -> frozenset[str]:
     return frozenset(map(plain_path, paths)) if paths else _NONE
-
-
-def _long_places(judged: Judged, documents: int) -> list[frozenset[str]]:
-    """Return the outermost list of each list that is too long, by document."""
-    places: list[frozenset[str]] = [_NONE] * documents
-    for path, pair in judged.too_long:
-        places[pair.doc] |= {path}
-    return places
-
-
-def _name_long(system: str, batch: Batch, judged: Judged) -> tuple[Problem, ...]:
-    """Return a remark for each document of a system with a list that is too long."""
-    why = {pair.doc: f"{pair.path} is not judged: {pair.why}" for _, pair in reversed(judged.too_long)}
-    return tuple(
-        Problem(f"document {batch.ids[doc]!r} of {system}", why[doc], _REMEDY, "list_too_long")
-        for doc in sorted(why)
-    )
 
 
 def do_work(work: Work, progress: Progress | None = None) -> Done:

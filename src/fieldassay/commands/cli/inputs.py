@@ -219,7 +219,10 @@ def read_spec_option(given: Mapping[str, Any]) -> Any:
             else "Give --spec or --protocol, not both."
         )
     if protocol is not None:
-        return _protocol(protocol)
+        from fieldassay.spec.presets.catalogue import preset_text
+
+        preset_text(protocol, "--protocol")
+        return {"fieldassay": 1, "name": protocol, "protocol": protocol}
     from fieldassay.spec.language.parse import named_source
 
     return named_source(spec, Path.cwd())
@@ -230,10 +233,3 @@ def read_plan_option(given: Mapping[str, Any]) -> Plan:
     from fieldassay.spec.plan.compile import read_plan
 
     return read_plan(read_spec_option(given))
-
-
-def _protocol(name: str) -> dict[str, Any]:
-    from fieldassay.spec.presets.catalogue import preset_text
-
-    preset_text(name, "--protocol")
-    return {"fieldassay": 1, "name": name, "protocol": name}

@@ -184,20 +184,12 @@ def _match(
     arena = PairedMatrix.open(replace(data, metrics=(), systems=(before, now)))
     digest = digest_predictions(run, system.system)
     is_same = bool(digest) and digest == stored.predictions
-    told = (
-        _tell(baseline, stored.name, system.system),
-        *_describe_runs(stored.repeats, system.repeats, is_same),
-    )
-    return BaselineMatch(arena, "", told, is_same)
-
-
-def _describe_runs(before: int, now: int, is_same: bool) -> tuple[str, ...]:
-    """Return a remark on single runs: answers drawn again may differ as well as systems."""
-    if is_same:
-        return ()
-    if before == now == 1:
-        return (SINGLE_RUNS,)
-    return (f"means over {before} repeated runs in the baseline and {now} now",)
+    told = [_tell(baseline, stored.name, system.system)]
+    if not is_same:  # answers drawn again may differ as well as systems
+        is_single = stored.repeats == system.repeats == 1
+        means = f"means over {stored.repeats} repeated runs in the baseline and {system.repeats} now"
+        told.append(SINGLE_RUNS if is_single else means)
+    return BaselineMatch(arena, "", tuple(told), is_same)
 
 
 def _choose(baseline: Baseline, data: PairedData, name: str) -> BaselineSystem | None:
@@ -445,7 +437,9 @@ def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list
             why.partition("; ")[2],
             "incomparable",
         )
-    return _decide([_compare(system, call, match) for system, match in found.items() for call in calls])
+    lines = [_compare(system, call, match) for system, match in found.items() for call in calls]
+    decided = iter(decide_changes([line.change for line in lines if line.change is not None]))
+    return [line if line.change is None else replace(line, change=next(decided)) for line in lines]
 
 
 def find_file_changes(file: Path, runs: Sequence[Run]) -> dict[Path, Mapping[str, ChangeLine]]:
@@ -484,12 +478,6 @@ def _compare(system: str, call: MetricCall, match: BaselineMatch) -> ChangeLine:
         return ChangeLine(system, str(call), match.compare(call), remark=". ".join(match.evidence[1:]))
     except ValueError as error:
         return ChangeLine(system, str(call), None, str(error))
-
-
-def _decide(lines: Sequence[ChangeLine]) -> list[ChangeLine]:
-    """Return the lines with their verdicts, p values adjusted over all that could be compared."""
-    decided = iter(decide_changes([line.change for line in lines if line.change is not None]))
-    return [line if line.change is None else replace(line, change=next(decided)) for line in lines]
 
 
 def _check_whole(run: Run) -> Mapping[str, str]:

@@ -167,7 +167,14 @@ class Holdings(Struct, frozen=True, eq=False):
         """Return the estimate that a gate is about."""
         call = gate.metric
         if call.name in self.records:
-            return self._from_records(call)
+            if call.parameters or call.field is not None or call.slice is not None:
+                return GateEstimate(
+                    why=f"{call.name} comes from the records, which have no parameters, fields or slices"
+                )
+            baseline = BaselineMatch(why="it comes from the records, and a baseline is of a run")
+            return GateEstimate(
+                self.records[call.name], evidence=self.evidence.get(call.name, ()), baseline=baseline
+            )
         try:
             found = self._find(call)
             if found.estimate is None and gate.function == "errors" and self._knows(f"errors_{call.name}"):
@@ -228,16 +235,6 @@ class Holdings(Struct, frozen=True, eq=False):
         if lacking:
             return GateEstimate(why=f"{', '.join(lacking)} has no {call}, which is pooled over all runs")
         return pool_shares([(holder.label, estimate) for holder, estimate in there])
-
-    def _from_records(self, call: MetricCall) -> GateEstimate:
-        if call.parameters or call.field is not None or call.slice is not None:
-            return GateEstimate(
-                why=f"{call.name} comes from the records, which have no parameters, fields or slices"
-            )
-        baseline = BaselineMatch(why="it comes from the records, and a baseline is of a run")
-        return GateEstimate(
-            self.records[call.name], evidence=self.evidence.get(call.name, ()), baseline=baseline
-        )
 
     def _knows(self, name: str) -> bool:
         return any(holder.has_metric(name) for holder in self.holders)
@@ -472,7 +469,14 @@ def judge_gate(gate: Gate, found: GateEstimate, change: MetricChange | str | Non
     if estimate is None:
         return GateOutcome(gate, Verdict.INCONCLUSIVE, found.why, evidence=found.evidence)
     if change is not None:
-        return _judge_regression(gate, estimate, found, change)
+        if isinstance(change, str):
+            outcome = GateOutcome(
+                gate, Verdict.INCONCLUSIVE, change, unit=estimate.unit, evidence=_describe(estimate)
+            )
+        else:
+            outcome = judge_change(gate, change, max(0, estimate.failed))
+        of_baseline = (found.baseline or BaselineMatch()).evidence
+        return replace(outcome, evidence=(*outcome.evidence, *of_baseline, *found.evidence))
     nonsense = lint_gate(gate, estimate.unit, estimate.better)
     look = (
         _Look(why=nonsense, unit=estimate.unit)
@@ -491,19 +495,6 @@ def judge_gate(gate: Gate, found: GateEstimate, change: MetricChange | str | Non
     )
     judged = outcome if look.why else _compare(gate, look, outcome)
     return _ask_for_more(judged, estimate) if gate.function in ("lower", "upper") and not nonsense else judged
-
-
-def _judge_regression(
-    gate: Gate, estimate: Estimate, found: GateEstimate, change: MetricChange | str
-) -> GateOutcome:
-    if isinstance(change, str):
-        outcome = GateOutcome(
-            gate, Verdict.INCONCLUSIVE, change, unit=estimate.unit, evidence=_describe(estimate)
-        )
-    else:
-        outcome = judge_change(gate, change, max(0, estimate.failed))
-    of_baseline = (found.baseline or BaselineMatch()).evidence
-    return replace(outcome, evidence=(*outcome.evidence, *of_baseline, *found.evidence))
 
 
 def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:

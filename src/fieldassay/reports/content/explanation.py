@@ -150,7 +150,8 @@ def _cells(row: Mapping[str, Any], values: Sequence[Mapping[str, Any]], joined: 
     outcome, path = _MARKS.get(row["outcome"], f"✗ {row['outcome']}"), _path(row)
     if row["outcome"] == "partial" and row["score"] is not None:
         outcome += f" {format_number(row['score'])}"
-    gold, pred = _value(row, "gold"), _with_source(row)
+    source = describe_source(row.get("source", ()), _QUOTE)
+    gold, pred = _value(row, "gold"), f"{_value(row, 'pred')}\n{source}" if source else _value(row, "pred")
     if values:
         side = "gold" if row["outcome"] == "missing" else "pred"
         inside = [one for one in values if f"{one[f'{side}_path'] or ''}.".startswith(f"{path}.")]
@@ -181,12 +182,6 @@ def _value(row: Mapping[str, Any], side: str) -> str:
     ):
         return format_json(raw, _VALUE)
     return f"{format_json(raw, _VALUE)} (read: {clip(read, _VALUE)})"
-
-
-def _with_source(row: Mapping[str, Any]) -> str:
-    """Return the predicted value, and where it stands in its document if that is known."""
-    source = describe_source(row.get("source", ()), _QUOTE)
-    return f"{_value(row, 'pred')}\n{source}" if source else _value(row, "pred")
 
 
 def _why(row: Mapping[str, Any]) -> str:

@@ -97,14 +97,11 @@ def list_errors(evidence: pl.LazyFrame) -> tuple[ErrorLine, ...]:
     table = evidence.filter(is_wrong & (is_leaf | is_structure)).select(_COLUMNS).collect()
     beside = {
         (row["system"], row["doc"], row["pred_path"]): row["pred"]
-        for row in table.filter(_is_beside(table)).iter_rows(named=True)
+        for row in table.filter(
+            (table["outcome"] == "spurious") & table["flags"].list.contains("wrong_kind")
+        ).iter_rows(named=True)
     }
     return tuple(_lines(table, beside))
-
-
-def _is_beside(table: pl.DataFrame) -> Any:
-    """Return whether rows only hold the prediction in place of a container, whose own row is the error."""
-    return (table["outcome"] == "spurious") & table["flags"].list.contains("wrong_kind")
 
 
 def _lines(table: pl.DataFrame, beside: Mapping[tuple[str, str, str], str | None]) -> Iterator[ErrorLine]:

@@ -282,6 +282,7 @@ def format_estimate(one: Estimate | None) -> PageEstimate | None:
     ]
     interval = describe_interval(one.interval, one.level, one.unit)
     value, lowest, highest = bounds
+    is_percentile = one.metric.startswith("latency_p") and one.metric.removeprefix("latency_p").isdigit()
     return PageEstimate(
         _format(one.value, one.unit),
         interval,
@@ -293,13 +294,8 @@ def format_estimate(one: Estimate | None) -> PageEstimate | None:
         lowest,
         highest,
         describe_estimate(one),
-        _explain_lack(one),
+        "too few documents for an interval" if is_percentile and one.interval is None else "",
     )
-
-
-def _explain_lack(one: Estimate) -> str:
-    is_percentile = one.metric.startswith("latency_p") and one.metric.removeprefix("latency_p").isdigit()
-    return "too few documents for an interval" if is_percentile and one.interval is None else ""
 
 
 def _format(value: float, unit: str) -> str:

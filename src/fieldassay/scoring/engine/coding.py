@@ -92,7 +92,7 @@ def code_wrong_kinds(place: ObjectPlace | ListPlace) -> WrongKindValues | None:
     """
     if place.is_grown or not (place.gold.wrong or place.pred.wrong):
         return None
-    numbers = _numbering()
+    numbers: defaultdict[Any, int] = defaultdict(count().__next__)
     sides = []
     for kinds in (place.gold, place.pred):
         codes = np.full(len(kinds.codes), -1, dtype=np.intp)
@@ -127,7 +127,11 @@ def code(place: LeafPlace) -> Coded:
     meaning = _meanings(raws, column, is_opaque)
     accepted = spared = None
     if place.accepted or leaf.accepted:
-        noted = _noted_codes(place, codes, is_container)
+        noted = [
+            node
+            for node in place.accepted
+            if codes[node] >= 0 and not (place.is_grown and is_container[codes[node]])
+        ]
         accepted, spared = _accepted(place, (raws, column, is_container), noted)
         known, codes = len(raws), codes.copy()
         again = np.array([codes[node] for node in noted], dtype=np.intp)
@@ -163,18 +167,6 @@ def only_item(value: Any) -> Any:
         if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list)
         else value
     )
-
-
-def _noted_codes(place: LeafPlace, codes: Codes, is_container: Masks) -> list[int]:
-    """Return the gold nodes with a value and variations of their own.
-
-    In a tree, objects and lists are judged by other branches.
-    """
-    return [
-        node
-        for node in place.accepted
-        if codes[node] >= 0 and not (place.is_grown and is_container[codes[node]])
-    ]
 
 
 def _accepted(
@@ -267,11 +259,6 @@ def _distinct_floats(values: list[Any]) -> tuple[list[Any], Codes] | None:
     codes = np.full(len(values), -1, dtype=np.intp)
     codes[~is_none] = inverse
     return distinct.tolist(), codes
-
-
-def _numbering() -> defaultdict[Any, int]:
-    """Return a mapping that numbers its keys from 0 in order of first use."""
-    return defaultdict(count().__next__)
 
 
 def _key(value: Any, leaf: Leaf, keeps_hollow: bool) -> tuple[str, Any] | None:

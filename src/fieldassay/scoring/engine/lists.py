@@ -290,7 +290,12 @@ def _split(coded: CodedList, gold: Index, pred: Index) -> list[Part]:
     """Return the parts of two lists; of an aligner that may not pair equal items, both as they are."""
     aligner = coded.place.node.aligner
     if isinstance(aligner, SequenceAligner):
-        return _trimmed(coded, gold, pred)
+        ours, theirs = _contents(coded, gold, 0), _contents(coded, pred, 1)
+        shared = min(len(ours), len(theirs))
+        first = next((at for at in range(shared) if ours[at] != theirs[at]), shared)
+        last = next((at for at in range(shared - first) if ours[-1 - at] != theirs[-1 - at]), shared - first)
+        pairs = [(gold[[at]], pred[[at]]) for at in (*range(first), *range(-last, 0))]
+        return [*pairs, (gold[first : len(gold) - last], pred[first : len(pred) - last])]
     if not aligner.maximizes_total:
         return [(gold, pred)]
     is_sure = _pairs_only_equal(coded)
@@ -345,16 +350,6 @@ def _contents(coded: CodedList, nodes: Index, side: int, by_key: bool = False) -
     keys = node.aligner.key_fields if by_key else ()
     contents = content_keys(coded.items, ("gold", "pred")[side], lambda of: is_wanted(of, node, keys))
     return list(map(repr, contents(nodes)))
-
-
-def _trimmed(coded: CodedList, gold: Index, pred: Index) -> list[Part]:
-    """Return equal items at the beginning and the end as pairs, and what is between as one part."""
-    ours, theirs = _contents(coded, gold, 0), _contents(coded, pred, 1)
-    shared = min(len(ours), len(theirs))
-    first = next((at for at in range(shared) if ours[at] != theirs[at]), shared)
-    last = next((at for at in range(shared - first) if ours[-1 - at] != theirs[-1 - at]), shared - first)
-    pairs = [(gold[[at]], pred[[at]]) for at in (*range(first), *range(-last, 0))]
-    return [*pairs, (gold[first : len(gold) - last], pred[first : len(pred) - last])]
 
 
 # Alignment, bottom-up: all candidate item pairs of a batch are compared at once, then paired by list.

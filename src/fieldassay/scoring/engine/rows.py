@@ -41,7 +41,6 @@ from fieldassay.scoring.engine.scopes import (
     Masks,
     ObjectPlace,
 )
-from fieldassay.spec.language.model import Accept
 
 # Rows below a prediction accepted in place of gold's object or list: they count like gold itself.
 
@@ -580,7 +579,9 @@ def _judge(
     reason = reasons.positions(("missing", "spurious", "absent"))[outcome - _MISSING]
     compared = compare_codes(coded, gold[at], pred[at])
     score[at] = compared.score
-    outcome[at] = _outcomes(compared.score, coded.leaf.accept)
+    partly = np.where(compared.score > 0, _PARTIAL, _MISMATCH)
+    judged: Outcomes = np.where(coded.leaf.accept.admits(compared.score), _MATCH, partly)
+    outcome[at] = np.where(np.isnan(compared.score), _FAILED, judged)
     reason[at] = _reasons(coded, compared, pred[at], reasons)
     flags = _flags(coded, gold, pred, at)
     if under is not None:
@@ -600,12 +601,6 @@ def _judge(
     if coded.spared is not None:
         excuse_rows(block, (outcome == Outcome.SPURIOUS) & coded.spared.of(pairs.gold, pred), reasons)
     return block
-
-
-def _outcomes(score: npt.NDArray[np.float64], accept: Accept) -> npt.NDArray[np.int8]:
-    partly = np.where(score > 0, _PARTIAL, _MISMATCH)
-    judged: Outcomes = np.where(accept.admits(score), _MATCH, partly)
-    return np.where(np.isnan(score), _FAILED, judged)
 
 
 _MATCH, _PARTIAL, _MISMATCH, _MISSING, _SPURIOUS, _ABSENT, _FAILED = np.array(list(Outcome), np.int8)
