@@ -7,19 +7,17 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from fieldassay.io.text.shown import clip, format_count, join_names
+from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.estimate import (
     LONGEST,
     SLACK,
     UnitDisplay,
     decimals_shown,
     difference_unit,
-    format_difference,
     format_p,
     format_share,
     shown_as,
 )
-from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.uncertainty.power import Alike
 
 _SCALES = {
@@ -172,13 +170,3 @@ def describe_least(documents: int, alpha: float = 0.05) -> str:
         share = format_share(least.expected / documents, 0)
         said.append(f"a loss that hits {share} of documents is called in 8 of 10 samples")
     return "; ".join(said)
-
-
-def name_changes(changes: Sequence[Comparison], most: int) -> str:
-    """Return the fields of comparisons with their differences, such as `total (−21.7 points, p = .003)`."""
-    named = [
-        f"{clip(one.field, 32)} ({format_difference(one.difference or 0.0, one.unit)}, "
-        f"{format_p(1.0 if one.p_adjusted is None else one.p_adjusted)})"
-        for one in changes[:most]
-    ]
-    return join_names([*named, *([f"{len(changes) - most} more"] if len(changes) > most else [])])

@@ -24,6 +24,7 @@ from fieldassay.metrics.catalogue.definitions import ask_for, bind_metric, lint_
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall
 from fieldassay.metrics.comparisons.pairwise import compare_pairs, list_field_metrics
 from fieldassay.metrics.estimate import HIGHEST, Estimate, format_bounds, format_in_unit, format_share
+from fieldassay.metrics.result.comparison import name_changes
 from fieldassay.metrics.result.decision import GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result, judge_ungated
 from fieldassay.metrics.thresholds import (
@@ -32,7 +33,6 @@ from fieldassay.metrics.thresholds import (
     format_threshold,
     holds,
     is_number,
-    name_changes,
 )
 from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS, say_too_few
 from fieldassay.metrics.uncertainty.power import (

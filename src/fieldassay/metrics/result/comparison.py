@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from fieldassay.io.files.typed_json import SCHEMA_VERSION, FileForm, read_typed
 from fieldassay.io.json_value import json_line
-from fieldassay.io.text.shown import Brief
+from fieldassay.io.text.shown import Brief, clip, join_names
+from fieldassay.metrics.estimate import format_difference, format_p
 
 # The results of comparing systems: a difference with everything that qualifies it, and a ranking.
 
@@ -155,6 +156,16 @@ def excludes_zero(interval: tuple[float, float] | None) -> bool:
 
 def _turn(interval: tuple[float, float] | None) -> tuple[float, float] | None:
     return None if interval is None else (-interval[1], -interval[0])
+
+
+def name_changes(changes: Sequence[Comparison], most: int) -> str:
+    """Return the fields of comparisons with their differences, such as `total (−21.7 points, p = .003)`."""
+    named = [
+        f"{clip(one.field, 32)} ({format_difference(one.difference or 0.0, one.unit)}, "
+        f"{format_p(1.0 if one.p_adjusted is None else one.p_adjusted)})"
+        for one in changes[:most]
+    ]
+    return join_names([*named, *([f"{len(changes) - most} more"] if len(changes) > most else [])])
 
 
 class RankPlace(Struct, frozen=True):

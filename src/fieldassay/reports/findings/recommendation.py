@@ -19,9 +19,8 @@ from fieldassay.metrics.estimate import (
     format_size,
     format_value,
 )
-from fieldassay.metrics.result.comparison import Comparison, Ranking, RankPlace
+from fieldassay.metrics.result.comparison import Comparison, Ranking, RankPlace, name_changes
 from fieldassay.metrics.result.result import Result, by_system, find_main, find_named
-from fieldassay.metrics.thresholds import name_changes
 from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.wording import (
     CAUSES,

@@ -20,10 +20,9 @@ from fieldassay.decisions.calibration.policy import CalibrationOptions, calibrat
 from fieldassay.decisions.diff.diff import diff_runs
 from fieldassay.errors import ProblemsError
 from fieldassay.io.text.shown import clip, format_json, visible
-from fieldassay.metrics.result.comparison import Comparison, Ranking
+from fieldassay.metrics.result.comparison import Comparison, Ranking, name_changes
 from fieldassay.metrics.result.decision import decisions_data
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.thresholds import name_changes
 from fieldassay.reports import wording as wording
 from fieldassay.reports.content.run.fields import describe_change, describe_rest
 from fieldassay.reports.content.run.sections import describe_first_violation
