@@ -156,6 +156,16 @@ def _turn(interval: tuple[float, float] | None) -> tuple[float, float] | None:
     return None if interval is None else (-interval[1], -interval[0])
 
 
+def name_changes(changes: Sequence[Comparison], most: int) -> str:
+    """Return the fields of comparisons with their differences, such as `total (−21.7 points, p = .003)`."""
+    named = [
+        f"{clip(one.field, 32)} ({format_difference(one.difference or 0.0, one.unit)}, "
+        f"{format_p(1.0 if one.p_adjusted is None else one.p_adjusted)})"
+        for one in changes[:most]
+    ]
+    return join_names([*named, *([f"{len(changes) - most} more"] if len(changes) > most else [])])
+
+
 class RankPlace(Struct, frozen=True):
     """The position of a system by its value, with the `first` to `last` places that it may really have.
 
