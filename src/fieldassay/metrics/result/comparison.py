@@ -288,13 +288,3 @@ def read_comparisons(data: bytes, where: str = "comparisons.json") -> Comparison
 def _list(items: list[dict[str, Any]]) -> str:
     lines = ",\n".join(json_line(item) for item in items)
     return f"[\n{lines}\n]" if lines else "[]"
-
-
-def name_changes(changes: Sequence[Comparison], most: int) -> str:
-    """Return the fields of comparisons with their differences, such as `total (−21.7 points, p = .003)`."""
-    named = [
-        f"{clip(one.field, 32)} ({format_difference(one.difference or 0.0, one.unit)}, "
-        f"{format_p(1.0 if one.p_adjusted is None else one.p_adjusted)})"
-        for one in changes[:most]
-    ]
-    return join_names([*named, *([f"{len(changes) - most} more"] if len(changes) > most else [])])
