@@ -63,7 +63,6 @@ def test_a_run_is_calibrated_a_policy_written_and_another_run_checked(run: Run, 
         "By field",
         "Review threshold",
         "AUROC",
-        "Brier",
     ):
         assert title in ran.out
     ran = run("calibrate", second, "--apply", policy)

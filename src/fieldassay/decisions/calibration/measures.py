@@ -20,16 +20,6 @@ class Bin(Struct, frozen=True):
     accuracy: float
 
 
-class BrierParts(Struct, frozen=True):
-    """The Brier score and the parts it is made of: `reliability - resolution + uncertainty + within`."""
-
-    score: float
-    reliability: float
-    resolution: float
-    uncertainty: float
-    within: float
-
-
 class Calibration(Struct, frozen=True):
     """Calibration of confidences; `ece_expected`, `ece_limit` and `p_value` are of a calibrated scorer.
 
@@ -47,9 +37,6 @@ class Calibration(Struct, frozen=True):
     ece_limit: float
     p_value: float
     design_effect: float
-    brier: BrierParts
-    log_loss: float
-    clipped: int
     auroc: float | None
     auroc_interval: tuple[float, float] | None
     discrimination: str
@@ -76,11 +63,9 @@ class Capture(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True):
-    """The risk-coverage curve, from high confidence down, and the areas under it."""
+    """The risk-coverage curve, from high confidence down, and the errors that review of the rest catches."""
 
     points: tuple[Point, ...]
-    aurc: float
-    augrc: float
     captures: tuple[Capture, ...]
 
 
@@ -325,19 +310,19 @@ BUDGETS = (0.05, 0.1, 0.2, 0.3)
 
 
 MOST_POINTS = 1000
-"""Points of the curve that are kept, evenly spaced, with both ends; areas and budgets are of all values."""
+"""Points of the curve that are kept, evenly spaced, with both ends; budgets are of all values."""
 
 
 def select(confidence: Floats, is_correct: Bools, budgets: Sequence[float] = BUDGETS) -> Selection:
-    """Return the risk-coverage curve of at least one value, with its areas and the errors caught by review.
+    """Return the risk-coverage curve of at least one value, with the errors caught by review.
 
     >>> found = select(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False]), (0.25,))
     >>> [(point.threshold, point.coverage, point.selective_risk) for point in found.points[:2]]
     [(0.9, 0.25, 0.0), (0.8, 0.5, 0.5)]
     >>> [point.joint_risk for point in found.points[:2]]
     [0.0, 0.25]
-    >>> round(found.aurc, 6), found.augrc, found.captures[0].share
-    (0.333333, 0.1875, 0.5)
+    >>> found.captures[0].share
+    0.5
     """
     values, accepted, errors = count_accepted(confidence, is_correct)
     n = len(confidence)
@@ -350,8 +335,6 @@ def select(confidence: Floats, is_correct: Bools, budgets: Sequence[float] = BUD
     )
     return Selection(
         points,
-        _aurc(accepted, errors),
-        _augrc(accepted, errors),
         tuple(_capture(accepted, errors, one) for one in budgets),
     )
 
@@ -364,28 +347,6 @@ def count_accepted(confidence: Floats, is_correct: Bools) -> tuple[Floats, Float
     return -values, accepted.astype(np.float64), errors.astype(np.float64)
 
 
-def _aurc(accepted: Floats, errors: Floats) -> float:
-    """Return the mean selective risk over k = 1 .. n accepted values, averaged over the orders of ties."""
-    sizes, wrong = np.diff(accepted, prepend=0.0), np.diff(errors, prepend=0.0)
-    counts = sizes.astype(np.int64)
-    ranks = np.arange(1.0, accepted[-1] + 1.0)
-    inner = ranks - np.repeat(accepted - sizes, counts)
-    return float(
-        ((np.repeat(errors - wrong, counts) + inner * np.repeat(wrong / sizes, counts)) / ranks).mean()
-    )
-
-
-def _augrc(accepted: Floats, errors: Floats) -> float:
-    """Return the area under joint risk over coverage, straight between thresholds.
-
-    It equals (1 - AUROC) a (1 - a) + (1 - a)^2 / 2 for the accuracy a (Traub and others 2024).
-    """
-    n = accepted[-1]
-    steps = np.diff(accepted, prepend=0.0)
-    heights = errors - np.diff(errors, prepend=0.0) / 2.0
-    return float((steps * heights).sum() / n**2)
-
-
 def _capture(accepted: Floats, errors: Floats, budget: float) -> Capture:
     """Return the errors caught by review of the least sure values.
 
@@ -396,45 +357,6 @@ def _capture(accepted: Floats, errors: Floats, budget: float) -> Capture:
         return Capture(budget, None)
     kept = np.interp(n * (1.0 - budget), np.append(0.0, accepted), np.append(0.0, errors))
     return Capture(budget, float(1.0 - kept / total))
-
-
-CLIP = 1e-6
-"""The least distance of confidences from 0 and 1 in log loss: a sure error costs 13.8, not infinity."""
-
-
-def brier_parts(ordered: Floats, is_correct: Bools, starts: Ints) -> BrierParts:
-    """Return the Brier score and its parts over bins of values (Murphy 1973, Stephenson and others 2008).
-
-    The confidences are ascending. The score is `reliability - resolution + uncertainty + within`. `within` is
-    the contribution of differences of confidence inside bins; it is 0 if every bin has one confidence.
-
-    >>> confidences, is_correct = np.array([0.5, 0.5, 1.0, 1.0]), np.array([True, False, True, True])
-    >>> brier_parts(confidences, is_correct, np.array([0, 2]))
-    BrierParts(score=0.125, reliability=0.0, resolution=0.0625, uncertainty=0.1875, within=0.0)
-    """
-    n, right = len(ordered), is_correct.astype(np.float64)
-    sizes = np.diff(np.append(starts, n))
-    confidences, shares = np.add.reduceat(ordered, starts) / sizes, np.add.reduceat(right, starts) / sizes
-    whole = right.mean()
-    inner, hits = ordered - np.repeat(confidences, sizes), right - np.repeat(shares, sizes)
-    return BrierParts(
-        score=float(((ordered - right) ** 2).mean()),
-        reliability=float((sizes * (confidences - shares) ** 2).sum() / n),
-        resolution=float((sizes * (shares - whole) ** 2).sum() / n),
-        uncertainty=float(whole * (1.0 - whole)),
-        within=float((inner**2 - 2.0 * inner * hits).mean()),
-    )
-
-
-def log_loss(confidence: Floats, is_correct: Bools) -> tuple[float, int]:
-    """Return the mean of -ln(confidence in the actual outcome), and the number of confidences clipped for it.
-
-    >>> log_loss(np.array([0.5, 1.0]), np.array([True, True]))
-    (0.34657..., 1)
-    """
-    given = np.clip(confidence, CLIP, 1.0 - CLIP)
-    clipped = int(np.count_nonzero(given != confidence))
-    return float(-np.log(np.where(is_correct, given, 1.0 - given)).mean()), clipped
 
 
 def measure(
@@ -466,7 +388,6 @@ def calibrate_values(observations: Observations, chance: BootstrapSettings, fiel
     starts = cut_bins(ordered)
     error, effect = calibration_error(ordered, is_correct, starts), design_effect(seen, starts)
     drawn = draw_errors(ordered, starts, chance.seed) * np.sqrt(effect)
-    loss, clipped = log_loss(ordered, is_correct)
     found = discriminate(seen, chance.level, fields)
     return Calibration(
         n=len(ordered),
@@ -479,9 +400,6 @@ def calibrate_values(observations: Observations, chance: BootstrapSettings, fiel
         ece_limit=float(np.quantile(drawn, LIMIT)),
         p_value=float((1 + np.count_nonzero(drawn >= error - 1e-12)) / (len(drawn) + 1)),
         design_effect=effect,
-        brier=brier_parts(ordered, is_correct, starts),
-        log_loss=loss,
-        clipped=clipped,
         auroc=found.area,
         auroc_interval=found.interval,
         discrimination=found.standing.value,

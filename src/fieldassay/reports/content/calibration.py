@@ -139,11 +139,6 @@ def _add_calibration(page: ScreenPage, found: Calibration) -> None:
         for one in found.bins
     ]
     page.table(columns, rows)
-    brier = found.brier
-    parts = (
-        f"reliability {brier.reliability:.4f} - resolution {brier.resolution:.4f} + uncertainty "
-        f"{brier.uncertainty:.4f}"
-    )
     chance = (
         f"a calibrated scorer would show {found.ece_expected:.3f} here, 95% of the time below "
         f"{found.ece_limit:.3f}; {format_p(found.p_value)}"
@@ -151,16 +146,6 @@ def _add_calibration(page: ScreenPage, found: Calibration) -> None:
     page.pairs(
         [
             ("calibration error", f"{found.ece:.3f} ({chance})"),
-            (
-                "Brier score",
-                f"{brier.score:.4f} = {parts} "
-                f"{'-' if brier.within < 0 else '+'} {abs(brier.within):.4f} within bins",
-            ),
-            (
-                "log loss",
-                f"{found.log_loss:.4f}"
-                + (f" ({found.clipped:,} confidences of 0 or 1 clipped)" if found.clipped else ""),
-            ),
             ("AUROC", _auroc(found, has_interval=True)),
         ]
     )
@@ -189,7 +174,6 @@ def _add_selection(page: ScreenPage, found: Selection) -> None:
         for point in _by_coverage(found.points)
     ]
     page.table([PageColumn(head, is_number=True) for head in heads], rows)
-    page.line(f"areas under the curve: AURC {found.aurc:.4f}, AUGRC {found.augrc:.4f} (0 is best)")
     if all(one.share is not None for one in found.captures):
         told = ", ".join(
             f"{format_share(one.budget)} catches {format_share(one.share or 0.0, 1)}"
