@@ -62,7 +62,7 @@ def crowded(number: int) -> bytes:
 
 def extract(name: str, count: int = 20) -> None:
     """Print how many documents of a page the strategy `rules` reads in a second, once they are loaded."""
-    from fieldassay.documents.load import load_bytes
+    from fieldassay.documents.sources import load_bytes
     from fieldassay.extraction.strategies.rules.strategy import Rules
     from fieldassay.extraction.strategy import Task
     from fieldassay.spec.language.parse import read_spec
@@ -102,8 +102,7 @@ WORK: dict[str, tuple[Callable[[], tuple[str, bytes, int]], str]] = {
 
 
 def measure(name: str) -> None:
-    from fieldassay.documents.load import load_bytes
-    from fieldassay.documents.sources import LoadOptions
+    from fieldassay.documents.sources import LoadOptions, load_bytes
 
     if name == RULES:
         return extract(name)

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from fieldassay.documents.load import load
+from fieldassay.documents.sources import load
 from fieldassay.extraction.endpoints.exchange import request_key
 from fieldassay.extraction.strategy import Task
 from fieldassay.extraction.systems import read_systems

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fieldassay.documents.geometry import SEPARATOR, page_text
-from fieldassay.documents.transcript import Transcript
+from fieldassay.documents.transcript import SEPARATOR, Transcript, page_text
 
 
 class Reading(Struct, frozen=True):
@@ -41,7 +40,7 @@ def compare_reading(written: str, transcript: Transcript) -> Reading:
 
     Words are compared as they are written, in the compatible form of Unicode (NFKC).
 
-    >>> from fieldassay.documents.load import load_bytes
+    >>> from fieldassay.documents.sources import load_bytes
     >>> compare_reading("Total due 12.00", load_bytes(b"12.00 Total", "a.txt"))
     Reading(words=3, read=2, in_order=1)
     """

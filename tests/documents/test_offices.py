@@ -10,11 +10,9 @@ import xlsxwriter
 from tests.documents.making import make_docx, make_pdf, p, r, tbl, tc, text
 from tests.effort import costs_at_most
 
-from fieldassay.documents.geometry import page_text
-from fieldassay.documents.load import load_bytes
 from fieldassay.documents.loaders.xlsx import format_number
-from fieldassay.documents.sources import LoadOptions
-from fieldassay.documents.transcript import DocumentError, Transcript
+from fieldassay.documents.sources import LoadOptions, load_bytes
+from fieldassay.documents.transcript import DocumentError, Transcript, page_text
 
 # Word documents: order, changes, hidden text, tables in tables, notes
 

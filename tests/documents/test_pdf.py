@@ -3,10 +3,8 @@
 import pytest
 from tests.documents.making import HEIGHT, WIDTH, column, image, make_pdf, stroke, text
 
-from fieldassay.documents.geometry import page_text
-from fieldassay.documents.load import load_bytes
-from fieldassay.documents.sources import LoadOptions
-from fieldassay.documents.transcript import DocumentError, Page, Transcript
+from fieldassay.documents.sources import LoadOptions, load_bytes
+from fieldassay.documents.transcript import DocumentError, Page, Transcript, page_text
 
 LEFT = ["The quick brown fox jumps over a dog", "and runs away from it into the woods", "where nobody will ever find it again",
         "until the winter comes with its snow"]  # fmt: skip

@@ -15,12 +15,27 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 from tests.documents.making import HEIGHT, WIDTH, image, make_pdf, text
 
-from fieldassay.documents.geometry import page_text, round_all, transcript_text, turn
-from fieldassay.documents.load import DocumentPool, load, load_bytes
 from fieldassay.documents.loaders.image import open_pictures
 from fieldassay.documents.pages import PageRegion, PictureOptions, render_page, render_pages
-from fieldassay.documents.sources import DEFAULTS, DocumentFile, LoadOptions, find_kind, list_documents
-from fieldassay.documents.transcript import Box, DocumentError, Transcript
+from fieldassay.documents.sources import (
+    DEFAULTS,
+    DocumentFile,
+    DocumentPool,
+    LoadOptions,
+    find_kind,
+    list_documents,
+    load,
+    load_bytes,
+)
+from fieldassay.documents.transcript import (
+    Box,
+    DocumentError,
+    Transcript,
+    page_text,
+    round_all,
+    transcript_text,
+    turn,
+)
 
 # Images and scans: recognition, turned pages, pages of a TIFF, limits, pictures of pages
 

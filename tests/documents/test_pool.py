@@ -17,11 +17,26 @@ from tests.documents.making import make_docx, make_pdf, p, text
 from tests.effort import costs_at_most
 from tests.fuzz.documents import run, seeds
 
-from fieldassay.documents.geometry import page_text
-from fieldassay.documents.load import DocumentPool, Limits, load, load_bytes, load_file
 from fieldassay.documents.loaders.docx import attribute
-from fieldassay.documents.sources import DEFAULTS, DocumentFile, LoadOptions, list_documents
-from fieldassay.documents.transcript import DocumentError, Transcript, TranscriptStore, decode, encode
+from fieldassay.documents.sources import (
+    DEFAULTS,
+    DocumentFile,
+    DocumentPool,
+    Limits,
+    LoadOptions,
+    list_documents,
+    load,
+    load_bytes,
+    load_file,
+)
+from fieldassay.documents.transcript import (
+    DocumentError,
+    Transcript,
+    TranscriptStore,
+    decode_transcript,
+    encode,
+    page_text,
+)
 from fieldassay.errors import ProblemsError
 from fieldassay.io.workers.program import WorkerStartError, beat
 
@@ -183,7 +198,7 @@ def test_a_transcript_comes_back_from_disk_as_it_was(tmp_path: Path) -> None:
     store = TranscriptStore(tmp_path / "transcripts")
     made = load_bytes(make_pdf([text(72, 72, "Grüße, 12 €")]), "a.pdf", LoadOptions(ocr="off"))
     store.write(made)
-    assert store.read(made.sha256) == made == decode(encode(made))
+    assert store.read(made.sha256) == made == decode_transcript(encode(made))
     assert store.find(made.sha256, made.loader, "other") is not None
     assert store.find(made.sha256, {**made.loader, "version": 0}, "a.pdf") is None
     store.path(made.sha256).write_bytes(b"damaged")
@@ -259,7 +274,7 @@ def test_the_name_of_the_file_tells_its_kind_not_its_id(
     file = DocumentFile(id, tmp_path / name)
     store = TranscriptStore(tmp_path / "store")
     for _ in range(2):  # loaded, then found
-        found = decode(load_file(file, DEFAULTS, store))
+        found = decode_transcript(load_file(file, DEFAULTS, store))
         assert (found.id, found.kind) == (id, kind)
     assert load(tmp_path / name, name=id).kind == kind
 

@@ -20,9 +20,9 @@ from tests.extraction.endpoints.scripted_server import Reply, ScriptedServer, co
 
 from fieldassay.commands.extract import ExtractOptions
 from fieldassay.commands.run import SweepOptions, estimate, run
-from fieldassay.documents import load
-from fieldassay.documents.load import DocumentPool, Limits, load_bytes
+from fieldassay.documents import sources
 from fieldassay.documents.loaders import image
+from fieldassay.documents.sources import DocumentPool, Limits, load_bytes
 from fieldassay.documents.transcript import Box, DocumentError, Line, Page, Word
 from fieldassay.extraction.evidence import plan_leaves
 from fieldassay.extraction.extract import extract_alone
@@ -167,7 +167,7 @@ def recognized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     word = SimpleNamespace(word=Word("1.50", Box(5, 5, 40, 15)), quarters=0)
     monkeypatch.setattr(image, "recognize", lambda page, _: found.append(page) or [word])
     monkeypatch.setattr(
-        load, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + len(found) * HOUR_MS / 1000)
+        sources, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + len(found) * HOUR_MS / 1000)
     )
     (tmp_path / "docs").mkdir()
     for name in DOCUMENTS[:2]:

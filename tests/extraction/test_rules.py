@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.extraction.strategy_cases import INVOICE, RECORD, SPEC, answer, document, play
 
-from fieldassay.documents.load import load_bytes
+from fieldassay.documents.sources import load_bytes
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.evidence import PlacedValue, field_steps
 from fieldassay.extraction.places import Place

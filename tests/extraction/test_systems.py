@@ -19,7 +19,7 @@ from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServe
 
 import fieldassay
 from fieldassay.commands.cli.main import main
-from fieldassay.documents.geometry import page_text
+from fieldassay.documents.transcript import page_text
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.answers import leaves_of
 from fieldassay.extraction.endpoints.exchange import Failure, ModelAnswer
@@ -468,7 +468,7 @@ def test_an_agent_opens_its_file_and_nothing_is_read_for_it(
     (tmp_path / "agent.py").write_text(AGENT)
     (tmp_path / "systems.yaml").write_text(AGENT_FILE)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("fieldassay.documents.load.DocumentPool.load_all", None)
+    monkeypatch.setattr("fieldassay.documents.sources.DocumentPool.load_all", None)
     spec, out = "fields: {supplier: text}", tmp_path / "out"
     for folder in ("docs", "moved"):
         extraction = fieldassay.extract(tmp_path / folder, spec, out, str(tmp_path / "systems.yaml"))

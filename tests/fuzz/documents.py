@@ -17,11 +17,9 @@ from PIL import Image
 from tests.documents.making import column, image, make_docx, make_pdf, p, r, stroke, tbl, tc, text
 from tests.fuzz.mutations import flip_bytes, mutate_text
 
-from fieldassay.documents.geometry import page_text
-from fieldassay.documents.load import DocumentPool, Limits, load_bytes
 from fieldassay.documents.loaders.image import open_pictures
-from fieldassay.documents.sources import LoadOptions
-from fieldassay.documents.transcript import DocumentError, encode
+from fieldassay.documents.sources import DocumentPool, Limits, LoadOptions, load_bytes
+from fieldassay.documents.transcript import DocumentError, encode, page_text
 
 KINDS = frozenset(("unreadable", "encrypted", "no_text", "too_large"))
 """The kinds of failure that a document may end in; a loader that fails itself or dies is a defect."""

@@ -8,7 +8,7 @@ from fieldassay.review.log import Store
 from fieldassay.review.sheets.forms import ReviewForm, Shares
 from fieldassay.review.sheets.make import ReviewRequest, make_review
 from fieldassay.review.sheets.sheets import LabelAnswer, Person, claim, read_form, save_label
-from fieldassay.review.web import people
+from fieldassay.review.web import guard
 
 SPEC = """
 name: receipts
@@ -48,8 +48,8 @@ def make_receipts(folder: Path, count: int = 3, shares: Shares = NONE, **more: A
     return make_review(folder, ReviewRequest(SPEC, {"llama": rows}, shares=shares, **more)).store
 
 
-def add(store: Store, name: str = "me", role: str = people.EVERYTHING, password: str | None = None) -> Person:
-    return store.write(lambda journal: people.add_person(journal, name, role, password))
+def add(store: Store, name: str = "me", role: str = guard.EVERYTHING, password: str | None = None) -> Person:
+    return store.write(lambda journal: guard.add_person(journal, name, role, password))
 
 
 def form_of(store: Store) -> ReviewForm:

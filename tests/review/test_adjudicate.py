@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.review.receipts import add, form_of, make_receipts, say, take
 
-from fieldassay.review import adjudicate
+from fieldassay.review import export
 from fieldassay.review.export import settled_sheets
 from fieldassay.review.log import Store
 from fieldassay.review.sheets import sheets
@@ -40,12 +40,12 @@ def labeled_twice(
 
 def rule(store: Store, person: Person, node: str, choice: str, text: str = "") -> list[str]:
     given = {"node": node, "choice": choice, "text": text, "note": ""}
-    return store.write(lambda log: adjudicate.rule(log, form_of(store), person, 1, given))
+    return store.write(lambda log: export.rule(log, form_of(store), person, 1, given))
 
 
 def nodes(store: Store) -> list[str]:
     with store.reading() as db:
-        return [one.node for one in adjudicate.find_differences(db, form_of(store), 1)]
+        return [one.node for one in export.find_differences(db, form_of(store), 1)]
 
 
 def test_only_what_means_something_else_differs(tmp_path: Path) -> None:
@@ -61,8 +61,8 @@ def test_a_list_differs_as_a_whole(tmp_path: Path) -> None:
 def test_a_third_person_rules_and_the_document_is_settled(tmp_path: Path) -> None:
     store, cleo = labeled_twice(tmp_path, (["A-1", "B-2"], ["A-1"]))
     with store.reading() as db:
-        seen = adjudicate.view(db, form_of(store), cleo, 1)
-        assert adjudicate.list_open(db, form_of(store), cleo) == [{"id": 1, "name": "doc-001", "open": 3}]
+        seen = export.view(db, form_of(store), cleo, 1)
+        assert export.list_open(db, form_of(store), cleo) == [{"id": 1, "name": "doc-001", "open": 3}]
     assert not any(alias in str(seen) for alias in ("r1", "r2", "anna", "ben"))
     shown = {one["node"]: [side["text"] for side in one["options"]] for one in seen["differences"]}
     assert rule(store, cleo, "paid", ("first", "second")[shown["paid"].index("no")]) == ["shop", "lines"]
@@ -91,11 +91,11 @@ def test_who_labeled_a_document_does_not_rule_on_it(tmp_path: Path) -> None:
     store, _ = labeled_twice(tmp_path)
     anna = Person(1, "r1", "adjudicator")
     with store.reading() as db, pytest.raises(RefusedError, match="labeled neither sheet"):
-        adjudicate.view(db, form_of(store), anna, 1)
+        export.view(db, form_of(store), anna, 1)
     with pytest.raises(RefusedError, match="labeled neither sheet"):
         rule(store, anna, "shop", "first")
     with store.reading() as db:
-        assert adjudicate.list_open(db, form_of(store), anna) == []
+        assert export.list_open(db, form_of(store), anna) == []
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from fieldassay.review.log import (
     read_facts,
 )
 from fieldassay.review.sheets.sheets import Person
-from fieldassay.review.web.people import list_people
+from fieldassay.review.web.guard import list_people
 
 # A review is made whole or not at all, and one server writes to it
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.documents.load import load
-from fieldassay.documents.sources import list_documents
+from fieldassay.documents.sources import list_documents, load
 from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript, TranscriptStore, Word
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.extraction.endpoints.journal import NAME as JOURNAL

@@ -11,8 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from fieldassay.documents.load import DocumentPool
-from fieldassay.documents.sources import DocumentFile, LoadOptions, Ocr, list_documents
+from fieldassay.documents.sources import DocumentFile, DocumentPool, LoadOptions, Ocr, list_documents
 from fieldassay.documents.transcript import DocumentError, Transcript
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.extraction.endpoints.driver import DriveOptions

@@ -11,8 +11,18 @@ from unicodedata import bidirectional
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.documents.geometry import WIDE_GAP, is_wide_gap, turn, union
-from fieldassay.documents.transcript import Box, Cell, Line, Source, Table, Word
+from fieldassay.documents.transcript import (
+    WIDE_GAP,
+    Box,
+    Cell,
+    Line,
+    Source,
+    Table,
+    Word,
+    is_wide_gap,
+    turn,
+    union,
+)
 
 # The rows of a page: words side by side, from left to right, and the wide gaps between them.
 

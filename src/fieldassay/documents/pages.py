@@ -8,10 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.documents.load import load_bytes
 from fieldassay.documents.loaders.image import open_pictures
 from fieldassay.documents.loaders.pdf import open_page, open_pdf
-from fieldassay.documents.sources import DEFAULTS, DocumentFile, find_kind
+from fieldassay.documents.sources import DEFAULTS, DocumentFile, find_kind, load_bytes
 from fieldassay.documents.transcript import Box, DocumentError, Page
 
 _INK = "black"

@@ -17,9 +17,8 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.documents.load import DocumentPool, timed
 from fieldassay.documents.pages import PictureOptions, render_pages
-from fieldassay.documents.sources import DEFAULTS, DocumentFile, LoadOptions
+from fieldassay.documents.sources import DEFAULTS, DocumentFile, DocumentPool, LoadOptions, timed
 from fieldassay.documents.transcript import DocumentError, Page, Transcript, TranscriptStore
 from fieldassay.errors import problem
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
-from fieldassay.documents.geometry import PageText, page_text
-from fieldassay.documents.transcript import Page
+from fieldassay.documents.transcript import Page, PageText, page_text
 from fieldassay.io.effort import check_time
 from fieldassay.options import option_names, with_options
 

@@ -20,8 +20,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.documents.load import load_bytes
-from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.documents.sources import DocumentFile, list_documents, load_bytes
 from fieldassay.documents.transcript import DocumentError
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.extraction.endpoints.client import ChatChannel

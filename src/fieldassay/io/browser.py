@@ -2,7 +2,7 @@
 
 import subprocess
 
-from fieldassay.io.workers.programs import clean_environment, python_command
+from fieldassay.io.workers.program import clean_environment, python_command
 
 _BROWSE = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
 

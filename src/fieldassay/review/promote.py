@@ -19,8 +19,7 @@ from fieldassay.paths import field_of, join_path, split_path, value_at
 from fieldassay.records.keys import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.records.record import Record
-from fieldassay.review.adjudicate import Said, find_differences, writing_rank
-from fieldassay.review.export import finished_documents, settle
+from fieldassay.review.export import Said, find_differences, finished_documents, settle, writing_rank
 from fieldassay.review.gold import (
     BESIDE,
     NOTHING,

@@ -25,7 +25,7 @@ from fieldassay.io.files.whole_files import (
     settle,
     stage,
 )
-from fieldassay.io.workers.programs import clean_environment, find_program
+from fieldassay.io.workers.program import clean_environment, find_program
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.metrics.result.comparison import Comparisons, comparisons_json
 from fieldassay.metrics.result.decision import Decision, decisions_data

@@ -29,10 +29,16 @@ from fieldassay.records.record import Batch, Record, Repeat
 from fieldassay.scoring.checking import CLAIM, NUMBER, Sink, Tallies, check_records, join_tallies, open_sink
 from fieldassay.scoring.engine.assemble import Identity, assemble
 from fieldassay.scoring.engine.flatten import Undeclared
-from fieldassay.scoring.engine.illegible import judge_reviewed, mark_failed
-from fieldassay.scoring.engine.judge import Judged, is_at_or_under, judge, mark_critical
+from fieldassay.scoring.engine.judge import (
+    Judged,
+    hold_votes,
+    is_at_or_under,
+    judge,
+    judge_reviewed,
+    mark_critical,
+    mark_failed,
+)
 from fieldassay.scoring.engine.lists import MOST_PAIRS, count_pairs
-from fieldassay.scoring.engine.repeats import hold_votes
 from fieldassay.scoring.engine.scopes import Masks, applicability
 from fieldassay.scoring.fit import GOLD, Fill, fills_of, merge_fills
 from fieldassay.scoring.inputs import ScoreOptions, document_table, document_types

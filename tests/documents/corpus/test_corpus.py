@@ -15,8 +15,7 @@ from fieldassay.commands.cli.main import main
 from fieldassay.commands.run import run_corpus
 from fieldassay.decisions.gate import decide_result
 from fieldassay.documents.corpus.manifest import SHIPPED, read_corpus
-from fieldassay.documents.load import load
-from fieldassay.documents.sources import LoadOptions
+from fieldassay.documents.sources import LoadOptions, load
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.reports.content.sweeps import render_corpus
 from fieldassay.reports.writers.page import Screen

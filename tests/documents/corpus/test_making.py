@@ -22,9 +22,8 @@ from PIL import Image, ImageDraw
 from tests.documents.corpus.test_corpus import ORIGINALS, SHIP, gold_rows
 
 from fieldassay.documents.corpus.manifest import DIFFICULTIES, SHIPPED, read_corpus
-from fieldassay.documents.geometry import page_text
-from fieldassay.documents.load import load
-from fieldassay.documents.sources import LoadOptions
+from fieldassay.documents.sources import LoadOptions, load
+from fieldassay.documents.transcript import page_text
 from fieldassay.errors import ProblemsError
 from fieldassay.spec.plan.compile import read_plan
 

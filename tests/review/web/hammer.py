@@ -16,7 +16,7 @@ from typing import Any
 from fieldassay.review.log import Store
 from fieldassay.review.sheets.forms import Shares
 from fieldassay.review.sheets.make import ReviewRequest, make_review
-from fieldassay.review.web import people
+from fieldassay.review.web import guard
 
 PASSWORD = "a long password"
 FIELDS = tuple(f"field_{number}" for number in range(10))
@@ -28,7 +28,7 @@ def make_large(folder: Path, documents: int, clients: int) -> Store:
     rows = [{"id": f"doc-{at:06d}", **dict.fromkeys(FIELDS, f"value {at % 97}")} for at in range(documents)]
     made = make_review(folder, ReviewRequest(spec, {"llama": rows}, shares=Shares(0.0, 0.1, 0.0)))
     for number in range(clients):
-        made.store.write(lambda log, n=number: people.add_person(log, f"client-{n}", "reviewer", PASSWORD))
+        made.store.write(lambda log, n=number: guard.add_person(log, f"client-{n}", "reviewer", PASSWORD))
     return made.store
 
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fieldassay.review.log import Store
-from fieldassay.review.web import people
-from fieldassay.review.web.app import make_app
+from fieldassay.review.web import guard
 from fieldassay.review.web.guard import Site
 from fieldassay.review.web.room import ReviewRoom
 from fieldassay.review.web.routes import make_ticket
-from fieldassay.review.web.serve import LOOPBACK, listen, make_server, open_room
+from fieldassay.review.web.serve import LOOPBACK, listen, make_app, make_server, open_room
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Served:
         if alias not in self.tokens:
             row = self.room.db.execute("SELECT id FROM person WHERE alias=?", (alias,)).fetchone()
             self.tokens[alias] = self.room.write(
-                lambda journal: people.begin_session(journal.db, row[0], self.room.clock())
+                lambda journal: guard.begin_session(journal.db, row[0], self.room.clock())
             )
         return self.tokens[alias]
 

@@ -15,7 +15,7 @@ from tests.review.receipts import add, make_receipts, take
 from tests.review.web.served import Served, served
 from uvicorn.server import ServerState
 
-from fieldassay.review.web import people
+from fieldassay.review.web import guard
 from fieldassay.review.web.guard import limited
 from fieldassay.review.web.serve import LOOPBACK
 
@@ -97,7 +97,7 @@ def test_passwords_are_hashed_one_at_a_time_and_counted_before(
     store = make_receipts(tmp_path, 1)
     add(store, "anna", "reviewer", "a long password")
     now, most, calls, lock = [0], [0], [0], threading.Lock()
-    check = people.check_password
+    check = guard.check_password
 
     def counted(*given: Any) -> Any:
         with lock:
@@ -109,7 +109,7 @@ def test_passwords_are_hashed_one_at_a_time_and_counted_before(
             with lock:
                 now[0] -= 1
 
-    monkeypatch.setattr(people, "check_password", counted)
+    monkeypatch.setattr(guard, "check_password", counted)
     body = {"name": "anna", "password": "another password"}
     with served(store) as site, ThreadPoolExecutor(24) as pool:
         answers = list(pool.map(lambda _: site.ask("POST", "/sign-in", body), range(24)))

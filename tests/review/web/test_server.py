@@ -26,18 +26,16 @@ from tests.review.web.served import Served, served
 from tests.review.web.test_bombs import png
 
 from fieldassay.commands.cli.main import main
-from fieldassay.documents.load import DocumentPool
-from fieldassay.documents.sources import list_documents
+from fieldassay.documents.sources import DocumentPool, list_documents
 from fieldassay.errors import ProblemsError
 from fieldassay.review.log import Store
 from fieldassay.review.sheets.forms import Shares
 from fieldassay.review.sheets.make import ReviewRequest, make_review
 from fieldassay.review.sheets.sheets import RefusedError
-from fieldassay.review.web import people
-from fieldassay.review.web.app import PATHS
+from fieldassay.review.web import guard
 from fieldassay.review.web.guard import HEADERS, MOST_BYTES
 from fieldassay.review.web.room import Pages, read_pages
-from fieldassay.review.web.serve import LOOPBACK, Address, listen, open_room, serve_team
+from fieldassay.review.web.serve import LOOPBACK, PATHS, Address, listen, open_room, serve_team
 
 # Every route refuses what it must: a route without a row here fails the first test
 
@@ -254,9 +252,9 @@ def test_failed_tries_while_the_clock_was_ahead_lock_nobody_out(
 
 def test_a_session_ends_with_sign_out_a_new_password_and_a_disabled_account(site: Served) -> None:
     for change in (
-        lambda journal: people.set_password(journal, "ben", "another password"),
-        lambda journal: people.change_person(journal, "ben", is_disabled=True),
-        lambda journal: people.change_person(journal, "ben", is_disabled=False),
+        lambda journal: guard.set_password(journal, "ben", "another password"),
+        lambda journal: guard.change_person(journal, "ben", is_disabled=True),
+        lambda journal: guard.change_person(journal, "ben", is_disabled=False),
     ):
         site.tokens.pop("r2", None)
         before = site.ask("GET", "/api/form", None, "r2").status
@@ -273,7 +271,7 @@ def test_an_idle_and_an_old_session_are_over(site: Served, monkeypatch: pytest.M
     now = site.room.clock()
     site.tokens.pop("r3", None)
     assert site.ask("GET", "/api/form", None, "r3").status == 200
-    monkeypatch.setattr(site.room, "clock", lambda: now + people.IDLE_SECONDS + 5)
+    monkeypatch.setattr(site.room, "clock", lambda: now + guard.IDLE_SECONDS + 5)
     assert site.ask("GET", "/api/form", None, "r3").status == 401
     site.tokens.pop("r3")
 

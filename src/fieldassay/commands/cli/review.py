@@ -511,7 +511,7 @@ def team(folder: Path, action: str | None, person: str | None, **given: Any) -> 
 
 def _change_team(store: Store, action: str, name: str | None, role: str | None, *, is_piped: bool) -> None:
     """List the accounts of a review, or change one of them."""
-    from fieldassay.review.web.people import add_person, change_person, list_people, set_password
+    from fieldassay.review.web.guard import add_person, change_person, list_people, set_password
 
     if action == "list":
         with store.reading() as db:

@@ -12,11 +12,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.documents.geometry import turn
 from fieldassay.documents.layout import TurnedWord, lay_out_turned
 from fieldassay.documents.sources import Content, LoadOptions, LoadTask, require
-from fieldassay.documents.transcript import Box, DocumentError, Page, Word
-from fieldassay.io.workers.programs import clean_environment, find_program
+from fieldassay.documents.transcript import Box, DocumentError, Page, Word, turn
+from fieldassay.io.workers.program import clean_environment, find_program
 
 # Recognition by rapidocr: its models come with the package, and nothing is downloaded.
 

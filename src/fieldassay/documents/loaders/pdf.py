@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec.structs import replace
 
-from fieldassay.documents.geometry import round_all, turn, turn_sides, union
 from fieldassay.documents.layout import TurnedWord, lay_out_turned
 from fieldassay.documents.loaders.image import can_recognize, recognized_words
 from fieldassay.documents.sources import DEFAULTS, Content, LoadOptions, LoadTask, require
-from fieldassay.documents.transcript import Box, DocumentError, Page, Word
+from fieldassay.documents.transcript import Box, DocumentError, Page, Word, round_all, turn, turn_sides, union
 
 # Calls of pdfium that are made for every character, object and stroke of a page. The functions of pypdfium2
 # convert and check each argument, which takes longer than most of the calls. These take what is passed as
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from fieldassay.documents.geometry import Floats
+    from fieldassay.documents.transcript import Floats
 
     Flags = npt.NDArray[np.bool_]
 

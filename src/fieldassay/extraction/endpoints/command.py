@@ -39,7 +39,7 @@ from fieldassay.extraction.endpoints.outcome import (
 )
 from fieldassay.io.files.whole_files import digest_file
 from fieldassay.io.json_value import Json
-from fieldassay.io.workers.programs import clean_environment, find_program
+from fieldassay.io.workers.program import clean_environment, find_program
 from fieldassay.records.record import WITHOUT_JSON, to_json
 
 MOST_DEAD_IN_A_ROW = 10

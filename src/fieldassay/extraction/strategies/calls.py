@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from fieldassay.documents.geometry import transcript_text
 from fieldassay.documents.sources import find_media_type
+from fieldassay.documents.transcript import transcript_text
 from fieldassay.extraction.answers import AnswerShape, read_data
 from fieldassay.extraction.endpoints.exchange import Failure, ModelAnswer, Request
 from fieldassay.extraction.evidence import as_evidence, locator, plan_of_spec

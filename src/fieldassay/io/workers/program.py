@@ -1,14 +1,13 @@
-"""A worker: a program of the package that runs functions for its parent, and nothing of the parent's program.
+"""How programs start, and workers: programs of the package that run functions for their parent."""
 
-`python -P -m fieldassay.io.workers.program` reads pickled calls from standard input and writes their outcomes
-to standard output. It imports the modules that its calls name, never the `__main__` of whoever started it.
-"""
+from __future__ import annotations
 
 import importlib
 import io
 import os
 import pickle
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,7 +24,43 @@ from msgspec import Struct
 
 from fieldassay.errors import FieldassayError, problem
 from fieldassay.io.text.shown import clip
-from fieldassay.io.workers.programs import clean_environment, python_command
+
+# How programs start: nothing that lies in the current folder becomes a part of them.
+
+_PATHS = ("PATH", "PYTHONPATH")
+
+
+def python_command(*arguments: str) -> list[str]:
+    """Return the command that runs this Python without the current folder on its path of modules.
+
+    >>> python_command("-m", "json.tool")[-3:]
+    ['-P', '-m', 'json.tool']
+    """
+    flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return [sys.executable, *flags, "-P", *arguments]
+
+
+def find_program(name: str) -> str | None:
+    """Return the path of a program in one of the absolute folders of PATH, None if there is none.
+
+    A name with a slash is the path of a program itself.
+    """
+    return shutil.which(name, path=clean_environment().get("PATH", ""))
+
+
+def clean_environment(**added: str) -> dict[str, str]:
+    """Return this process's environment and more, without the relative folders of PATH and PYTHONPATH."""
+    environment = {**os.environ, **added}
+    for name in _PATHS:
+        folders = environment.get(name, "").split(os.pathsep)
+        environment[name] = os.pathsep.join(filter(os.path.isabs, folders))
+    return {name: value for name, value in environment.items() if value or name not in _PATHS}
+
+
+# A worker: a program of the package that runs functions for its parent, and nothing of the parent's
+# program. `python -P -m fieldassay.io.workers.program` reads pickled calls from standard input and writes
+# their outcomes to standard output. It imports the modules that its calls name, never the `__main__` of
+# whoever started it.
 
 Outcome = TypeVar("Outcome")
 

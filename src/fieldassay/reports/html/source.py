@@ -20,11 +20,9 @@ from msgspec.structs import replace
 
 from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
 from fieldassay.decisions.diff.result import Diff
-from fieldassay.documents.geometry import union
-from fieldassay.documents.load import DocumentPool
 from fieldassay.documents.pages import PictureOptions, render_pages
-from fieldassay.documents.sources import DocumentFile, list_documents
-from fieldassay.documents.transcript import Box, DocumentError, TranscriptStore
+from fieldassay.documents.sources import DocumentFile, DocumentPool, list_documents
+from fieldassay.documents.transcript import Box, DocumentError, TranscriptStore, union
 from fieldassay.errors import MissingExtraError
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.definitions import Definition

@@ -16,13 +16,19 @@ from typing import Any, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.documents.geometry import page_text
-from fieldassay.documents.load import DocumentPool, Limits, load_bytes
 from fieldassay.documents.loaders.image import open_pictures
 from fieldassay.documents.loaders.pdf import open_page, open_pdf
 from fieldassay.documents.pages import PictureOptions, render_page
-from fieldassay.documents.sources import DEFAULTS, DocumentFile, find_kind, list_documents
-from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript
+from fieldassay.documents.sources import (
+    DEFAULTS,
+    DocumentFile,
+    DocumentPool,
+    Limits,
+    find_kind,
+    list_documents,
+    load_bytes,
+)
+from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript, page_text
 from fieldassay.review.log import ReviewJournal, Store, connect
 from fieldassay.review.sheets.forms import ReviewForm
 from fieldassay.review.sheets.sheets import Person, RefusedError

@@ -15,13 +15,13 @@ from typing import Any
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
-from fieldassay.review import adjudicate
+from fieldassay.review import export
 from fieldassay.review.log import COLUMNS, ReviewJournal, list_events
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.sheets import Person, RefusedError
 from fieldassay.review.status import read_status, render_status
-from fieldassay.review.web import people
-from fieldassay.review.web.people import EVERYTHING, list_people
+from fieldassay.review.web import guard
+from fieldassay.review.web.guard import EVERYTHING, list_people
 from fieldassay.review.web.room import ReviewRoom, WebCall
 
 # The requests of those who rule, lead and watch: differences, rulings, progress, histories.
@@ -31,19 +31,19 @@ _QUICK = BootstrapSettings(replicates=500)
 
 def list_open(call: WebCall) -> dict[str, Any]:
     """Return the documents that wait for a ruling by this person."""
-    return {"documents": adjudicate.list_open(call.room.db, call.room.form, call.person)}
+    return {"documents": export.list_open(call.room.db, call.room.form, call.person)}
 
 
 def view_lead(call: WebCall) -> dict[str, Any]:
     """Return the differences of a document, without names."""
-    return adjudicate.view(call.room.db, call.room.form, call.person, call.params["document"])
+    return export.view(call.room.db, call.room.form, call.person, call.params["document"])
 
 
 def rule(call: WebCall) -> dict[str, Any]:
     """Save a ruling."""
     given = {name: call.text(name) for name in ("node", "choice", "text", "note")}
     room, document = call.room, call.number("document")
-    waiting = room.write(lambda journal: adjudicate.rule(journal, room.form, call.person, document, given))
+    waiting = room.write(lambda journal: export.rule(journal, room.form, call.person, document, given))
     return {"waiting": waiting}
 
 
@@ -155,7 +155,7 @@ def sign_in(call: WebCall) -> Response:
     if not room.hashing.acquire(timeout=_QUEUE_SECONDS):
         raise RefusedError("forbidden", "many people sign in just now; try again in a minute")
     try:  # one at a time: a hash takes 64 MB
-        person = people.check_password(room.db, name, password)
+        person = guard.check_password(room.db, name, password)
     finally:
         room.hashing.release()
     if person is None:
@@ -178,7 +178,7 @@ def _delay(room: ReviewRoom, key: str, now: float) -> float:
 
 def sign_out(call: WebCall) -> Response:
     """End the session."""
-    call.room.write(lambda journal: people.end_session(journal.db, call.token))
+    call.room.write(lambda journal: guard.end_session(journal.db, call.token))
     answer = JSONResponse({})
     answer.delete_cookie(call.room.cookie, path="/")
     return answer
@@ -203,12 +203,12 @@ def enter(call: WebCall) -> Any:
     ends = room.tickets.pop(call.query.get("ticket", ""), 0.0)
     if room.clock() > ends:
         raise RefusedError("forbidden", "this link was used, or is too old: run the command again")
-    row = room.db.execute("SELECT id, alias, role FROM person WHERE role=?", (people.EVERYTHING,)).fetchone()
+    row = room.db.execute("SELECT id, alias, role FROM person WHERE role=?", (guard.EVERYTHING,)).fetchone()
     return _begin(room, Person(*row), RedirectResponse("/", 303))
 
 
 def _begin(room: ReviewRoom, person: Person, answer: Response) -> Response:
-    token = room.write(lambda journal: people.begin_session(journal.db, person.id, room.clock()))
+    token = room.write(lambda journal: guard.begin_session(journal.db, person.id, room.clock()))
     answer.set_cookie(room.cookie, token, path="/", httponly=True, samesite="strict", secure=room.is_secure)
     return answer
 

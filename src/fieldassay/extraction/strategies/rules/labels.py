@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from fieldassay.documents.geometry import SEPARATOR, TextSpan
+from fieldassay.documents.transcript import SEPARATOR, TextSpan
 from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import PlacedValue, label_words
 from fieldassay.extraction.places import NUMBERS, TEXTS, Place, Search, has_digit
