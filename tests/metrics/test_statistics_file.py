@@ -44,7 +44,7 @@ from fieldassay.metrics.result.estimation import find_highest
 from fieldassay.metrics.statistics.columns import PackedFloats, PackedInts, PackedSum
 from fieldassay.metrics.statistics.statistics import LIMIT, Statistic, Sum
 from fieldassay.metrics.uncertainty.bootstrap import unseen_weights
-from fieldassay.metrics.uncertainty.power import unseen_reach
+from fieldassay.metrics.uncertainty.paired import unseen_reach
 from fieldassay.runs.run import Run
 from fieldassay.scoring.inputs import ScoreOptions
 

@@ -18,7 +18,7 @@ from fieldassay.extraction.strategies.rules.propose import propose_rules, with_r
 from fieldassay.extraction.systems import read_examples
 from fieldassay.io.json_value import id_text
 from fieldassay.io.text.shown import format_count
-from fieldassay.metrics.uncertainty.power import plan_margin
+from fieldassay.metrics.uncertainty.paired import plan_margin
 from fieldassay.options import option_names
 from fieldassay.paths import ITEM
 from fieldassay.records.envelope import META_SHAPES, data_options, gold_options, read_container, read_value

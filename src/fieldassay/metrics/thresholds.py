@@ -16,7 +16,7 @@ from fieldassay.metrics.estimate import (
     format_share,
     shown_as,
 )
-from fieldassay.metrics.uncertainty.power import Alike
+from fieldassay.metrics.uncertainty.paired import Alike
 
 _SCALES = {
     "ratio": 1.0, "percent": 100.0, "ratio difference": 1.0, "percent difference": 100.0, "count": 1.0

@@ -605,10 +605,13 @@ def _describe_beside(label: str, source: Source, slices: Collection[str]) -> str
     if not keys:
         return ""
     names = list_names([clip(key, _LONGEST_NAME) for key in dict.fromkeys(keys)], MOST_NAMED)
-    told = f"{label}: beside the records stand keys that nothing reads: {names}"
-    times = [key for key in dict.fromkeys(keys) if fold_key(key) in _TIMES]
-    told += f"; a time is read with its unit, as in `{times[0]}_ms`" if times else ""
-    return f"{told}; `--slice {clip(keys[0], _LONGEST_NAME)}` gives the metrics by it"
+    time = next(
+        (f"; a time is read with its unit, as in `{key}_ms`" for key in keys if fold_key(key) in _TIMES), ""
+    )
+    return (
+        f"{label}: beside the records stand keys that nothing reads: {names}{time}; "
+        f"`--slice {clip(keys[0], _LONGEST_NAME)}` gives the metrics by it"
+    )
 
 
 _TIMES = frozenset({"duration", "latency", "elapsed", "time"})

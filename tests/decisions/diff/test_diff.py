@@ -33,7 +33,7 @@ from fieldassay.decisions.diff.result import COLUMNS, Changes, Diff, find_change
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.typed_json import convert
 from fieldassay.metrics.result.comparison import Comparison, read_comparisons
-from fieldassay.metrics.uncertainty.power import Alike
+from fieldassay.metrics.uncertainty.paired import Alike
 from fieldassay.reports.content.diff import describe_diff
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import lay_out_html, lay_out_markdown, lay_out_terminal

@@ -11,20 +11,18 @@ from scipy.stats import binom, poisson
 
 from fieldassay.metrics.comparisons.pairwise import adjust_holm, adjust_min_p
 from fieldassay.metrics.uncertainty.paired import (
+    FEWEST_DIFFERING,
+    Alike,
     Halves,
+    Spread,
     count_wins,
+    documents_to_show,
+    documents_to_show_share,
     effect_size,
+    gap_shown,
     mcnemar_mid_p,
     sign_keys,
     signed_sums,
-)
-from fieldassay.metrics.uncertainty.power import (
-    FEWEST_DIFFERING,
-    Alike,
-    Spread,
-    documents_to_show,
-    documents_to_show_share,
-    gap_shown,
     unseen_reach,
 )
 

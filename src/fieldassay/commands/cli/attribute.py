@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, json_option
-from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.commands.cli.runs import lookup_option
 from fieldassay.commands.cli.thresholds import FAILED, INCONCLUSIVE
 
 if TYPE_CHECKING:

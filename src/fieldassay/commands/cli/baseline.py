@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommands, json_option
-from fieldassay.commands.cli.storing import find_stored, lookup_option
+from fieldassay.commands.cli.runs import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import DEFAULT
 
 _FILE = click.argument(

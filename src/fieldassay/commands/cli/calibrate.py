@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, json_option, record_option
-from fieldassay.commands.cli.storing import find_stored, lookup_option
+from fieldassay.commands.cli.runs import find_stored, lookup_option
 
 if TYPE_CHECKING:
     from fieldassay.decisions.calibration.certificate import Promise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, Shape, json_option
-from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.commands.cli.runs import lookup_option
 
 if TYPE_CHECKING:
     from fieldassay.decisions.diff.diff import DiffOptions

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, Shape, json_option
-from fieldassay.commands.cli.storing import find_stored, lookup_option
+from fieldassay.commands.cli.runs import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import DEFAULT, REGRESSION_HELP, default_baseline
 
 if TYPE_CHECKING:

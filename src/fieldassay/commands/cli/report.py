@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, option
-from fieldassay.commands.cli.storing import find_stored, lookup_option
+from fieldassay.commands.cli.runs import find_stored, lookup_option
 from fieldassay.reports.formats import FORMATS
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from fieldassay.commands.cli.inputs import (
     with_paths,
 )
 from fieldassay.commands.cli.report import VERBOSE, read_report_options, report_options, write_reports
-from fieldassay.commands.cli.storing import read_sources, store_options
+from fieldassay.commands.cli.runs import read_sources, store_options
 from fieldassay.commands.cli.thresholds import BaselineChoice, baseline_options, read_baseline_options
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from fieldassay.metrics.thresholds import (
     is_number,
 )
 from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS, say_too_few
-from fieldassay.metrics.uncertainty.power import (
+from fieldassay.metrics.uncertainty.paired import (
     documents_to_show,
     documents_to_show_share,
     gap_shown,

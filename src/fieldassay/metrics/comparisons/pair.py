@@ -43,6 +43,7 @@ from fieldassay.metrics.uncertainty.paired import (
     DRAWS,
     MOST_ENUMERATED,
     Halves,
+    Spread,
     Wins,
     are_grouped,
     count_wins,
@@ -53,7 +54,6 @@ from fieldassay.metrics.uncertainty.paired import (
     sums_of_halves,
     widen,
 )
-from fieldassay.metrics.uncertainty.power import Spread
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -233,10 +233,8 @@ def diagnose_context(
     bits[repeated & is_item] |= BIT["duplicate_item"]
     is_another = np.where(is_item, is_another & ~repeated, _only_telling(is_another, texts, False))
     bits[is_another] |= BIT["value_of_another_item"]
-    none = np.zeros(len(are_items), dtype=bool)
-    bits[find_cut_items(wrong, gold, are_items, none if are_texts is None else are_texts)] |= BIT[
-        "list_split_or_joined"
-    ]
+    are_parts = np.zeros_like(are_items) if are_texts is None else are_texts
+    bits[find_cut_items(wrong, gold, are_items, are_parts)] |= BIT["list_split_or_joined"]
     return RowDiagnoses(bits, other)
 
 

@@ -622,9 +622,10 @@ class QuantityReader(Reader, Struct, frozen=True):
             return found
         other, unit = amount(second["second"], options), canonical_unit(second["unit"])
         if second["margin"] and isinstance(other.value, Decimal) and other.rest == "%" != unit:
-            margin = share(found.value, other.value)
             return Amount(
-                around(found.value, margin), second["unit"], found.is_ambiguous or other.is_ambiguous
+                around(found.value, share(found.value, other.value)),
+                second["unit"],
+                found.is_ambiguous or other.is_ambiguous,
             )
         if not isinstance(other.value, Decimal) or unit != canonical_unit(other.rest):
             raise UnreadableError(f"two amounts: {shown(folded)}")
