@@ -113,6 +113,11 @@ class ObjectNode(Struct, frozen=True):
         others = dict(self.other_names)
         return ((child, (child.name, *others.get(child.name, ()))) for child in self.children)
 
+    @property
+    def is_tuple(self) -> bool:
+        """Return whether the children are the places of a list: 0, 1 and so on."""
+        return [child.name for child in self.children] == [str(at) for at in range(len(self.children))]
+
 
 class ListNode(Struct, frozen=True):
     """A list whose items are aligned and judged one by one, or a map, whose values pair by key.
