@@ -56,6 +56,14 @@ GENERIC = MappingProxyType(
         "Rs": frozenset({"INR", "PKR", "LKR", "NPR", "MUR", "SCR"}),
         "Fr": frozenset({"CHF", "XAF", "XOF", "XPF", "BIF", "CDF", "DJF", "GNF", "KMF", "RWF"}),
         "﷼": frozenset({"IRR", "OMR", "QAR", "SAR", "YER"}),
+        "FCFA": frozenset({"XAF", "XOF"}),
+        "DH": frozenset({"AED", "MAD"}),
+        "lei": frozenset({"RON", "MDL"}),
+        "Br": frozenset({"BYN", "ETB"}),
+        "Bs": frozenset({"BOB", "VES"}),
+        "din": frozenset({"RSD", "BHD", "DZD", "IQD", "JOD", "KWD", "LYD", "MKD", "TND"}),
+        "Sh": frozenset({"KES", "SOS", "TZS", "UGX"}),
+        "manat": frozenset({"AZN", "TMT"}),
     }
 )
 """Symbols of several currencies, with these currencies."""
@@ -96,7 +104,6 @@ SYMBOLS = spellings(
     CZK: kč
     HUF: ft
     BGN: лв
-    RON: lei
     MYR: rm
     IDR: rp rupiah
     ZAR: r
@@ -119,7 +126,11 @@ SYMBOLS = spellings(
     ¥: ￥
     $: ＄ dollar dollars peso pesos
     £: ￡ pound pounds
-    AED: dhs dh
+    DH: dhs dirham dirhams
+    FCFA: cfa
+    lei: leu
+    din: dinar dinars
+    Sh: shs shilling shillings
     """
 )
 """Other symbols and names, in lower case and without a final point: currency, or symbol of `GENERIC`."""
@@ -191,7 +202,7 @@ def codes() -> frozenset[str]:
     return frozenset(map(str, Locale("en").currencies))
 
 
-_APART = re.compile(r"(?<=[^\W\d_]{2}) (?=[$£¥])|(?<=[$£¥]) (?=[^\W\d_]{2})")
+_APART = re.compile(r"(?<=[^\W\d_]{2}) (?=[$£¥])|(?<=[$£¥]) (?=[^\W\d_]{2})|(?<=\b[Ff]) (?=(?i:cfa)\b)")
 _GENERIC_NAMES = {symbol.lower(): symbol for symbol in reversed(GENERIC)}
 
 
