@@ -116,7 +116,8 @@ class ObjectNode(Struct, frozen=True):
     @property
     def is_tuple(self) -> bool:
         """Return whether the children are the places of a list: 0, 1 and so on."""
-        return [child.name for child in self.children] == [str(at) for at in range(len(self.children))]
+        names = [child.name for child in self.children]
+        return bool(names) and names == [str(at) for at in range(len(names))]
 
 
 class ListNode(Struct, frozen=True):

@@ -9,7 +9,7 @@ import sys
 import unicodedata
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -427,7 +427,7 @@ class TextReader(Reader, Struct, frozen=True):
 # Identifiers: texts in which every character counts.
 
 _MOST_CHARACTERS = 200
-_SHORT_ISBN, _GTIN, _FEWEST_DIGITS = 10, 13, 5
+_COUNTRY, _GTIN, _FEWEST_DIGITS = 2, 13, 5
 _LONGEST_HINT = 200
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}(?:\.[a-z0-9_]{1,40}){0,2}")
 
@@ -467,8 +467,12 @@ class IdReader(Reader, Struct, frozen=True):
             plain = normalizer.apply(plain)
         flags = coerced(raw)
         if self.checksum is not None:
-            written, is_valid = _checked(_module(self.checksum), plain)
-            plain = _in_one_length(self.checksum, written)
+            module = _module(self.checksum)
+            written, is_valid = _checked(module, plain)
+            label = _LABEL.match(plain)
+            if not is_valid and label and (bare := _checked(module, plain[label.end() :]))[1]:
+                written, is_valid = bare
+            plain = _in_usual_form(self.checksum, written)
             is_valid |= plain != written
             flags = (*("other_length",) * (plain != written), *("invalid_checksum",) * (not is_valid), *flags)
         canonical = plain if self.case_sensitive else plain.casefold()
@@ -519,19 +523,38 @@ def _module(name: str) -> Any:
     return None
 
 
-def _in_one_length(checksum: str, written: str) -> str:
-    """Return a number that has several lengths in its longest usual one; any other text unchanged.
+_USUAL: Mapping[str, tuple[re.Pattern[str], str]] = {
+    "bic": (re.compile(r"(?<=\A.{8})XXX\Z"), ""),
+    "ch.vat": (re.compile(r"(?:TVA|IVA|TPV)\Z"), "MWST"),
+    "eu.vat": (re.compile(r"\AGR"), "EL"),
+    "se.personnummer": (re.compile(r"\A(?:19|20)(?=\d{6}-)"), ""),
+}
+"""Of numbers that are written in several ways: the part that is replaced in the usual one, and by what."""
+_LABEL = re.compile(r"[^\W\d_]{3,6}(?:[ -]?(?:no|nr|number)\b\.?)?[.:#]? +", re.IGNORECASE)
 
-    >>> _in_one_length("ean", "36000291452"), _in_one_length("isbn", "0306406152")
+
+def _in_usual_form(checksum: str, written: str) -> str:
+    """Return a number that is written in several ways in the usual one; any other text unchanged.
+
+    >>> _in_usual_form("ean", "36000291452"), _in_usual_form("isbn", "0306406152")
     ('0036000291452', '9780306406157')
+    >>> _in_usual_form("bic", "AGRIFRPPXXX"), _in_usual_form("ro.cf", "RO18547290")
+    ('AGRIFRPP', '18547290')
     """
-    if checksum == "isbn" and len(written) == _SHORT_ISBN and (module := _module("isbn")).is_valid(written):
-        return str(module.to_isbn13(written))
-    if checksum == "ean" and written.isdecimal() and written.isascii():
-        padded = written.lstrip("0").rjust(_GTIN, "0")
-        if len(written) > _FEWEST_DIGITS and _module("ean").is_valid(padded):
-            return padded
-    return written
+    module, (country, dot, _) = _module(checksum), checksum.partition(".")
+    usual = written
+    if checksum in ("isbn", "ismn") and module.is_valid(written):
+        usual = str(getattr(module, f"to_{checksum}13")(written))
+    elif checksum == "ean" and written.isdecimal() and written.isascii() and len(written) > _FEWEST_DIGITS:
+        usual = written.lstrip("0").rjust(_GTIN, "0")
+    elif checksum == "isil":
+        usual = written.upper()
+    elif checksum in _USUAL:
+        pattern, by = _USUAL[checksum]
+        usual = pattern.sub(by, written)
+    elif dot and country != "eu" and written.upper().startswith(country.upper()):
+        usual = written[len(country) :]
+    return usual if usual != written and module.is_valid(usual) else written
 
 
 def _checked(module: Any, text: str) -> tuple[str, bool]:
@@ -543,6 +566,9 @@ def _checked(module: Any, text: str) -> tuple[str, bool]:
             return compact or text, bool(module.is_valid(compact))
         compact = str(module.compact(text))
         is_stable = bool(compact) and str(module.compact(compact)) == compact  # eu.vat drops one PT of PTPT…
+        lost = "".join(filter(str.isalnum, text)).upper().removesuffix(compact.upper())
+        if len(lost) == _COUNTRY and compact.upper().startswith(lost):  # vatin drops one BE of BE BE…
+            return text, False
         return compact if is_stable else text, bool(module.is_valid(text))
     except Exception:  # formats raise anything on hostile text, which is then invalid
         return text, False
