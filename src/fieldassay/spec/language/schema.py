@@ -50,7 +50,7 @@ def without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _is_null(option: Mapping[str, Any]) -> bool:
     return (
-        option.get("type") == "null"
+        str(option.get("type")).casefold() == "null"
         or option.get("enum") == [None]
         or ("const" in option and option["const"] is None)
     )
@@ -119,8 +119,12 @@ def merged_definitions(definitions: Sequence[dict[str, Any]]) -> dict[str, Any]:
     key = keys.get(kinds[0]) if len(kinds) == 1 else None
     if key is not None and all(isinstance(definition.get(key), dict | list) for definition in plain):
         return {**plain[0], key: _merged_parts([definition[key] for definition in plain], key)}
-    if set(kinds) == {"integer", "number"}:
-        return {"type": "number"}
+    if (
+        kinds != ["text"]
+        and set(kinds) <= {"integer", "number", "boolean", "text"}
+        and {"integer", "number"} & {*kinds}
+    ):
+        return {"type": "number"}  # texts that are no numbers are compared as texts, and flagged
     return {"type": "any", "description": f"the choices of the schema differ: {', '.join(kinds)}"}
 
 
@@ -408,10 +412,12 @@ class _SchemaWalk(Struct):
         if kind == "array":
             return self._list(schema, place)
         if kind == "string":
-            if schema.get("format") == "uuid":
+            if str(schema.get("format")).casefold().startswith("uuid"):
                 return {"type": "id", "case_sensitive": False}
             is_decimal = str(schema.get("pattern", "")).startswith(_DECIMAL)
-            return {"type": "number" if is_decimal else _FORMATS.get(str(schema.get("format")), "text")}
+            return {
+                "type": "number" if is_decimal else _FORMATS.get(str(schema.get("format")).casefold(), "text")
+            }
         return {"type": _TYPES.get(kind, "any") if isinstance(kind, str) else "any"}
 
     def _union(self, schema: dict[str, Any], key: str, place: _Place) -> dict[str, Any]:

@@ -231,7 +231,6 @@ _LONGEST_ADDRESS = 320
 _HOST_LABEL = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(?!\d{1,5}(?:/|$))")
 _ESCAPES = re.compile(r"(?:%[0-9a-fA-F]{2})+")
-_ADDRESS = re.compile(r"[^\s<>@,;]+@[^\s<>@,;]+")
 _UNFIT = re.compile(r"[\s\x00-\x1f\x7f<>\"]")
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 
@@ -255,7 +254,8 @@ class EmailReader(Reader, Struct, frozen=True):
             address = _email(text, self.case_sensitive)
         except UnreadableError as why:
             return unreadable(text, why)
-        shown = (found.strip("()\"'").lower() for found in _ADDRESS.findall(text.rpartition("<")[0]))
+        words = text.rpartition("<")[0].lower().split()
+        shown = (word.strip("()\"',;<>") for word in words if "@" in word)
         return Reading(
             text, address, address, ("contradictory",) * any(one != address.lower() for one in shown)
         )
@@ -296,7 +296,7 @@ def _readable_host(host: str) -> str:
     """
     try:
         return ".".join(
-            label.encode("ascii").decode("idna") if label.startswith("xn--") else label
+            label[4:].encode("ascii").decode("punycode") if label.startswith("xn--") else label
             for label in host.split(".")
         )
     except UnicodeError:

@@ -9,7 +9,7 @@ import sys
 import unicodedata
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -523,12 +523,14 @@ def _module(name: str) -> Any:
     return None
 
 
-_USUAL: Mapping[str, tuple[re.Pattern[str], str]] = {
-    "bic": (re.compile(r"(?<=\A.{8})XXX\Z"), ""),
-    "ch.vat": (re.compile(r"(?:TVA|IVA|TPV)\Z"), "MWST"),
-    "eu.vat": (re.compile(r"\AGR"), "EL"),
-    "se.personnummer": (re.compile(r"\A(?:19|20)(?=\d{6}-)"), ""),
-}
+_HEAD_OFFICE = re.compile(r"(?<=\A.{8})XXX\Z")
+_SWISS_TAX = re.compile(r"(?:TVA|IVA|TPV)\Z")
+_GREECE = re.compile(r"\AGR")
+_CENTURY = re.compile(r"\A(?:19|20)(?=\d{6}-)")
+_USUAL = {
+    "bic": (_HEAD_OFFICE, ""), "ch.vat": (_SWISS_TAX, "MWST"), "eu.vat": (_GREECE, "EL"),
+    "se.personnummer": (_CENTURY, ""),
+}  # fmt: skip
 """Of numbers that are written in several ways: the part that is replaced in the usual one, and by what."""
 _LABEL = re.compile(r"[^\W\d_]{3,6}(?:[ -]?(?:no|nr|number)\b\.?)?[.:#]? +", re.IGNORECASE)
 

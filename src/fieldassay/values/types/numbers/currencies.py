@@ -63,6 +63,9 @@ GENERIC = MappingProxyType(
         "Bs": frozenset({"BOB", "VES"}),
         "din": frozenset({"RSD", "BHD", "DZD", "IQD", "JOD", "KWD", "LYD", "MKD", "TND"}),
         "Sh": frozenset({"KES", "SOS", "TZS", "UGX"}),
+        "C$": frozenset({"CAD", "NIO"}),
+        "元": frozenset({"CNY", "TWD"}),
+        "₩": frozenset({"KRW", "KPW"}),
         "manat": frozenset({"AZN", "TMT"}),
     }
 )
@@ -73,7 +76,7 @@ SYMBOLS = spellings(
     + """
     EUR: € euro euros
     INR: ₹
-    KRW: ₩ 원
+    KRW: 원
     ILS: ₪ nis
     KES: ksh
     TZS: tsh
@@ -108,11 +111,11 @@ SYMBOLS = spellings(
     IDR: rp rupiah
     ZAR: r
     JPY: 円 jp¥ yen
-    CNY: 元 rmb cn¥ yuan
+    CNY: rmb cn¥ yuan
     CHF: sfr
     USD: us$ u$s usd$
     AUD: a$ au$
-    CAD: c$ ca$
+    CAD: ca$
     NZD: nz$
     SGD: s$
     HKD: hk$
@@ -220,8 +223,8 @@ def folded_sign(text: str) -> str:
 def own_signs(locale: str | None) -> Mapping[str, str]:
     """Return the signs and names of the currencies of the locale's country, in its language.
 
-    >>> own_signs("es_NI")["c$"], own_signs("th_TH")["บาท"], own_signs("th")
-    ('NIO', 'THB', {})
+    >>> own_signs("th_TH")["บาท"], own_signs("th")
+    ('THB', {})
     """
     codes = territory_currencies(locale)
     tables = [getattr(find_locale(str(locale)), name) for name in ("currencies", "currency_symbols") if codes]

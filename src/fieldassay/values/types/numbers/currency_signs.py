@@ -44,7 +44,7 @@ SIGNS = """
     JOD: د.أ
     JPY: jp¥
     KHR: ៛
-    KRW: kr₩ ₩ ￦
+    KRW: kr₩ ￦
     KWD: د.ك
     KZT: ₸
     LAK: ₭

@@ -138,7 +138,7 @@ def _scale(words: tuple[str, ...]) -> re.Pattern[str]:
 
 # The reader of amounts of money.
 
-_FIRST = re.compile(r"(?:(?<![^\W\d_])[.,٫](?=\d))?\d")
+_FIRST = re.compile(r"(?:(?<![^\W\d_])(?<!/)[.,٫](?=\d))?\d")
 _MARKS = {"/-": "no cents", "/=": "no cents", "¢": "cents"}
 _SIGNED = re.compile(r"(?P<before>[+-]?) ?(?P<middle>[^+-]*?) ?(?P<after>[+-]?)\Z")
 
