@@ -165,15 +165,32 @@ def test_feedback_names_what_is_wrong_the_critical_and_costly_first() -> None:
     pred = {
         "total": "5.60",
         "paid": True,
-        "lines": [{"sku": "b2", "note": "Blue"}, {"sku": "c3", "note": "x"}],
+        "lines": [{"sku": "b2", "note": "blue."}, {"sku": "c3", "note": "x"}],
         "more": 1,
     }
     assert fa.Judge(SPEC)(GOLD, pred).feedback == (
         "total: gold 5.50, predicted 5.60 (one digit is wrong)",
         'lines[0]: the item is missing from the prediction ("a1", "red")',
         'lines[1]: the predicted item has no counterpart in gold ("c3", "x")',
-        "lines[1].note: gold blue, predicted Blue (only upper and lower case differ)",
+        "lines[1].note: gold blue, predicted blue. (only white space or punctuation differs)",
     )
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param(None, ("match", ("case_only",)), id="guessed"),
+        pytest.param("fields: {a: text}", ("match", ("case_only",)), id="written"),
+        pytest.param("fields: {a: {type: text, compare: levenshtein}}", ("match", ("case_only",)), id="near"),
+        pytest.param("fields: {a: {type: text, case: exact}}", ("mismatch", ("case_only",)), id="exact"),
+        pytest.param("fields: {a: {type: text, case: exact, normalize: [case]}}", ("match", ()), id="folded"),
+    ],
+)
+def test_a_text_forgives_letter_case_and_says_so(spec: Any, expected: tuple[str, tuple[str, ...]]) -> None:
+    [value] = fa.Judge(spec)({"a": "Oak and Elm Ltd"}, {"a": "OAK and Elm Ltd"}).values
+    assert (value.outcome, value.diagnoses[:1]) == expected
+    [same] = fa.Judge(spec)({"a": "Oak and Elm Ltd"}, {"a": "Oak  and Elm Ltd"}).values
+    assert (same.outcome, same.diagnoses) == ("match", ())
 
 
 @given(st.integers(0, 60))
