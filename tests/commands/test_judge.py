@@ -34,6 +34,12 @@ SPEC = {
 GOLD = {"total": "5.50", "paid": True, "lines": [{"sku": "a1", "note": "red"}, {"sku": "b2", "note": "blue"}]}
 
 
+def means_by_field(values: list[tuple[Any, ...]]) -> dict[str, float]:
+    scores = {field: [score for _, own, _, score, *_ in values if own == field] for _, field, *_ in values}
+    judged = {field: [score for score in own if score is not None] for field, own in scores.items()}
+    return {field: sum(own) / len(own) for field, own in judged.items() if own}
+
+
 def check(spec: Any, gold: list[Any], pred: list[Any], alone: int = 2) -> None:
     """Hold the judgements of pairs, together and each alone, against the documents and rows of `score`."""
     together = fa.Judge(spec).many(zip(gold, pred, strict=True))
@@ -44,6 +50,7 @@ def check(spec: Any, gold: list[Any], pred: list[Any], alone: int = 2) -> None:
         if row["kind"] == "value" and row["outcome"] != "absent":
             place = row["gold_path"] or row["pred_path"] or row["field"]
             told = (
+                row["field"],
                 row["outcome"],
                 row["score"],
                 row["reason"],
@@ -57,10 +64,20 @@ def check(spec: Any, gold: list[Any], pred: list[Any], alone: int = 2) -> None:
         assert judgement.score == document["score"]
         assert judgement.is_perfect == (document["perfect"] == 1)
         values = [
-            (one.path, one.outcome, one.score, one.reason, one.diagnoses, one.is_critical, one.weight)
+            (
+                one.path,
+                one.field,
+                one.outcome,
+                one.score,
+                one.reason,
+                one.diagnoses,
+                one.is_critical,
+                one.weight,
+            )
             for one in judgement.values
         ]
         assert values == rows.get(document["doc"], [])
+        assert judgement.by_field() == means_by_field(values)
     judge = fa.Judge(spec)
     assert [judge(*pair) for pair in list(zip(gold, pred, strict=True))[:alone]] == together[:alone]
 
