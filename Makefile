@@ -76,8 +76,9 @@ FRAMEWORKS := $(VENV)/frameworks
 # In an environment of their own: they ask for older versions of what the package stands on.
 test-integrations: ## hold the doors into other frameworks against the real packages, which are installed for it
 	$(PYTHON) -m venv $(FRAMEWORKS)
-	$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[pydantic-evals,inspect,dspy,deepeval,mlflow]' pytest hypothesis
-	$(FRAMEWORKS)/bin/python -m pytest tests/integrations src/fieldassay/integrations docs/frameworks.md
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[pydantic-evals,inspect,dspy,deepeval,mlflow]' pytest filelock
+	npm install --silent --no-audit --no-fund --prefix $(FRAMEWORKS) promptfoo
+	$(FRAMEWORKS)/bin/python -m pytest tests/integrations src/fieldassay/integrations
 
 OLDEST := reportlab==4.2.0 xlsxwriter==3.2.0 pillow==11.0.0 pypdfium2==5.0.0
 

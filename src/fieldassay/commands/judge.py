@@ -98,7 +98,8 @@ class Judgement(Brief, Struct, frozen=True):
         """Return the mean score of the values of each field.
 
         >>> judge = Judge("fields: {total: money, lines: {type: list, items: {fields: {sku: id}}}}")
-        >>> judge({"total": 5, "lines": [{"sku": "a"}, {"sku": "b"}]}, {"total": 5, "lines": [{"sku": "a"}]}).by_field()
+        >>> gold = {"total": 5, "lines": [{"sku": "a"}, {"sku": "b"}]}
+        >>> judge(gold, {"total": 5, "lines": [{"sku": "a"}]}).by_field()
         {'total': 1.0, 'lines[].sku': 0.5}
         """
         scores: defaultdict[str, list[float]] = defaultdict(list)

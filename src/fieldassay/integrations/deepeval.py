@@ -13,22 +13,22 @@ from fieldassay.commands.judge import Judge
 class ExtractionMetric(BaseMetric):
     """Judges an answer against the expected output.
 
-    `spec` is all that `fieldassay.Judge` takes. A test case succeeds with a score of `threshold`; without one
-    it succeeds if all critical values are right. `score_breakdown` has the scores of the fields. A test case
-    in which nothing is to be judged scores 1.
+    `spec` is all that `fieldassay.Judge` takes. A test case succeeds with a score of `threshold`, which
+    DeepEval wants: 1 unless you say otherwise. `score_breakdown` has the scores of the fields. A test case in
+    which nothing is to be judged scores 1.
 
     >>> case = LLMTestCase(input="5.50 paid", expected_output='{"total": "5.50", "paid": true}',
     ...     actual_output='{"total": 5.5, "paid": false}')
-    >>> metric = ExtractionMetric("fields: {total: {type: money, critical: true}, paid: boolean}")
+    >>> metric = ExtractionMetric("fields: {total: money, paid: boolean}")
     >>> metric.measure(case), metric.is_successful(), metric.score_breakdown
-    (0.5, True, {'total': 1.0, 'paid': 0.0})
+    (0.5, False, {'total': 1.0, 'paid': 0.0})
     """
 
     _required_params = [SingleTurnParams.EXPECTED_OUTPUT, SingleTurnParams.ACTUAL_OUTPUT]
 
-    def __init__(self, spec: Any = None, threshold: float | None = None) -> None:
+    def __init__(self, spec: Any = None, threshold: float = 1.0) -> None:
         self.threshold = threshold
-        self.async_mode = False
+        self.spec, self.async_mode = spec, False  # DeepEval copies a metric by the attributes of these names
         self._judge = Judge(spec)
 
     @property
@@ -40,8 +40,7 @@ class ExtractionMetric(BaseMetric):
         judgement = self._judge(test_case.expected_output, test_case.actual_output)
         self.score = 1.0 if judgement.score is None else judgement.score
         self.reason, self.score_breakdown = judgement.explanation, judgement.by_field()
-        has_passed = judgement.score is None or judgement.passed
-        self.success = has_passed if self.threshold is None else self.score >= self.threshold
+        self.success = self.score >= self.threshold
         return self.score
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:

@@ -11,15 +11,15 @@ from fieldassay.commands.judge import Judge
 
 
 @scorer(metrics=[mean(), stderr()])
-def extraction(spec: Any = None, gold: str | None = None) -> Scorer:
+def extraction(record_spec: Any = None, gold: str | None = None) -> Scorer:
     """Return a scorer of answers against the target of their sample.
 
-    `spec` is all that `fieldassay.Judge` takes. `gold` names the key of the sample's metadata that has gold
+    `record_spec` is all that `fieldassay.Judge` takes as a spec. `gold` names the key of the sample's metadata that has gold
     as an object; without it the target is gold, as JSON text. The value is the score; `passed`, the scores
     of the fields and the wrong values are in the metadata. A sample in which nothing is to be judged is not
-    scored. On the command line: `inspect score LOG --scorer fieldassay/extraction -S spec=spec.yaml`.
+    scored. On the command line: `inspect score LOG --scorer fieldassay/extraction -S record_spec=spec.yaml`.
     """
-    judge = Judge(spec)
+    judge = Judge(record_spec)
 
     async def score(state: TaskState, target: Target) -> Score:
         judgement = judge(target.text if gold is None else state.metadata[gold], state.output.completion)

@@ -19,7 +19,8 @@ def get_assert(output: Any, context: dict[str, Any]) -> dict[str, Any]:
     Without a threshold it passes if all critical values are right.
 
     >>> config = {"spec": "fields: {total: money, paid: boolean}"}
-    >>> grade = get_assert('{"total": 5.5}', {"vars": {"gold": {"total": "5.50", "paid": True}}, "config": config})
+    >>> context = {"vars": {"gold": {"total": "5.50", "paid": True}}, "config": config}
+    >>> grade = get_assert('{"total": 5.5}', context)
     >>> grade["pass"], grade["score"], grade["namedScores"]
     (False, 0.5, {'total': 1.0, 'paid': 0.0})
     """

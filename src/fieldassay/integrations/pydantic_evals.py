@@ -20,7 +20,8 @@ class Extraction(Evaluator[Any, Any, Any]):
 
     >>> from pydantic_evals import Case, Dataset
     >>> case = Case(name="a", inputs="5.50 paid", expected_output={"total": "5.50", "paid": True})
-    >>> dataset = Dataset(name="bills", cases=[case], evaluators=[Extraction("fields: {total: money, paid: boolean}")])
+    >>> judge = Extraction("fields: {total: money, paid: boolean}")
+    >>> dataset = Dataset(name="bills", cases=[case], evaluators=[judge])
     >>> report = dataset.evaluate_sync(lambda text: {"total": 5.5}, progress=False)
     >>> report.cases[0].scores["extraction"].value, report.cases[0].scores["extraction"].reason
     (0.5, 'paid: the prediction has no value, gold is true')
