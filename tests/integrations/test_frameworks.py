@@ -107,3 +107,16 @@ def test_dspy_takes_a_field_that_holds_the_record() -> None:
         "paid": 0.0,
     }
     assert metric(example, dspy.Prediction()).score == 0.0
+
+
+def test_promptfoo_is_told_which_variable_has_gold() -> None:
+    from fieldassay.errors import ProblemsError
+    from fieldassay.integrations.promptfoo import get_assert
+
+    context = {"vars": {"right": '{"total": 5}', "text": "t"}, "config": {"spec": "fields: {total: money}"}}
+    with pytest.raises(ProblemsError, match=r"no variable 'gold' has gold \(variables: right, text\)"):
+        get_assert("{}", context)
+    context["config"] |= {"gold": "right", "threshold": 0.5}
+    assert get_assert('{"total": "5.00"}', context)["pass"] and not get_assert("{}", context)["pass"]
+    nothing = {"vars": {"gold": {}}, "config": context["config"] | {"gold": "gold"}}
+    assert get_assert("{}", nothing)["score"] == 1.0

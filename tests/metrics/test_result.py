@@ -417,7 +417,7 @@ def test_tables_of_a_result_have_plain_values() -> None:
             == 2
         )
         assert row["values"] - row["match"] == sum(one[:1] == (system,) and one[2] == field for one in wrong)
-    assert fields["b", "k"]["most_often"] == "spurious" and fields["a", "n"]["most_often"] is None
+    assert fields["a", "k"]["most_often"] == "spurious" and fields["a", "n"]["most_often"] is None
     assert result.confusion("k").rows() == [
         ("a", None, "x", 1, False),
         ("a", "x", "x", 1, True),

@@ -17,7 +17,8 @@ def extraction(record_spec: Any = None, gold: str | None = None) -> Scorer:
     `record_spec` is all that `fieldassay.Judge` takes as a spec. `gold` names the key of the sample's
     metadata that has gold as an object; without it the target is gold, as JSON text. The value is the score;
     `passed`, the scores of the fields and the wrong values are in the metadata. A sample in which nothing is
-    to be judged is not scored. On the command line: `inspect score LOG --scorer fieldassay/extraction -S record_spec=spec.yaml`.
+    to be judged is not scored. On the command line:
+    `inspect score LOG --scorer fieldassay/extraction -S record_spec=spec.yaml`.
     """
     judge = Judge(record_spec)
 

@@ -31,7 +31,7 @@ def get_assert(output: Any, context: dict[str, Any]) -> dict[str, Any]:
         known = ", ".join(context.get("vars", {})) or "none"
         raise problem(
             "the assertion of promptfoo", f"no variable {name!r} has gold (variables: {known})",
-            f"give the test `vars: {{{name}: {{total: 5.50}}}}`, or name another in `config: {{gold: NAME}}`",
+            f"write {name} among the vars of the test, or the name of another as gold in the assertion's config",
         )  # fmt: skip
     judgement = _judge_of(config.get("spec"))(gold, output)
     score = 1.0 if judgement.score is None else judgement.score
