@@ -30,9 +30,10 @@ def get_assert(output: Any, context: dict[str, Any]) -> dict[str, Any]:
     if gold is None:
         known = ", ".join(context.get("vars", {})) or "none"
         raise problem(
-            "the assertion of promptfoo", f"no variable {name!r} has gold (variables: {known})",
-            f"write {name} among the vars of the test, or the name of another as gold in the assertion's config",
-        )  # fmt: skip
+            "the assertion of promptfoo",
+            f"no variable {name!r} has gold (variables: {known})",
+            f"write {name} among the vars of the test, or the name of another as gold in its config",
+        )
     judgement = _judge_of(config.get("spec"))(gold, output)
     score = 1.0 if judgement.score is None else judgement.score
     threshold = config.get("threshold")
