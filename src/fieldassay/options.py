@@ -124,11 +124,21 @@ def choose(options: Entry, given: Mapping[str, Any], where: str) -> Entry:
     return with_options(options, **given)
 
 
+_OTHER_WORDS = {
+    **dict.fromkeys(("replicates", "resamples", "n_resamples", "n_bootstrap", "n_boot"), "bootstrap"),
+    **dict.fromkeys(("confidence", "confidence_level", "alpha"), "level"),
+    **dict.fromkeys(("n_jobs", "processes", "max_workers"), "workers"),
+    **dict.fromkeys(("random_state", "random_seed"), "seed"),
+    **dict.fromkeys(("key", "id", "on", "index"), "id_key"),
+}
+"""What options are called elsewhere, with their names here."""
+
+
 def check_names(given: Iterable[str], known: Iterable[str], where: str) -> None:
     """Raise `ProblemsError` for each name that is no option."""
     known = tuple(known)
     unknown = [
-        Problem(where, f"no option {name!r}", nearest(name, known), "unknown_name")
+        Problem(where, f"no option {name!r}", nearest(_OTHER_WORDS.get(name, name), known), "unknown_name")
         for name in given
         if name not in known
     ]

@@ -324,7 +324,7 @@ def made(entry: Any) -> Any:
 
 
 def reader(text: str) -> TextReader:
-    return TextReader(tuple(made(entry) for entry in YAML(typ="safe").load(text)))
+    return TextReader(tuple(made(entry) for entry in YAML(typ="safe").load(text)), case="exact")
 
 
 def published(position: int) -> TextReader:

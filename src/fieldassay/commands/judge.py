@@ -87,6 +87,25 @@ class Judgement(Brief, Struct, frozen=True):
             said = [*said[: MOST_SENTENCES - 1], f"{len(said) - MOST_SENTENCES + 1} more are wrong"]
         return tuple(said)
 
+    @property
+    def explanation(self) -> str:
+        """Return the sentences of feedback as one text, or that everything is right."""
+        return "\n".join(self.feedback) or "everything is right"
+
+    def by_field(self) -> dict[str, float]:
+        """Return the mean score of the values of each field.
+
+        >>> judge = Judge("fields: {total: money, lines: {type: list, items: {fields: {sku: id}}}}")
+        >>> gold = {"total": 5, "lines": [{"sku": "a"}, {"sku": "b"}]}
+        >>> judge(gold, {"total": 5, "lines": [{"sku": "a"}]}).by_field()
+        {'total': 1.0, 'lines[].sku': 0.5}
+        """
+        scores: defaultdict[str, list[float]] = defaultdict(list)
+        for value in self.values:
+            if value.score is not None:
+                scores[value.field].append(value.score)
+        return {field: sum(own) / len(own) for field, own in scores.items()}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the judgement as plain data."""
         told = {name: getattr(self, name) for name in ("score", "passed", "is_perfect", "problem")}

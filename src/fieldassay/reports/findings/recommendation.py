@@ -237,7 +237,7 @@ def compare_in_words(result: Result, order: Order | None) -> str:
     if order is None:
         return ""
     silent, main = {*list_silent(result)}, find_main(result)
-    of_fields = [one for one in result.by_field if not silent & {*one.systems}]
+    of_fields = [one for one in result.field_comparisons if not silent & {*one.systems}]
     overall = {
         one.systems: one
         for one in result.comparisons

@@ -126,7 +126,7 @@ def _rename(run: Reported, names: Mapping[str, str]) -> Result:
         checks=tuple(replace(one, system=names.get(one.system, one.system)) for one in result.checks),
         comparisons=tuple(_rename_comparison(one, names) for one in result.comparisons),
         rankings=tuple(_rename_ranking(one, names) for one in result.rankings),
-        by_field=tuple(_rename_comparison(one, names) for one in result.by_field),
+        field_comparisons=tuple(_rename_comparison(one, names) for one in result.field_comparisons),
     )
 
 
@@ -221,7 +221,7 @@ def _join(results: Sequence[Result], joint: _Joint) -> Result:
         checks=tuple(one for result in results for one in result.checks),
         comparisons=joint.comparisons,
         rankings=joint.rankings,
-        by_field=joint.by_field,
+        field_comparisons=joint.by_field,
     )
 
 

@@ -27,7 +27,8 @@ from fieldassay.errors import MissingExtraError
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.findings.losses import WRONG, join_items
+from fieldassay.metrics.result.tables import WRONG
+from fieldassay.reports.findings.losses import join_items
 from fieldassay.runs.run import ANSWERS
 from fieldassay.runs.value_sources import ExtractedDocument, SourceOfValue, ValueSources
 from fieldassay.scoring.provenance import recorded_paths, recorded_spec

@@ -368,25 +368,32 @@ def _has_runs(text: str) -> bool:
 class TextReader(Reader, Struct, frozen=True):
     """Reads text: trimmed, each run of white space as one blank, then normalized in the given order.
 
-    Case and accents count unless a normalizer removes them; so does white space inside of the text with
-    `white_space: exact`, and Unicode form with `unicode: exact`. A text of which the normalizers
-    leave nothing is a value, no value (`nothing_left: empty`), or unreadable (`nothing_left: unreadable`).
+    Letter case is ignored: the canonical text is folded, the value keeps its letters. Case counts with
+    `case: exact`, white space inside of the text with `white_space: exact`, and Unicode form with
+    `unicode: exact`; accents count unless a normalizer removes them. A text of which the normalizers leave
+    nothing is a value, no value (`nothing_left: empty`), or unreadable (`nothing_left: unreadable`).
 
     >>> from fieldassay.values.types.text import Accents, Case
-    >>> TextReader((Accents(), Case("upper"))).read(" Losartán \\n 50 mg").canonical
-    'LOSARTAN 50 MG'
+    >>> reading = TextReader((Accents(),)).read(" Losartán \\n 50 mg")
+    >>> reading.value, reading.canonical
+    ('Losartan 50 mg', 'losartan 50 mg')
+    >>> TextReader((Accents(), Case("upper")), case="exact").read("Losartán").canonical
+    'LOSARTAN'
     """
 
     normalize: tuple[Normalizer, ...] = ()
     nothing_left: Literal["value", "empty", "unreadable"] = "value"
     white_space: Literal["collapse", "exact"] = "collapse"
     unicode: Literal["settled", "exact"] = "settled"
+    case: Literal["ignore", "exact"] = "ignore"
 
     @property
     def is_exact(self) -> bool:
         return self.unicode == "exact"
 
     def __post_init__(self) -> None:
+        if self.case not in ("ignore", "exact"):
+            raise ValueError(f"case is {self.case!r}; write `ignore` or `exact`")
         if self.white_space not in ("collapse", "exact"):
             raise ValueError(f"white_space is {self.white_space!r}; write `collapse` or `exact`")
         if self.unicode not in ("settled", "exact"):
@@ -402,7 +409,7 @@ class TextReader(Reader, Struct, frozen=True):
         value = self._normalized(text)
         if not value and self.nothing_left == "unreadable":
             return Reading(text, None, value, coerced(raw), "says nothing")
-        return Reading(text, value, value, coerced(raw))
+        return Reading(text, value, value if self.case == "exact" else value.casefold(), coerced(raw))
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         if self.normalize or self.nothing_left == "unreadable":
@@ -415,7 +422,8 @@ class TextReader(Reader, Struct, frozen=True):
         texts = values = objects(plain)
         if self.white_space == "collapse" and _has_runs("\0".join(plain)):
             values = objects([" ".join(text.split()) for text in plain])
-        return Column(texts, values, values, flags)
+        canonical = values if self.case == "exact" else objects([text.casefold() for text in values])
+        return Column(texts, values, canonical, flags)
 
     def _normalized(self, text: str) -> str:
         text = text if self.white_space == "exact" else " ".join(text.split())

@@ -72,11 +72,12 @@ def tabulate_fields(result: Result, systems: Sequence[str], mistakes: Sequence[M
     """Return the fields of a result; `systems` are in the order of the report."""
     if not systems:
         return FieldTable((), ())
-    reference = result.by_field[0].systems[0] if result.by_field else systems[0]
+    reference = result.field_comparisons[0].systems[0] if result.field_comparisons else systems[0]
     ordered = (reference, *(name for name in systems if name != reference))
     estimates = {system: _list_estimates(result, system) for system in ordered}
     silent = {*list_silent(result)}
-    changes = {(one.systems[1], one.field): one for one in result.by_field if not silent & {*one.systems}}
+    compared = [one for one in result.field_comparisons if not silent & {*one.systems}]
+    changes = {(one.systems[1], one.field): one for one in compared}
     by_field: dict[str, list[Mistake]] = {}
     for mistake in mistakes:
         by_field.setdefault(mistake.field, []).append(mistake)
