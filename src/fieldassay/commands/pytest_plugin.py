@@ -163,7 +163,7 @@ class GateItem(pytest.Item):
     def runtest(self) -> None:
         """Fail unless the gate passes or shows no loss; skip if it does not apply. Open may be an xfail."""
         from fieldassay.metrics.result.decision import Verdict
-        from fieldassay.reports.ci.github import render_failure, render_outcome
+        from fieldassay.reports.ci.outputs import render_failure, render_outcome
 
         verdict = self.outcome.verdict
         if verdict in (Verdict.PASS, Verdict.NO_LOSS):
@@ -205,7 +205,7 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
     """
     __tracebackhide__ = True
     from fieldassay.metrics.result.decision import GateAnswer
-    from fieldassay.reports.ci.github import render_failure
+    from fieldassay.reports.ci.outputs import render_failure
     from fieldassay.reports.content.run.summary import summarize
     from fieldassay.scoring.inputs import ScoreOptions
     from fieldassay.scoring.score import score

@@ -38,8 +38,7 @@ from fieldassay.errors import Problem, install_line, problem
 from fieldassay.io.files.whole_files import list_folder, open_file
 from fieldassay.io.json_value import Json
 from fieldassay.io.text.encoding import decode_lines, detect_encoding
-from fieldassay.io.workers.pool import Workers
-from fieldassay.io.workers.program import WorkerEndedError, WorkerLateError, beat
+from fieldassay.io.workers.program import WorkerEndedError, WorkerLateError, Workers, beat
 
 # Documents of a folder or a list: kinds, options, and the content of a file.
 

@@ -20,7 +20,7 @@ from msgspec import Struct, field
 from fieldassay.errors import NothingEvaluatedError
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.evidence import Kind
-from fieldassay.metrics.result.agreement import Agreement, Confusion, FieldAgreement, Measure
+from fieldassay.metrics.result.tables import Agreement, Confusion, FieldAgreement, Measure
 from fieldassay.metrics.uncertainty.bootstrap import (
     STEPS,
     BootstrapSettings,

@@ -22,14 +22,17 @@ from hypothesis import strategies as st
 
 from fieldassay import score
 from fieldassay.decisions.diff.diff import (
+    COLUMNS,
+    Changes,
     Contestant,
+    Diff,
     DiffOptions,
     changes_csv,
     diff_json,
     diff_runs,
+    find_changes,
     join_data,
 )
-from fieldassay.decisions.diff.result import COLUMNS, Changes, Diff, find_changes
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.typed_json import convert
 from fieldassay.metrics.result.comparison import Comparison, read_comparisons

@@ -84,7 +84,7 @@ def set_baseline(**given: Any) -> int:
     from fieldassay.decisions.baseline.baseline import write_baseline
     from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline, read_before
     from fieldassay.io.json_value import json_text
-    from fieldassay.reports.content.baseline import baseline_data, render_set
+    from fieldassay.reports.content.diff import baseline_data, render_set
     from fieldassay.runs.run import read_runs
 
     path = given["out"]
@@ -111,7 +111,7 @@ def show_baseline(file: Path, *, is_json: bool) -> int:
     from fieldassay.commands.cli.output import screen, write
     from fieldassay.decisions.baseline.baseline import read_baseline
     from fieldassay.io.json_value import json_text
-    from fieldassay.reports.content.baseline import baseline_data, render_baseline
+    from fieldassay.reports.content.diff import baseline_data, render_baseline
 
     held = read_baseline(file)
     write(json_text(baseline_data(held)) if is_json else render_baseline(held, screen()))

@@ -52,7 +52,7 @@ def _extract(out: Path | None) -> None:
     from fieldassay.commands.cli.report import write_reports
     from fieldassay.commands.extract import ExtractOptions
     from fieldassay.commands.run import SweepOptions, run
-    from fieldassay.reports.content.sweeps import trade_offs
+    from fieldassay.reports.content.runs import trade_offs
     from fieldassay.scoring.score import printed_receipts
 
     receipts = printed_receipts()

@@ -12,8 +12,7 @@ from fieldassay.commands.cli.grouping import GroupedCommand, Shape, json_option
 from fieldassay.commands.cli.runs import lookup_option
 
 if TYPE_CHECKING:
-    from fieldassay.decisions.diff.diff import DiffOptions
-    from fieldassay.decisions.diff.result import Diff
+    from fieldassay.decisions.diff.diff import Diff, DiffOptions
 
 _ENDINGS = {".json": "json", ".md": "markdown", ".html": "html", ".csv": "csv", ".txt": "table"}
 _SHAPES = ("table", "markdown", "html", "csv")

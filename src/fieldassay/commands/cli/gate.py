@@ -164,7 +164,7 @@ def _print_change(compared: _Compared, page: DecisionPage | None, shape: str) ->
     """Print the gates, if there are any, and then the comparison with the baseline."""
     from fieldassay.commands.cli.output import screen, write
     from fieldassay.io.json_value import json_text
-    from fieldassay.reports.content.baseline import check_data, render_check
+    from fieldassay.reports.content.diff import check_data, render_check
 
     changes = compared.baseline, compared.lines, compared.decisions
     if shape == "json":

@@ -19,7 +19,6 @@ from fieldassay.io.json_value import json_line, read_given
 from fieldassay.io.text.shown import clip, format_count, format_markdown
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_number
-from fieldassay.metrics.result.curves import trace_curves
 from fieldassay.metrics.result.result import (
     POOLED,
     Result,
@@ -28,6 +27,7 @@ from fieldassay.metrics.result.result import (
     list_fields,
     tabulate_estimates,
 )
+from fieldassay.metrics.result.tables import trace_curves
 from fieldassay.public import public
 from fieldassay.reports.content.run.sections import decisions_of_run
 from fieldassay.reports.content.run.summary import describe_method, summarize

@@ -31,7 +31,7 @@ from fieldassay.reports.content.run.summary import (
     describe_silent,
     summarize,
 )
-from fieldassay.reports.content.sweeps import frontier
+from fieldassay.reports.content.runs import frontier
 from fieldassay.reports.findings.losses import Loss, count_mistakes, find_losses
 from fieldassay.reports.findings.recommendation import (
     ALL_VALUES,

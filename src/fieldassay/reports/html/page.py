@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from fieldassay.decisions.calibration.certificate import describe_certificate, describe_promise
-from fieldassay.decisions.calibration.measures import thin
-from fieldassay.decisions.calibration.observations import choose_confidences
+from fieldassay.decisions.calibration.observations import choose_confidences, thin
 from fieldassay.decisions.calibration.policy import CalibrationOptions, calibrate
 from fieldassay.decisions.diff.diff import diff_runs
 from fieldassay.errors import ProblemsError
@@ -46,7 +45,7 @@ from fieldassay.reports.html.overview import (
     overview,
 )
 from fieldassay.reports.html.source import Crops, ReportSource, pack, pack_text
-from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.wording import MEANINGS
 from fieldassay.reports.wording import NAMES as METRIC_NAMES
 

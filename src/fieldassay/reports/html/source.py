@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
-from fieldassay.decisions.diff.result import Diff
+from fieldassay.decisions.diff.diff import Diff
 from fieldassay.documents.pages import PictureOptions, render_pages
 from fieldassay.documents.sources import DocumentFile, DocumentPool, list_documents
 from fieldassay.documents.transcript import Box, DocumentError, TranscriptStore, union

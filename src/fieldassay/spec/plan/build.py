@@ -35,8 +35,8 @@ from fieldassay.values.checks.relations import (
     paths_of,
 )
 from fieldassay.values.comparators.base import Comparator
+from fieldassay.values.types.closed_sets import ListReader
 from fieldassay.values.types.column import Reader
-from fieldassay.values.types.lists import ListReader
 from fieldassay.values.types.text import Normalizer
 
 if TYPE_CHECKING:
