@@ -1,7 +1,5 @@
 """`fieldassay.Judge`: one pair of records, with the numbers of `fieldassay.score`."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import random

@@ -1,7 +1,5 @@
 """The doors into other frameworks, against the real packages: `make test-integrations` installs and runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Documents of a folder or a list: their kinds and options, and how they are loaded as transcripts."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -494,7 +492,7 @@ class DocumentPool:
         self._is_local = workers == 0
         self._workers = Workers(limits.memory, _ONE_THREAD)
 
-    def __enter__(self) -> DocumentPool:
+    def __enter__(self) -> "DocumentPool":
         return self
 
     def __exit__(

@@ -1,7 +1,5 @@
 """A metric of DeepEval: the expected output of a test case is gold as JSON, the actual output the answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepeval.metrics import BaseMetric

@@ -1,7 +1,5 @@
 """A metric of DSPy, with feedback for GEPA: the labels of an example are gold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

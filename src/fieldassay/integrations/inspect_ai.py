@@ -1,7 +1,5 @@
 """A scorer of Inspect: the target of a sample is gold as JSON, the completion is the answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr

@@ -1,7 +1,5 @@
 """A scorer of MLflow's `genai.evaluate`: the expectations of a row are gold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mlflow.entities import Feedback

@@ -1,7 +1,5 @@
 """A Python assertion of promptfoo: a variable of the test is gold."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

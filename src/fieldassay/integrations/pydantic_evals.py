@@ -1,7 +1,5 @@
 """An evaluator of pydantic-evals: the expected output of a case is gold."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

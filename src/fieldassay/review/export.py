@@ -1,7 +1,5 @@
 """Where the sheets of a document differ, the rulings on that, and the labels that are exported."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A server that answers as its script says; what is asked of it; and one that answers like a provider."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import hashlib
@@ -265,7 +263,7 @@ class ScriptedServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
-    def __enter__(self) -> ScriptedServer:
+    def __enter__(self) -> "ScriptedServer":
         self._thread.start()
         assert self._ready.wait(600)
         return self

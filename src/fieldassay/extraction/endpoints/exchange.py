@@ -1,7 +1,5 @@
 """What passes between a system and its driver: jobs, requests, answers, and the budget."""
 
-from __future__ import annotations
-
 import bisect
 import dataclasses
 import hashlib
@@ -70,7 +68,7 @@ class Usage(Struct, frozen=True):
     attempts: int = 0
 
     @classmethod
-    def total(cls, usages: Sequence[Usage]) -> Usage:
+    def total(cls, usages: "Sequence[Usage]") -> "Usage":
         """Return the tokens of several answers; None stays None only where no answer has a count."""
         if not usages:
             return cls()
@@ -261,7 +259,7 @@ class Channel(Protocol):
         ...
 
     @property
-    def waits(self) -> Waits:
+    def waits(self) -> "Waits":
         """Who waits, and for what."""
         ...
 

@@ -1,7 +1,5 @@
 """How programs start, and workers: programs of the package that run functions for their parent, in pools."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import os

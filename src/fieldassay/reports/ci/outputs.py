@@ -1,7 +1,5 @@
 """What CI shows of a run: JUnit, annotations, the step summary and the comment."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence

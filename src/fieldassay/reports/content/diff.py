@@ -1,7 +1,5 @@
 """Runs compared: with a baseline, and with one another."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

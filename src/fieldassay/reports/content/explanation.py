@@ -1,7 +1,5 @@
 """What is judged before there are numbers: the fit of data to a spec, and the steps of a judgement."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence, Set
 from typing import Any

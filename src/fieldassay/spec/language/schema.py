@@ -1,7 +1,5 @@
 """JSON Schemas as specs."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -238,7 +236,7 @@ class _Place(Struct, frozen=True):
     """Pieces of a path pattern."""
     above: tuple[str, ...] = ()
 
-    def member(self, name: str, *here: Step) -> _Place:
+    def member(self, name: str, *here: Step) -> "_Place":
         return replace(
             self,
             here=(*self.here, *here),
@@ -246,10 +244,10 @@ class _Place(Struct, frozen=True):
             path=(*self.path, key_piece(name)),
         )
 
-    def items(self) -> _Place:
+    def items(self) -> "_Place":
         return replace(self, here=(*self.here, "items"), made=(*self.made, "items"), path=(*self.path, "[]"))
 
-    def inside(self, *here: Step) -> _Place:
+    def inside(self, *here: Step) -> "_Place":
         return replace(self, here=(*self.here, *here))
 
 

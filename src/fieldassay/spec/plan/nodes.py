@@ -1,7 +1,5 @@
 """The nodes of a plan: leaves, joint fields, and their description."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias, Union
@@ -98,7 +96,7 @@ class ObjectNode(Struct, frozen=True):
     name: str
     path: str
     field: int
-    children: tuple[Node, ...]
+    children: "tuple[Node, ...]"
     are_extra_keys_spurious: bool = False
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
@@ -108,7 +106,7 @@ class ObjectNode(Struct, frozen=True):
     skipped: frozenset[str] = frozenset()
     """Keys that the spec declares and that are not judged, since gold never has them."""
 
-    def keyed(self) -> Iterator[tuple[Node, tuple[str, ...]]]:
+    def keyed(self) -> "Iterator[tuple[Node, tuple[str, ...]]]":
         """Yield each child with the keys that it may stand under, its own name first."""
         others = dict(self.other_names)
         return ((child, (child.name, *others.get(child.name, ()))) for child in self.children)
@@ -131,7 +129,7 @@ class ListNode(Struct, frozen=True):
     field: int
     item_field: int
     """Position in `Plan.fields` of the item itself (kind ITEM)."""
-    items: Node
+    items: "Node"
     aligner: Aligner
     combine: str = "mean"
     separator: str | None = None
@@ -157,7 +155,7 @@ class AnyNode(Struct, frozen=True):
     name: str
     path: str
     field: int
-    patterns: tuple[tuple[str, Node], ...]
+    patterns: "tuple[tuple[str, Node], ...]"
     aligner: Aligner
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0

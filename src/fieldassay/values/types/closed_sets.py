@@ -1,7 +1,5 @@
 """Types of few values (yes or no, enums), and lists."""
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
