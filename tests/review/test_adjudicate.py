@@ -9,8 +9,7 @@ from fieldassay.review import export
 from fieldassay.review.export import settled_sheets
 from fieldassay.review.log import Store
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.forms import Shares, uniform
-from fieldassay.review.sheets.sheets import Person, RefusedError
+from fieldassay.review.sheets.sheets import Person, RefusedError, Shares, uniform
 
 FIRST = {"kind": "receipt", "shop": "Corner Cafe", "total": "$1,250.00", "day": "03/04/2025", "paid": "yes"}
 SECOND = {"kind": "Receipt", "shop": "Corner Café", "total": "1250", "day": "3 April 2025", "paid": "no"}

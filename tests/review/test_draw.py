@@ -15,8 +15,8 @@ from fieldassay.decisions.calibration.certificate import Certificate, Promise
 from fieldassay.decisions.calibration.policy import ReviewPolicy
 from fieldassay.errors import ProblemsError
 from fieldassay.review.log import Store
-from fieldassay.review.sheets.forms import Shares
 from fieldassay.review.sheets.make import ReviewRequest, make_review, make_suspicious_review
+from fieldassay.review.sheets.sheets import Shares
 from fieldassay.runs.run import Run
 from fieldassay.spec.plan.compile import read_plan
 

@@ -23,7 +23,7 @@ from fieldassay.records.labels_file import Label, tree_of
 from fieldassay.records.record import TOO_DEEP, is_too_deep
 from fieldassay.records.rows import FolderRows, read_folder
 from fieldassay.records.tables import Columns
-from fieldassay.review.sheets.forms import ReviewForm
+from fieldassay.review.sheets.sheets import ReviewForm
 from fieldassay.values.types.text import AnyReader, json_text
 
 # The places of a record: what a label stands for there, what gold has, and whether they are the same

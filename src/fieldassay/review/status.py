@@ -27,7 +27,7 @@ from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.estimate import format_bounds, format_in_unit, format_signed_points
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings, percentile_intervals
 from fieldassay.review.log import ReviewEvent, ReviewJournal, Store, read_facts
-from fieldassay.review.sheets.forms import Reason, ReviewForm, Showing
+from fieldassay.review.sheets.sheets import Reason, ReviewForm, Showing
 
 LEVEL = 0.95
 FEWEST = 20

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from fieldassay.records.labels_file import Sheet
     from fieldassay.review.log import Store
-    from fieldassay.review.sheets.forms import Shares
     from fieldassay.review.sheets.make import Made
+    from fieldassay.review.sheets.sheets import Shares
 
 
 # `fieldassay review agreement`.
@@ -270,7 +270,7 @@ _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path
 
 
 def _share(flag: str, name: str, told: str) -> Callable[[Any], Any]:
-    place = "fieldassay.review.sheets.forms:Shares"
+    place = "fieldassay.review.sheets.sheets:Shares"
     return record_option(place, name, flag, group="Work", metavar="SHARE", help=told)
 
 
@@ -398,7 +398,7 @@ def _shares(given: dict[str, Any]) -> Shares:
     """Return the shares of the mode; raise UsageError for those of an audit in another one."""
     from msgspec.structs import replace
 
-    from fieldassay.review.sheets.forms import GOLD, Shares
+    from fieldassay.review.sheets.sheets import GOLD, Shares
 
     mode = given["mode"] or ("gold" if given["policy"] is None else "audit")
     audit = {

@@ -31,7 +31,7 @@ from fieldassay.io.text.shown import format_count
 from fieldassay.paths import field_of
 from fieldassay.records.keys import cap_problems, stem_of
 from fieldassay.review.log import ReviewEvent, Store, create_store, is_in_list, items_above
-from fieldassay.review.sheets.forms import (
+from fieldassay.review.sheets.sheets import (
     GOLD,
     Reason,
     ReviewForm,
