@@ -23,7 +23,7 @@ from tests.review.receipts import NONE, add, make_receipts, take
 from tests.review.small_review import count_events
 from tests.review.web.hammer import Client, Server, check, make_large, review_command, work
 from tests.review.web.served import Served, served
-from tests.review.web.test_bombs import png
+from tests.review.web.test_limits import png
 
 from fieldassay.commands.cli.main import main
 from fieldassay.documents.sources import DocumentPool, list_documents

@@ -375,7 +375,7 @@ def test_at_twice_the_size_nothing_is_out_of_reach(browser: Browser, tmp_path: P
 
 
 def test_a_lead_rules_watches_and_reads_histories(browser: Browser, tmp_path: Path) -> None:
-    from tests.review.test_adjudicate import labeled_twice
+    from tests.review.test_draw import labeled_twice
 
     store, _ = labeled_twice(tmp_path, (["A-1", HOSTILE], ["A-1"]), HOSTILE)
     add(store, "lena", "lead", "a long password")
