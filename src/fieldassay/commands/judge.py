@@ -50,7 +50,7 @@ class Judgement(Brief, Struct, frozen=True):
     score: float | None
     values: tuple[JudgedValue, ...]
     lone_items: tuple[str, ...] = ()
-    """The places of items that only one side has."""
+    """The places of items that only one side has, of more than one value."""
     problem: str | None = None
 
     @property
@@ -278,6 +278,6 @@ def _judge_portion(bench: Bench, plan: Plan, batch: Batch) -> Iterator[Judgement
         yield Judgement(
             None if np.isnan(score) else score,
             tuple(values[at]),
-            tuple(lone[at]),
+            tuple(place for place in lone[at] if all(value.path != place for value in values[at])),
             None if answer is None or answer.data is not None else answer.invalid or "no readable answer",
         )
