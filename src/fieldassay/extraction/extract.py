@@ -399,7 +399,7 @@ def _tail(system: System, summary: RunSummary, tally: _Tally, jobs: int) -> dict
             "possibly_billed": summary.progress.possibly_billed,
         },
         "prices": {} if system.prices is None else system.prices.as_json(),
-        "timings": {**_times(tally.durations), "are_reliable": summary.are_timings_reliable},
+        "timings": _times(tally.durations),
         "ended": datetime.now(UTC).isoformat(timespec="seconds"),
     }  # fmt: skip
 

@@ -556,7 +556,7 @@ def status(folder: Path, *, closes: bool, is_json: bool) -> int:
     """Tell how far a review is, and what it says of the system and of its reviewers.
 
     The system's accuracy stands on values that were labeled unseen; the rate of missed errors on wrong ones
-    of documents with gold; anchoring on the random half that was withheld.
+    of documents with gold.
     """
     from fieldassay.io.json_value import json_text
     from fieldassay.review.log import Store

@@ -421,5 +421,4 @@ class RunSummary(Struct, frozen=True):
     """The reason for an early stop: finished documents are valid, the others not begun or not ended."""
     unfinished: tuple[str, ...] = ()
     """Documents that were begun and not ended; there may be more that were not begun."""
-    are_timings_reliable: bool = True
     """False if this machine was so busy that the times of the answers cannot be trusted."""
