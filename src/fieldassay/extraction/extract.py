@@ -29,12 +29,13 @@ from fieldassay.extraction.endpoints.exchange import (
     Failure,
     Finished,
     Job,
+    Journal,
     ModelAnswer,
     Progress,
+    ReadJournal,
     Request,
     RunSummary,
 )
-from fieldassay.extraction.endpoints.journal import Journal, ReadJournal
 from fieldassay.extraction.strategy import Extracted, RowSpool, Strategy, Task, failure_of, prediction_row
 from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.json_value import Json

@@ -23,8 +23,10 @@ from fieldassay.extraction.endpoints.exchange import (
     Failure,
     Finished,
     Job,
+    Journal,
     ModelAnswer,
     Progress,
+    ReadJournal,
     Request,
     RunSummary,
     Steps,
@@ -34,7 +36,6 @@ from fieldassay.extraction.endpoints.exchange import (
     expected_usage,
     request_key,
 )
-from fieldassay.extraction.endpoints.journal import Journal, ReadJournal
 from fieldassay.extraction.endpoints.outcome import read_answer
 from fieldassay.io.effort import OvertimeError, at_most
 
