@@ -18,8 +18,8 @@ from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.review.export import list_sheets
 from fieldassay.review.log import ReviewJournal, Store
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.make import ReviewRequest, make_review
-from fieldassay.review.sheets.sheets import LEASE, Person, RefusedError, Shares
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
+from fieldassay.review.sheets.sheets import LEASE, Person, RefusedError
 from fieldassay.review.status import (
     ReviewedValue,
     Status,

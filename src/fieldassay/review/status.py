@@ -24,8 +24,8 @@ from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.estimate import format_bounds, format_in_unit
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
-from fieldassay.review.log import ReviewEvent, ReviewJournal, Store, read_facts
-from fieldassay.review.sheets.sheets import Reason, ReviewForm, Showing
+from fieldassay.review.log import Reason, ReviewEvent, ReviewJournal, Showing, Store, read_facts
+from fieldassay.review.sheets.sheets import ReviewForm
 
 LEVEL = 0.95
 FEWEST = 20

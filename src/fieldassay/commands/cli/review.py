@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from fieldassay.records.labels_file import Sheet
     from fieldassay.review.log import Store
-    from fieldassay.review.sheets.make import Made
-    from fieldassay.review.sheets.sheets import Shares
+    from fieldassay.review.sheets.make import Made, Shares
 
 
 # `fieldassay review agreement`.
@@ -398,7 +397,7 @@ def _shares(given: dict[str, Any]) -> Shares:
     """Return the shares of the mode; raise UsageError for those of an audit in another one."""
     from msgspec.structs import replace
 
-    from fieldassay.review.sheets.sheets import GOLD, Shares
+    from fieldassay.review.sheets.make import GOLD, Shares
 
     mode = given["mode"] or ("gold" if given["policy"] is None else "audit")
     audit = {
