@@ -78,7 +78,9 @@ class Judgement(Brief, Struct, frozen=True):
         wrong = [value for value in self.values if value.outcome not in ("match", "failed")]
         groups: defaultdict[str, list[JudgedValue]] = defaultdict(list)
         for value in wrong:
-            groups[self._item_of(value)].append(value)
+            own = (item for item in self.lone_items if value.path.startswith((f"{item}.", f"{item}[")))
+            is_one_sided = value.outcome in ("missing", "spurious")
+            groups[next(own, value.path) if is_one_sided else value.path].append(value)
         ranked = sorted(groups.items(), key=lambda group: _total(group[1]), reverse=True)
         said = [_say(place, values) for place, values in ranked]
         if self.problem is not None:
@@ -110,12 +112,6 @@ class Judgement(Brief, Struct, frozen=True):
         """Return the judgement as plain data."""
         told = {name: getattr(self, name) for name in ("score", "passed", "is_perfect", "problem")}
         return {**told, "values": list(map(asdict, self.values)), "feedback": list(self.feedback)}
-
-    def _item_of(self, value: JudgedValue) -> str:
-        """Return the item without a partner that a value belongs to, else the value's own place."""
-        own = (item for item in self.lone_items if value.path.startswith((f"{item}.", f"{item}[")))
-        is_one_sided = value.outcome in ("missing", "spurious")
-        return next(own, value.path) if is_one_sided else value.path
 
 
 def _are_right(values: Sequence[JudgedValue]) -> bool:
