@@ -36,10 +36,10 @@ from fieldassay.public import public
 from fieldassay.records.keys import cap_problems
 from fieldassay.records.labels_file import check_texts, is_labels_file, is_labels_line, read_labels
 from fieldassay.records.matching import batches
+from fieldassay.reports.formats import find_format
 from fieldassay.reports.report import (
     Reported,
     ReportOptions,
-    find_format,
     read_reported,
     render_report,
     report_scored,

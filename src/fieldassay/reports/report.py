@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.decisions.diff.diff import Diff, diff_runs
-from fieldassay.errors import nearest, problem
+from fieldassay.errors import problem
 from fieldassay.io.files.typed_json import convert
 from fieldassay.io.files.whole_files import check_plain, write_whole
 from fieldassay.metrics.estimate import RecordedInputs
@@ -22,6 +21,7 @@ from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.sections import decisions_of_run
 from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_answer, render_terminal
+from fieldassay.reports.formats import find_format
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown
 from fieldassay.runs.run import Run, corrupt_run_errors, mark_failed_answers, read_runs
@@ -30,52 +30,6 @@ from fieldassay.runs.value_sources import LinePlace, ValueSources, open_value_so
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-# The table of the formats of reports: their writers and their file names.
-
-
-class Format(NamedTuple):
-    """A format of reports: the function that makes it (`module:name`), and its file in a run folder.
-
-    The function takes runs (`Sequence[Reported]`) and `ReportOptions`, and yields text portion by portion.
-    """
-
-    maker: str
-    file: str
-
-    def make(self, reported: Sequence[Reported], options: ReportOptions) -> Iterable[str]:
-        """Return the text of a report, portion by portion."""
-        module, _, name = self.maker.partition(":")
-        found: Callable[[Sequence[Reported], ReportOptions], Iterable[str]] = getattr(
-            importlib.import_module(module), name
-        )
-        return found(reported, options)
-
-
-FORMATS: dict[str, Format] = {
-    "table": Format("fieldassay.reports.report:render_table_report", "report.txt"),
-    "junit": Format("fieldassay.reports.ci.outputs:render_junit", "junit.xml"),
-    "markdown": Format("fieldassay.reports.report:render_markdown_report", "report.md"),
-    "github": Format("fieldassay.reports.ci.outputs:render_step_summary", "summary.md"),
-    "annotations": Format("fieldassay.reports.ci.outputs:render_annotations", "annotations.txt"),
-    "comment": Format("fieldassay.reports.ci.outputs:render_comment", "comment.md"),
-    "html": Format("fieldassay.reports.html.page:render_html_report", "report.html"),
-}
-"""The formats by name; a further one is one more line here."""
-
-
-def find_format(name: str) -> Format:
-    """Return the format of a name. Raises `ProblemsError` with the nearest name.
-
-    >>> find_format("junit").file
-    'junit.xml'
-    """
-    if name not in FORMATS:
-        raise problem(
-            "format", f"no report is called {name[:100]!r}", nearest(name[:100], FORMATS), "unknown_name"
-        )
-    return FORMATS[name]
 
 
 # The sources of a report: a result, its judged values, and the decisions by its gates.

@@ -11,7 +11,7 @@ import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, option
 from fieldassay.commands.cli.runs import find_stored, lookup_option
-from fieldassay.reports.report import FORMATS
+from fieldassay.reports.formats import FORMATS
 
 if TYPE_CHECKING:
     from fieldassay.reports.report import Reported, ReportOptions

@@ -269,7 +269,7 @@ _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path
 
 
 def _share(flag: str, name: str, told: str) -> Callable[[Any], Any]:
-    place = "fieldassay.review.sheets.sheets:Shares"
+    place = "fieldassay.review.sheets.make:Shares"
     return record_option(place, name, flag, group="Work", metavar="SHARE", help=told)
 
 

@@ -322,7 +322,8 @@ def show_run(run: Run, shape: str, shown: Shown, kept: str | None = None) -> Non
         write_bytes(metrics_json(run.result))
         return
     if shape == "junit":
-        from fieldassay.reports.report import ReportOptions, find_format, report_scored
+        from fieldassay.reports.formats import find_format
+        from fieldassay.reports.report import ReportOptions, report_scored
 
         for text in find_format(shape).make(
             [report_scored(run.result, run.evidence, run.decisions, kept)], ReportOptions()
