@@ -32,8 +32,8 @@ from fieldassay.metrics.evidence import FLAGS, Kind, Outcome, evidence_schema
 from fieldassay.metrics.result.comparison import VERDICTS
 from fieldassay.metrics.result.decision import GateAnswer, Verdict
 from fieldassay.metrics.result.documents import STATISTICS
+from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import VIEWS
-from fieldassay.reports.report import FORMATS
 from fieldassay.runs import run
 from fieldassay.runs.run_file import COMPARISONS, DOCUMENTS, EVIDENCE, GATES, METRICS, RUN, VIOLATIONS
 from fieldassay.scoring.inputs import ScoreOptions

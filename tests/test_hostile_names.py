@@ -10,7 +10,7 @@ import pytest
 
 from fieldassay.commands.cli.main import main
 from fieldassay.paths import join_path
-from fieldassay.reports.report import FORMATS
+from fieldassay.reports.formats import FORMATS
 
 HIDDEN = "\x1b[31m\x07\x00\x85\u202e\u2066\u200f\u2028\r\t"
 BAD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")

@@ -35,8 +35,9 @@ from fieldassay.reports.export.pages import (
     render_error_report,
     render_executive,
 )
+from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import render_html_report
-from fieldassay.reports.report import FORMATS, Reported, ReportOptions
+from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown
 from fieldassay.runs.run import Run

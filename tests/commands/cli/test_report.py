@@ -15,7 +15,7 @@ from command_runs import Files, Ran, spawn
 from scored_runs import replace_file
 
 from fieldassay.io.files.whole_files import digest_file
-from fieldassay.reports.report import FORMATS
+from fieldassay.reports.formats import FORMATS
 
 Run = Callable[..., Ran]
 FAST = ("--bootstrap", "50")
