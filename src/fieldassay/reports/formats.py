@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from fieldassay.errors import nearest, problem
-
-if TYPE_CHECKING:
-    from fieldassay.reports.report import Reported, ReportOptions
 
 
 class Format(NamedTuple):
@@ -21,12 +18,10 @@ class Format(NamedTuple):
     maker: str
     file: str
 
-    def make(self, reported: Sequence[Reported], options: ReportOptions) -> Iterable[str]:
+    def make(self, reported: Sequence[Any], options: Any) -> Iterable[str]:
         """Return the text of a report, portion by portion."""
         module, _, name = self.maker.partition(":")
-        found: Callable[[Sequence[Reported], ReportOptions], Iterable[str]] = getattr(
-            importlib.import_module(module), name
-        )
+        found: Callable[[Sequence[Any], Any], Iterable[str]] = getattr(importlib.import_module(module), name)
         return found(reported, options)
 
 
