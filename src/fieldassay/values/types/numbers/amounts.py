@@ -212,10 +212,10 @@ def number_column(raws: Sequence[Scalar]) -> Column | None:
 
     The texts of floats are written when they are needed.
     """
-    if _have_noise(raws):
-        return None
     if set(map(type, raws)) == {float} and np.isfinite(np.array(raws, dtype=np.float64)).all():
-        return Column.on_demand(objects(raws), lambda values: json_columns(values) or ([], []))
+        if _have_noise(raws):
+            return None
+        return Column.on_demand(objects(raws), lambda values: _write(values) or ([], []))
     written = json_columns(raws)
     return None if written is None else Column(objects(written[0]), objects(raws), objects(written[1]))
 
@@ -234,8 +234,11 @@ def json_columns(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
     >>> json_columns([0.1 + 0.2]) is None
     True
     """
-    if _have_noise(raws):
-        return None
+    return None if _have_noise(raws) else _write(raws)
+
+
+def _write(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
+    """Return the texts of numbers without noise, as `json_columns` does."""
     if len(raws) >= _MANY and set(map(type, raws)) == {float}:
         floats = np.array(raws, dtype=np.float64)
         size = np.abs(floats)
