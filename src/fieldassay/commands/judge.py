@@ -65,6 +65,11 @@ class Judgement(Brief, Struct, frozen=True):
         return _are_right(critical) if critical else self.is_perfect
 
     @property
+    def wrong(self) -> tuple[JudgedValue, ...]:
+        """Return the values whose outcome is neither `match` nor `failed`."""
+        return tuple(value for value in self.values if value.outcome not in ("match", "failed"))
+
+    @property
     def feedback(self) -> tuple[str, ...]:
         """Return what is wrong, in sentences for a person or a model, those that cost most first.
 
@@ -75,9 +80,8 @@ class Judgement(Brief, Struct, frozen=True):
         total: gold 5.55, predicted 5.6 (the value was rounded)
         day: predicted "1 May 2024", but gold has no value
         """
-        wrong = [value for value in self.values if value.outcome not in ("match", "failed")]
         groups: defaultdict[str, list[JudgedValue]] = defaultdict(list)
-        for value in wrong:
+        for value in self.wrong:
             own = (item for item in self.lone_items if value.path.startswith((f"{item}.", f"{item}[")))
             is_one_sided = value.outcome in ("missing", "spurious")
             groups[next(own, value.path) if is_one_sided else value.path].append(value)

@@ -4,6 +4,7 @@ from typing import Any
 
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
+from msgspec.structs import asdict
 
 from fieldassay.commands.judge import Judge
 
@@ -22,13 +23,15 @@ def extraction(record_spec: Any = None, gold: str | None = None) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         judgement = judge(target.text if gold is None else state.metadata[gold], state.output.completion)
-        told = judgement.to_dict()
-        wrong = [value for value in told["values"] if value["outcome"] not in ("match", "failed")]
         return Score(
             value=float("nan") if judgement.score is None else judgement.score,
             answer=state.output.completion,
             explanation=judgement.explanation,
-            metadata={"passed": judgement.passed, "fields": judgement.by_field(), "wrong": wrong},
+            metadata={
+                "passed": judgement.passed,
+                "fields": judgement.by_field(),
+                "wrong": list(map(asdict, judgement.wrong)),
+            },
         )
 
     return score
