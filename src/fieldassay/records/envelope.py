@@ -191,16 +191,12 @@ def _is_texts(value: Any) -> bool:
 _CLAIMS: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
 
 
-def _claim_text(value: Any) -> str | None:
-    return str(value).strip().lower() if isinstance(value, str | int) else None
-
-
 META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "timing": lambda value: isinstance(value, dict) and "duration_ms" in value,
     "usage": lambda value: isinstance(value, dict),
     "processing_time": lambda value: value is None or read_number(value) is not None,
     "error": lambda value: value is None or isinstance(value, str | dict | bool),
-    "parse_success": lambda value: value is None or _claim_text(value) in ("", *_CLAIMS),
+    "parse_success": lambda value: value in (None, "") or _read_claim(value) is not None,
     "raw": lambda value: value is None or isinstance(value, str),
     "confidence": lambda value: isinstance(value, dict) or read_confidence(value) is not None,
     "variant": lambda value: isinstance(value, str),
@@ -321,26 +317,21 @@ def _with_own_names(record: Record, options: SourceOptions) -> Record:
 
 
 def _take_values(records: list[Record], suspects: list[int], scalars: Scalars) -> None:
-    """Replace the suspected records by those with values in place of value objects."""
-    suspects = [at for at in suspects if records[at].data is not None]
-    if may_hold_confidences([records[at].data or {} for at in suspects], scalars):
-        for at in suspects:
-            records[at] = _with_values(records[at], scalars)
-
-
-def _with_values(record: Record, scalars: Scalars) -> Record:
-    """Return the record with values in place of objects of a value and its confidence.
+    """Put values in place of objects of a value and its confidence in the suspected records.
 
     Confidences given beside the data have precedence.
     """
-    taken = Taken()
-    data = take_values(record.data or {}, scalars, taken)
-    if not taken.repairs:
-        return record
-    meta = record.meta
-    confidence = taken.confidences | dict(meta.confidence or {})
-    repairs = (*meta.repairs, *sorted(taken.repairs))
-    return replace(record, data=data, meta=replace(meta, confidence=confidence or None, repairs=repairs))
+    suspects = [at for at in suspects if records[at].data is not None]
+    if not may_hold_confidences([records[at].data or {} for at in suspects], scalars):
+        return
+    for at in suspects:
+        taken, meta = Taken(), records[at].meta
+        data = take_values(records[at].data or {}, scalars, taken)
+        if taken.repairs:
+            confidence = taken.confidences | dict(meta.confidence or {})
+            repairs = (*meta.repairs, *sorted(taken.repairs))
+            meta = replace(meta, confidence=confidence or None, repairs=repairs)
+            records[at] = replace(records[at], data=data, meta=meta)
 
 
 def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:
@@ -569,7 +560,12 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         critical_paths=_read_texts(known.get("critical_fields")),
         illegible_paths=_read_texts(known.get("illegible_fields")),
         unreviewed_paths=_read_texts(known.get("unreviewed_fields")),
-        accepted_values=_read_accepted(known.get("acceptable_variations")),
+        accepted_values={
+            path: tuple(values)
+            if isinstance(values, list)
+            else (values,)  # one that is no list is the only one
+            for path, values in (known.get("acceptable_variations") or {}).items()
+        },
     )
 
 
@@ -585,16 +581,8 @@ def _read_error(value: Any) -> str | None:
     return value.strip() or None if isinstance(value, str) else None
 
 
-def _read_accepted(value: Any) -> Mapping[str, tuple[Any, ...]]:
-    """Return the accepted values by path; a value that is no list is the only one."""
-    return {
-        path: tuple(values) if isinstance(values, list) else (values,)
-        for path, values in (value or {}).items()
-    }
-
-
 def _read_claim(value: Any) -> bool | None:
-    return _CLAIMS.get(_claim_text(value) or "")
+    return _CLAIMS.get(str(value).strip().lower())
 
 
 def _read_confidence(value: Any) -> Mapping[str, float] | None:
@@ -615,16 +603,12 @@ def _read_confidence(value: Any) -> Mapping[str, float] | None:
 
 
 def _read_texts(value: Any) -> tuple[str, ...]:
-    texts = _split_texts(value) if isinstance(value, str) else value or ()
-    return tuple(text.strip() for text in texts if text.strip())
-
-
-def _split_texts(text: str) -> list[Any]:
-    if text.lstrip().startswith("["):
-        row = decode_json(text.encode("utf-8", "replace"))
-        if _is_texts(row.value) and isinstance(row.value, list):
-            return row.value
-    return text.replace("|", ",").replace(";", ",").split(",")
+    """Return the texts of a list, which may be written as JSON or with commas, semicolons or bars."""
+    if isinstance(value, str):
+        row = decode_json(value.encode("utf-8", "replace")) if value.lstrip().startswith("[") else Row(None)
+        is_list = isinstance(row.value, list) and _is_texts(row.value)
+        value = row.value if is_list else re.split(r"[,;|]", value)
+    return tuple(text.strip() for text in value or () if text.strip())
 
 
 def _to_labels(values: list[Any]) -> tuple[str, ...]:

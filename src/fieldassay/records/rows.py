@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, problem
+from fieldassay.errors import Problem, ProblemsError, list_names, problem
 from fieldassay.io.files.whole_files import (
     WRITTEN_FILE,
     FileListing,
@@ -151,18 +151,15 @@ class HeldRows(SourceRows, Struct, frozen=True, eq=False):
         held = [self.held[position] for position in positions]
         if set(map(type, held)) == {bytes}:
             return decode_rows(held)
-        return [_to_row(one) for one in held]
+        return [
+            decode_json(row) if isinstance(row, bytes) else row if isinstance(row, Row) else Row(row)
+            for row in held
+        ]
 
 
 def find_ids(rows: Sequence[Row], names: Sequence[str]) -> list[str | None]:
     """Return the id of each row under one of some names, None for a row without."""
     return [find_id(row.value, names) if isinstance(row.value, dict) else None for row in rows]
-
-
-def _to_row(held: Any) -> Row:
-    if isinstance(held, bytes):
-        return decode_json(held)
-    return held if isinstance(held, Row) else Row(held)
 
 
 class FolderRows(SourceRows, Struct, frozen=True, eq=False):
@@ -671,9 +668,7 @@ def _other_files(folder: Path | str, others: Counter[str]) -> Problem:
     """Return the note on files with other endings than those of answers."""
     count = others.total()
     ranked = sorted(others.items(), key=lambda item: (-item[1], item[0]))
-    named = ", ".join(f"{ending[:20]} ({each:,})" for ending, each in ranked[:5]) + (
-        ", …" if len(ranked) > 5 else ""
-    )
+    named = list_names([f"{ending[:20]} ({each:,})" for ending, each in ranked], 5)
     what = (
         f"{format_count(count, 'file')} with other endings "
         f"{'was' if count == 1 else 'were'} not read: {named}"
