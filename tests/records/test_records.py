@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pydantic
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from tests.judging import score_alone as score
 from fieldassay.commands.extract import ExtractOptions, extract
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.record import Meta, Record, UnplainError, decode_rows, to_json, to_rows
-from fieldassay.records.services import Taken, may_hold_confidences, take_values
+from fieldassay.records.services import Taken, take_values
 from fieldassay.records.source import open_source
 
 # What stands beside the data, and what is data
@@ -411,17 +411,6 @@ _VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_KEYS, inner, max_size=3),
     max_leaves=8,
 )
-
-
-@given(st.lists(st.dictionaries(_KEYS, _VALUES, max_size=4), max_size=3))
-@example([{"a": [[{"value": 5, "confidence": 0.9}]]}])
-def test_the_quick_look_at_many_records_misses_none_with_confidences(records: list[dict[str, Any]]) -> None:
-    takes = []
-    for record in records:
-        taken = Taken()
-        take_values(record, _SCALARS, taken)
-        takes.append(bool(taken.repairs))
-    assert may_hold_confidences(records, _SCALARS) >= any(takes)
 
 
 @pytest.mark.parametrize("is_escaped", [False, True])

@@ -40,7 +40,6 @@ from fieldassay.records.services import (
     Response,
     Scalars,
     Taken,
-    may_hold_confidences,
     read_confidence,
     read_response,
     take_values,
@@ -278,8 +277,8 @@ def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> l
     objects = [record.data for record in records if record.data is not None]
     if options.fields is not None and may_have_texts(objects, options.fields):
         records = [_without_texts(record, options.fields, options) for record in records]
-    if options.scalars:
-        _take_values(records, suspects, options.scalars)
+    for at in suspects if options.scalars else ():
+        records[at] = _with_values(records[at], options.scalars)
     return records
 
 
@@ -316,22 +315,20 @@ def _with_own_names(record: Record, options: SourceOptions) -> Record:
     return replace(record, data=data)
 
 
-def _take_values(records: list[Record], suspects: list[int], scalars: Scalars) -> None:
-    """Put values in place of objects of a value and its confidence in the suspected records.
+def _with_values(record: Record, scalars: Scalars) -> Record:
+    """Return the record with values in place of objects of a value and its confidence.
 
     Confidences given beside the data have precedence.
     """
-    suspects = [at for at in suspects if records[at].data is not None]
-    if not may_hold_confidences([records[at].data or {} for at in suspects], scalars):
-        return
-    for at in suspects:
-        taken, meta = Taken(), records[at].meta
-        data = take_values(records[at].data or {}, scalars, taken)
-        if taken.repairs:
-            confidence = taken.confidences | dict(meta.confidence or {})
-            repairs = (*meta.repairs, *sorted(taken.repairs))
-            meta = replace(meta, confidence=confidence or None, repairs=repairs)
-            records[at] = replace(records[at], data=data, meta=meta)
+    taken = Taken()
+    data = take_values(record.data or {}, scalars, taken)
+    if not taken.repairs:
+        return record
+    confidence = taken.confidences | dict(record.meta.confidence or {})
+    repairs = (*record.meta.repairs, *sorted(taken.repairs))
+    return replace(
+        record, data=data, meta=replace(record.meta, confidence=confidence or None, repairs=repairs)
+    )
 
 
 def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:

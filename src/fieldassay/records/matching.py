@@ -377,9 +377,7 @@ def match(
     id with gold.
     """
     problems = [
-        problem
-        for source in (gold, *predictions.values())
-        for problem in find_duplicates(source) or _find_mergers(source, form)
+        problem for source in (gold, *predictions.values()) for problem in find_duplicates(source, form)
     ]
     problems += [problem for source in predictions.values() for problem in _compare_numbering(gold, source)]
     if problems:
@@ -480,39 +478,30 @@ def _share(
     return gold, None if chosen is None else np.flatnonzero(np.isin(places, chosen))
 
 
-def find_duplicates(source: Source) -> list[Problem]:
-    """Return a problem with its places for each id that repeats in the source: `MAX_LISTED`, and a count."""
-    ids = source.ids
-    if len(set(ids)) == len(ids):
-        return []
-    first: dict[str, int] = {}
-    problems: list[Problem] = []
-    for position, name in enumerate(ids):
-        before = first.setdefault(name, position)
-        if before != position:
-            what = f"duplicate id {name!r}, first in {source.place(before)}"
-            remedy = _remedy(source, before, position) if len(problems) < MAX_LISTED else ""
-            problems.append(Problem(source.place(position), what, remedy, "duplicate_id"))
-    return cap_problems(problems)
+def find_duplicates(source: Source, form: str = "exact") -> list[Problem]:
+    """Return a problem with its places for each id that repeats, or is the same as another in a form.
 
-
-def _find_mergers(source: Source, form: str) -> list[Problem]:
-    """Return a problem for each id equal to an earlier one in the form used for comparing ids."""
-    first: dict[str, int] = {}
-    problems: list[Problem] = []
+    Of predictions, ids that are the same in a form may be of several formats of one document.
+    """
     drop = ID_FORMS.get(form, str)
-    twins = find_twins({name: drop(name) for name in source.ids if drop is not str})
-    alike = frozenset(name for names in twins for name in names)
-    for position, name in enumerate(source.ids if drop is not str else ()):
-        if not source.options.is_gold and name not in alike:
+    if len(set(map(drop, source.ids))) == len(source.ids):
+        return []
+    twins = find_twins({name: drop(name) for name in source.ids if not source.options.is_gold})
+    alike = {name for names in twins for name in names}
+    first: dict[str, int] = {}
+    problems: list[Problem] = []
+    for position, name in enumerate(source.ids):
+        before = first.setdefault(drop(name) if source.options.is_gold or name in alike else name, position)
+        if before == position:
             continue
-        before = first.setdefault(drop(name), position)
-        if before != position:
-            other = source.ids[before]
-            what = f"the ids {other!r} (in {source.place(before)}) and {name!r} are the same by {form}"
-            problems.append(
-                Problem(source.place(position), what, "rename one, or match ids exactly", "duplicate_id")
-            )
+        other, where = source.ids[before], source.place(before)
+        if other == name:
+            what = f"duplicate id {name!r}, first in {where}"
+            remedy = _remedy(source, before, position) if len(problems) < MAX_LISTED else ""
+        else:
+            what = f"the ids {other!r} (in {where}) and {name!r} are the same by {form}"
+            remedy = "rename one, or match ids exactly"
+        problems.append(Problem(source.place(position), what, remedy, "duplicate_id"))
     return cap_problems(problems)
 
 

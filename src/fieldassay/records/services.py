@@ -1,9 +1,8 @@
 """What services save: responses, lines of batches, values with their confidences."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from itertools import chain, repeat
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
@@ -302,40 +301,6 @@ class Taken(Struct):
 
     confidences: dict[str, float] = field(default_factory=dict)
     repairs: set[str] = field(default_factory=set)
-
-
-def may_hold_confidences(objects: Sequence[dict[str, Json]], scalars: Scalars) -> bool:
-    """Return whether any of the objects at one place has anything that `take_values` may take.
-
-    Quick, since most have not: their keys and values are looked at together.
-    """
-    return _may_hold(objects, set().union(*objects), scalars)
-
-
-def _may_hold(objects: Sequence[dict[str, Json]], names: Set[str], scalars: Scalars) -> bool:
-    if not names <= scalars.keys() and any(name.endswith(SUFFIX) for name in names):
-        return True
-    if _CONTAINERS.isdisjoint(map(type, chain.from_iterable(map(dict.values, objects)))):
-        return False
-    for name in scalars.keys() & names:
-        inner = _objects_in(list(map(dict.get, objects, repeat(name))))
-        keys = set().union(*inner)
-        if (
-            not _MARKS.isdisjoint(keys)
-            or any(key.startswith(_TYPED) for key in keys)
-            or (scalars[name] and _may_hold(inner, keys, scalars[name]))
-        ):
-            return True
-    return False
-
-
-def _objects_in(values: list[Any]) -> list[dict[str, Json]]:
-    """Return the objects among values, those in lists included."""
-    found: list[dict[str, Json]] = []
-    while (kinds := set(map(type, values))) - {dict}:
-        found += [value for value in values if value.__class__ is dict] if dict in kinds else []
-        values = [*chain.from_iterable(value for value in values if value.__class__ is list)]
-    return found + values
 
 
 def take_values(data: dict[str, Json], scalars: Scalars, taken: Taken, path: str = "") -> dict[str, Json]:
