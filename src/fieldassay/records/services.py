@@ -210,7 +210,7 @@ def read_response(row: Any) -> Response | None:
     The response stands alone or in the output of a batch.
 
     >>> read_response({"custom_id": "r1", "result": {"type": "expired"}})
-    Response(kind='Anthropic batch', answers=(), usage={}, error='expired', confidence=None)
+    Response(kind='Anthropic batch', answers=(), usage={}, error='expired', confidence=None, beside={})
     """
     if not isinstance(row, dict):
         return None
