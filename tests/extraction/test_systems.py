@@ -29,8 +29,8 @@ from fieldassay.extraction.strategies.prompted import Prompted
 from fieldassay.extraction.strategies.rules.strategy import Rules
 from fieldassay.extraction.strategy import Strategy, Task, leaves_of
 from fieldassay.extraction.systems import read_systems
+from fieldassay.options import _plugins
 from fieldassay.paths import join_path
-from fieldassay.registry import _plugins
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.plan.compile import compile_plan
 
@@ -486,7 +486,7 @@ def test_the_strategy_of_at_most_twenty_lines_is_found_by_its_entry_point(
     importlib.invalidate_caches()
     plugins = {"acme.twice": "acme_extractors:Twice"}
     monkeypatch.setattr(
-        "fieldassay.registry._plugins",
+        "fieldassay.options._plugins",
         lambda group: plugins if group == "fieldassay.extractors" else _plugins(group),
     )
     strategy = read_systems(PLUGIN_FILE).systems["twice"].strategy

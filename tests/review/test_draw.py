@@ -27,8 +27,15 @@ from fieldassay.review import export
 from fieldassay.review.export import settled_sheets
 from fieldassay.review.log import Store
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.make import Made, ReviewRequest, make_review, make_suspicious_review
-from fieldassay.review.sheets.sheets import Person, RefusedError, Shares, uniform
+from fieldassay.review.sheets.make import (
+    Made,
+    ReviewRequest,
+    Shares,
+    make_review,
+    make_suspicious_review,
+    uniform,
+)
+from fieldassay.review.sheets.sheets import Person, RefusedError
 from fieldassay.review.status import ReviewedValue, wrong_of
 from fieldassay.runs.run import Run
 from fieldassay.spec.plan.compile import read_plan

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from fieldassay.documents.sources import list_documents, load
 from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript, TranscriptStore, Word
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
-from fieldassay.extraction.endpoints.journal import lines_of
+from fieldassay.extraction.endpoints.exchange import NAME as JOURNAL
+from fieldassay.extraction.endpoints.exchange import lines_of
 from fieldassay.extraction.extract import split_job
 from fieldassay.extraction.places import TEXTS, Known, Place, Search, normalized, reading_key
 from fieldassay.io.text.shown import format_count, make_printable

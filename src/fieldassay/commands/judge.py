@@ -50,7 +50,7 @@ class Judgement(Brief, Struct, frozen=True):
     score: float | None
     values: tuple[JudgedValue, ...]
     lone_items: tuple[str, ...] = ()
-    """The places of items that only one side has."""
+    """The places of items that only one side has, of more than one value."""
     problem: str | None = None
 
     @property
@@ -78,7 +78,9 @@ class Judgement(Brief, Struct, frozen=True):
         wrong = [value for value in self.values if value.outcome not in ("match", "failed")]
         groups: defaultdict[str, list[JudgedValue]] = defaultdict(list)
         for value in wrong:
-            groups[self._item_of(value)].append(value)
+            own = (item for item in self.lone_items if value.path.startswith((f"{item}.", f"{item}[")))
+            is_one_sided = value.outcome in ("missing", "spurious")
+            groups[next(own, value.path) if is_one_sided else value.path].append(value)
         ranked = sorted(groups.items(), key=lambda group: _total(group[1]), reverse=True)
         said = [_say(place, values) for place, values in ranked]
         if self.problem is not None:
@@ -110,12 +112,6 @@ class Judgement(Brief, Struct, frozen=True):
         """Return the judgement as plain data."""
         told = {name: getattr(self, name) for name in ("score", "passed", "is_perfect", "problem")}
         return {**told, "values": list(map(asdict, self.values)), "feedback": list(self.feedback)}
-
-    def _item_of(self, value: JudgedValue) -> str:
-        """Return the item without a partner that a value belongs to, else the value's own place."""
-        own = (item for item in self.lone_items if value.path.startswith((f"{item}.", f"{item}[")))
-        is_one_sided = value.outcome in ("missing", "spurious")
-        return next(own, value.path) if is_one_sided else value.path
 
 
 def _are_right(values: Sequence[JudgedValue]) -> bool:
@@ -278,6 +274,6 @@ def _judge_portion(bench: Bench, plan: Plan, batch: Batch) -> Iterator[Judgement
         yield Judgement(
             None if np.isnan(score) else score,
             tuple(values[at]),
-            tuple(lone[at]),
+            tuple(place for place in lone[at] if all(value.path != place for value in values[at])),
             None if answer is None or answer.data is not None else answer.invalid or "no readable answer",
         )

@@ -126,10 +126,14 @@ class ScoredExtraction(pytest.Collector):
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:
         """Return the decisions by the gates, by system."""
+        from fieldassay.decisions.baseline.baseline import BASELINE, read_baseline
+
         try:
-            baseline = _baseline(
-                self.config.getoption("fieldassay_baseline"), self.config.invocation_params.dir
-            )
+            given = self.config.getoption("fieldassay_baseline")
+            path = self.config.invocation_params.dir / (given or BASELINE)
+            if given is not None:  # it must exist and be valid: a typo is never undecided
+                read_baseline(path)
+            baseline = path if path.exists() else None
             return decide(self.result, self.config.getoption("fieldassay_gate"), baseline)
         except FieldassayError as error:
             raise pytest.UsageError(f"fieldassay: {error}") from None
@@ -231,16 +235,6 @@ def decide(result: Result, gates: Sequence[str], baseline: Path | None = None) -
     except ValueError as error:
         raise problem("gate", str(error), kind="invalid_expression") from None
     return decide_result(result, more, baseline) or decide_result(result, [parse_gate(EVERYTHING_RIGHT)])
-
-
-def _baseline(given: str | None, place: Path) -> Path | None:
-    """Return the file of the baseline; a given one must exist and be valid: a typo is never undecided."""
-    from fieldassay.decisions.baseline.baseline import BASELINE, read_baseline
-
-    path = place / (given or BASELINE)
-    if given is not None:
-        read_baseline(path)
-    return path if path.exists() else None
 
 
 def _found(path: str, place: Path) -> str | Path:

@@ -12,6 +12,7 @@ from fieldassay.io.json_value import Json, as_kind, read_given
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Origin, Region, Sheet, State
 from fieldassay.review.log import ReviewEvent, ReviewJournal, Store, emptied_lists, items_above, read_facts
+from fieldassay.review.sheets.make import uniform
 from fieldassay.review.sheets.sheets import (
     Person,
     RefusedError,
@@ -21,7 +22,6 @@ from fieldassay.review.sheets.sheets import (
     read_form,
     show,
     split_items,
-    uniform,
 )
 
 # Where the two sheets of a document differ, and the rulings of a third person on that.

@@ -21,17 +21,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
+from fieldassay.decisions.basis import Contestant, join_data
 from fieldassay.decisions.diff.diff import (
     COLUMNS,
     Changes,
-    Contestant,
     Diff,
     DiffOptions,
     changes_csv,
     diff_json,
     diff_runs,
     find_changes,
-    join_data,
 )
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.typed_json import convert

@@ -17,8 +17,15 @@ from typing import Any, Literal
 from fieldassay.extraction.endpoints.client import ChatChannel, Window
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
 from fieldassay.extraction.endpoints.endpoint import Endpoint, SecretKey
-from fieldassay.extraction.endpoints.exchange import Channel, Finished, Job, ModelAnswer, Request, RunSummary
-from fieldassay.extraction.endpoints.journal import Journal
+from fieldassay.extraction.endpoints.exchange import (
+    Channel,
+    Finished,
+    Job,
+    Journal,
+    ModelAnswer,
+    Request,
+    RunSummary,
+)
 
 # Small runs: documents that ask a scripted server one question each.
 

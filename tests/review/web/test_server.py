@@ -29,8 +29,8 @@ from fieldassay.commands.cli.main import main
 from fieldassay.documents.sources import DocumentPool, list_documents
 from fieldassay.errors import ProblemsError
 from fieldassay.review.log import Store
-from fieldassay.review.sheets.make import ReviewRequest, make_review
-from fieldassay.review.sheets.sheets import RefusedError, Shares
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
+from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.web import guard
 from fieldassay.review.web.guard import HEADERS, MOST_BYTES
 from fieldassay.review.web.room import Pages, read_pages

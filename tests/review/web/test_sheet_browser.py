@@ -15,8 +15,7 @@ from tests.review.small_review import count_events
 from tests.review.web.desk import Desk, at_desk
 from tests.review.web.served import served
 
-from fieldassay.review.sheets.make import ReviewRequest, make_review
-from fieldassay.review.sheets.sheets import Shares
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -33,7 +33,7 @@ from tests.values.embedding.model_cases import (
 
 from fieldassay.commands.cli import output
 from fieldassay.errors import FieldassayError, MissingExtraError, ProblemsError
-from fieldassay.io.workers import blas_threads
+from fieldassay.io import effort
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.values.comparators import embedding
 from fieldassay.values.comparators.embedding import (
@@ -194,9 +194,9 @@ def test_neither_threads_nor_the_size_of_a_batch_change_a_bit(threads, batch, to
 
 
 def test_the_threads_of_numpy_are_afterwards_what_they_were(tiny):
-    control = blas_threads._control()
+    control = effort._control()
     if control is None:  # another BLAS: nothing is changed
-        with blas_threads.one_blas_thread() as threads:
+        with effort.one_blas_thread() as threads:
             assert threads == 1
         return
     before = control[0]()
@@ -204,7 +204,7 @@ def test_the_threads_of_numpy_are_afterwards_what_they_were(tiny):
     with watch_encoding(lambda done, total: seen.append(control[0]())):
         tiny.encode(SMALL)
     assert (set(seen), control[0]()) == ({1}, before)
-    with pytest.raises(ZeroDivisionError), blas_threads.one_blas_thread():
+    with pytest.raises(ZeroDivisionError), effort.one_blas_thread():
         assert control[0]() == 1
         print(1 / 0)
     assert control[0]() == before

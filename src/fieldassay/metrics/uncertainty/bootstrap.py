@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.io.workers.blas_threads import one_blas_thread
+from fieldassay.io.effort import one_blas_thread
 
 # Bootstrap weights: Exp(1) draws by seed, document id and replicate; also of an unseen document.
 # Exponential weights are those of Rubin's Bayesian bootstrap (1981). Unlike Poisson counts they drop no

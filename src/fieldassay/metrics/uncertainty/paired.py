@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.io.workers.blas_threads import one_blas_thread
+from fieldassay.io.effort import one_blas_thread
 from fieldassay.metrics.uncertainty.bootstrap import contraharmonic_mean, document_keys, draw_words
 
 # Tests of paired documents: halves, signs and exact enumeration.

@@ -513,7 +513,10 @@ def _parts(run: Reported, documents: int, errors: int, *, folds: bool) -> Iterat
 
 def _verdict(run: Reported, summary: Summary) -> Part:
     """Return the heading with the verdict, and why."""
-    answer, why = describe_answers(run.decisions) or "NOT DECIDED", _count_verdicts(run)
+    verdicts = [outcome.verdict for decision in run.decisions for outcome in decision.outcomes]
+    told = [f"{verdicts.count(one):,} {words}" for one, words in _SAID.items() if one in verdicts]
+    answer = describe_answers(run.decisions) or "NOT DECIDED"
+    why = f"of {len(verdicts):,} gates {', '.join(told)}" if told else "there is no gate"
     about = f" ({clip(run.label, 200)})" if run.label else ""
     failures = [
         f"{clip(system, _NAME)}: {text}"
@@ -523,13 +526,6 @@ def _verdict(run: Reported, summary: Summary) -> Part:
     lead = [f"{why[:1].upper()}{why[1:]}; {format_count(summary.documents, 'document')}."]
     lead += [f"Predictions that are missing or unusable: {'; '.join(failures)}."] if failures else []
     return Part(f"{clip(answer, 400)}: {clip(summary.name, 100)}{about}", lead=lead)
-
-
-def _count_verdicts(run: Reported) -> str:
-    """Return how many gates have each verdict, of all systems together."""
-    verdicts = [outcome.verdict for decision in run.decisions for outcome in decision.outcomes]
-    told = [f"{verdicts.count(one):,} {words}" for one, words in _SAID.items() if one in verdicts]
-    return f"of {len(verdicts):,} gates {', '.join(told)}" if told else "there is no gate"
 
 
 def _gates(run: Reported) -> Iterator[Part]:

@@ -391,9 +391,8 @@ def render_estimate(name: str, found: CostEstimate) -> str:
 def _times(told: Mapping[str, Any]) -> str:
     if told["p50_ms"] is None:
         return ""
-    doubt = "" if told["are_reliable"] else "; this machine was too busy for reliable times"
     median, slow = (format_seconds(told[name]) for name in ("p50_ms", "p95_ms"))
-    return f"time per document: median {median}, 95th percentile {slow}{doubt}"
+    return f"time per document: median {median}, 95th percentile {slow}"
 
 
 def _say_cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:

@@ -92,7 +92,9 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
             own, judge_rows(evidence.lazy(), name, with_silence=counts_silence(result))
         ),
         "images_evaluated": len(own),
-        "perfect_documents": _count_perfect(perfect, own),
+        "perfect_documents": int(perfect.value)
+        if perfect is not None and perfect.unit == "count" and perfect.value is not None
+        else int(own["perfect"].fill_null(0.0).sum()),
         **_extremes(own),
         "summary_stats": _summary(table),
         "scores": _scores(result, name),
@@ -127,13 +129,6 @@ def _refusal(what: str, remedy: str) -> ProblemsError:
 
 def _numerator(estimate: Estimate) -> float | None:
     return None if estimate.value is None else estimate.value * estimate.n
-
-
-def _count_perfect(estimate: Estimate | None, documents: pl.DataFrame) -> int:
-    """Return the spec's own count, else the number of documents without errors."""
-    if estimate is not None and estimate.unit == "count" and estimate.value is not None:
-        return int(estimate.value)
-    return int(documents["perfect"].fill_null(0.0).sum())
 
 
 def judge_rows(evidence: pl.LazyFrame, system: str | None, *, with_silence: bool) -> pl.LazyFrame:

@@ -92,19 +92,14 @@ def compare_items(
     is_wanted = distinct[spot] == list_codes
     in_gold = np.bincount(spot[is_wanted], minlength=len(distinct))[inverse]
     matched = np.bincount(spot[is_wanted & ~taken], minlength=len(distinct))[inverse]
-    total = matched + _number_repeats(inverse) + 1
-    return (total > in_gold) & (total > 1), in_gold > 0
-
-
-def _number_repeats(groups: npt.NDArray[np.intp]) -> WideCodes:
-    """Return, for every row, the number of earlier rows of its group."""
-    order = np.argsort(groups, kind="stable")
-    ordered = groups[order]
+    order = np.argsort(inverse, kind="stable")
+    ordered = inverse[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    ranks = np.arange(len(groups)) - np.repeat(starts, np.diff(np.concatenate([starts, [len(groups)]])))
-    numbered = np.empty(len(groups), dtype=np.int64)
+    ranks = np.arange(len(inverse)) - np.repeat(starts, np.diff(np.concatenate([starts, [len(inverse)]])))
+    numbered = np.empty(len(inverse), dtype=np.int64)
     numbered[order] = ranks
-    return numbered
+    total = matched + numbered + 1
+    return (total > in_gold) & (total > 1), in_gold > 0
 
 
 _Place = tuple[int, int]

@@ -11,10 +11,9 @@ from msgspec import Struct
 from fieldassay.io.json_value import is_empty_text
 from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.evidence import FieldInfo
-from fieldassay.options import has_options, options_of
+from fieldassay.options import Catalogue, has_options, options_of
 from fieldassay.paths import Pattern, field_of
 from fieldassay.public import public
-from fieldassay.registry import Catalogue
 from fieldassay.spec.language.model import Accept, Field, Spec
 from fieldassay.spec.language.names import OtherNames
 from fieldassay.spec.language.yaml_text import Report, Steps

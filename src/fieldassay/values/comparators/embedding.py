@@ -23,8 +23,8 @@ from scipy.special import erf
 from tokenizers import Tokenizer
 
 from fieldassay.errors import MissingExtraError, install_line, problem
+from fieldassay.io.effort import one_blas_thread
 from fieldassay.io.files.whole_files import digest_file
-from fieldassay.io.workers.blas_threads import one_blas_thread
 from fieldassay.values.comparators.base import (
     Comparator,
     Floats,
