@@ -379,7 +379,9 @@ def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict
         answer, beside = _open_key(value, key, options)
         return _without_envelope(answer, options), beside, True
     if options.data_keys and options.is_tree and holds_tree(value, options):
-        tree = {key: inner for key, inner in value.items() if not _is_own_id(key, inner, name, options)}
+        tree = {
+            key: inner for key, inner in value.items() if key not in options.names or id_text(inner) != name
+        }
         return Answer(tree), {}, False
     answer, beside = _open_plain(value, options)
     is_inside = "wrapped" in answer.repairs
@@ -396,10 +398,6 @@ def holds_tree(row: Mapping[str, Json], options: SourceOptions) -> bool:
         key not in names and not (key in META_SHAPES and META_SHAPES[key](value))
         for key, value in row.items()
     )
-
-
-def _is_own_id(key: str, value: Json, name: str, options: SourceOptions) -> bool:
-    return key in options.names and id_text(value) == name
 
 
 def _without_envelope(answer: Answer, options: SourceOptions) -> Answer:
@@ -512,16 +510,15 @@ def _by_class(answer: Any, fields: ObjectNode | None) -> Json:
         else:
             for key, value in attributes.items():
                 values[key].append(value)
-    return {
-        name: of_name
-        if _is_list(nodes.get(name)) or any(value != of_name[0] for value in of_name)
-        else of_name[0]
-        for name, of_name in values.items()
+    lists = {
+        name
+        for name, node in nodes.items()
+        if isinstance(node, ListNode) or (isinstance(node, Leaf) and node.is_list)
     }
-
-
-def _is_list(node: Node | None) -> bool:
-    return isinstance(node, ListNode) or (isinstance(node, Leaf) and node.is_list)
+    return {
+        name: texts[0] if name not in lists and all(value == texts[0] for value in texts) else texts
+        for name, texts in values.items()
+    }
 
 
 def _open_key(row: dict[str, Json], key: str, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
@@ -616,7 +613,10 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         critical_paths=_read_texts(known.get("critical_fields")),
         illegible_paths=_read_texts(known.get("illegible_fields")),
         unreviewed_paths=_read_texts(known.get("unreviewed_fields")),
-        accepted_values=_read_accepted(known.get("acceptable_variations")),
+        accepted_values={
+            path: tuple(values) if isinstance(values, list) else (values,)
+            for path, values in (known.get("acceptable_variations") or {}).items()
+        },
     )
 
 
@@ -630,14 +630,6 @@ def _read_error(value: Any) -> str | None:
     if value is True:
         return "error"
     return value.strip() or None if isinstance(value, str) else None
-
-
-def _read_accepted(value: Any) -> Mapping[str, tuple[Any, ...]]:
-    """Return the accepted values by path; a value that is no list is the only one."""
-    return {
-        path: tuple(values) if isinstance(values, list) else (values,)
-        for path, values in (value or {}).items()
-    }
 
 
 def _read_claim(value: Any) -> bool | None:
