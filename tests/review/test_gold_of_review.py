@@ -255,13 +255,13 @@ def test_a_list_that_is_corrected_after_it_was_promoted_is_gold(tmp_path: Path, 
     answer(store, me, {})
     assert promoted(tmp_path) == (0, ROW)
     store.write(lambda log: sheets.undo_finish(log, me, 1))
-    for node, text in (("xs[0]", "r"), ("s", None), ("mp.k", "L")):
+    for node, text in (("xs[0]", "P"), ("s", None), ("mp.k", "L")):
         with store.reading() as db:
             seq = sheets.view(db, form, me, 1)["labels"][node]["seq"]
         say(store, me, 1, node, text, expects=seq, state="absent" if text is None else "value")
     store.write(lambda log: sheets.save_items(log, form, me, 1, "xs", ["xs[0]"]))
     store.write(lambda log: sheets.finish(log, form, me, 1))
-    assert promoted(tmp_path) == (0, {"id": "a", "xs": ["r"], "mp": {"k": "L"}})
+    assert promoted(tmp_path) == (0, {"id": "a", "xs": ["P"], "mp": {"k": "L"}})
 
 
 @pytest.mark.parametrize("changed", [{"s": "HAND"}, {"xs": ["HAND"]}, {"unreviewed_fields": ["s"]}], ids=str)

@@ -59,7 +59,10 @@ class Meaning(Struct, frozen=True):
             reader = AnyReader() if leaf is None else leaf.reader
             sides = [reader.read(json.loads(_json(side))) for side in (first, second)]
             if all(side.problem is None for side in sides):
-                return sides[0].canonical == sides[1].canonical
+                kept = (
+                    "value" if leaf is not None and leaf.type == "text" else "canonical"
+                )  # keeps letter case
+                return bool(getattr(sides[0], kept) == getattr(sides[1], kept))
         texts = [json_text(side) if isinstance(side, bool) else str(side).strip() for side in (first, second)]
         return texts[0] == texts[1] if is_plain else type(first) is type(second) and bool(first == second)
 
