@@ -3,6 +3,7 @@
 import json
 import operator
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Any
@@ -352,16 +353,14 @@ def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict
     response = _response(value, options) if options.data_key is None else None
     if response is not None:
         answer, beside = _open_response(response, options)
-        return _without_envelope(answer, options), beside, False
+        return _without_envelope(answer, options), beside, True
     key = options.key_of(value)
     if key is not None:
         answer, beside = _open_key(value, key, options)
         return _without_envelope(answer, options), beside, True
     if options.data_keys and options.is_tree and holds_tree(value, options):
         tree = {
-            key: inner
-            for key, inner in value.items()
-            if not (key in options.names and id_text(inner) == name)
+            key: inner for key, inner in value.items() if key not in options.names or id_text(inner) != name
         }
         return Answer(tree), {}, False
     answer, beside = _open_plain(value, options)
@@ -447,7 +446,8 @@ def _open_response(response: Response, options: SourceOptions) -> tuple[Answer, 
         beside["error"] = response.error
     if response.confidence is not None:
         beside["confidence"] = response.confidence
-    found = [read_value(answer, options) for answer in response.answers]
+    beside |= response.beside
+    found = [read_value(_by_class(answer, options.fields), options) for answer in response.answers]
     ranked = (
         [answer for answer in found if answer.data is not None]
         or found
@@ -463,6 +463,42 @@ def _open_response(response: Response, options: SourceOptions) -> tuple[Answer, 
     several = ("several_blocks",) if sum(map(bool, counts)) > 1 else ()
     apart = APART if are_apart(best.data, (answer.data for answer in ranked), options.expected_keys) else ()
     return replace(best, repairs=tuple(dict.fromkeys((*best.repairs, *several, *apart)))), beside
+
+
+def _by_class(answer: Any, fields: ObjectNode | None) -> Json:
+    """Return the record of LangExtract's extractions; any other answer as it is.
+
+    Each class is a field. Attributes are the fields of an object, with the text under the name of the class
+    if it has such a field; attributes of a class that is no field are fields of the record themselves.
+    """
+    if not isinstance(answer, list) or not all(
+        isinstance(item, dict) and isinstance(item.get("extraction_class"), str) for item in answer
+    ):
+        return answer  # type: ignore[no-any-return]
+    nodes = {name: child for child, names in fields.keyed() for name in names} if fields is not None else {}
+    values: defaultdict[str, list[Json]] = defaultdict(list)
+    for item in answer:
+        name, text, attributes = item["extraction_class"], item.get("extraction_text"), item.get("attributes")
+        attributes = attributes if isinstance(attributes, dict) else {}
+        node: Node | None = nodes.get(name)
+        node = node.items if isinstance(node, ListNode) else node
+        if isinstance(node, ObjectNode):
+            has_text = any(name in names for _, names in node.keyed())
+            values[name].append({name: text, **attributes} if has_text else attributes)
+        elif node is not None or nodes.keys().isdisjoint(attributes):
+            values[name].append(text)
+        else:
+            for key, value in attributes.items():
+                values[key].append(value)
+    lists = {
+        name
+        for name, node in nodes.items()
+        if isinstance(node, ListNode) or (isinstance(node, Leaf) and node.is_list)
+    }
+    return {
+        name: texts[0] if name not in lists and all(value == texts[0] for value in texts) else texts
+        for name, texts in values.items()
+    }
 
 
 def _open_key(row: dict[str, Json], key: str, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
@@ -558,9 +594,7 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         illegible_paths=_read_texts(known.get("illegible_fields")),
         unreviewed_paths=_read_texts(known.get("unreviewed_fields")),
         accepted_values={
-            path: tuple(values)
-            if isinstance(values, list)
-            else (values,)  # one that is no list is the only one
+            path: tuple(values) if isinstance(values, list) else (values,)
             for path, values in (known.get("acceptable_variations") or {}).items()
         },
     )

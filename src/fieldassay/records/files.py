@@ -41,8 +41,13 @@ _ZIPPED = {
     "word/document.xml": "a Word document",
     "ppt/presentation.xml": "a PowerPoint presentation",
     "xl/workbook.bin": "a binary Excel workbook",
+    "_journal/start.json": "a packed log of Inspect",
 }
 """The format of a zip archive with a part of this name."""
+_REMEDIES = {
+    None: "unpack it, or use gzip or zstd",
+    "a packed log of Inspect": "write it as JSON: inspect log dump FILE.eval > log.json",
+}
 
 _FOREIGN: tuple[tuple[bytes | tuple[bytes, ...], str, str], ...] = (
     (b"\x89PNG\r\n", "is a PNG image", _READ_VALUES),
@@ -101,9 +106,7 @@ def find_format(label: str, path: Path, head: bytes) -> str:
         kind = next((kind for part, kind in _ZIPPED.items() if part in _parts(path)), None)
         if kind == "xlsx" or (is_named_workbook and kind is None):
             return "xlsx"
-        raise _refusal(
-            label, f"is {kind or 'a zip archive'}", _READ_VALUES if kind else "unpack it, or use gzip or zstd"
-        )
+        raise _refusal(label, f"is {kind or 'a zip archive'}", _REMEDIES.get(kind, _READ_VALUES))
     for magic, what, remedy in _FOREIGN:
         if head.startswith(magic):
             raise _refusal(label, what, remedy)

@@ -31,7 +31,7 @@ from fieldassay.records.envelope import META_SHAPES, holds_tree
 from fieldassay.records.files import Input, Spool, is_url, unpack_plain
 from fieldassay.records.keys import Positions, SourceOptions, cap_problems, find_id
 from fieldassay.records.record import CASE_KEY, Row, decode_json, decode_rows
-from fieldassay.records.services import ID_KEYS
+from fieldassay.records.services import ID_KEYS, is_log, read_response
 from fieldassay.spec.language.names import ID_NAMES
 
 # Rows of a source by position: slices of a file, held in memory, or one file each.
@@ -383,7 +383,8 @@ def find_set(
         return found
     sets = {key: inner for key in value if (inner := _under(value, key, options, depth)) is not None}
     lists = {key: inner for key, inner in sets.items() if isinstance(value[key], list)}
-    chosen = list((lists or sets).items())
+    answers = {key: inner for key, inner in sets.items() if _are_answers(inner.records, options)}
+    chosen = list((answers or lists or sets).items())
     if len(chosen) != 1:
         return None
     [(key, inner)] = chosen
@@ -468,11 +469,17 @@ def _in_columns(value: dict[str, Any], options: SourceOptions) -> DocumentSet | 
 def _are_alike(records: Sequence[Json], options: SourceOptions) -> bool:
     """Return whether most objects have a key in common: with a spec, one that its records have."""
     filled = [record for record in records if isinstance(record, dict) and record]
+    if _are_answers(records, options):
+        return True
     counts = Counter(key for record in filled for key in record)
     common = {key for key, count in counts.items() if 2 * count > len(filled)}
     if _fields(options):
         return not common.isdisjoint(_own_keys(options) | META_SHAPES.keys()) or (not filled and any(records))
     return bool(common)
+
+
+def _are_answers(records: Sequence[Json], options: SourceOptions) -> bool:
+    return not options.is_gold and any(read_response(record) is not None for record in records[:1])
 
 
 def _fields(options: SourceOptions) -> frozenset[str]:
@@ -509,6 +516,11 @@ def read_records(source: Input, options: SourceOptions) -> Contents:
     has_lines = source.format == "jsonl" and _has_lines(source)
     contents = (read_lines if has_lines else read_array)(source, options)
     count = len(contents.ids)
+    if count and not options.is_gold and is_log(contents.rows.read([0])[0].value):
+        events = enumerate(contents.rows.read(range(count)))
+        positions = [at for at, row in events if read_response(row.value) is not None]
+        rows_of_log = contents.rows.take(np.array(positions, np.int64))
+        return Contents(rows_of_log, [contents.ids[at] for at in positions], contents.problems)
     documents: DocumentSet | None = None
     rows: list[Row] = []
     for most in (min(PROBED, count), count) if set(contents.ids) == {None} else ():
