@@ -93,6 +93,15 @@ def test_dspy_bootstraps_only_what_is_right() -> None:
     assert {demo.text for demo in program.demos} == {"Oak", "Elm"}
 
 
+def test_gepa_takes_thirty_steps_with_the_feedback_of_the_metric(tmp_path: Path) -> None:
+    [code], right = blocks("DSPy", "python"), '"Read the bill. The total is the last amount."'
+    turns = f"turns = iter(['Read the bill.'] * 29 + [{right}] * 9)\n"
+    longer = code.replace(right, "next(turns)").replace("max_metric_calls=60", "max_metric_calls=230")
+    program = f"{turns}{longer}\nprint(len([*turns]))"
+    said = run([sys.executable, "-W", "ignore", "-c", program], tmp_path).splitlines()
+    assert said[-2:] == [f"50.0 100.0 {right.strip(chr(34))}", "8"]
+
+
 def test_dspy_takes_a_field_that_holds_the_record() -> None:
     import dspy
 

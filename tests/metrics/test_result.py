@@ -428,6 +428,31 @@ def test_tables_of_a_result_have_plain_values() -> None:
         result.confusion("N")
 
 
+def test_comparisons_and_confidences_are_tables_and_charts() -> None:
+    gold = [{"id": at, "n": at, "s": "x"} for at in range(12)]
+    rows = [
+        {
+            "id": at,
+            "pred": {"n": at if at % 2 else -1, "s": "x"},
+            "confidence": {"n": 0.875 if at % 2 else 0.125},
+        }
+        for at in range(12)
+    ]
+    result = score(gold, {"a": gold, "b": rows}, "fields: {n: number, s: text}", seed=1)
+    table = result.compare()
+    comparisons = (*result.comparisons, *result.field_comparisons)
+    assert table.select("metric", "field", "difference", "p", "verdict").rows() == [
+        (one.metric, one.field, one.difference, one.p_adjusted, one.verdict) for one in comparisons
+    ]
+    assert ("n", -0.5) in table.select("field", "difference").rows()
+    assert result.by_confidence().rows() == [("b", 0.125, 0.0, 6), ("b", 0.875, 1.0, 6)]
+    charts = [result.plot.fields(), result.plot.ranking(), result.plot.calibration()]
+    drawn = [sum(map(len, chart.to_dict()["datasets"].values())) for chart in charts]
+    assert drawn == [4, 2, 2]
+    with pytest.raises(ValueError, match="no value has a confidence"):
+        score(gold, gold, "fields: {n: number}", bootstrap=0).plot.calibration()
+
+
 def test_tables_that_need_right_values_are_refused_without_them() -> None:
     kept = score([{"id": 1, "n": 5}], [{"id": 1, "n": 6}], "fields: {n: number}", evidence="errors")
     assert kept.wrong()["path"].to_list() == ["n"]
