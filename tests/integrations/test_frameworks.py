@@ -127,3 +127,21 @@ def test_promptfoo_is_told_which_variable_has_gold() -> None:
     assert get_assert('{"total": "5.00"}', context)["pass"] and not get_assert("{}", context)["pass"]
     nothing = {"vars": {"gold": {}}, "config": context["config"] | {"gold": "gold"}}
     assert get_assert("{}", nothing)["score"] == 1.0
+
+
+def test_mlflow_has_the_metrics_and_the_report_of_a_result(tmp_path: Path) -> None:
+    import mlflow
+
+    import fieldassay
+    from fieldassay.integrations.mlflow import log_result
+
+    gold, answers = [{"id": 1, "total": 5}, {"id": 2, "total": 7}], [{"id": 1, "total": 5}]
+    result = fieldassay.score(gold, {"a": answers, "b": gold}, "fields: {total: money}")
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
+    mlflow.create_experiment("bills", artifact_location=str(tmp_path / "artifacts"))
+    with mlflow.start_run(experiment_id=mlflow.get_experiment_by_name("bills").experiment_id) as run:
+        log_result(result)
+    metrics = mlflow.get_run(run.info.run_id).data.metrics
+    assert (metrics["a/accuracy"], metrics["b/field_accuracy/total"]) == (0.5, 1.0)
+    artifacts = {file.name: file.read_text("utf-8") for file in (tmp_path / "artifacts").rglob("*.*")}
+    assert artifacts["report.html"].startswith("<!doctype html") and "accuracy" in artifacts["metrics.json"]

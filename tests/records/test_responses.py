@@ -12,6 +12,7 @@ from fieldassay.errors import ProblemsError
 from fieldassay.records.envelope import open_rows
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.record import Record, Row
+from fieldassay.records.source import open_source
 
 SPEC = "fields: {shop: text, total: number}"
 OAK: dict[str, Any] = {"shop": "Oak", "total": 5}
@@ -396,11 +397,19 @@ def test_the_time_that_an_answer_took_is_known(row: dict[str, Any]) -> None:
     assert open_one(row).meta.duration_ms == 1500
 
 
-def test_a_packed_log_of_inspect_is_refused_with_the_line_that_unpacks_it(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "p.eval", "w") as archive:
+def test_a_packed_log_of_inspect_is_read_as_its_samples(tmp_path: Path) -> None:
+    path = tmp_path / "p.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("_journal/start.json", "{}")
-    with pytest.raises(ProblemsError, match="packed log of Inspect; write it as JSON: inspect log dump"):
-        score(GOLD, {"m": str(tmp_path / "p.eval")}, SPEC)
+        for row in logged(sample("r2", WORDS), sample("r1", TEXT))["samples"]:
+            archive.writestr(f"samples/{row['id']}_epoch_1.json", json.dumps(row))
+    source = open_source(path)
+    assert list(source.ids) == ["r1", "r2"] and source.place(0) == f"{path}/samples/r1_epoch_1.json"
+    whole = score(GOLD, {"m": [sample("r1", TEXT), sample("r2", WORDS)]}, SPEC).value("accuracy")
+    assert score(GOLD, {"m": path}, SPEC).value("accuracy") == whole
+    path.write_bytes(path.read_bytes().replace(b"samples/r1", b"samples/r9", 1))
+    with pytest.raises(ProblemsError, match="cannot be unpacked"):
+        open_source(path)
 
 
 FAILED |= {

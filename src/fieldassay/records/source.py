@@ -44,6 +44,7 @@ from fieldassay.records.rows import (
     SourceRows,
     find_ids,
     read_folder,
+    read_log,
     read_records,
 )
 from fieldassay.records.services import BATCH_ID, read_response
@@ -61,6 +62,7 @@ _READERS: Mapping[str, Callable[[Input, SourceOptions], Contents]] = {
     "tsv": read_table,
     "parquet": read_parquet,
     "xlsx": read_workbook,
+    "inspect": read_log,
 }
 """The function that reads each format of a file."""
 

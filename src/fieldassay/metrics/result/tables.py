@@ -283,7 +283,7 @@ def count_pairs(evidence: DataFrame, path: str) -> DataFrame:
 
 
 def tabulate_confidence(evidence: DataFrame) -> DataFrame:
-    """Return a row for each system and tenth of confidence: mean confidence, share right, number of values."""
+    """Return for each system and tenth of confidence the mean confidence, the share right, and the values."""
     import polars as pl
 
     is_judged = (pl.col("kind") == "value") & pl.col("outcome").is_in(("match", *WRONG))
