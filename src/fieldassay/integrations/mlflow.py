@@ -1,6 +1,5 @@
 """A scorer of MLflow's `genai.evaluate`, and a result as metrics and report of the active run."""
 
-import re
 from typing import Any
 
 import mlflow
@@ -50,7 +49,8 @@ def log_result(result: Result, artifact: str = "fieldassay") -> None:
     for one in result.estimates:
         parts = (one.system if len(result.systems) > 1 else "", one.metric, one.field or "")
         if one.value is not None and not one.slice:
-            metrics[re.sub(r"[^\w./ -]", "_", "/".join(filter(None, parts)))] = one.value
+            name = "/".join(filter(None, parts))
+            metrics["".join(char if char.isalnum() or char in "_./ -" else "_" for char in name)] = one.value
     mlflow.log_metrics(metrics)
     mlflow.log_text(report(result, "html"), f"{artifact}/report.html")
     mlflow.log_text(metrics_json(result).decode(), f"{artifact}/metrics.json")
