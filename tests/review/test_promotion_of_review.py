@@ -1,22 +1,17 @@
 """A review becomes gold: finished sheets and rulings, from the gold that it was made beside."""
 
 import json
-from collections.abc import Collection, Mapping
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.review.receipts import NONE, add, form_of, make_receipts, prediction, take
 
 from fieldassay.commands.cli.main import main
-from fieldassay.review.log import ReviewEvent, Store
+from fieldassay.review.log import ReviewEvent
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.make import Shares
 
 
-def answer(
-    store: Store, person: Any, changes: dict[str, Any], skipped: Collection[str] = frozenset()
-) -> None:
+def answer(store, person, changes, skipped=frozenset()):
     """Take, answer and finish the next sheet: what is shown is confirmed, but for the changes."""
     number = take(store, person)
     assert number is not None
@@ -24,12 +19,12 @@ def answer(
 
 
 def fill(
-    store: Store,
-    person: Any,
-    number: int,
-    changes: Mapping[str, Any],
-    skipped: Collection[str] = frozenset(),
-) -> None:
+    store,
+    person,
+    number,
+    changes,
+    skipped=frozenset(),
+):
     """Answer and finish a sheet: what is shown is confirmed, but for the changes."""
     form = form_of(store)
     with store.reading() as db:
@@ -41,19 +36,17 @@ def fill(
     store.write(lambda log: sheets.finish(log, form, person, number))
 
 
-def write_gold(folder: Path, *rows: dict[str, Any]) -> Path:
+def write_gold(folder, *rows):
     gold = folder / "gold.jsonl"
     gold.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return gold
 
 
-def promote(folder: Path, gold: Path, *more: str) -> int:
+def promote(folder, gold, *more):
     return main(["review", "promote", str(folder), "--gold", str(gold), *more])
 
 
-def test_a_review_is_promoted_once_and_each_value_is_traced_to_a_person(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_review_is_promoted_once_and_each_value_is_traced_to_a_person(tmp_path, capsys):
     gold = write_gold(tmp_path, {"id": "doc-001", "shop": "Shop 1", "total": "10.00", "page": 4})
     store = make_receipts(tmp_path / "review", 1, NONE, gold=gold)
     answer(store, add(store), {"total": "10.00", "shop": "Shop One"})
@@ -69,7 +62,7 @@ def test_a_review_is_promoted_once_and_each_value_is_traced_to_a_person(
     assert gold.read_bytes() == once
 
 
-def test_a_shown_list_never_replaces_rows_of_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shown_list_never_replaces_rows_of_gold(tmp_path, capsys):
     lines = [{"sku": "A-1", "amount": "1.00", "count": "2"}]
     gold = write_gold(tmp_path, {"id": "doc-001", "lines": lines})
     store = make_receipts(tmp_path / "review", 1, NONE, gold=gold)
@@ -81,9 +74,7 @@ def test_a_shown_list_never_replaces_rows_of_gold(tmp_path: Path, capsys: pytest
     assert json.loads(gold.read_text())["lines"] == lines
 
 
-def test_a_list_with_a_value_that_was_skipped_is_not_whole(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_list_with_a_value_that_was_skipped_is_not_whole(tmp_path, capsys):
     gold = write_gold(tmp_path, {"id": "doc-001", "shop": "Shop 1"})
     store = make_receipts(tmp_path / "review", 1, NONE)
     answer(store, add(store), {}, skipped={"lines[1].amount"})
@@ -92,7 +83,7 @@ def test_a_list_with_a_value_that_was_skipped_is_not_whole(
     assert "lines" not in json.loads(gold.read_text())
 
 
-def test_rows_that_were_removed_and_added_are_those_of_gold(tmp_path: Path) -> None:
+def test_rows_that_were_removed_and_added_are_those_of_gold(tmp_path):
     gold = write_gold(tmp_path, {"id": "doc-001", "shop": "Shop 1"})
     store = make_receipts(tmp_path / "review", 1, NONE)
     me, form = add(store), form_of(store)
@@ -109,9 +100,7 @@ def test_rows_that_were_removed_and_added_are_those_of_gold(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("is_new", [False, True], ids=["changed", "made since"])
-def test_gold_that_changed_since_the_review_began_is_refused_with_what_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_new: bool
-) -> None:
+def test_gold_that_changed_since_the_review_began_is_refused_with_what_to_do(tmp_path, capsys, is_new):
     row = {"id": "doc-001", "shop": "Shop 1", "total": "10.00"}
     gold = write_gold(tmp_path, row, *([] if is_new else [prediction(2)]))
     store = make_receipts(tmp_path / "review", 2, NONE, gold=gold)
@@ -131,7 +120,7 @@ def test_gold_that_changed_since_the_review_began_is_refused_with_what_to_do(
     assert promote(tmp_path / "review", gold) == 0
 
 
-def test_a_ruling_counts_before_both_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_ruling_counts_before_both_labels(tmp_path, capsys):
     gold = write_gold(tmp_path)
     store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0))
     answer(store, add(store, "anna", "reviewer"), {**dict.fromkeys(EMPTY), "shop": "A"})
@@ -156,7 +145,7 @@ def test_a_ruling_counts_before_both_labels(tmp_path: Path, capsys: pytest.Captu
 EMPTY = ("kind", "total", "day", "paid", "due", "lines")
 
 
-def test_an_empty_export_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_export_says_what_to_do(tmp_path, capsys):
     from fieldassay.review.sheets.make import Shares
 
     store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
-from fieldassay.spec.drafts import Inferred, find_document_id, guess_type, infer_seen, sight
+from fieldassay.spec.drafts import find_document_id, guess_type, infer_seen, sight
 from fieldassay.spec.language.model import Field
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.write import write_spec
@@ -15,7 +15,7 @@ from fieldassay.spec.plan.nodes import Leaf
 #
 
 
-def infer(records, name="records") -> Inferred:
+def infer(records, name="records"):
     root, count = sight(records)
     return infer_seen(root, count, name, find_document_id(root, count))
 

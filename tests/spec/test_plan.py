@@ -1,8 +1,6 @@
 """The compiled plan."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -292,12 +290,12 @@ def test_a_thousand_fields_compile_in_seconds():
 
 
 @pytest.mark.parametrize("weight", [2.5e9, 1e300, 1001, 1e-12, 0.0009])
-def test_a_weight_that_sums_cannot_hold_is_refused_at_its_place(weight: float) -> None:
+def test_a_weight_that_sums_cannot_hold_is_refused_at_its_place(weight):
     with pytest.raises(ProblemsError, match=r"\$\.fields\.a\.weight: has the weight"):
         read_plan({"fields": {"a": {"type": "number", "weight": weight}, "b": "number"}})
 
 
-def test_weights_are_bounded_with_those_around_them() -> None:
+def test_weights_are_bounded_with_those_around_them():
     inner = {"b": {"weight": 200, "type": "number"}, "c": {"type": "number", "weight": 0}}
     with pytest.raises(ProblemsError, match="2000") as refusal:
         read_plan({"fields": {"o": {"weight": 10, "fields": inner}}})
@@ -305,7 +303,7 @@ def test_weights_are_bounded_with_those_around_them() -> None:
 
 
 @pytest.mark.parametrize("weight", [1000, 0.001])
-def test_the_largest_and_the_smallest_weight_count_to_seven_digits(weight: float) -> None:
+def test_the_largest_and_the_smallest_weight_count_to_seven_digits(weight):
     gold = [{"id": 1, "a": 1, "l": list(range(300))}]
     pred = [{"id": 1, "a": 1, "l": [-1] * 300}]
     spec = {"fields": {"a": "number", "l": {"items": "number", "weight": weight, "align": "ordered"}}}
@@ -343,9 +341,7 @@ STEPS = {"cascade": {"steps": ["exact", "bare_number"]}}
         ({"compare": STEPS, "tolerence": 0.5}, None),
     ],
 )
-def test_an_option_goes_to_whoever_has_it_and_to_nobody_else(
-    definition: dict[str, object], compared: str | None
-) -> None:
+def test_an_option_goes_to_whoever_has_it_and_to_nobody_else(definition, compared):
     if compared is None:
         with pytest.raises(ProblemsError, match="no option"):
             read_plan({"fields": {"x": definition}})
@@ -353,12 +349,12 @@ def test_an_option_goes_to_whoever_has_it_and_to_nobody_else(
         assert describe(read_plan({"fields": {"x": definition}}))[0]["compared"] == compared
 
 
-def test_an_option_with_a_wrong_value_is_a_problem_of_the_comparator() -> None:
+def test_an_option_with_a_wrong_value_is_a_problem_of_the_comparator():
     with pytest.raises(ProblemsError, match="tolerance"):
         read_plan({"fields": {"x": {"compare": STEPS, "tolerance": "much"}}})
 
 
-def test_the_option_counts() -> None:
+def test_the_option_counts():
     values = [
         explain_values("100", "105", {"compare": STEPS, "tolerance": tolerance})[0].score
         for tolerance in (0.04, 0.05)
@@ -391,20 +387,20 @@ GOLD = [{"id": 1, "total": 5, "vendor": {"name": "Ada"}, "lines": [{"sku": "x"},
         pytest.param({}, {}, id="neither"),
     ],
 )
-def test_which_key_counts(record: dict[str, Any], wanted: dict[str, Any]) -> None:
+def test_which_key_counts(record, wanted):
     given = dict(record)
     assert apply_aliases(record, (("a", ("b", "c")),)) == wanted
     assert record == given
 
 
-def test_fields_are_found_under_their_other_names_at_every_level() -> None:
+def test_fields_are_found_under_their_other_names_at_every_level():
     pred = [{"id": 1, "amount": 5, "seller": {"called": "Ada"}, "rows": [{"code": "y"}, {"code": "x"}]}]
     result = score(GOLD, pred, SPEC)
     assert result.value("accuracy") == 1.0
     assert result.warnings == ()
 
 
-def test_gold_may_use_other_names_and_absent_fields_are_seen_under_them() -> None:
+def test_gold_may_use_other_names_and_absent_fields_are_seen_under_them():
     gold = [{"id": 1, "sum": 5, "seller": {"called": "Ada"}}]
     result = score(gold, GOLD, f"absent_fields: skip\n{SPEC}")
     assert result.value("accuracy") == 1.0
@@ -412,7 +408,7 @@ def test_gold_may_use_other_names_and_absent_fields_are_seen_under_them() -> Non
 
 
 @pytest.mark.parametrize("extra", ["ignore", "spurious"])
-def test_a_skipped_field_and_its_unit_are_neither_judged_nor_undeclared(extra: str) -> None:
+def test_a_skipped_field_and_its_unit_are_neither_judged_nor_undeclared(extra):
     weight = "weight: {type: quantity, unit_field: weight_unit}"
     spec = f"{{fields: {{sum: number, {weight}}}, absent_fields: skip, extra: {extra}}}"
     result = score([{"id": 1, "sum": 5}], [{"id": 1, "sum": 5, "weight": 3, "weight_unit": "kg"}], spec)
@@ -420,13 +416,13 @@ def test_a_skipped_field_and_its_unit_are_neither_judged_nor_undeclared(extra: s
     assert result.warnings == ("fields that no gold record has are not judged: weight",)
 
 
-def test_other_names_are_no_undeclared_keys_and_a_second_one_is() -> None:
+def test_other_names_are_no_undeclared_keys_and_a_second_one_is():
     result = score(GOLD, [{**GOLD[0], "sum": 6}], f"extra: spurious\n{SPEC}")
     spurious = result.evidence.filter(result.evidence["outcome"] == "spurious")
     assert spurious["field"].to_list() == ["sum"]
 
 
-def test_a_column_of_a_table_may_hold_a_list_under_another_name(tmp_path: Path) -> None:
+def test_a_column_of_a_table_may_hold_a_list_under_another_name(tmp_path):
     path = tmp_path / "pred.csv"
     path.write_text(
         'id,amount,seller.called,rows\n1,5,Ada,"[{""code"": ""x""}, {""code"": ""y""}]"\n', encoding="utf-8"
@@ -434,18 +430,18 @@ def test_a_column_of_a_table_may_hold_a_list_under_another_name(tmp_path: Path) 
     assert score(GOLD, path, SPEC).value("accuracy") == 1.0
 
 
-def test_a_data_key_and_a_raw_answer_are_read_under_other_names_too() -> None:
+def test_a_data_key_and_a_raw_answer_are_read_under_other_names_too():
     answer = json.dumps({"sum": 5, "seller": {"name": "Ada"}, "rows": [{"sku": "x"}, {"code": "y"}]})
     assert score(GOLD, [{"id": 1, "raw": f"Here: {answer}"}], SPEC).value("accuracy") == 1.0
 
 
-def test_names_are_written_and_read_back() -> None:
+def test_names_are_written_and_read_back():
     spec = parse_spec(SPEC).spec
     assert spec.fields[0].names == ("sum", "amount")
     assert parse_spec(write_spec(spec)).spec == spec
 
 
-def test_names_decide_the_digest() -> None:
+def test_names_decide_the_digest():
     assert read_plan("fields: {a: text}").digest != read_plan("fields: {a: {type: text, names: [b]}}").digest
 
 
@@ -475,7 +471,7 @@ def test_names_decide_the_digest() -> None:
         pytest.param("fields: {a: {type: text, names: [[b]]}}", "must be a text, not a list", id="a-list"),
     ],
 )
-def test_names_that_make_no_sense_are_refused(spec: str, message: str) -> None:
+def test_names_that_make_no_sense_are_refused(spec, message):
     with pytest.raises(ProblemsError) as refused:
         read_plan(spec)
     assert message in str(refused.value)

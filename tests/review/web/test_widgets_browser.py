@@ -1,10 +1,6 @@
 """The key that is shown does what it shows, and nothing typed anywhere is done without being in gold."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.review.receipts import add, form_of
@@ -12,9 +8,6 @@ from tests.review.web.desk import at_desk
 from tests.review.web.served import served
 
 from fieldassay.review.sheets.make import ReviewRequest, make_review
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 SPEC = """
 fields:
@@ -56,9 +49,7 @@ RESET = """async (node) => {
 @pytest.mark.parametrize(
     "characters", ["12acx/ .", pytest.param("".join(CHARACTERS), marks=pytest.mark.full)], ids=["some", "all"]
 )
-def test_any_first_key_in_any_widget_is_in_gold_or_is_not_done(
-    browser: Browser, tmp_path: Path, characters: str, is_shown: bool
-) -> None:
+def test_any_first_key_in_any_widget_is_in_gold_or_is_not_done(browser, tmp_path, characters, is_shown):
     """After the key and Enter a value is open, not readable and marked so, or a label that the spec reads."""
     rows = [{"id": "a", **GIVEN}] if is_shown else [{"id": "a"}]
     store = make_review(tmp_path / "review", ReviewRequest(SPEC, {"m": rows})).store
@@ -93,9 +84,7 @@ def test_any_first_key_in_any_widget_is_in_gold_or_is_not_done(
 
 
 @pytest.mark.parametrize("is_shown", [True, False], ids=["shown", "blind"])
-def test_the_digit_that_is_shown_takes_the_choice_beside_it(
-    browser: Browser, tmp_path: Path, is_shown: bool
-) -> None:
+def test_the_digit_that_is_shown_takes_the_choice_beside_it(browser, tmp_path, is_shown):
     rows = [{"id": "a", **GIVEN}] if is_shown else [{"id": "a"}]
     store = make_review(tmp_path / "review", ReviewRequest(SPEC, {"m": rows})).store
     add(store)
@@ -119,9 +108,7 @@ LETTERS = {"kind": ("c", "credit note"), "paid": ("n", "no"), "size": ("2", "2")
 
 
 @pytest.mark.parametrize("is_shown", [True, False], ids=["shown", "blind"])
-def test_a_first_letter_chooses_and_the_rest_of_the_word_goes_nowhere_else(
-    browser: Browser, tmp_path: Path, is_shown: bool
-) -> None:
+def test_a_first_letter_chooses_and_the_rest_of_the_word_goes_nowhere_else(browser, tmp_path, is_shown):
     rows = [{"id": "a", **GIVEN}] if is_shown else [{"id": "a"}]
     store = make_review(tmp_path / "review", ReviewRequest(SPEC, {"m": rows})).store
     add(store)
@@ -143,9 +130,7 @@ def test_a_first_letter_chooses_and_the_rest_of_the_word_goes_nowhere_else(
         assert desk.labels() == {"size": ("value", "1")}
 
 
-def test_what_cannot_be_read_is_marked_asked_about_at_the_end_and_left_out_of_gold(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_what_cannot_be_read_is_marked_asked_about_at_the_end_and_left_out_of_gold(browser, tmp_path):
     store = make_review(
         tmp_path / "review", ReviewRequest("fields: {day: date, shop: text}", {"m": [{"id": "a"}]})
     ).store
@@ -171,11 +156,11 @@ def test_what_cannot_be_read_is_marked_asked_about_at_the_end_and_left_out_of_go
         assert store_states(site) == ["done"]
 
 
-def store_states(site: object) -> list[str]:
+def store_states(site):
     return [row[0] for row in site.room.db.execute("SELECT state FROM sheet ORDER BY id")]  # type: ignore[attr-defined]
 
 
-def test_what_was_typed_is_kept_however_its_field_is_left(browser: Browser, tmp_path: Path) -> None:
+def test_what_was_typed_is_kept_however_its_field_is_left(browser, tmp_path):
     names = "abcde"
     spec = "fields: {" + ", ".join(f"{name}: text" for name in names) + "}"
     rows = [{"id": "x", **dict.fromkeys(names, "old")}]
@@ -202,7 +187,7 @@ def test_what_was_typed_is_kept_however_its_field_is_left(browser: Browser, tmp_
         }  # fmt: skip
 
 
-def test_a_list_is_one_widget_and_so_is_one_in_a_row(browser: Browser, tmp_path: Path) -> None:
+def test_a_list_is_one_widget_and_so_is_one_in_a_row(browser, tmp_path):
     spec = "fields: {lines: {items: {fields: {sku: text, tags: {type: list, items: text}}}}}"
     rows = [{"id": "a"}, {"id": "b", "lines": [{"sku": "A"}]}, {"id": "c", "lines": [{"sku": "ghost"}]}]
     store = make_review(tmp_path / "review", ReviewRequest(spec, {"m": rows})).store
@@ -245,7 +230,7 @@ def test_a_list_is_one_widget_and_so_is_one_in_a_row(browser: Browser, tmp_path:
         assert store_states(site) == ["done", "done", "done"]
 
 
-def test_what_is_typed_quickly_at_an_empty_list_is_its_first_row(browser: Browser, tmp_path: Path) -> None:
+def test_what_is_typed_quickly_at_an_empty_list_is_its_first_row(browser, tmp_path):
     spec = "fields: {lines: {items: {fields: {sku: text}}}}"
     store = make_review(tmp_path / "review", ReviewRequest(spec, {"m": [{"id": "a"}]})).store
     add(store)
