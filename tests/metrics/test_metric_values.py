@@ -15,7 +15,6 @@ from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.definitions import (
     DEFAULT_METRICS,
     Vocabulary,
-    bind_metric,
     list_groups,
     select_metrics,
 )
@@ -472,14 +471,6 @@ def test_a_default_result_has_at_most_twelve_metrics_whatever_the_data():
     assert {one.metric for one in result.estimates} == set(DEFAULT_METRICS)
     undefined = {name for name in DEFAULT_METRICS[3:] if result.value(name) is None}
     assert undefined == {"hr"}  # gold is nowhere empty
-
-
-@pytest.mark.parametrize(
-    "name", [metric.name for metric in list_metrics().values() if metric.group != "extras"]
-)
-def test_every_metric_binds_with_its_defaults_and_is_a_value(name):
-    first, second = bind_metric(MetricCall(name)), bind_metric(parse_metric(name))
-    assert (first.recipe, hash(first.recipe), first.parameters) == (second.recipe, hash(second.recipe), {})
 
 
 # The pages of the documentation have every metric, parameter and mark

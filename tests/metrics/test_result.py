@@ -5,10 +5,8 @@ import pickle
 import re
 import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from html.parser import HTMLParser
 from itertools import combinations
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -248,14 +246,6 @@ def contents(made):
     return repr(made if isinstance(made, fa.Result | fa.Run | list) else astuple(made))
 
 
-def test_a_pool_of_processes_returns_results():
-    """Forked children are not used: Polars' threads do not survive a fork."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        assert (
-            pool.submit(score_spec, SPECS["plain"]).result().estimates == score_spec(SPECS["plain"]).estimates
-        )
-
-
 # The headline: one metric of a result, wherever a result is told in one number
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -333,13 +323,6 @@ def test_a_notebook_shows_a_small_table_in_which_nothing_is_markup(shown):
     page = _Elements(html)
     assert {*page.found} <= {"table", "caption", "thead", "tbody", "tr", "th", "td", "span", "div", "code"}
     assert "<wrong>" in page.text and "93.8% (" in page.text and "n = 8" in page.text and len(html) < 6000
-
-
-def test_the_table_of_a_notebook_takes_its_colors_from_the_theme_and_loads_nothing(shown):
-    page = _Elements(shown._repr_html_())
-    assert {*page.attributes} == {"style"}
-    named = {part.partition(":")[0] for style in page.attributes["style"] for part in style.split(";")}
-    assert named == {"text-align", "white-space", "opacity"}
 
 
 @pytest.mark.parametrize(
@@ -606,14 +589,6 @@ def test_pairs_of_a_ranking_are_guarded_where_their_comparison_is(contested):
     for one in contested.comparisons:
         is_shown = one.verdict in ("better", "worse")
         assert ranked[one.metric, frozenset(one.systems)] == (is_shown, one.is_guarded)
-
-
-def test_no_adjusted_p_value_is_below_the_one_of_the_test_alone(contested):
-    assert all(
-        one.p_adjusted >= one.p
-        for one in contested.comparisons
-        if one.p is not None and one.p_adjusted is not None
-    )
 
 
 def test_places_follow_from_the_verdicts(contested):

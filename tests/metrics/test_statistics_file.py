@@ -158,12 +158,6 @@ def test_any_ids_and_any_whole_numbers_come_back(paired, ids, data):
     assert as_plain(systems_of(scan_statistics([system]).collect(), [statistic])[0]) == as_plain(system)
 
 
-def test_a_file_without_a_system_is_refused(tmp_path):
-    write_statistics(tmp_path / "s.parquet", [])
-    with pytest.raises(ValueError, match="not a table of statistics"):
-        read_statistics(tmp_path / "s.parquet", [])
-
-
 def test_a_statistic_that_is_defined_otherwise_has_another_name(paired):
     names = [name_statistic(statistic) for statistic in wanted(paired)]
     assert len(set(names)) == len(names)
@@ -213,11 +207,6 @@ def test_a_damaged_file_is_refused(paired, cut, tmp_path):
     file.write_bytes(file.read_bytes()[:cut])
     with pytest.raises(ValueError, match="not a Parquet file that can be read"):
         read_statistics(file, wanted(paired))
-
-
-def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_statistics(tmp_path / "s.parquet", [])
 
 
 def test_the_digests_of_gold_are_those_of_the_documents_however_a_run_is_made(tmp_path):
@@ -309,31 +298,6 @@ def test_sums_come_back_field_by_field(values):
     assert (found.values == values).all()
     assert all((packed.row(name) == row).all() for name, row in zip(fields, values, strict=True))
     assert not packed.row("another").any()
-
-
-HELD = {
-    "nothing known": (np.full(9, np.nan), 2),
-    "yes and no": (np.array([0.0, 1.0]), 2),
-    "thirds": (np.array([1 / 3, 1.0]), 8),
-    "milliseconds": (np.array([1234.5, 65_000.25]), 4),
-}
-
-
-@pytest.mark.parametrize(("values", "size"), HELD.values(), ids=HELD)
-def test_a_column_takes_the_bytes_that_its_values_need(values, size):
-    assert PackedFloats.pack(values).held.itemsize == size
-
-
-UNITS_HELD = {
-    "counts": ([0, 3], 1),
-    "units of a fixed point": ([0, 201 << 32], 2),
-    "large": ([0, 2**40 + 1], 8),
-}
-
-
-@pytest.mark.parametrize(("values", "size"), UNITS_HELD.values(), ids=UNITS_HELD)
-def test_whole_numbers_take_the_bytes_that_they_need(values, size):
-    assert PackedInts.pack(np.array(values)).held.itemsize == size
 
 
 # The unseen document: what it adds to, and that one more error never raises a bound

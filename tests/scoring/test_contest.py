@@ -30,7 +30,6 @@ EVERYTHING = (
     "correct",
     "macro_f1",
 )
-Records = list[dict[str, Any]]
 
 
 def draw(rng, count, right, silent=0.1):
@@ -284,22 +283,6 @@ def test_a_slice_key_with_many_values_is_left_out_and_that_is_said():
     assert any("has 25 values" in warning for warning in result.warnings)
 
 
-def test_a_ranking_says_which_places_are_certain():
-    result = run(150, 4, compare=("accuracy", "f1"))
-    assert [ranking.metric for ranking in result.rankings] == ["accuracy", "f1"]
-    ranking = result.rankings[0]
-    assert [place.value for place in ranking.places] == sorted(
-        (place.value for place in ranking.places), reverse=True
-    )  # type: ignore[type-var]
-    assert len(ranking.pairs) == 6
-    shown = [pair.systems for pair in ranking.pairs if pair.p_adjusted <= 0.05]
-    for place in ranking.places:
-        assert place.first == 1 + sum(worse == place.system for _, worse in shown)
-        assert place.last == 4 - sum(better == place.system for better, _ in shown)
-    best, last = ranking.places[0], ranking.places[-1]
-    assert (best.system, last.system, last.first > best.last) == ("s3", "s0", True)
-
-
 def test_the_first_is_valued_by_the_documents_that_did_not_choose_it():
     """Each replicate by a plain loop: the best on what it draws, valued on what it leaves out."""
     result = run(40, 3, compare=("accuracy",), bootstrap=60)
@@ -324,31 +307,9 @@ def test_the_first_is_valued_by_the_documents_that_did_not_choose_it():
     )
 
 
-def test_the_first_of_equal_systems_is_worth_less_on_new_documents():
-    rng = np.random.default_rng(2)
-    gaps = []
-    for _ in range(10):
-        predictions = {f"s{number}": draw(rng, 40, 0.8, 0.0) for number in range(6)}
-        options = {"bootstrap": 200, "evidence": "none", "metrics": ("recall",), "compare": ("recall",)}
-        truth = [{"id": f"d{at:03}", "a": at, "b": 2 * at, "c": f"t{at}"} for at in range(40)]
-        [ranking] = score(truth, predictions, SPEC, **options).rankings
-        assert ranking.places[0].value is not None and ranking.on_new_documents is not None
-        gaps.append((ranking.places[0].value - 0.8, ranking.on_new_documents - 0.8))
-    flattered, honest = np.mean(gaps, axis=0)
-    assert flattered > 0.03 > abs(honest)
-
-
 def test_few_documents_say_nothing_of_new_ones():
     [ranking] = run(12, 3, compare=("accuracy",)).rankings
     assert ranking.on_new_documents is None and ranking.places[0].chance_first is None
-
-
-def test_many_documents_are_halved_in_groups(monkeypatch):
-    one = find(run(150, compare=("accuracy",)), "accuracy")
-    monkeypatch.setattr("fieldassay.metrics.uncertainty.paired.MOST_SIGNS", 64)
-    grouped = find(run(150, compare=("accuracy",)), "accuracy")
-    assert grouped.interval == pytest.approx(one.interval, abs=0.02)
-    assert grouped.p == pytest.approx(one.p, abs=0.05)
 
 
 @pytest.mark.parametrize(

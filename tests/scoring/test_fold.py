@@ -20,7 +20,6 @@ from tests.judging import result_of
 from fieldassay.errors import FieldassayError
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.definitions import select_metrics
-from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import Kind
 from fieldassay.metrics.fold import FoldPlan, documents_frame, estimates, fold, merge
 from fieldassay.metrics.result import estimation
@@ -99,13 +98,6 @@ NAMES = [f"doc-{number}" for number in range(42)]
 WHOLE = estimates(PLAN, fold(PLAN, *batch(NAMES)))
 
 
-@pytest.mark.parametrize("parts", [1, 2, 7])
-def test_any_partition_in_any_order_gives_bit_identical_estimates(parts):
-    for shuffle in range(3):
-        names = random.Random(shuffle).sample(NAMES, len(NAMES))
-        assert texts(estimates(PLAN, fold_parts(names, parts))) == texts(WHOLE)
-
-
 @few_examples()
 @given(st.lists(st.integers(0, 5), min_size=42, max_size=42), st.randoms(use_true_random=False))
 def test_any_assignment_to_batches_gives_bit_identical_estimates(chosen, chance):
@@ -116,17 +108,6 @@ def test_any_assignment_to_batches_gives_bit_identical_estimates(chosen, chance)
     assert texts(estimates(PLAN, merge([fold(PLAN, *batch(group)) for group in groups]))) == texts(WHOLE)
 
 
-def test_a_partial_travels_between_processes():
-    partial = fold(PLAN, *batch(NAMES))
-    assert texts(estimates(PLAN, pickle.loads(pickle.dumps(partial)))) == texts(WHOLE)
-
-
-def test_a_plan_travels_between_processes_after_it_was_used():
-    assert PLAN.bound
-    again = pickle.loads(pickle.dumps(PLAN))
-    assert (again, hash(again), again.drawn) == (PLAN, hash(PLAN), PLAN.drawn)
-
-
 @pytest.mark.parametrize("fields", [FIELDS, []], ids=["fields", "no fields"])
 def test_an_empty_batch_adds_nothing(fields):
     empty = fold(PLAN, evidence([], fields, [], SLOTS), documents([]))
@@ -134,15 +115,6 @@ def test_an_empty_batch_adds_nothing(fields):
     assert all(not found.value for found in estimates(PLAN, empty))
     if fields:
         assert texts(estimates(PLAN, merge([empty, fold(PLAN, *batch(NAMES))]))) == texts(WHOLE)
-
-
-def test_values_lie_between_zero_and_one_and_intervals_around_them():
-    for found in WHOLE:
-        if found.value is None or found.unit != "ratio":
-            continue
-        assert 0 <= found.value <= 1
-        if found.interval is not None and found.documents >= 20:
-            assert found.interval[0] <= found.value <= found.interval[1]
 
 
 def test_counts_have_no_interval_and_undefined_values_neither():
@@ -261,25 +233,6 @@ def test_a_number_too_large_to_be_true_names_the_document():
         estimate("latency_mean", evidence([("a", "x", "match")], [value("x")]), table)
 
 
-def test_sums_of_two_systems_do_not_merge_and_tables_must_agree():
-    first = fold(PLAN, *batch(["a"]))
-    judged, table = batch(["b"])
-    with pytest.raises(ValueError, match="two systems"):
-        merge([first, fold(PLAN, replace(judged, system="t"), table)])
-    with pytest.raises(ValueError, match="different documents"):
-        fold(PLAN, judged, documents(["c"]))
-
-
-def test_documents_frame_holds_every_id_and_does_not_depend_on_the_partition():
-    whole, parts = documents_frame([fold(PLAN, *batch(NAMES))]), documents_frame([fold_parts(NAMES[::-1], 5)])
-    assert whole.equals(parts.select(whole.columns))
-    odd = evidence([("\ud800", "x", "match")], [value("x")])
-    assert documents_frame([fold(FoldPlan((), (), 0), odd, documents(odd.documents))])["doc"].to_list() == [
-        "\\ud800"
-    ]
-    assert isinstance(whole, pl.DataFrame)
-
-
 def test_the_frame_of_parts_is_the_frames_of_the_parts_joined_and_sorted():
     """Parts of two systems, in no order, of which some lack a number, a text column or a slice key."""
     facts = [
@@ -317,13 +270,6 @@ def test_two_systems_on_the_same_documents_share_their_weights():
     assert all(np.array_equal(both[0][name].values, both[1][name].values) for name in names)
 
 
-def test_estimates_list_the_whole_before_the_fields_and_slices_last():
-    places = [(bool(found.slice), found.metric, found.field) for found in WHOLE]
-    assert places.index((False, "f1", None)) < places.index((False, "f1", "total"))
-    assert [is_slice for is_slice, _, _ in places] == sorted(is_slice for is_slice, _, _ in places)
-    assert all(isinstance(found, Estimate) for found in WHOLE)
-
-
 @pytest.mark.parametrize("parts", [1, 2, 7])
 @pytest.mark.parametrize("portion", [1, 30_000, 1 << 24])
 @pytest.mark.parametrize("small", [0, 1 << 25])
@@ -333,14 +279,6 @@ def test_estimates_are_the_same_in_portions_of_any_size(monkeypatch, parts, port
     monkeypatch.setattr(estimation, "PORTION", portion)
     monkeypatch.setattr(estimation, "SMALL_SUMS", small)
     assert texts(estimates(PLAN, fold_parts(names, parts))) == whole
-
-
-def test_sums_are_drawn_once_they_take_less_than_their_documents(monkeypatch):
-    monkeypatch.setattr(estimation, "SMALL_SUMS", 0)
-    plan = replace(PLAN, replicates=4)
-    few, many = (fold(plan, *batch([f"d{at}" for at in range(count)])) for count in (2, 400))
-    assert all(table.undrawn for table in few.slices.values())
-    assert not any(table.undrawn for table in many.slices.values())
 
 
 def test_memory_of_intervals_grows_by_estimates_and_not_by_replicates(

@@ -6,7 +6,6 @@ from collections import Counter
 from itertools import permutations
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, example, given, settings
@@ -28,13 +27,7 @@ from tests.strategies_records import (
 )
 
 from fieldassay.metrics.evidence import Outcome, evidence_schema
-from fieldassay.metrics.fold import estimates, fold, merge
 from fieldassay.paths import split_path
-from fieldassay.records.matching import batches
-from fieldassay.scoring.inputs import ScoreOptions, open_inputs
-from fieldassay.scoring.score import fold_plan
-from fieldassay.scoring.shards import judge_batch
-from fieldassay.spec.plan.compile import read_plan, with_sections
 from fieldassay.values.catalogue import COMPARATORS, READERS
 
 # Laws for every spec and every record: identity, bounds, order, partition, monotonicity, denominators.
@@ -68,7 +61,6 @@ HOSTILE: list[Any] = [
     "N/A",
     [None, 3],
 ]
-Case = tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]
 
 
 LAWS = settings(few_examples(), derandomize=True)
@@ -279,32 +271,6 @@ def test_batches_and_the_order_of_documents_do_not_show(chance):
     assert told(spec, chance.sample(gold, 8), chance.sample(pred, 8), bootstrap=30, batch=3) == expected
 
 
-@pytest.mark.slow
-@LAWS
-@given(chances, st.sampled_from([1, 2, 7]))
-def test_parts_merge_to_the_same_in_any_order(chance, parts):
-    spec, gold, pred = case(chance, EVERY_ALIGNER, 10)
-    plan = with_sections(read_plan(spec), bootstrap=30)
-    folding = fold_plan(plan, ScoreOptions(metrics=METRICS))
-    matching = open_inputs(plan, with_ids(gold), {"s": with_ids(pred)})
-    order = chance.sample(range(10), 10)
-    partials = []
-    for positions in np.array_split(order, parts):
-        for batch in batches(matching, 4, positions.tolist()):
-            (judged,) = judge_batch(plan, batch, ())
-            partials.append(fold(folding, judged.evidence, judged.documents))
-    chance.shuffle(partials)
-    assert [estimate.to_dict() for estimate in estimates(folding, merge(partials))] == told(
-        spec, gold, pred, bootstrap=30
-    )
-
-
-@pytest.mark.slow
-def test_processes_do_not_show():
-    spec, gold, pred = case(random.Random(5), EVERY_ALIGNER, 450)
-    assert told(spec, gold, pred, bootstrap=50, workers=2) == told(spec, gold, pred, bootstrap=50)
-
-
 def at_path(record, path, value):
     """Put a value at a path, and return whether there was one."""
     for step in path[:-1]:
@@ -461,12 +427,14 @@ def look_up(record, path):
 @settings(few_examples(), derandomize=True)
 @given(chances)
 @example(random.Random(8461))  # a text that holds an object, where a list of lists is due
+@example(random.Random(2131667))  # a text that holds a list, where a list is one value
 def test_paths_lead_to_the_values_given(chance):
     gold, pred, _, evidence = judged(chance, FREE)
     for row in evidence.filter(pl.col("kind") == "value").iter_rows(named=True):
         for records, side in ((gold, "gold"), (pred, "pred")):
             if row[f"{side}_path"] is not None:
-                assert look_up(records[int(row["doc"])], row[f"{side}_path"]) == json.loads(row[side]), row
+                found, shown = look_up(records[int(row["doc"])], row[f"{side}_path"]), json.loads(row[side])
+                assert found == shown or (isinstance(shown, list) and json.loads(found) == shown), row
 
 
 @pytest.mark.slow

@@ -126,14 +126,6 @@ def test_folding_depends_on_no_partition_and_no_order(spec, batch, order):
     assert found(spec, batch, order) == found(spec, 60, 0)
 
 
-def test_folding_is_the_same_in_other_processes():
-    many = keyed_records(250, 8), keyed_records(250, 8, 3)
-    one, two = (score_alone(many[0], {"s": many[1]}, "type: any", workers=each) for each in (1, 2))
-    assert sorted(map(str, one.estimates)) == sorted(map(str, two.estimates)) and set(
-        one.fields
-    ) >= FIELDS - {"o.*"}
-
-
 def test_a_key_that_few_documents_have_is_no_field_of_its_own():
     evidence = score_alone(GOLD, {"s": PRED}, "type: any").evidence
     values = evidence.filter(kind="value")

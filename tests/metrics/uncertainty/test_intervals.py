@@ -10,9 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fieldassay.metrics.statistics.statistics import WEIGHT_BITS
 from fieldassay.metrics.uncertainty.bootstrap import (
-    STEP_BITS,
     STEPS,
     count_table,
     document_keys,
@@ -78,34 +76,6 @@ def test_the_ranks_are_those_of_the_binomial_distribution(n, share):
 @pytest.mark.parametrize(("n", "share"), [(5, 0.5), (50, 0.99), (1, 0.9)])
 def test_too_few_values_bound_nothing(n, share):
     assert quantile_interval(np.arange(float(n)), share, 0.95) is None
-
-
-def test_order_statistics_cover_the_true_quantile_at_least_as_often_as_promised():
-    generator, trials = np.random.default_rng(2), 400
-    hits = 0
-    for _ in range(trials):
-        interval = quantile_interval(np.sort(generator.exponential(size=120)), 0.9, 0.95)
-        assert interval is not None
-        hits += interval.low <= np.log(10) <= interval.high
-    assert hits / trials >= 0.93
-
-
-def test_bootstrap_over_documents_covers_where_one_over_fields_would_not():
-    """100 documents x 12 fields, 10% bad documents: weights of documents cover about 95%, of fields not."""
-    generator, trials, documents, fields = np.random.default_rng(3), 200, 100, 12
-    table, truth = weight_table(np.float64), 0.9 * 0.95 + 0.1 * 0.3
-    covered = {"documents": 0, "fields": 0}
-    for trial in range(trials):
-        quality = np.where(generator.random(documents) < 0.1, 0.3, 0.95)
-        right = (generator.random((documents, fields)) < quality[:, None]).astype(float)
-        drawn = weights(document_keys([f"{trial}-{number}" for number in range(documents)], 0), 0, 400, table)
-        replicates = (right.sum(axis=1) @ drawn) / (fields * drawn.sum(axis=0))
-        bounds = percentile_intervals(replicates[None, :], 0.95)
-        covered["documents"] += bool(bounds.low[0] <= truth <= bounds.high[0])
-        half = 1.96 * np.sqrt(right.mean() * (1.0 - right.mean()) / right.size)
-        covered["fields"] += bool(abs(right.mean() - truth) <= half)
-    assert covered["documents"] / trials >= 0.9
-    assert covered["fields"] / trials <= 0.8
 
 
 # The halves of the documents: their test is the sign flip, and their interval is what that test leaves
@@ -303,10 +273,6 @@ def test_the_table_is_exponential_to_half_a_step(share):
     """A step is a sixteenth: at the quantile of each share the weight is the exact one, rounded."""
     exact = -math.log1p(-share)
     assert abs(float(weight_table()[int(share * 65536)]) / STEPS - exact) <= 0.5 / STEPS + 0.002
-
-
-def test_sums_know_how_many_bits_weights_have():
-    assert (WEIGHT_BITS, STEPS) == (STEP_BITS, 2**STEP_BITS)
 
 
 def test_the_table_of_counts_is_poisson_to_sixteen_bits_and_its_mean_is_one():

@@ -12,10 +12,8 @@ from tests.effort import costs_at_most, is_full
 from tests.judging import score_alone as score
 
 from fieldassay.decisions.gate import decide_result
-from fieldassay.io.files.tables import csv_text
 from fieldassay.metrics.result.decision import Verdict
 from fieldassay.metrics.result.tables import trace_curves
-from fieldassay.spec.plan.compile import read_plan
 
 # Entry matching as worded on its page, apart from the package: difflib, scipy and plain loops.
 
@@ -492,7 +490,9 @@ def test_lists_paired_by_position_have_no_curve():
 # The record and its other names.
 
 
-@pytest.mark.parametrize("entries", ["entries", "speaker_entries", "speakers", "senators"])
+@pytest.mark.parametrize(
+    "entries", ["entries", "speaker_entries", "speakers", "senators", "listes_des_intervenants"]
+)
 @pytest.mark.parametrize(
     ("name", "pages"),
     [
@@ -500,6 +500,7 @@ def test_lists_paired_by_position_have_no_curve():
         ("speaker_name", "ref_pages"),
         ("senator", "references"),
         ("senator_name", "page_references"),
+        ("nom", "references_pages"),
     ],
 )
 def test_the_names_of_the_study_are_understood(entries, name, pages):
@@ -521,41 +522,6 @@ def test_the_names_of_the_study_are_understood(entries, name, pages):
 def test_predicted_entries_that_are_no_list_are_none(entries):
     result = score_pages([GOLD], [entries])
     assert (result.value("imq"), result.value("matching_recall"), result.value("items_spurious")) == (0, 0, 0)
-
-
-def test_the_mean_changes_only_the_distance():
-    product, mean = (read_plan({"protocol": name}).spec for name in (PRODUCT, MEAN))
-    assert (product.fields[0].combine, mean.fields[0].combine) == ("product", "agreement")
-    assert product.fields[0].items == mean.fields[0].items
-    assert (product.definitions, product.metrics, product.slices, product.score) == (
-        mean.definitions,
-        mean.metrics,
-        mean.slices,
-        mean.score,
-    )
-
-
-def test_variants_in_one_file_are_systems_on_the_same_pages():
-    gold = [{"id": 1, "entries": GOLD}]
-    predicted = [
-        {"id": 1, "variant": "raw", "entries": GOLD[:1]},
-        {"id": 1, "variant": "corrected", "entries": GOLD},
-    ]
-    result = score(gold, {"model": predicted}, {"protocol": PRODUCT})
-    assert {name: result.value("imq", name) for name in ("model/raw", "model/corrected")} == {
-        "model/raw": 0.5,
-        "model/corrected": 1.0,
-    }
-
-
-def test_the_table_of_the_curve_is_csv():
-    steps = trace_curves(score_pages([GOLD], [GOLD[:1]]).evidence)
-    table = csv_text([steps.columns, *steps.iter_rows()])
-    assert table.splitlines() == [
-        "system,field,slice,t,share,reached,n",
-        "prediction,entries[],,0.0,1.0,2,2",
-        "prediction,entries[],,1.0,0.5,1,2",
-    ]
 
 
 def test_one_perfect_page_shows_nothing_of_other_pages_and_no_gate_on_a_bound_passes_on_it():

@@ -56,22 +56,6 @@ def test_its_text_says_its_version_its_source_and_what_it_judges(name, capsys):
     assert re.search(r"^description: \S", shown, re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", sorted(_TEXTS))
-def test_no_page_says_that_all_protocols_judge_a_missing_prediction_alike(page):
-    assert (
-        page != "index.md" or "A document without a prediction is judged as an empty one." not in _TEXTS[page]
-    )
-
-
-@pytest.mark.parametrize("page", sorted(set(_TEXTS) - {"index.md"}))
-def test_each_page_says_what_a_missing_prediction_costs(page):
-    text = " ".join(_TEXTS[page].split()).lower()
-    assert (
-        re.search(r"without (a|its|any) prediction|without predictions|missing prediction", text)
-        or "(prescription.md#" in text
-    )
-
-
 # Shapes of gold and predictions that are odd, but mean something; the numbers are worked by hand
 
 
@@ -185,13 +169,6 @@ def test_a_definition_that_fixes_several_values_can_be_narrowed_to_some_of_them(
         select_metrics(["covered(type=enum)"], vocabulary)
 
 
-def test_a_single_document_has_intervals_and_no_crash():
-    gold = [{"id": 1, "entries": [{"name": "Dupont", "pages": [1, 2]}]}]
-    pred = [{"id": 1, "entries": [{"name": "Dupond", "pages": [1, 3]}]}]
-    result = score(gold, {"s": pred}, {"protocol": "entry-matching"}, bootstrap=50)
-    assert result.value("imq") == pytest.approx(8 / 9, abs=1e-9)
-
-
 @pytest.mark.parametrize(
     ("protocol", "field", "gold", "pred", "found"),
     [
@@ -237,21 +214,6 @@ def test_on_the_command_line_values_of_a_tree_are_json(capsys):
         main(["explain", "--protocol", "engineering-extractor", "--field", "flow_rate.value", *values]) == 0
     )
     assert "score 1.0, the numbers are within the tolerance" in " ".join(capsys.readouterr().out.split())
-
-
-def test_the_entry_study_may_be_given_under_its_own_names():
-    gold = [
-        {
-            "id": 1,
-            "listes_des_intervenants": [
-                {"nom": "Dupont", "references_pages": [1, 2]},
-                {"nom": "Durand", "references_pages": [7]},
-            ],
-        }
-    ]
-    prediction = [{"id": 1, "listes_des_intervenants": [{"nom": "Dupond", "references_pages": [1, 3]}]}]
-    result = score(gold, {"s": prediction}, {"protocol": "entry-matching"}, bootstrap=0)
-    assert result.value("imq") == pytest.approx(4 / 9)
 
 
 def test_two_blanks_in_a_document_type_are_one():
