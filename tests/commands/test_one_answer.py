@@ -79,7 +79,6 @@ def doors(answers: Answers, gold: Mapping[str, Any], plan: Plan, place: Path) ->
     options = fa.SweepOptions(fa.ExtractOptions(jobs=0))
     sweep = fa.run(place / "docs", plan, gold, place / "sweep", SYSTEMS, options)
     fa.extract(place / "docs", plan.spec, place / "out", answer, options.extract)
-    assert sweep.run is not None
     with patch.object(pytest_plugin, "decide", lambda *_: ()):  # no answer is too bad to be looked at
         asserted = [pytest_plugin._assert_extraction(gold[name], answers[name], plan) for name in answers]
     return {

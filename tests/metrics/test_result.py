@@ -618,7 +618,6 @@ def test_every_report_says_how_many_tests_there_were(contested):
 def test_the_executive_report_takes_the_same_p_value(contested):
     found = {name: contested.estimate("accuracy", system=name) for name in contested.systems}
     order = order_systems(contested, found)
-    assert order is not None
     of_pair = {frozenset(pair.systems): pair.p_adjusted for pair in contested.rankings[0].pairs}
     assert all(lead.p == of_pair[frozenset((order.first, lead.other))] for lead in order.leads)
 

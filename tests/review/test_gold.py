@@ -217,24 +217,6 @@ def test_promoted_twice_is_promoted_once_and_what_is_skipped_stays(tmp_path_fact
                 assert held.get(path) == before.get(one.document, {}).get(path)
 
 
-def test_what_is_promoted_scores_as_gold_made_by_hand(tmp_path):
-    spec = "fields: {total: money, date: date, lines: {type: list, items: {type: object, fields: {sku: id, n: number}}}}"
-    promoted, by_hand = tmp_path / "gold.jsonl", tmp_path / "hand.jsonl"
-    promoted.write_text(
-        '{"id": "a", "total": "5", "lines": [{"sku": "A", "n": 1}]}\n{"id": "b", "date": "2025-01-01"}\n'
-    )
-    by_hand.write_text(
-        '{"id": "a", "total": "6", "lines": [{"sku": "A", "n": 1}, {"sku": "B", "n": "2"}]}\n'
-        '{"id": "b", "illegible_fields": ["date"]}\n'
-    )
-    lines = {"lines": Label("value"), "lines[0].sku": Label("value", "A"), "lines[0].n": Label("value", "1"),
-             "lines[1].sku": Label("value", "B"), "lines[1].n": Label("value", "2")}  # fmt: skip
-    apply_to(promoted, Sheet("a", "r1", labels={"total": SIX, **lines}), sheet("b", date=ILLEGIBLE))
-    pred = [{"id": "a", "total": "6", "lines": [{"sku": "B", "n": 2}]}, {"id": "b", "date": "2025-01-01"}]
-    found = [score_alone(path, pred, spec) for path in (promoted, by_hand)]
-    assert [one.to_dict() for one in found[0].estimates] == [one.to_dict() for one in found[1].estimates]
-
-
 def test_gold_that_changes_meanwhile_is_not_overwritten(tmp_path):
     gold = tmp_path / "gold.jsonl"
     gold.write_text('{"id": "b", "total": "5"}\n')
@@ -574,19 +556,3 @@ def test_a_closed_choice_takes_no_other_text_and_a_list_no_text(tmp_path, field,
     assert take(store, me) == 1
     with pytest.raises(RefusedError, match=r"choices|rows"):
         store.write(lambda log: sheets.save_label(log, form, me, 1, sheets.LabelAnswer(field, "value", text)))
-
-
-def test_a_list_in_an_item_that_was_not_predicted_is_asked_and_becomes_gold(tmp_path):
-    rows = [{"id": "a", **leave_out(TRUTH, "", {"lines[0].tags", "lines[1].tags", "supplier"})}]
-    store = make_review(tmp_path / "r", ReviewRequest(SPEC, {"m": rows})).store
-    me, form = add(store), form_of(store)
-    assert take(store, me) == 1
-    with store.reading() as db:
-        nodes = sheets.view(db, form, me, 1)["open"]
-    assert {"lines[0].tags", "lines[1].tags"} <= set(nodes)
-    for node in nodes:
-        say(store, me, 1, node, value_at(TRUTH, node))
-    store.write(lambda log: sheets.finish(log, form, me, 1))
-    gold = tmp_path / "gold.jsonl"
-    assert main(["review", "promote", str(tmp_path / "r"), "--gold", str(gold)]) == 0
-    assert json.loads(gold.read_text()) == {"id": "a", **TRUTH}

@@ -117,14 +117,6 @@ def test_a_transaction_that_fails_leaves_nothing(tmp_path):
         assert db.execute("SELECT text FROM label WHERE sheet=8 AND node='shop'").fetchone() == ("one",)
 
 
-def test_facts_are_the_review_s_own(tmp_path):
-    store = create_store(tmp_path, first_events(), ticking())
-    store.append(ReviewEvent("close", {"closed": True}, "command"))
-    with store.reading() as db:
-        facts = read_facts(db)
-    assert (facts["seed"], facts["closed"]) == (0, True)
-
-
 @pytest.mark.skipif(os.name != "posix", reason="modes of files are those of POSIX")
 def test_a_review_is_for_its_owner_alone(tmp_path):
     store = create_store(tmp_path / "new", first_events(), ticking())

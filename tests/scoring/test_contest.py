@@ -129,7 +129,6 @@ def test_means_over_the_same_documents_are_a_sign_flip_of_their_differences():
         for _ in "pq"
     ]
     result = score(truth, {"p": sides[0], "q": sides[1]}, SPEC, ScoreOptions(evidence="none"), bootstrap=0)
-    assert result.documents is not None
     wide = result.documents.pivot(on="system", index="doc", values="accuracy")
     differences = (wide["q"] - wide["p"]).to_numpy()
     flipped = signed_sums(
@@ -165,7 +164,6 @@ def test_yes_or_no_per_document_is_mcnemar():
 def test_the_interval_is_the_wider_of_halves_and_replicates_and_the_guarded_one_is_wider_still():
     result = run(60, compare=("f1",), metrics=("f1",), bootstrap=400)
     [one] = result.comparisons
-    assert result.paired is not None
     arena = PairedMatrix.open(result.paired)
     pair = arena.pair("s0", "s1", arena.layout.view(result.paired.metrics[0]))
     drawn = weights(document_keys(arena.documents, 0), 0, 400, weight_table()).astype(np.int64)
@@ -175,7 +173,6 @@ def test_the_interval_is_the_wider_of_halves_and_replicates_and_the_guarded_one_
     assert (
         one.interval == one.interval_alone == pytest.approx((min(low, ends[0]), max(high, ends[1])), abs=1e-6)
     )
-    assert one.interval_guarded is not None and one.interval is not None and one.difference is not None
     assert (
         one.interval_guarded[0] < one.interval[0] < one.difference < one.interval[1] < one.interval_guarded[1]
     )
@@ -287,7 +284,6 @@ def test_the_first_is_valued_by_the_documents_that_did_not_choose_it():
     """Each replicate by a plain loop: the best on what it draws, valued on what it leaves out."""
     result = run(40, 3, compare=("accuracy",), bootstrap=60)
     [ranking] = result.rankings
-    assert result.paired is not None
     arena = PairedMatrix.open(result.paired)
     view = arena.layout.view(result.paired.metrics[0])
     drawn = weights(document_keys(arena.documents, 0), 0, 60, count_table()).astype(np.int64)
@@ -535,7 +531,6 @@ def test_a_comparison_of_many_fields_takes_the_memory_of_their_draws_alone(
             {str(every): rows for every, rows in systems.items()},
             {"fields": dict.fromkeys(names, "number")},
         )
-        assert result.paired is not None
         tracemalloc.start()
         contest(result.paired, "3", is_brief=True)
         peaks.append(tracemalloc.get_traced_memory()[1])

@@ -138,7 +138,6 @@ def test_gold_is_right_against_itself_alone_and_in_lists(field, values, unreadab
     spec = {"unreadable_gold": unreadable, "fields": {"v": field, **aligned}}
     gold: list[dict[str, Any]] = [{"v": value} for value in values] + [dict.fromkeys(aligned, values)]
     result = result_of(spec, gold, gold, metrics=METRICS)
-    assert result.evidence is not None
     assert wrong_leaves(result.evidence) == []
     right = result.evidence.filter(pl.col("kind") == "value", pl.col("outcome") == "match")
     assert set(right["score"]) == {1.0}
@@ -161,7 +160,6 @@ def test_a_list_judged_as_a_whole_is_right_against_itself(comparator, items):
         {"v": []},
     ]
     result = result_of(spec, gold, gold)
-    assert result.evidence is not None
     assert (wrong_leaves(result.evidence), result.value("accuracy"), result.value("f1")) == ([], 1.0, 1.0)
 
 
@@ -173,7 +171,6 @@ def test_gold_is_right_against_itself(chance):
     spec = maker.spec()
     gold = [maker.record(spec) for _ in range(4)]
     result = result_of(spec, gold, gold)
-    assert result.evidence is not None
     assert wrong_leaves(result.evidence) == []
     assert result.value("accuracy") in (None, 1.0)
 
@@ -183,7 +180,6 @@ def test_gold_is_right_against_itself(chance):
 @given(chances)
 def test_scores_and_ratios_are_between_0_and_1(chance):
     result = result_of(*case(chance, WILD), metrics=METRICS, bootstrap=20)
-    assert result.evidence is not None
     scored = result.evidence.filter(pl.col("kind") == "value")
     assert (scored["score"].is_null() == (scored["outcome"] == "failed")).all()
     assert scored["score"].drop_nulls().is_between(0, 1).all()
@@ -297,7 +293,6 @@ def test_mending_a_value_lowers_nothing(chance):
     spec, gold, pred = case(chance, Tastes(aligners=("ordered",), trees=False, distinct=False))
     metrics = ("accuracy", "f1", "precision", "recall")
     before = result_of(spec, gold, pred, metrics=metrics)
-    assert before.evidence is not None
     is_wrong = pl.col("kind").eq("value") & pl.col("outcome").is_in(["mismatch", "partial"])
     for row in before.evidence.filter(is_wrong).head(3).iter_rows(named=True):
         mended = json.loads(json.dumps(pred))
@@ -312,7 +307,6 @@ def test_mending_a_value_lowers_nothing(chance):
 def gold_places(spec, gold, pred):
     """Return the (document, field, path) of every value that gold brings into the denominators."""
     evidence = result_of(spec, gold, pred, metrics=("counts",)).evidence
-    assert evidence is not None
     counted = evidence.filter(
         pl.col("kind") == "value", pl.col("outcome").is_in(["match", "partial", "mismatch", "missing"])
     )
@@ -450,7 +444,6 @@ def test_paths_of_odd_keys_lead_to_their_values(key):
     }
     record: dict[str, Any] = {key: {key: ["x", "y"]}, "t": {key: [{key: "z"}]}}
     evidence = result_of(spec, [record], [record]).evidence
-    assert evidence is not None
     rows = evidence.filter(pl.col("kind") == "value", pl.col("outcome") == "match")
     assert [look_up(record, path) for path in rows["gold_path"]] == ["x", "y", "z"]
 

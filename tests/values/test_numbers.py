@@ -528,7 +528,6 @@ def test_every_unit_knows_its_size(unit):
 )
 def test_a_conversion_and_its_inverse_return_the_amount(amount, units):
     there, back = conversion(*units), conversion(*reversed(units))
-    assert there is not None and back is not None
     again = convert(convert(amount, there), back)
     assert abs(again - amount) <= abs(amount) * Decimal("1E-15") + Decimal("1E-15")  # type: ignore[operator]
 

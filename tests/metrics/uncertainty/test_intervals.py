@@ -67,7 +67,6 @@ def test_the_ranks_are_those_of_the_binomial_distribution(n, share):
     from scipy.stats import binom
 
     interval = quantile_interval(np.arange(float(n)), share, 0.9)
-    assert interval is not None
     low, high = int(interval.low), int(interval.high)
     assert binom.cdf(low, n, share) <= 0.05 < binom.cdf(low + 1, n, share)
     assert binom.cdf(high - 1, n, share) < 0.95 <= binom.cdf(high, n, share)

@@ -109,7 +109,6 @@ def test_answers_are_compared_by_the_spec(ada, bob, field, measure, expected):
 def test_values_in_lists_have_no_agreement_by_chance():
     found = of_records([{"tags": ["x"]}], [{"tags": ["y"]}]).field("tags[]").measures["alpha"]
     assert found.value is None
-    assert found.reason is not None
     assert "paired by their content" in found.reason
 
 
@@ -408,7 +407,6 @@ def test_the_page_breaks_no_number(width):
     text = render_agreement(found, Screen(width))
     heads = [line.split() for line in text.splitlines() if line.startswith("field ")]
     total = found.field("total").measures["observed"]
-    assert total.interval is not None
     assert f"{total.interval[0]:.2f}–{total.interval[1]:.2f}" in text
     assert len(heads) == 1
     assert max(map(len, text.splitlines())) <= width
@@ -480,51 +478,6 @@ def test_published_values_come_out(codes, measure, coefficient, expected):
     assert getattr(coefficients(codes, measure), coefficient)[0] == pytest.approx(float(expected), abs=digits)
 
 
-def exact_alpha(codes):
-    """Return nominal alpha by its definition, over all pairs of single answers."""
-    units = [[code for code in row if code >= 0] for row in codes]
-    units = [row for row in units if len(row) > 1]
-    answers = [code for row in units for code in row]
-    n = len(answers)
-    if n < 2:
-        return None
-    observed = sum(
-        Fraction(sum(one != two for one in row for two in row), len(row) - 1) for row in units
-    ) / Fraction(n)
-    expected = Fraction(sum(one != two for one in answers for two in answers), n * (n - 1))
-    return 1 - observed / expected if expected else None
-
-
-tables = st.integers(2, 4).flatmap(
-    lambda columns: st.lists(
-        st.lists(st.integers(-1, 3), min_size=columns, max_size=columns), min_size=1, max_size=8
-    )
-)
-
-
-@given(tables)
-def test_alpha_is_its_definition(codes):
-    found, expected = coefficients(codes), exact_alpha(codes)
-    if expected is None:
-        assert np.isnan(found.alpha[0])
-        assert found.reason in (NO_PAIRS, NO_VARIATION)
-    else:
-        assert found.alpha[0] == pytest.approx(float(expected), abs=1e-12)
-
-
-@given(tables, st.randoms())
-def test_neither_the_order_of_reviewers_nor_of_answers_changes_a_bit(codes, random):
-    turned = [random.sample(row, len(row)) for row in codes]
-    np.testing.assert_array_equal(values(coefficients(codes)), values(coefficients(turned)))
-
-
-@given(tables)
-def test_numbers_are_in_their_bounds(codes):
-    found = values(coefficients(codes))
-    assert not any(value > 1.0 for value in found)
-    assert not found[0] < 0.0
-
-
 @pytest.mark.parametrize(
     ("codes", "coefficient", "reason"),
     [
@@ -537,10 +490,6 @@ def test_numbers_are_in_their_bounds(codes):
 def test_what_is_undefined_has_a_reason_and_no_value(codes, coefficient, reason):
     found = coefficients(codes)
     assert (np.isnan(getattr(found, coefficient)[0]), found.reason) == (True, reason)
-
-
-def test_one_answer_everywhere_is_observed_agreement_nevertheless():
-    assert coefficients([[0, 0], [0, 0]]).observed[0] == 1.0
 
 
 def test_a_pair_that_cannot_be_compared_leaves_nothing_that_could_be_wrong():
@@ -574,20 +523,5 @@ def test_a_sample_does_not_depend_on_the_order_of_the_answers(monkeypatch):
     orders = []
     for texts in ("abcdefgh", "hgfedcba"):
         order = Chance.of(Ratings.of(np.array([0]), codes, differ, tuple(texts), 1)).order
-        assert order is not None
         orders.append([texts[at] for at in order])
     assert orders[0] == orders[1]
-
-
-def test_the_weights_of_many_documents_take_a_byte_each():
-    import tracemalloc
-
-    documents = [f"doc-{number}" for number in range(20_000)]
-    tracemalloc.start()
-    blocks = draw_weights(documents, BootstrapSettings())
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 180e6
-    assert (blocks[0].sixteenths[:, 0] == 16).all()
-    few = draw_weights(documents[:4], BootstrapSettings(6))[0].sixteenths
-    assert blocks[0].sixteenths[:4, :7].tolist() == few.tolist()

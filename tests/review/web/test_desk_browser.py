@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 from tests.review.receipts import prediction
-from tests.review.web.test_sheet_browser import BLIND, opened
+from tests.review.web.desk import opened
+from tests.review.web.test_sheet_browser import BLIND
 
 
 def rows_of(desk):
@@ -154,7 +155,6 @@ def test_the_outline_is_moved_and_resized_by_keyboard(browser, tmp_path, documen
 
 def drag(desk, selector, dx, dy):
     box = desk.page.locator(selector).bounding_box()
-    assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     desk.page.mouse.move(x, y)
     desk.page.mouse.down()

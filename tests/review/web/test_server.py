@@ -456,7 +456,6 @@ def test_the_command_serves_with_tls(tmp_path):
         [*command, "--cert", str(certificate), "--key", str(key)], stdout=subprocess.PIPE, text=True
     )
     try:
-        assert process.stdout is not None
         line = process.stdout.readline()
         found = re.search(r"https://127\.0\.0\.1:(\d+)", line)
         assert found, line

@@ -1,31 +1,17 @@
 """The sheet in a real browser: by keyboard alone, nothing lost, nothing shown that must not be."""
 
 import json
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from tests.review.receipts import NONE, SPEC, add, prediction
+from tests.review.receipts import add, prediction
 from tests.review.small_review import count_events
-from tests.review.web.desk import at_desk
+from tests.review.web.desk import at_desk, opened
 from tests.review.web.served import served
 
-from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
+from fieldassay.review.sheets.make import Shares
 
 BLIND = Shares(1.0, 0.0, 0.0)
-
-
-@contextmanager
-def opened(browser, folder, rows, spec=SPEC, **more):
-    """Yield the desk of somebody who works alone, at the first sheet."""
-    more.setdefault("shares", NONE)
-    options = more.pop("options", {})
-    made = make_review(folder / "review", ReviewRequest(spec, {"llama": rows}, **more))
-    add(made.store)
-    with served(made.store) as site, at_desk(browser, site, **options) as desk:
-        desk.enter()
-        desk.start()
-        yield desk
 
 
 def test_twelve_right_values_take_thirteen_keys(browser, tmp_path):

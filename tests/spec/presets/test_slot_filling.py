@@ -357,7 +357,6 @@ def test_every_number_is_that_of_an_independent_program(seed):
 def test_each_document_has_its_own_numbers():
     gold, pred = records(7, 12), records(8, 12)
     result = run(gold, pred)
-    assert result.documents is not None
     table = {row["doc"]: row for row in result.documents.iter_rows(named=True)}
     for one_gold, one_pred in zip(gold, pred, strict=True):
         wanted = evaluate([one_gold], [one_pred], cosine, list(SLOTS))
