@@ -139,7 +139,7 @@ def trees() -> st.SearchStrategy[dict[str, Any]]:
     return st.dictionaries(KEYS, st.recursive(LEAVES, grow, max_leaves=6), min_size=1, max_size=4)
 
 
-@few_examples()
+@few_examples(10, 3)
 @example(
     [
         ({"usage_m3": None}, {}),

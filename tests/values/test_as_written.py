@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from tests.doc_tables import rows
+from tests.effort import is_full
 from tests.judging import outcome_of
 from tests.number_pages import assert_same
 
@@ -300,7 +301,8 @@ FIELDS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("name", FIELDS)
 def test_form_and_invisible_characters_make_no_difference_in_any_type(name):
     options, text = FIELDS[name]
-    marked = [text[:at] + mark + text[at:] for mark in INVISIBLE for at in (0, 2, len(text))]
+    some = INVISIBLE if is_full() else INVISIBLE[list(FIELDS).index(name) % 5 :: 5]
+    marked = [text[:at] + mark + text[at:] for mark in some for at in (0, 2, len(text))]
     for other in (text, *marked, unicodedata.normalize("NFD", text)):
         for gold, pred in ((text, other), (other, text)):
             [step] = explain_values(gold, pred, {"type": name, **options})
