@@ -233,8 +233,6 @@ def less(rows: Sequence[dict[str, Any]]) -> Rows:
 
 
 WORSE = spoil(OLD, 0.1, 2)
-TYPED = [{**row, "type": "x" if at % 2 else "y"} for at, row in enumerate(GOLD)]
-LONG = "no baseline"
 ATTACKS: dict[str, tuple[Callable[[Bench], GateOutcome], str]] = {
     "gold of other documents": (lambda bench: bench.judge("regression(accuracy) > -0.5", gold(201), WORSE),
         "other gold (gold digest"),
@@ -473,16 +471,6 @@ def test_judgements_that_failed_could_be_losses(now: Rows, verdict: Verdict) -> 
     [change] = decide_changes([BaselineMatch(arenas[0]).compare(gate.metric)])
     assert judge_change(gate, change).verdict is (PASS if now is OLD else FAIL)
     assert judge_change(gate, change, failed=2).verdict is verdict
-
-
-def test_pytest_reads_the_same_gates(bench: Bench) -> None:
-    from fieldassay.commands.pytest_plugin import decide
-
-    bench.set(run_of(GOLD, OLD))
-    gate = "regression(accuracy) > -0.01"
-    result = score(GOLD, WORSE, SPEC, ScoreOptions(gates=(gate,)))
-    assert [one.outcomes[0].verdict for one in decide(result, [gate], bench.file)] == [FAIL]
-    assert [one.outcomes[0].verdict for one in decide(result, [gate])] == [OPEN]
 
 
 @pytest.mark.parametrize(("lost", "verdict"), [(4, NO_LOSS), (5, FAIL)])
