@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fieldassay.commands.cli.main import commands, main
-from fieldassay.io.text.shown import join_names
 from fieldassay.metrics.estimate import Estimate, format_difference, format_in_unit, format_p
 from fieldassay.metrics.result.comparison import VERDICTS, Comparison
 from fieldassay.reports.wording import (
@@ -189,10 +188,6 @@ def test_zero_has_no_sign() -> None:
     )
 
 
-def test_names_are_joined_as_people_do() -> None:
-    assert [join_names(list("abcdef")[:count]) for count in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
-
-
 def test_names_cannot_move_the_cursor() -> None:
     assert "\x1b" not in describe_comparison(made(systems=("a\x1b[2J", "b\u202e"), slice={"k\x1b": "v\x1b"}))
 
@@ -261,10 +256,3 @@ def test_without_replicates_there_is_still_a_p_value(tmp_path: Path) -> None:
 def test_an_unknown_reference_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*write(tmp_path, ["a", "b"]), "--reference", "B"]) == 2
     assert "did you mean 'b'?" in capsys.readouterr().err
-
-
-def test_the_sign_of_a_p_value_is_small_in_markdown(tmp_path: Path) -> None:
-    found = CliRunner().invoke(
-        commands, [*write(tmp_path, ["a", "b"]), "--bootstrap", "200", "--format", "markdown"]
-    )
-    assert "\np: how often chance" in found.output and "P: how often" not in found.output

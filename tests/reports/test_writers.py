@@ -104,7 +104,6 @@ def test_fields_with_a_shown_loss_come_first_and_none_is_lost(sample_result: Res
 
 def test_mistakes_count_every_wrong_value_once(sample_result: Result) -> None:
     result = sample_result
-    assert result.evidence is not None
     values = result.evidence.filter(result.evidence["kind"] == "value")
     wrong = values.filter(values["outcome"].is_in(["partial", "mismatch", "missing", "spurious"]))
     mistakes = count_mistakes(result.evidence.lazy())
@@ -335,7 +334,6 @@ def test_two_runs_are_told_apart() -> None:
 def test_cases_do_not_depend_on_how_the_evidence_is_read(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fieldassay.reports.findings.losses._ROWS_AT_ONCE", batch)
     run = small()
-    assert run.evidence is not None
     cases = read_cases(run.evidence)
     assert sum(size for _, size in cases.portions) == run.evidence.collect().height
     found = suite(parsed(run), "all documents")

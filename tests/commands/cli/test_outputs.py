@@ -25,7 +25,6 @@ Run = Callable[..., Ran]
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("runs", "baseline", "protocols")])
 def test_whatever_is_written_is_written_with_the_same_option(name: str) -> None:
     command = commands.get_command(click.Context(commands), name)
-    assert command is not None
     for option in (one for one in command.params if isinstance(one, click.Option)):
         assert ("--out" in option.opts) == ("-o" in option.opts)
         assert len([name for name in option.opts if name.startswith("--")]) == 1
@@ -34,7 +33,6 @@ def test_whatever_is_written_is_written_with_the_same_option(name: str) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_option_is_a_range_that_takes_nan(name: str) -> None:
     command = commands.get_command(click.Context(commands), name)
-    assert command is not None
     assert not [one for one in _options_of(command) if isinstance(one.type, click.FloatRange)]
 
 

@@ -252,7 +252,6 @@ def test_interrupted_run_leaves_no_output(run: Run, files: Files, tmp_path: Path
         "score", *files.inputs, "--pred", "late=-", "--out", folder / "run",
         stdin=subprocess.PIPE, preexec_fn=hear_interrupts,
     )  # fmt: skip
-    assert process.stdin is not None
     process.stdin.write(b" " * 1_000_000)  # more than a pipe holds: it is being read
     assert [path.name for path in folder.iterdir() if path.name.startswith(".run.partial")]
     process.send_signal(signal.SIGINT)

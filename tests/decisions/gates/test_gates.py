@@ -357,7 +357,6 @@ def test_a_bound_that_does_not_hold_says_how_many_documents_would_show_it(
 
 def test_the_number_of_documents_makes_the_bound_hold() -> None:
     outcome = judge("lower(accuracy) >= 0.85", ACCURACY)
-    assert outcome.documents_needed is not None
     half = 0.1 * (50 / outcome.documents_needed) ** 0.5
     wider = replace(ACCURACY, documents=outcome.documents_needed, interval=(0.9 - half, 0.98))
     assert judge("lower(accuracy) >= 0.85", wider).verdict is Verdict.PASS
@@ -393,7 +392,6 @@ def rate(value: float | None, n: int, unit: str = "percent") -> Estimate:
 )
 def test_pooling_adds_successes_and_runs(parts: list[tuple[int, int]]) -> None:
     pooled = pool_shares([(str(place), rate(100 * good / n, n)) for place, (good, n) in enumerate(parts)])
-    assert pooled.estimate is not None
     assert pooled.estimate.value == 100 * sum(good for good, _ in parts) / sum(n for _, n in parts)
 
 

@@ -194,12 +194,6 @@ def test_back_leads_to_the_page_before(demo: OpenReport) -> None:
     assert demo.page.locator('[data-view="methods"]').is_hidden()
 
 
-def test_the_theme_can_be_changed(demo: OpenReport) -> None:
-    before = demo.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    demo.page.locator("#theme").click()
-    assert demo.page.evaluate("getComputedStyle(document.body).backgroundColor") != before
-
-
 def test_a_link_to_a_field_leads_to_its_details(demo: OpenReport) -> None:
     demo.show("fields")
     demo.show("fields?field=subtotal")

@@ -53,13 +53,11 @@ def sorted_rows(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 
 def evidence_of(result: Result) -> pl.LazyFrame:
-    assert result.evidence is not None
     return result.evidence.lazy()
 
 
 def check(result: Result) -> None:
     marked = mark_failed_answers(evidence_of(result), result.documents)
-    assert marked is not None
     evidence = marked.collect()
     given, carried = evidence.to_dicts(), rows_of(result)
     assert sorted_rows(carried) == sorted_rows(given)
@@ -265,7 +263,6 @@ def test_a_link_to_a_value_of_an_item_leads_to_its_cell(demo: OpenReport) -> Non
     _items(demo, "inv-012", field="lines[].amount", system="cedar")
     cell = demo.page.locator("#document-one td.at[data-wrong='2']").first
     box = cell.bounding_box()
-    assert box is not None
     assert 0 < box["y"] < 900
 
 
@@ -516,7 +513,6 @@ SECOND = [{"id": record["id"], "name": str(record["name"])[:-3]} for record in F
 @pytest.fixture(scope="module")
 def made() -> tuple[dict[str, Any], pl.DataFrame]:
     result = score(FIELD_DATA_GOLD, {"first": FIRST, "second": SECOND}, FIELD_DATA_SPEC, bootstrap=0)
-    assert result.evidence is not None
     return read_blocks(fa.report(result)), result.evidence.filter(kind="value")
 
 

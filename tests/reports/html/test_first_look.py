@@ -372,7 +372,6 @@ def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     file = tmp_path_factory.mktemp("large") / "report.html"
     source = make_source(request.param.documents, FIELDS)
     _write(file, source)
-    assert source.evidence is not None
     wrong = source.evidence.filter(field="field_03", system="alder", outcome="mismatch").collect()
     return Large(file, request.param, len(wrong))
 
