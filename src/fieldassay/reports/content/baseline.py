@@ -12,7 +12,7 @@ from fieldassay.metrics.estimate import format_bounds, format_in_unit, format_p
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.decision import Decision, decisions_data
 from fieldassay.metrics.thresholds import format_change, format_changes
-from fieldassay.reports.content.run.sections import gates_parts
+from fieldassay.reports.content.run.sections import explain_p, gates_parts
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.reports.writers.tables import add_part
 
@@ -70,13 +70,11 @@ def render_check(
     absent = _list_absent(held, lines)
     if absent:
         page.line(
-            clip(f"not compared: the run does not have the baseline's {', '.join(absent)}", _LONG),
+            clip(f"not compared, missing in the run: {', '.join(absent)}", _LONG),
             "warning",
         )
     page.line()
-    page.line(
-        "change: now less baseline on the same documents; p counts that all lines were looked at", "dim"
-    )
+    page.line(explain_p(sum(one.change is not None for one in lines)), "dim")
     for part in gates_parts(decisions):
         add_part(page, part)
     return page.text()
@@ -155,7 +153,7 @@ def _headline_row(one: Headline) -> list[str]:
 def _change_row(one: ChangeLine) -> list[str]:
     head = [clip(one.system, _NAME), clip(one.metric, _NAME)]
     if one.change is None:
-        return [*head, "—", "—", "—", "", "", "cannot be said"]
+        return [*head, "—", "—", "—", "", "", "unknown"]
     found = one.change.found
     before, now = (_value(value, found.unit) for value in found.values)
     interval = "" if found.interval is None else format_changes(found.interval, found.unit)
