@@ -152,6 +152,8 @@ def describe_least(documents: int, alpha: float = 0.05) -> str:
     """
     least = Alike.at(alpha)
     if least.expected < documents:
-        return f"A difference shows from about {format_share(least.expected / documents, 0)} of the documents on"
+        return (
+            f"A difference shows from about {format_share(least.expected / documents, 0)} of the documents on"
+        )
     count = f"{format_count(documents, 'document')} {'is' if documents == 1 else 'are'}"
     return f"{count} too few to show a difference: at least {least.documents} must change the same way"

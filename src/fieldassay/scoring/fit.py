@@ -322,9 +322,7 @@ def _count_wrong(raws: Mapping[int, Any], documents: Any, ids: tuple[str, ...], 
         finding.unreadable += 1
         _add(
             finding.examples,
-            ExampleValue(
-                ids[documents[row]], json_text(raw), "has another JSON type than the spec declares"
-            ),
+            ExampleValue(ids[documents[row]], json_text(raw), "has another JSON type than the spec declares"),
         )
 
 
@@ -635,9 +633,9 @@ def describe_ambiguity(plan: Plan, fills: Mapping[str, Fill]) -> tuple[str, ...]
         return ()
     ranked = [(path, count) for path, count in _ranked(found) if path in open_options]
     options = list(dict.fromkeys(name for path, _ in ranked for name in open_options[path]))
-    named = f": set {_either(options)}" if options else ""
+    named = f"set {_either(options)}; " if options else ""
     count = format_count(sum(count for _, count in ranked), "value")
-    return (f"{count} could be read in two ways{named} ({_counted(ranked)}); `score --check` shows them",)
+    return (f"{count} could be read in two ways ({_counted(ranked)}); {named}`score --check` shows them",)
 
 
 def _either(names: Sequence[str]) -> str:
@@ -673,9 +671,7 @@ def _describe_gold(plan: Plan, matching: Matching, gold: Fill) -> Iterator[str]:
             for path in unfilled
             if (key := near_key(path, gold.undeclared))
         ]
-        told = "; ".join(
-            ["an empty prediction is right there with regime=baseline", *near[:MOST_NAMED]]
-        )
+        told = "; ".join(["an empty prediction is right there with regime=baseline", *near[:MOST_NAMED]])
         yield f"gold never has a value in {_listed(unfilled)}: {told}"
 
 
@@ -755,9 +751,7 @@ def _remedy(plan: Plan, names: Sequence[str], keys: Sequence[str]) -> str:
     if name in preset_names():
         return f"`fieldassay protocols show {name}` shows which records it needs"
     line = f"`{clip(names[0], _LONGEST_NAME)}: {{names: [{clip(keys[0], _LONGEST_NAME)}]}}`" if names else ""
-    return (
-        f"name the keys of the data in the spec ({line}), or draft a spec from gold: `fieldassay init`"
-    )
+    return f"name the keys of the data in the spec ({line}), or draft a spec from gold: `fieldassay init`"
 
 
 def _without_ids(plan: Plan, undeclared: Counter[str]) -> list[tuple[str, int]]:

@@ -133,14 +133,14 @@ def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *,
 def _describe_failure(outcome: GateOutcome) -> str:
     gate = outcome.gate
     looked_at = str(gate.metric) if gate.function == "value" else f"{gate.function}({gate.metric})"
-    return f"{looked_at} is {outcome.value_text} (n = {outcome.n:,}); {_describe_wanted(outcome)}"
+    return f"{looked_at} is {outcome.value_text}, {_describe_wanted(outcome)} (n = {outcome.n:,})"
 
 
 def _describe_wanted(outcome: GateOutcome) -> str:
     from fieldassay.metrics.thresholds import WORDS, format_threshold
 
     wanted = format_threshold(outcome.threshold, outcome.unit_shown)
-    return f"{WORDS[outcome.gate.operator]} {wanted} is asked for"
+    return f"needed {WORDS[outcome.gate.operator]} {wanted}"
 
 
 # The options for comparing a scoring run with a baseline: `--baseline` and `--fail-on-regression`.

@@ -48,9 +48,7 @@ from fieldassay.scoring.provenance import freeze_recorded
 _NEW = 'set a new baseline: fieldassay baseline set RUN --reason "…"'
 _FREEZE = 'start a new baseline: fieldassay baseline set RUN --freeze --reason "…"'
 MOST_NAMED = 8
-SINGLE_RUNS = (
-    "one run each: score repeated runs to tell random answers from a change of the system"
-)
+SINGLE_RUNS = "one run each: score repeated runs to tell random answers from a change of the system"
 
 
 def list_regressions(result: Result, more: Iterable[Gate] = ()) -> tuple[MetricCall, ...]:
@@ -493,7 +491,10 @@ def _check_whole(run: Run) -> Mapping[str, str]:
     bases = [basis_of_run(run.facts, system) for system in run.paired.systems]
     if any(basis.unknown for basis in bases):
         raise problem(
-            run.folder, "lacks the digests of its spec and gold", "score it again with this version", "incomparable"
+            run.folder,
+            "lacks the digests of its spec and gold",
+            "score it again with this version",
+            "incomparable",
         )
     return bases[0].digests
 

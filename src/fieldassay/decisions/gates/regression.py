@@ -242,9 +242,7 @@ def _tell(gate: Gate, change: MetricChange, verdict: Verdict) -> str:
     if verdict is Verdict.PASS:
         return f"{head}: {alone}at worst {low}, needed {wanted}"
     if gate.threshold == 0:
-        return (
-            f"{head}: {alone}a loss of up to {format_size(max(-guarded[0], 0.0), found.unit)} is possible"
-        )
+        return f"{head}: {alone}a loss of up to {format_size(max(-guarded[0], 0.0), found.unit)} is possible"
     margin = (
         "" if guarded[0] >= 0.0 else f"; a margin of {_round_margin(-guarded[0], unit)} would have passed"
     )
@@ -299,9 +297,7 @@ def _describe(found: Comparison) -> str:
 def _check_comparable(arena: PairedMatrix, bound: BoundMetric) -> None:
     """Raise ValueError with the reason if a metric cannot be compared with the baseline."""
     if not is_comparable(bound):
-        raise ValueError(
-            f"{bound.call} cannot be compared with a baseline: it is no sum over documents"
-        )
+        raise ValueError(f"{bound.call} cannot be compared with a baseline: it is no sum over documents")
     if not arena.data.can_compare(bound):
         raise ValueError(
             f"the baseline or the run lacks {bound.call}; score with this gate, and set the baseline again"
@@ -311,7 +307,5 @@ def _check_comparable(arena: PairedMatrix, bound: BoundMetric) -> None:
 def _narrow(arena: PairedMatrix, key: tuple[str, str]) -> PairedMatrix:
     rows = slice_values(arena, key[0]).get(key[1])
     if rows is None:
-        raise ValueError(
-            f"the documents of {key[0]}={key[1]} differ between the baseline and now"
-        )
+        raise ValueError(f"the documents of {key[0]}={key[1]} differ between the baseline and now")
     return arena.narrow(rows)

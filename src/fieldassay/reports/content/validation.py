@@ -176,7 +176,7 @@ def _survey(page: ScreenPage, name: str, survey: DataProfile, documents: int | N
     for one in listed[:_MOST_LISTED]:
         page.line(
             f"{side}: {clip(one.field, 50)}: {format_count(one.unreadable, 'value')} of {one.present:,} "
-            "cannot be read, such as"
+            "do not fit the type, such as"
         )
         _examples(page, one.examples)
     for one in [one for one in findings if one.ambiguous][:_MOST_LISTED]:
@@ -184,7 +184,7 @@ def _survey(page: ScreenPage, name: str, survey: DataProfile, documents: int | N
         _examples(page, one.unclear)
     if survey.undeclared:
         keys = [f"{clip(path)} ({count:,})" for path, count in survey.undeclared.most_common()]
-        page.line(f"{side}: keys that the spec does not declare: {list_names(keys, _MOST_LISTED)}")
+        page.line(f"{side}: keys that the spec lacks: {list_names(keys, _MOST_LISTED)}")
 
 
 def _ambiguous(finding: SideContent) -> str:

@@ -331,8 +331,7 @@ def describe_loss(loss: Loss, of: str = "accuracy") -> str:
     """Return the cost of one kind of error, as a sentence; `of` is the name of what it is points of.
 
     >>> describe_loss(Loss("a", "total", "separator", 0.023, (0.016, 0.031), 41, 40, 72, "d1", "1", "2"))
-    'total: the decimal point moved, in 41 values of 40 documents.
-        It costs 2.3 points of accuracy (95% CI 1.6 to 3.1).'
+    'total: the decimal point moved (41 values). It costs 2.3 points of accuracy (95% CI 1.6 to 3.1).'
     """
     cost = describe_cost(loss, of)
     return f"{clip(loss.field, _NAME)}: {cost}" if loss.field else cost
@@ -365,16 +364,14 @@ def describe_cause(loss: Loss) -> str:
     >>> describe_cause(Loss("a", "", "answer_unreadable", 0.36, None, 144, 36, 100, "d1", "1", None, 36))
     '36 of 100 answers are unreadable'
     >>> describe_cause(Loss("a", "lines[]", "item_missing", 0.1, None, 8, 3, 100, "d1", "1", None, 4))
-    '4 items are missing, with 8 values, in 3 documents'
+    '4 items are missing'
     """
-    documents = format_count(loss.documents, "document")
     if loss.diagnosis in CAUSES and not loss.mend:
         noun, one, several = CAUSES[loss.diagnosis]
         if noun == "answer":
             of = f"{loss.count:,} of {format_count(loss.of, noun)} {one if loss.count == 1 else several}"
             return f"{of} ({_list_problems(loss)})" if len(loss.kinds) > 1 else of
-        said = f"{format_count(loss.count, noun)} {one if loss.count == 1 else several}"
-        return f"{said}, with {format_count(loss.values, 'value')}, in {documents}"
+        return f"{format_count(loss.count, noun)} {one if loss.count == 1 else several}"
     what = (
         "accepted, though another value"
         if loss.diagnosis == "accepted"
@@ -382,7 +379,7 @@ def describe_cause(loss: Loss) -> str:
     )
     if loss.mend:
         what = f"the spec may need {loss.mend}"
-    return f"{what}, in {format_count(loss.values, 'value')} of {documents}"
+    return f"{what} ({format_count(loss.values, 'value')})"
 
 
 def _list_problems(loss: Loss) -> str:
@@ -536,9 +533,7 @@ def _recommend(
     if usable:
         return _use(result, usable, standings)
     if len(standings) == 1:
-        answer = (
-            "is too close to its gates to call" if first.answer == "INCONCLUSIVE" else "fails its gates"
-        )
+        answer = "is too close to its gates to call" if first.answer == "INCONCLUSIVE" else "fails its gates"
         told = f"{clip(first.system, LONGEST_NAME)} {answer}"
     else:
         told = "No system passes all gates"
