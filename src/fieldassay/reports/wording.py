@@ -591,7 +591,8 @@ def describe_first(ranking: Ranking) -> str:
     if first is None or first.value is None or first.chance_first is None or ranking.on_new_documents is None:
         return ""
     there, often = format_in_unit(ranking.on_new_documents, ranking.unit), f"{100 * first.chance_first:.0f}%"
-    return f"{clip(first.system, _NAME)} comes first in {often} of resamples. Expect about {there} on new documents"
+    name = clip(first.system, _NAME)
+    return f"{name} comes first in {often} of resamples. Expect about {there} on new documents"
 
 
 def describe_p(one: Comparison) -> str:

@@ -454,9 +454,7 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
     names = run.plan.spec.data.id_key or ID_NAMES
     key = next((name for name in names if name in run.plan.slots), None)
     if key is not None and not run.matching.gold.is_numbered:
-        warnings.append(
-            f"the field {key!r} looks like the id of a document, which is always right: remove it from the fields"
-        )
+        warnings.append(f"the field {key!r} looks like the id of a document, and is always right: remove it")
     unreadable = [
         Problem(
             run.matching.gold.label,

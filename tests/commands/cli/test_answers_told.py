@@ -95,7 +95,7 @@ def test_runs_without_the_reasons_are_still_read(run: Run, scored: Path) -> None
         scored / "documents.parquet"
     )
     remarks = json.loads(run("explain", scored, "sorry", "--json").out)["remarks"]["m"]
-    assert remarks == ["the answer could not be read; it is judged as an empty prediction"]
+    assert remarks == ["the answer could not be read; it counts as empty"]
     assert run("report", scored, "--format", "html", "--out", "page.html").code == 0
 
 

@@ -133,21 +133,21 @@ REMARKS = {
     ),
     "keys of gold beside the spec": (
         "fields: {supplier: text}", SHOP, SHOP,
-        ["gold: keys that the spec does not declare are not judged: total (2)"], ["s0: ", "id (2)"],
+        ["gold: keys that the spec lacks are ignored: total (2)"], ["s0: ", "id (2)"],
     ),
     "keys that only predictions have": (
         "fields: {supplier: text}", SHOP, [{**SHOP[0], "bic": 1}],
-        ["s0: predicted keys that the spec does not declare are not judged: bic (1)"], [],
+        ["s0: keys that the spec lacks are ignored: bic (1)"], [],
     ),
     "gold without any declared field": (
         "fields: {supplier: text}", [{"id": "a1", "gold": {"supplier": "Oak"}}], SHOP,
-        ["no gold record has a value in a field of the spec, so every predicted value is spurious; keys "
+        ["no gold record has a value in a field of the spec, so every predicted value is wrong; keys "
          "in gold: gold (1)",
          "did you mean `data: {gold_key: gold}`?"], [],
     ),
     "predictions one level down": (
         "fields: {supplier: text, total: money}", SHOP, [{"id": row["id"], "result": row} for row in SHOP],
-        ["s0: 2 of 2 answers had their record in another object"], ["no prediction has a value"],
+        ["s0: 2 of 2 answers hold their record inside another object"], ["no prediction has a value"],
     ),
     "a protocol says nothing of the rest of gold": (
         "prescription", [{"doc_id": "1", "ward": 3,
@@ -176,7 +176,7 @@ TREE, SHOP_SPEC = "{type: any, fields: {'**': any}}", "fields: {supplier: text, 
 APART: dict[str, tuple[str, list[Any], list[Any], str, list[str]]] = {
     "keys of other names": (SHOP_SPEC, SHOP, [{"id": "a1", "shop": "Oak"}], "`supplier: {names: [shop]}`", ["--spec", "{fields: {supplier: {type: text, names: [shop]}, total: money}}"]),
     "keys of another case": (
-        SHOP_SPEC, SHOP, [{"id": "a1", "Supplier": "Oak"}], "`supplier: {names: [Supplier]}`), or `data: {names: loose}` takes them", ["--names", "loose"],
+        SHOP_SPEC, SHOP, [{"id": "a1", "Supplier": "Oak"}], "`supplier: {names: [Supplier]}`), or set `data: {names: loose}`", ["--names", "loose"],
     ),
     "records in a text with prose": (
         SHOP_SPEC, SHOP, [{"id": one["id"], "said": f"Here: {json.dumps(one)}!"} for one in SHOP],
@@ -338,16 +338,16 @@ REMARKS: dict[str, tuple[str, list[str]]] = {
     "nothing decides": (
         "fields: {date: date, total: money}",
         [
-            "values with two readings were read by the locale: date (1), total (1); set `order`, "
-            "`decimal` or `currency`; see `score --check`"
+            "2 values could be read in two ways (date (1), total (1)); set `order`, "
+            "`decimal` or `currency`; `score --check` shows them"
         ],
     ),
     "the fields decide": ("fields: {date: {type: date, order: dmy}, total: {type: money, decimal: ','}}", []),
     "one field decides": (
         "fields: {date: {type: date, order: dmy}, total: money}",
         [
-            "values with two readings were read by the locale: total (1); set `decimal` or `currency`; "
-            "see `score --check`"
+            "1 value could be read in two ways (total (1)); set `decimal` or `currency`; "
+            "`score --check` shows them"
         ],
     ),
 }

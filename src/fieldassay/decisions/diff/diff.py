@@ -369,7 +369,7 @@ def find_common_documents(
         raise problem(f"run {others[-1].reference!r}", what, remedy, "incomparable")
     sizes = ", ".join(f"{name}: {len(basis.gold):,}" for name, basis in bases.items())
     counted = format_count(len(alike), "document")
-    told = f"compared on the {counted} that all runs share with equal gold ({sizes})"
+    told = f"compared only on the {counted} that all runs share with equal gold ({sizes})"
     left = len(shared) - len(alike)
     more = f"; {format_count(left, 'document')} in common left out, because the gold differs" if left else ""
     return tuple(sorted(alike)), (told + more,)

@@ -322,9 +322,7 @@ def name_lost(main: Estimate | None) -> str:
     >>> name_lost(None)
     'accuracy'
     """
-    if main is None or is_of_all_values(main):
-        return "accuracy"
-    return f"{ALL_VALUES}, not of {main.metric.replace('_', ' ')}"
+    return "accuracy" if main is None or is_of_all_values(main) else ALL_VALUES
 
 
 def describe_loss(loss: Loss, of: str = "accuracy") -> str:
