@@ -223,7 +223,7 @@ def test_causes_are_those_of_every_system_in_every_report() -> None:
         executive,
         "".join(render_step_summary([Reported(result, result.evidence.lazy())], ReportOptions())),
     ):  # type: ignore[union-attr]
-        assert "1 of 4 answers is missing" in text and "another value (4 values)" in text
+        assert "1 of 4 answers is missing" in text and "(4 values)" in text
 
 
 def test_points_of_another_number_than_the_headline_say_so_in_every_report() -> None:

@@ -411,8 +411,8 @@ def describe_chance(decision: Decision, data: PairedData) -> str:
         return ""
     share = float(np.any(drawn, axis=0).mean())
     shown = f"{share:.0%}" if share >= 0.01 else "less than 1%"
-    head = "Close call: on" if share >= 0.05 else "On"
-    return f"{head} another {len(own[0].documents):,} documents one of these gates would fail {shown} of the time"
+    head = f"{'Close call: on' if share >= 0.05 else 'On'} another {len(own[0].documents):,} documents"
+    return f"{head} one of these gates would fail {shown} of the time"
 
 
 def passed_gates(decision: Decision) -> list[Gate]:

@@ -146,14 +146,14 @@ def describe_least(documents: int, alpha: float = 0.05) -> str:
     """Return what a test at `alpha` can find in documents that do not say which difference it finds.
 
     >>> describe_least(40)
-    'A difference shows from about 17% of the documents on'
+    'a difference shows from about 17% of the documents on'
     >>> describe_least(3)
     '3 documents are too few to show a difference: at least 5 must change the same way'
     """
     least = Alike.at(alpha)
     if least.expected < documents:
         return (
-            f"A difference shows from about {format_share(least.expected / documents, 0)} of the documents on"
+            f"a difference shows from about {format_share(least.expected / documents, 0)} of the documents on"
         )
     count = f"{format_count(documents, 'document')} {'is' if documents == 1 else 'are'}"
     return f"{count} too few to show a difference: at least {least.documents} must change the same way"

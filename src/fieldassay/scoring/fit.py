@@ -496,7 +496,7 @@ def _describe_apart(gold: Source, source: Source, system: str) -> str | None:
     )
     return "; ".join(
         (
-            f"nothing was evaluated: {system} and gold have no key in common",
+            f"nothing was evaluated: {system} has no value where gold has one",
             f"gold has the keys {_listed([*ours])}",
             f"{clip(source.label, _LONGEST_NAME)} has {_listed([*theirs])}",
             _hint(source, frozenset(ours))

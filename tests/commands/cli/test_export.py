@@ -323,7 +323,7 @@ def test_a_run_without_such_lists_has_no_curve(run: Run, folder: Path, tmp_path:
 def test_a_comparison_recommends_nothing_that_may_be_chance(run: Run, folder: Path, tmp_path: Path) -> None:
     assert run("report", folder, "--table", "comparison", "-o", tmp_path / "executive.md").code == 0
     text = (tmp_path / "executive.md").read_text(encoding="utf-8")
-    assert "8 documents: too few to recommend a system" in text
+    assert "8 documents are too few to recommend a system" in text
     assert "- **Use " not in text
     repairs = [line for line in text.splitlines() if line.startswith("- **Repair first in atlas**")]
     assert len(repairs) == 3

@@ -96,9 +96,9 @@ CLINICAL: dict[str, tuple[tuple[str, str], dict[str, Any], int, str]] = {
         ("rx bad", "lab"),
         {},
         1,
-        "prescription_accuracy >= 85 failed: 80.0% is not at least 85%",
+        "prescription_accuracy >= 85 failed: 80.0%, needed at least 85%",
     ),
-    "labs below": (("rx", "lab bad"), {}, 1, "lab_accuracy >= 75 failed: 70.0% is not at least 75%"),
+    "labs below": (("rx", "lab bad"), {}, 1, "lab_accuracy >= 75 failed: 70.0%, needed at least 75%"),
     "pipeline below": (
         ("rx", "lab"),
         {"pipeline": [*RECORDS["pipeline"][2:], {}, {}]},
@@ -111,9 +111,9 @@ CLINICAL: dict[str, tuple[tuple[str, str], dict[str, Any], int, str]] = {
         ("rx", "lab"),
         {"reliability": RECORDS["reliability"][1:]},
         1,
-        "reliability_runs >= 5 failed: 4 is not at least 5",
+        "reliability_runs >= 5 failed: 4, needed at least 5",
     ),
-    "nothing offline": (("rx", "lab"), {"offline": []}, 1, "offline_runs >= 1 failed: 0 is not at least 1"),
+    "nothing offline": (("rx", "lab"), {"offline": []}, 1, "offline_runs >= 1 failed: 0, needed at least 1"),
     "one proof": (
         ("rx", "lab"),
         {"proofs": RECORDS["proofs"][:1] * 2},
@@ -287,7 +287,7 @@ SCORED: dict[str, tuple[str, list[str], int, str]] = {
         "[lower(accuracy) >= 0.6]",
         ["--bootstrap", "800"],
         0,
-        "inconclusive: llama: lower(accuracy) >= 0.6: not shown: the lower bound (95% interval) of",
+        "inconclusive: llama: lower(accuracy) >= 0.6: too close to call: lower bound (95% interval) ",
     ),
     "too few, strict": ("[lower(accuracy) >= 0.6]", ["--strict"], 4, "inconclusive"),
     "passes, strict": ("[accuracy >= 0.5]", ["--strict"], 0, ""),
@@ -317,7 +317,12 @@ SCORED: dict[str, tuple[str, list[str], int, str]] = {
     "better when lower": ("[latency_p95 <= 2000]", ["--strict"], 4, "undefined"),
     "contradiction": ("[accuracy >= 0.5]", ["--strict", "--exit-zero"], 2, "contradict"),
     "a group": ("[presence >= 0.5]", [], 2, "stands for several metrics"),
-    "each field": ("[field_accuracy >= 0.7]", [], 1, "failed: llama: field_accuracy[total] is 66.7% (n = 3)"),
+    "each field": (
+        "[field_accuracy >= 0.7]",
+        [],
+        1,
+        "failed: llama: field_accuracy[total] is 66.7%, needed at least 70% (n = 3)",
+    ),
     "unknown field": ("['field_accuracy[totl] >= 0.5']", [], 2, "did you mean 'total'?"),
 }
 

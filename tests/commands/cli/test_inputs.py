@@ -101,7 +101,7 @@ def test_records_one_level_down_on_both_sides_are_told(run: Run, tmp_path: Path)
     data = [{"id": row["id"], "data": row} for row in SHOP]
     scored = run("score", *given(tmp_path, ["--spec", "fields: {supplier: text, total: money}"], data, data))
     assert "did you mean `data: {gold_key: data}`?" in scored.out + scored.err
-    assert "answers had their record in another object" in scored.out + scored.err
+    assert "answers hold their record inside another object" in scored.out + scored.err
 
 
 def test_in_python_such_a_spec_raises() -> None:
@@ -111,7 +111,7 @@ def test_in_python_such_a_spec_raises() -> None:
 
 def test_fields_that_are_empty_everywhere_have_no_number_and_exit_with_5(run: Run, tmp_path: Path) -> None:
     scored = run("score", *given(tmp_path, ["--spec", "fields: {total: money}"], SILENT, SILENT))
-    assert scored.code == 5 and "every field of the spec is empty" in scored.err
+    assert scored.code == 5 and "all fields are empty" in scored.err
     assert score_in_python(SILENT, {"s": SILENT}, "fields: {total: money}").value("accuracy") is None
 
 
@@ -187,7 +187,7 @@ APART: dict[str, tuple[str, list[Any], list[Any], str, list[str]]] = {
     ),
     "trees of other keys": (TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "x": 1}], "`data: {pred_key: KEY}`", ["--names", "loose", "--pred-key", ""]),
     "trees deep under a key": (
-        TREE, [{"id": "a1", "top": FLOW}], [{"id": "a1", "top": {"found": FLOW}}], "no value by s0 stands", ["--pred-key", ""],
+        TREE, [{"id": "a1", "top": FLOW}], [{"id": "a1", "top": {"found": FLOW}}], "s0 has no value where gold", ["--pred-key", ""],
     ),
 }  # fmt: skip
 
@@ -357,7 +357,7 @@ REMARKS: dict[str, tuple[str, list[str]]] = {
 def test_score_remarks_on_values_that_could_be_read_in_two_ways(case: str) -> None:
     spec, remarks = REMARKS[case]
     result = score_in_python(UNCLEAR, {"m": UNCLEAR, "n": UNCLEAR}, spec)
-    assert [text for text in result.warnings if "two readings" in text] == remarks
+    assert [text for text in result.warnings if "in two ways" in text] == remarks
 
 
 # What cannot be meant is refused by every command: code 2, a sentence that says why, and nothing is written

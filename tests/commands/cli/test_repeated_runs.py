@@ -85,7 +85,7 @@ def test_every_report_says_what_the_runs_show(run: Run, scored: Path) -> None:
     text = run("report", "r", "--format", "table", "--verbose").out
     flat = re.sub(r"\s+", " ", text)
     assert "3 runs of m" in flat
-    assert "83.3% of documents are perfect in one run; 75.0% in all 3 (pass^3), 91.7% in at least one" in flat
+    assert "83.3% of documents are perfect in one run, 75.0% in all 3 (pass^3), 91.7% in at least one" in flat
     assert "accuracy is known to ±" in flat
     assert "2 x ?, 1 x name 5 (right)" in flat
     markdown = run("report", "r", "--format", "markdown").out
@@ -102,16 +102,11 @@ def test_the_page_has_the_runs(run: Run, scored: Path) -> None:
 
 def test_explain_shows_all_runs_of_a_value(run: Run, scored: Path) -> None:
     text = run("explain", "r", "d5", "name", "--system", "m").out
-    assert [line.split()[:2] for line in text.splitlines() if line.startswith("run ")] == [
-        ["run", f"{number}:"] for number in (1, 2, 3)
-    ]
+    assert re.findall(r"\brun (\d): ", text)[:3] == ["1", "2", "3"]
     inputs = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "m=1.jsonl,2.jsonl,3.jsonl")
     again = run("explain", *inputs, "d7", "name").out
-    assert "run 2 of 3: there is no prediction for this document" in again
-    assert (
-        "in one or more runs: there is no prediction"
-        in run("explain", "r", "d7", "name", "--system", "m").out
-    )
+    assert "run 2 of 3: no prediction for this document" in again
+    assert "in one or more runs: no prediction" in run("explain", "r", "d7", "name", "--system", "m").out
 
 
 def test_a_run_is_scored_again_from_all_its_files(run: Run, scored: Path) -> None:

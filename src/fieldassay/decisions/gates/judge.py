@@ -394,7 +394,7 @@ def judge_result(gates: Sequence[Gate], result: Result, system: str) -> tuple[Ga
     >>> result = Result((Estimate("accuracy", "a", None, {}, "filled", 0.5, 30, 30, 0, "leaf"),))
     >>> outcomes = judge_result([parse_gate("accuracy >= 0.5")], result, "a")
     >>> [(outcome.verdict.value, outcome.rule) for outcome in outcomes]
-    [('PASS', '50.0% is at least 50%')]
+    [('PASS', '50.0%, needed at least 50%')]
     """
     return judge_gates(gates, Holdings((Holder("", result, system),)))
 

@@ -307,5 +307,5 @@ def _check_comparable(arena: PairedMatrix, bound: BoundMetric) -> None:
 def _narrow(arena: PairedMatrix, key: tuple[str, str]) -> PairedMatrix:
     rows = slice_values(arena, key[0]).get(key[1])
     if rows is None:
-        raise ValueError(f"the documents of {key[0]}={key[1]} differ between the baseline and now")
+        raise ValueError(f"the slice {key[0]}={key[1]} has other documents in the baseline, or none")
     return arena.narrow(rows)

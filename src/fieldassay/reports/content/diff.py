@@ -204,7 +204,7 @@ def _all(found: Diff) -> Sequence[Comparison]:
 
 
 def _method(found: Diff) -> list[str]:
-    drawn = f"{format_share(found.level)} intervals ({found.replicates:,} bootstrap replicates, seed {found.seed})"
+    drawn = f"{format_share(found.level)} intervals ({found.replicates:,} replicates, seed {found.seed})"
     return [
         "p: how often chance alone would show such a difference",
         *([drawn] if found.replicates else []),

@@ -18,6 +18,7 @@ from fieldassay.metrics.estimate import (
     format_value,
 )
 from fieldassay.metrics.result.comparison import Comparison, Ranking, RankPlace, name_changes
+from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import Result, by_system, find_main, find_named
 from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.wording import (
@@ -499,6 +500,12 @@ def recommend(
     comparison = compare_in_words(result, order_systems(result, main))
     advice = _recommend(result, decisions, standings, comparison)
     return advice if advice.answer == comparison else replace(advice, comparison=comparison)
+
+
+def advise(result: Result, decisions: Sequence[Decision]) -> Recommendation:
+    """Return the recommendation on a result by the decisions of its gates."""
+    answers = [one.to_dict() for one in decisions]
+    return recommend(result, answers, list_standings(result, answers))
 
 
 def _recommend(

@@ -39,8 +39,8 @@ from fieldassay.reports.findings.recommendation import (
     count_apart,
     describe_cost,
     is_compared_by,
-    name_lost,
     list_standings,
+    name_lost,
     recommend,
 )
 from fieldassay.reports.html.source import ReportSource
