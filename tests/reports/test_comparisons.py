@@ -135,7 +135,7 @@ def test_no_system_is_better_without_a_verdict(verdict: Any, difference: float, 
         ),
         pytest.param(
             {"detectable": None, "wins": 2, "losses": 1, "documents": 40},
-            "A difference shows from about 17% of the documents on",
+            "a difference shows from about 17% of the documents on",
             id="few differ",
         ),
         pytest.param({"interval": None, "detectable": None}, "", id="no interval"),

@@ -420,7 +420,7 @@ def test_no_shown_difference_is_given_the_difference_that_would_be_found(make_ru
 def test_where_few_documents_differ_it_says_what_it_takes(make_run: Make) -> None:
     text = " ".join(rendered(make_run, lambda at, row: {**row, "name": "y"} if at < 2 else row).split())
     assert "no clear difference between old and new in accuracy (−8.3 points" in text
-    assert re.search(r"A difference shows from about \d+% of the documents on", text)
+    assert re.search(r"a difference shows from about \d+% of the documents on", text)
     assert "can only show differences" not in text
 
 
