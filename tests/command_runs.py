@@ -14,7 +14,7 @@ fieldassay: 1
 name: tiny
 fields:
   total: {type: money, currency: AUD, critical: true}
-  name: text
+  name: {type: text, case: exact}
   kind: {type: enum, values: [a, b]}
   lines: {type: list, items: {type: object, fields: {sku: id, amount: number}}}
 """

@@ -435,7 +435,7 @@ def test_the_line_that_tidies_a_store_keeps_the_newest_runs(programs: Path) -> N
 
 
 def test_the_plugin_of_the_contributing_page_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fieldassay.registry import _plugins
+    from fieldassay.options import _plugins
 
     [code] = blocks("CONTRIBUTING.md", "python")
     [project] = blocks("CONTRIBUTING.md", "toml")

@@ -21,9 +21,8 @@ from fieldassay import score
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.result.result import Result
-from fieldassay.options import REQUIRED, has_options, options_of, undefined_methods, with_options
+from fieldassay.options import REQUIRED, Catalogue, has_options, options_of, undefined_methods, with_options
 from fieldassay.paths import ITEM, Pattern, field_of, join_path, split_path
-from fieldassay.registry import Catalogue
 from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.spec.language.model import Call
 from fieldassay.spec.language.yaml_text import Places, Report

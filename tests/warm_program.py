@@ -113,7 +113,7 @@ def warm() -> None:
     """Import what a command or a test may need."""
     package = importlib.import_module("fieldassay")
     for found in pkgutil.walk_packages(package.__path__, "fieldassay."):
-        if "pytest" not in found.name and "transformers" not in found.name:
+        if not any(part in found.name for part in ("pytest", "transformers", "integrations.")):
             importlib.import_module(found.name)
     for name in _LATE:
         importlib.import_module(name)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fieldassay.commands.score import score as score
     from fieldassay.decisions.calibration.certificate import Promise as Promise
     from fieldassay.decisions.calibration.policy import apply_policy as apply_policy
-    from fieldassay.decisions.diff.result import Diff as Diff
+    from fieldassay.decisions.diff.diff import Diff as Diff
     from fieldassay.errors import FieldassayError as FieldassayError
     from fieldassay.errors import NothingEvaluatedError as NothingEvaluatedError
     from fieldassay.errors import ProblemsError as ProblemsError
@@ -81,7 +81,7 @@ _HOMES = {
     "Result": "fieldassay.metrics.result.result",
     "Estimate": "fieldassay.metrics.estimate",
     "Comparison": "fieldassay.metrics.result.comparison",
-    "Diff": "fieldassay.decisions.diff.result",
+    "Diff": "fieldassay.decisions.diff.diff",
     "Extraction": "fieldassay.extraction.extract",
     "ScoreOptions": "fieldassay.scoring.inputs",
     "Run": "fieldassay.runs.run",

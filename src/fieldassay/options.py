@@ -1,6 +1,9 @@
-"""The options of what a spec names, and records of options, which are checked when they are made."""
+"""Options of what a spec names: catalogues by name, and records of options."""
+
+from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -12,6 +15,59 @@ from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, inspect
 from msgspec.structs import force_setattr
 
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
+
+# Catalogues: the names usable in a spec and their classes; plugins join by entry point.
+
+
+@lru_cache(maxsize=64)
+def _plugins(group: str) -> dict[str, str]:
+    from importlib.metadata import entry_points  # takes long, and most names are no plugins
+
+    return {entry.name: entry.value for entry in entry_points(group=group)}
+
+
+class Catalogue(Struct, frozen=True, dict=True):
+    """Entries by name, each `module:Class`, loaded on first use.
+
+    `kind` is the word for an entry in messages. Packages add entries under the entry point group
+    `fieldassay.<kind>s`.
+    """
+
+    kind: str
+    entries: Mapping[str, str]
+
+    @property
+    def group(self) -> str:
+        """Return the entry point group of this kind."""
+        return f"fieldassay.{self.kind}s"
+
+    def names(self) -> tuple[str, ...]:
+        """Return every known name, sorted, plugins included."""
+        return tuple(sorted({*self.entries, *_plugins(self.group)}))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries or name in _plugins(self.group)
+
+    def name_of(self, entry: type[Any]) -> str | None:
+        """Return the name of a class, plugins included; None if it has none."""
+        target = f"{entry.__module__}:{entry.__qualname__}"
+        return next(
+            (name for name, known in {**_plugins(self.group), **self.entries}.items() if known == target),
+            None,
+        )
+
+    def load(self, name: str, where: str = "") -> type[Any]:
+        """Return the class of that name; raises `ProblemsError` with the nearest valid name."""
+        target = self.entries.get(name) or _plugins(self.group).get(name)
+        if target is None:
+            what = f"unknown {self.kind} {name!r}"
+            raise problem(where or self.kind, what, nearest(name, self.names()), "unknown_name")
+        module, _, attribute = target.partition(":")
+        loaded: type[Any] = getattr(importlib.import_module(module), attribute)
+        return loaded
+
+
+# The options of what a spec names, and records of options, which are checked when they are made.
 
 Entry = TypeVar("Entry")
 
@@ -124,11 +180,21 @@ def choose(options: Entry, given: Mapping[str, Any], where: str) -> Entry:
     return with_options(options, **given)
 
 
+_OTHER_WORDS = {
+    **dict.fromkeys(("replicates", "resamples", "n_resamples", "n_bootstrap", "n_boot"), "bootstrap"),
+    **dict.fromkeys(("confidence", "confidence_level", "alpha"), "level"),
+    **dict.fromkeys(("n_jobs", "processes", "max_workers"), "workers"),
+    **dict.fromkeys(("random_state", "random_seed"), "seed"),
+    **dict.fromkeys(("key", "id", "on", "index"), "id_key"),
+}
+"""What options are called elsewhere, with their names here."""
+
+
 def check_names(given: Iterable[str], known: Iterable[str], where: str) -> None:
     """Raise `ProblemsError` for each name that is no option."""
     known = tuple(known)
     unknown = [
-        Problem(where, f"no option {name!r}", nearest(name, known), "unknown_name")
+        Problem(where, f"no option {name!r}", nearest(_OTHER_WORDS.get(name, name), known), "unknown_name")
         for name in given
         if name not in known
     ]

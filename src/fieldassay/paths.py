@@ -245,7 +245,7 @@ def _after(parts: tuple[Part, ...], reached: frozenset[int], step: Step) -> froz
     after = {
         at if parts[at] is None else at + 1
         for at in reached
-        if at < len(parts) and _fits_any(parts[at], step)
+        if at < len(parts) and (parts[at] is None or _fits(parts[at], step))
     }
     return _reached(parts, after) if after else frozenset()
 
@@ -257,10 +257,6 @@ def _reached(parts: tuple[Part, ...], after: set[int]) -> frozenset[int]:
             at += 1
             after.add(at)
     return frozenset(after)
-
-
-def _fits_any(part: Part, step: Step) -> bool:
-    return part is None or _fits(part, step)
 
 
 def _part(step: Step, quoted: bool) -> Part:

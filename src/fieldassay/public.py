@@ -64,7 +64,9 @@ def _misfits(
                     function.__name__, f"{name} holds a NUL character", "leave it out", "wrong_kind"
                 )
             elif not fits(annotations[name], misfit):
-                remedy = f"give a {function.__annotations__[name]} (`help(fieldassay.{function.__name__})`)"
+                due = function.__annotations__[name]
+                name_due = due.__name__ if isinstance(due, type) else due
+                remedy = f"give a {name_due} (`help(fieldassay.{function.__name__})`)"
                 what = f"{name} is a {type(misfit).__name__}"
                 yield Problem(function.__name__, what, remedy, "wrong_kind")
 

@@ -1,7 +1,5 @@
 """`fieldassay.Judge`: one pair of records, with the numbers of `fieldassay.score`."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import random
@@ -11,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 from tests.judging import result_of, with_ids
@@ -34,6 +32,12 @@ SPEC = {
 GOLD = {"total": "5.50", "paid": True, "lines": [{"sku": "a1", "note": "red"}, {"sku": "b2", "note": "blue"}]}
 
 
+def means_by_field(values: list[tuple[Any, ...]]) -> dict[str, float]:
+    scores = {field: [score for _, own, _, score, *_ in values if own == field] for _, field, *_ in values}
+    judged = {field: [score for score in own if score is not None] for field, own in scores.items()}
+    return {field: sum(own) / len(own) for field, own in judged.items() if own}
+
+
 def check(spec: Any, gold: list[Any], pred: list[Any], alone: int = 2) -> None:
     """Hold the judgements of pairs, together and each alone, against the documents and rows of `score`."""
     together = fa.Judge(spec).many(zip(gold, pred, strict=True))
@@ -44,6 +48,7 @@ def check(spec: Any, gold: list[Any], pred: list[Any], alone: int = 2) -> None:
         if row["kind"] == "value" and row["outcome"] != "absent":
             place = row["gold_path"] or row["pred_path"] or row["field"]
             told = (
+                row["field"],
                 row["outcome"],
                 row["score"],
                 row["reason"],
@@ -57,16 +62,27 @@ def check(spec: Any, gold: list[Any], pred: list[Any], alone: int = 2) -> None:
         assert judgement.score == document["score"]
         assert judgement.is_perfect == (document["perfect"] == 1)
         values = [
-            (one.path, one.outcome, one.score, one.reason, one.diagnoses, one.is_critical, one.weight)
+            (
+                one.path,
+                one.field,
+                one.outcome,
+                one.score,
+                one.reason,
+                one.diagnoses,
+                one.is_critical,
+                one.weight,
+            )
             for one in judgement.values
         ]
         assert values == rows.get(document["doc"], [])
+        assert judgement.by_field() == means_by_field(values)
     judge = fa.Judge(spec)
     assert [judge(*pair) for pair in list(zip(gold, pred, strict=True))[:alone]] == together[:alone]
 
 
 @LAWS
 @given(chances)
+@example(random.Random(5663959))  # an item of a list of anything that is a value alone, and a list elsewhere
 def test_the_numbers_are_those_of_score_for_every_spec_and_record(chance: random.Random) -> None:
     spec, gold, pred = case(chance, WILD)
     check(spec, with_ids(gold), with_ids(pred))
@@ -165,15 +181,32 @@ def test_feedback_names_what_is_wrong_the_critical_and_costly_first() -> None:
     pred = {
         "total": "5.60",
         "paid": True,
-        "lines": [{"sku": "b2", "note": "Blue"}, {"sku": "c3", "note": "x"}],
+        "lines": [{"sku": "b2", "note": "blue."}, {"sku": "c3", "note": "x"}],
         "more": 1,
     }
     assert fa.Judge(SPEC)(GOLD, pred).feedback == (
         "total: gold 5.50, predicted 5.60 (one digit is wrong)",
         'lines[0]: the item is missing from the prediction ("a1", "red")',
         'lines[1]: the predicted item has no counterpart in gold ("c3", "x")',
-        "lines[1].note: gold blue, predicted Blue (only upper and lower case differ)",
+        "lines[1].note: gold blue, predicted blue. (only white space or punctuation differs)",
     )
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param(None, ("match", ("case_only",)), id="guessed"),
+        pytest.param("fields: {a: text}", ("match", ("case_only",)), id="written"),
+        pytest.param("fields: {a: {type: text, compare: levenshtein}}", ("match", ("case_only",)), id="near"),
+        pytest.param("fields: {a: {type: text, case: exact}}", ("mismatch", ("case_only",)), id="exact"),
+        pytest.param("fields: {a: {type: text, case: exact, normalize: [case]}}", ("match", ()), id="folded"),
+    ],
+)
+def test_a_text_forgives_letter_case_and_says_so(spec: Any, expected: tuple[str, tuple[str, ...]]) -> None:
+    [value] = fa.Judge(spec)({"a": "Oak and Elm Ltd"}, {"a": "OAK and Elm Ltd"}).values
+    assert (value.outcome, value.diagnoses[:1]) == expected
+    [same] = fa.Judge(spec)({"a": "Oak and Elm Ltd"}, {"a": "Oak  and Elm Ltd"}).values
+    assert (same.outcome, same.diagnoses) == ("match", ())
 
 
 @given(st.integers(0, 60))

@@ -21,17 +21,16 @@ import fieldassay
 from fieldassay.commands.cli.main import main
 from fieldassay.documents.transcript import page_text
 from fieldassay.errors import ProblemsError
-from fieldassay.extraction.answers import leaves_of
 from fieldassay.extraction.endpoints.exchange import Failure, ModelAnswer
 from fieldassay.extraction.evidence import field_steps, plan_leaves
 from fieldassay.extraction.strategies.calls import Command, Function
 from fieldassay.extraction.strategies.merge import Verify
 from fieldassay.extraction.strategies.prompted import Prompted
 from fieldassay.extraction.strategies.rules.strategy import Rules
-from fieldassay.extraction.strategy import Strategy, Task
+from fieldassay.extraction.strategy import Strategy, Task, leaves_of
 from fieldassay.extraction.systems import read_systems
+from fieldassay.options import _plugins
 from fieldassay.paths import join_path
-from fieldassay.registry import _plugins
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.plan.compile import compile_plan
 
@@ -487,7 +486,7 @@ def test_the_strategy_of_at_most_twenty_lines_is_found_by_its_entry_point(
     importlib.invalidate_caches()
     plugins = {"acme.twice": "acme_extractors:Twice"}
     monkeypatch.setattr(
-        "fieldassay.registry._plugins",
+        "fieldassay.options._plugins",
         lambda group: plugins if group == "fieldassay.extractors" else _plugins(group),
     )
     strategy = read_systems(PLUGIN_FILE).systems["twice"].strategy

@@ -17,8 +17,7 @@ import pytest
 
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import MissingExtraError, Problem, ProblemsError
-from fieldassay.io.workers.pool import WorkerDiedError, run_pool, run_ray
-from fieldassay.io.workers.program import Worker, WorkerStartError
+from fieldassay.io.workers.program import Worker, WorkerDiedError, WorkerStartError, run_pool, run_ray
 from fieldassay.scoring.score import score
 
 # Every executor does the same: outcomes in order, shards taken as needed, errors as they were raised.
@@ -136,7 +135,7 @@ PARENT = """
 import sys
 
 from notes import note
-from fieldassay.io.workers.pool import run_pool
+from fieldassay.io.workers.program import run_pool
 
 for _ in run_pool(note, [sys.argv[1]] * 6, 2):
     pass

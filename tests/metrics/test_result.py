@@ -390,6 +390,52 @@ def test_a_summary_has_a_row_for_each_system_and_metric(shown: Result) -> None:
     )
 
 
+ROWS = {
+    "a": [{"id": 1, "n": 5, "s": 'Elm "A"', "k": "x"}, {"id": 2, "n": 6, "s": "Oak", "k": "x"}],
+    "b": [{"id": 1, "n": 5.5, "s": "Elm", "k": "y"}, {"id": 2, "n": 6, "k": "x", "s": "\ud800"}],
+}
+
+
+def test_tables_of_a_result_have_plain_values() -> None:
+    gold = [{"id": 1, "n": 5, "s": 'Elm "A"', "k": "x"}, {"id": 2, "n": 6, "s": "Oak"}]
+    result = score(gold, ROWS, "fields: {n: number, s: text, k: {type: enum, values: [x, y]}}", bootstrap=0)
+    wrong = result.wrong().select("system", "doc", "path", "gold", "predicted", "outcome").rows()
+    assert wrong == [
+        ("a", "2", "k", None, "x", "spurious"),
+        ("b", "1", "n", "5", "5.5", "mismatch"),
+        ("b", "1", "s", 'Elm "A"', "Elm", "mismatch"),
+        ("b", "2", "s", "Oak", "\\ud800", "mismatch"),
+        ("b", "1", "k", "x", "y", "mismatch"),
+        ("b", "2", "k", None, "x", "spurious"),
+    ]
+    fields = {(row["system"], row["field"]): row for row in result.by_field().to_dicts()}
+    for (system, field), row in fields.items():
+        assert row["accuracy"] == result.value("field_accuracy", system, field)
+        assert (
+            row["values"]
+            == sum(row[name] for name in ("match", "partial", "mismatch", "missing", "spurious", "failed"))
+            == 2
+        )
+        assert row["values"] - row["match"] == sum(one[:1] == (system,) and one[2] == field for one in wrong)
+    assert fields["a", "k"]["most_often"] == "spurious" and fields["a", "n"]["most_often"] is None
+    assert result.confusion("k").rows() == [
+        ("a", None, "x", 1, False),
+        ("a", "x", "x", 1, True),
+        ("b", None, "x", 1, False),
+        ("b", "x", "y", 1, False),
+    ]
+    with pytest.raises(ValueError, match="did you mean 'n'"):
+        result.confusion("N")
+
+
+def test_tables_that_need_right_values_are_refused_without_them() -> None:
+    kept = score([{"id": 1, "n": 5}], [{"id": 1, "n": 6}], "fields: {n: number}", evidence="errors")
+    assert kept.wrong()["path"].to_list() == ["n"]
+    for table in (kept.by_field, lambda: kept.confusion("n")):
+        with pytest.raises(ValueError, match="evidence='all'"):
+            table()
+
+
 @pytest.mark.parametrize("what", ["estimates", "documents", "evidence"])
 def test_tables_are_pandas_tables_without_pyarrow(
     shown: Result, what: Any, monkeypatch: pytest.MonkeyPatch

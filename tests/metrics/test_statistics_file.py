@@ -255,7 +255,7 @@ def test_the_file_gives_back_what_was_written() -> None:
         "fields: {total: number}",
         ScoreOptions(slices=("kind",), metrics=("precision",)),
     )
-    made = Comparisons(result.comparisons, result.rankings, result.by_field)
+    made = Comparisons(result.comparisons, result.rankings, result.field_comparisons)
     assert {one.field for one in made.by_field} == {"total"}
     assert {one.verdict for one in made.comparisons} >= {"undefined", "no_difference_shown"}
     assert any(one.slice for one in made.comparisons)

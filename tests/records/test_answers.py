@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.judging import score_alone as score
 
 from fieldassay.commands.init import spec_from_gold
-from fieldassay.extraction.answers import leaves_of
+from fieldassay.extraction.strategy import leaves_of
 from fieldassay.records.answers.answer import parse_answer
 
 # What is read from raw answers, and what is said about it

@@ -5,8 +5,7 @@ from typing import Any
 
 from fieldassay.decisions.gate import decide_result
 from fieldassay.metrics.catalogue.grammar import parse_gate
-from fieldassay.reports.report import report_scored
-from fieldassay.reports.reported import Reported
+from fieldassay.reports.report import Reported, report_scored
 from fieldassay.scoring.score import score
 
 SPEC = """

@@ -24,7 +24,7 @@ from fieldassay.commands.cli.main import main
 from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.ci.github import render_comment
+from fieldassay.reports.ci.outputs import render_comment
 from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.summary import Summary, list_grids, summarize
 from fieldassay.reports.content.run.terminal import render_answer, render_terminal
@@ -37,7 +37,7 @@ from fieldassay.reports.export.pages import (
 )
 from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import render_html_report
-from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown
 from fieldassay.runs.run import Run

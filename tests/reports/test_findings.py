@@ -19,7 +19,7 @@ from fieldassay.metrics.evidence import FLAGS as BITS
 from fieldassay.metrics.evidence import Outcome
 from fieldassay.metrics.result.decision import decisions_data
 from fieldassay.metrics.result.result import Result, read_metrics
-from fieldassay.reports.ci.github import render_step_summary
+from fieldassay.reports.ci.outputs import render_step_summary
 from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_terminal
@@ -34,7 +34,7 @@ from fieldassay.reports.findings.recommendation import (
     list_standings,
     recommend,
 )
-from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown

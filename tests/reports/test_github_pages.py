@@ -11,15 +11,15 @@ from msgspec.structs import replace
 from reports.ci_runs import hostile, made, records, small
 from tests.effort import few_examples
 
-from fieldassay.reports.ci import github
-from fieldassay.reports.ci.github import (
+from fieldassay.reports.ci import outputs
+from fieldassay.reports.ci.outputs import (
     command,
     mark,
     render_annotations,
     render_comment,
     render_step_summary,
 )
-from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.writers.tables import Part, ReportTable, write_markdown
 from fieldassay.runs.value_sources import LinePlace
 
@@ -83,8 +83,8 @@ def test_a_page_stays_within_its_limit_and_counts_what_it_leaves_out(maker: Make
 
 @pytest.mark.parametrize("room", [500, 700, 1_000, 2_000, 5_000, 20_000])
 def test_no_page_is_ever_longer_than_its_room(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(github, "COMMENT", room)
-    monkeypatch.setattr(github, "SUMMARY", room)
+    monkeypatch.setattr(outputs, "COMMENT", room)
+    monkeypatch.setattr(outputs, "SUMMARY", room)
     for maker in PAGES.values():
         page = text(maker, large(30), hostile())
         assert len(page.encode()) <= room

@@ -25,7 +25,7 @@ from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.estimate import FEW, format_in_unit, format_number, format_rounded, format_value
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.ci.junit import render_junit
+from fieldassay.reports.ci.outputs import render_junit
 from fieldassay.reports.content.run.fields import FEW_FIELDS, describe_rest
 from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.sections import gates_parts
@@ -33,7 +33,7 @@ from fieldassay.reports.content.run.summary import Summary, summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.export.export import escape_latex, export_run
 from fieldassay.reports.findings.losses import count_mistakes, read_cases
-from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.writers.page import Extent, PageColumn, Screen, ScreenPage, fit
 from fieldassay.reports.writers.tables import add_part, render_markdown
 from fieldassay.runs.run import Run

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from fieldassay.review.log import Store
-from fieldassay.review.sheets.forms import ReviewForm, Shares
-from fieldassay.review.sheets.make import ReviewRequest, make_review
-from fieldassay.review.sheets.sheets import LabelAnswer, Person, claim, read_form, save_label
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
+from fieldassay.review.sheets.sheets import LabelAnswer, Person, ReviewForm, claim, read_form, save_label
 from fieldassay.review.web import guard
 
 SPEC = """

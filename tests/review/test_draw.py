@@ -1,24 +1,46 @@
-"""The draw of a review: what is asked, and what is shown, depends on seed, document and path alone."""
+"""Which values a review asks about: draws, audits, variants, and rulings on what two people say."""
 
 import json
 import sqlite3
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
-from tests.review.receipts import NONE, SPEC, make_receipts, prediction
+from tests.effort import trials
+from tests.review.receipts import NONE, SPEC, add, form_of, make_receipts, prediction, say, take
 
+from fieldassay import score
 from fieldassay.commands.cli.main import main
-from fieldassay.decisions.calibration.certificate import Certificate, Promise
+from fieldassay.decisions.calibration.certificate import (
+    Certificate,
+    Promise,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+)
 from fieldassay.decisions.calibration.policy import ReviewPolicy
 from fieldassay.errors import ProblemsError
+from fieldassay.review import export
+from fieldassay.review.export import settled_sheets
 from fieldassay.review.log import Store
-from fieldassay.review.sheets.forms import Shares
-from fieldassay.review.sheets.make import ReviewRequest, make_review, make_suspicious_review
+from fieldassay.review.sheets import sheets
+from fieldassay.review.sheets.make import (
+    Made,
+    ReviewRequest,
+    Shares,
+    make_review,
+    make_suspicious_review,
+    uniform,
+)
+from fieldassay.review.sheets.sheets import Person, RefusedError
+from fieldassay.review.status import ReviewedValue, wrong_of
 from fieldassay.runs.run import Run
 from fieldassay.spec.plan.compile import read_plan
+
+# The draw of a review: what is asked, and what is shown, depends on seed, document and path alone.
 
 FIELDS = ("kind", "shop", "total", "day", "paid", "due", "lines")
 
@@ -172,3 +194,254 @@ def test_documents_without_a_file_are_told(tmp_path: Path) -> None:
     (folder / "doc-001.txt").write_text("a")
     with pytest.raises(ProblemsError, match="no file for the document 'doc-002'"):
         make_receipts(tmp_path / "review", 2, documents=folder)
+
+
+# The share of wrong values among the accepted, from audits by inverse probability weights.
+
+
+@pytest.mark.parametrize("wrong", [0, 5])
+def test_audits_alike_have_the_exact_binomial_interval(wrong: int) -> None:
+    found = wrong_of([ReviewedValue(f"d{at}", at >= wrong, 0.03) for at in range(100)])
+    assert (found.share, found.n) == (wrong / 100, 100)
+    bounds = (clopper_pearson_lower(wrong, 100, 0.025), clopper_pearson_upper(wrong, 100, 0.025))
+    assert found.interval == pytest.approx(bounds, abs=1e-6)
+
+
+def test_weights_stand_for_what_was_not_looked_at() -> None:
+    # 20 wrong at 1 in 1, 20 right at 1 in 10: 20 of 220
+    values = [ReviewedValue(f"d{at}", at % 2 == 0, 0.1 if at % 2 == 0 else 1.0) for at in range(40)]
+    assert wrong_of(values).share == pytest.approx(20 / 220)
+    assert wrong_of(values[:19]).share is None
+
+
+def test_intervals_of_audits_hold() -> None:
+    generator, number, kept = np.random.default_rng(4), trials(200), 0
+    for _ in range(number):
+        right = generator.random(5000) < 0.98
+        audits = np.flatnonzero(generator.random(5000) < 0.03)
+        found = wrong_of([ReviewedValue(f"d{at}", bool(right[at]), 0.03) for at in audits])
+        assert found.interval is not None
+        kept += found.interval[0] <= 0.02 <= found.interval[1]
+    assert kept >= 0.9 * number
+
+
+# A review of predictions that hold a document once per variant, beside the reading that each comes from.
+
+VARIANT_SPEC = "fields: {shop: text}"
+VARIANTS = ("corrected", "layout", "raw")
+
+
+def row(page: str, variant: str | None, shop: str | None = None) -> dict[str, Any]:
+    return {"id": page, "variant": variant, "pred": {"shop": shop or f"{page} {variant}"}}
+
+
+def rows(pages: Sequence[str] = ("p1", "p2"), variants: Sequence[str] = VARIANTS) -> list[dict[str, Any]]:
+    return [row(page, variant) for variant in variants for page in pages]
+
+
+def readings(folder: Path, names: Sequence[str]) -> Path:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    return folder
+
+
+def review(folder: Path, preds: dict[str, Any], documents: Path | None = None, **more: Any) -> Made:
+    return make_review(folder, ReviewRequest(VARIANT_SPEC, preds, documents=documents, shares=NONE, **more))
+
+
+def paths(made: Made) -> dict[str, str | None]:
+    with made.store.reading() as db:
+        return dict(db.execute("SELECT name, path FROM document"))
+
+
+def problem_of(folder: Path, *given: Any) -> str:
+    with pytest.raises(ProblemsError) as caught:
+        review(folder, *given)
+    return str(caught.value)
+
+
+def test_a_variant_is_named_as_score_names_it(tmp_path: Path) -> None:
+    made = review(tmp_path / "r", {"m/raw": rows()})
+    assert {one["name"]: one["given"] for one in asked(made.store)} == {"p1": "p1 raw", "p2": "p2 raw"}
+
+
+@pytest.mark.parametrize(
+    ("preds", "remedy"),
+    [
+        ({"m": rows()}, "--pred m/corrected=FILE"),
+        ({"a": rows(), "b": rows()}, "--pred a/corrected=FILE"),
+        ({"a": rows(variants=["raw"]), "b": rows(variants=["raw"])}, "--pred a=FILE"),
+        ({"m": rows(variants=["1st OCR", "2nd OCR"])}, "--pred 'm/1st OCR=FILE'"),
+        ({"m": [rows(variants=["raw"])] * 2}, "a file with the rows of that run alone"),
+        ({"m": [*rows(), row("p1", "raw")]}, "keep one record per document and variant"),
+    ],
+)
+def test_what_cannot_be_one_review_is_refused_with_what_to_do(
+    tmp_path: Path, preds: dict[str, Any], remedy: str
+) -> None:
+    assert remedy in problem_of(tmp_path / "r", preds)
+
+
+@pytest.mark.parametrize("suffix", ["", ".txt"])
+def test_the_reading_of_the_variant_is_shown(tmp_path: Path, suffix: str) -> None:
+    files = [f"{variant}/{page}.txt" for variant in VARIANTS for page in ("p1", "p2")]
+    documents = readings(tmp_path / "ocr", [*files, "p1.txt", "p2.txt"])
+    made = review(tmp_path / "r", {"m/raw": rows([f"p1{suffix}", f"p2{suffix}"])}, documents)
+    assert list(paths(made).values()) == ["raw/p1.txt", "raw/p2.txt"]
+    assert "another reading" not in " ".join(made.notes)
+
+
+def test_documents_in_the_folder_of_another_variant_are_told(tmp_path: Path) -> None:
+    documents = readings(tmp_path / "ocr", ["raw/p1.txt", "raw/p2.txt", "layout/p1.txt", "layout/p2.txt"])
+    told = "no folder is named after the variant of 2 documents (p1, p2)"
+    for folder, is_told in (("raw", False), ("layout", True)):
+        made = review(tmp_path / f"r-{folder}", {"m/raw": rows()}, documents / folder)
+        assert any(told in note for note in made.notes) is is_told
+
+
+def test_an_id_that_is_a_path_is_that_file_whatever_the_variant(tmp_path: Path) -> None:
+    documents = readings(tmp_path / "in", ["scan/1.txt", "mail/1.txt"])
+    made = review(tmp_path / "r", {"m": rows(["scan/1.txt", "mail/1.txt"], ["scan"])}, documents)
+    assert paths(made) == {name: name for name in ("scan/1.txt", "mail/1.txt")}
+
+
+def test_readings_without_a_variant_are_refused_by_name(tmp_path: Path) -> None:
+    documents = readings(tmp_path / "ocr", ["raw/p1.txt", "layout/p1.txt"])
+    told = problem_of(tmp_path / "r", {"m": [{"id": "p1", "shop": "A"}]}, documents)
+    assert "2 files for the document 'p1' (layout/p1.txt, raw/p1.txt)" in told
+    assert "give --documents the folder of one of them" in told
+
+
+def test_a_variant_that_some_documents_lack_says_which_are_left_out(tmp_path: Path) -> None:
+    documents = readings(tmp_path / "ocr", [f"{name}/p{n}.txt" for n in (1, 2, 3) for name in VARIANTS])
+    preds = [*rows(), row("p3", "layout")]
+    made = review(tmp_path / "r", {"m/raw": preds}, documents)
+    assert sorted(paths(made)) == ["p1", "p2"]
+    assert any("1 document (p3) without a prediction of m/raw" in note for note in made.notes)
+
+
+def test_records_of_several_variants_are_shown_beside_their_own_readings(tmp_path: Path) -> None:
+    documents = readings(tmp_path / "ocr", [f"{name}/p{n}.txt" for n in (1, 2) for name in VARIANTS])
+    made = review(tmp_path / "r", {"m": [row("p1", "raw"), row("p2", "layout")]}, documents)
+    assert paths(made) == {"p1": "raw/p1.txt", "p2": "layout/p2.txt"}
+    assert any("several variants (raw, layout)" in note for note in made.notes)
+
+
+def test_gold_of_one_variant_serves_all_of_them(tmp_path: Path) -> None:
+    documents = readings(tmp_path / "ocr", [f"{name}/p{n}.txt" for n in (1, 2) for name in VARIANTS])
+    store = review(tmp_path / "r", {"m/corrected": rows()}, documents).store
+    me = add(store)
+    for text in ("p1 raw", "p2 raw"):
+        sheet = take(store, me)
+        assert sheet is not None
+        say(store, me, sheet, "shop", text)
+        store.write(lambda log, sheet=sheet: sheets.finish(log, form_of(store), me, sheet))
+    gold = tmp_path / "gold.jsonl"
+    assert main(["review", "promote", str(tmp_path / "r"), "--gold", str(gold)]) == 0
+    found = score(gold, {"m": rows()}, VARIANT_SPEC)
+    assert {name: found.value("accuracy", system=f"m/{name}") for name in VARIANTS} == {
+        "corrected": 0.0, "layout": 0.0, "raw": 1.0,
+    }  # fmt: skip
+
+
+# Where two sheets differ, a third person rules; what the spec takes for the same never comes there.
+
+FIRST = {"kind": "receipt", "shop": "Corner Cafe", "total": "$1,250.00", "day": "03/04/2025", "paid": "yes"}
+SECOND = {"kind": "Receipt", "shop": "Corner Café", "total": "1250", "day": "3 April 2025", "paid": "no"}
+
+
+def labeled_twice(
+    folder: Path,
+    lines: tuple[list[str], list[str]] = (["A-1"], ["A-1"]),
+    shop: str = FIRST["shop"],
+) -> tuple[Store, Person]:
+    """Return a review of one document labeled by two people, and a third person."""
+    store = make_receipts(folder, 1, Shares(1.0, 0.0, 0.0))
+    form = form_of(store)
+    for name, answers, listed in (("anna", FIRST | {"shop": shop}, lines[0]), ("ben", SECOND, lines[1])):
+        person = add(store, name, "reviewer")
+        sheet = take(store, person)
+        assert sheet is not None
+        for node, text in answers.items():
+            say(store, person, sheet, node, text)
+        rows = [None] * len(listed)
+        store.write(lambda log, p=person, s=sheet, r=rows: sheets.save_items(log, form, p, s, "lines", r))
+        for at, sku in enumerate(listed):
+            say(store, person, sheet, f"lines[{at}].sku", sku)
+        store.write(lambda log, p=person, s=sheet: sheets.finish(log, form, p, s))
+    return store, add(store, "cleo", "adjudicator")
+
+
+def rule(store: Store, person: Person, node: str, choice: str, text: str = "") -> list[str]:
+    given = {"node": node, "choice": choice, "text": text, "note": ""}
+    return store.write(lambda log: export.rule(log, form_of(store), person, 1, given))
+
+
+def nodes(store: Store) -> list[str]:
+    with store.reading() as db:
+        return [one.node for one in export.find_differences(db, form_of(store), 1)]
+
+
+def test_only_what_means_something_else_differs(tmp_path: Path) -> None:
+    store, _ = labeled_twice(tmp_path)
+    assert nodes(store) == ["shop", "paid"]
+
+
+def test_a_list_differs_as_a_whole(tmp_path: Path) -> None:
+    store, _ = labeled_twice(tmp_path, (["A-1", "B-2"], ["A-1"]))
+    assert nodes(store) == ["shop", "paid", "lines"]
+
+
+def test_a_third_person_rules_and_the_document_is_settled(tmp_path: Path) -> None:
+    store, cleo = labeled_twice(tmp_path, (["A-1", "B-2"], ["A-1"]))
+    with store.reading() as db:
+        seen = export.view(db, form_of(store), cleo, 1)
+        assert export.list_open(db, form_of(store), cleo) == [{"id": 1, "name": "doc-001", "open": 3}]
+    assert not any(alias in str(seen) for alias in ("r1", "r2", "anna", "ben"))
+    shown = {one["node"]: [side["text"] for side in one["options"]] for one in seen["differences"]}
+    assert rule(store, cleo, "paid", ("first", "second")[shown["paid"].index("no")]) == ["shop", "lines"]
+    assert rule(store, cleo, "shop", "other", "Corner Caffè") == ["lines"]
+    rows = [len(side["rows"]) for side in seen["differences"][2]["options"]]
+    assert rule(store, cleo, "lines", ("first", "second")[rows.index(2)]) == []
+    with store.reading() as db:
+        assert {row[0] for row in db.execute("SELECT state FROM sheet")} == {"adjudicated"}
+    [sheet] = settled_sheets(store)
+    assert {path: (label.text, label.origin) for path, label in sheet.labels.items()} == {
+        "kind": ("Receipt", "blind"), "shop": ("Corner Caffè", "adjudicated"), "total": ("1250", "blind"),
+        "day": ("03/04/2025", "blind"), "paid": ("no", "adjudicated"), "lines": (None, "adjudicated"),
+        "lines[0].sku": ("A-1", "adjudicated"), "lines[1].sku": ("B-2", "adjudicated"),
+    }  # fmt: skip
+
+
+def test_what_waits_or_nobody_can_know_is_left_out_of_what_is_settled(tmp_path: Path) -> None:
+    store, cleo = labeled_twice(tmp_path)
+    rule(store, cleo, "shop", "guideline")
+    [sheet] = settled_sheets(store)
+    assert not {"shop", "paid"} & sheet.labels.keys()
+    assert {"kind", "total", "lines[0].sku"} <= sheet.labels.keys()
+
+
+def test_who_labeled_a_document_does_not_rule_on_it(tmp_path: Path) -> None:
+    store, _ = labeled_twice(tmp_path)
+    anna = Person(1, "r1", "adjudicator")
+    with store.reading() as db, pytest.raises(RefusedError, match="labeled neither sheet"):
+        export.view(db, form_of(store), anna, 1)
+    with pytest.raises(RefusedError, match="labeled neither sheet"):
+        rule(store, anna, "shop", "first")
+    with store.reading() as db:
+        assert export.list_open(db, form_of(store), anna) == []
+
+
+@pytest.mark.parametrize(
+    ("node", "choice", "text"),
+    [("total", "first", ""), ("shop", "third", ""), ("shop", "other", " "), ("nowhere", "first", "")],
+)
+def test_what_cannot_be_ruled_is_refused(tmp_path: Path, node: str, choice: str, text: str) -> None:
+    store, cleo = labeled_twice(tmp_path)
+    with pytest.raises(RefusedError):
+        rule(store, cleo, node, choice, text)
+
+
+def test_the_order_of_the_answers_is_by_chance(tmp_path: Path) -> None:
+    assert {uniform(0, "order", str(number), "shop") < 0.5 for number in range(8)} == {True, False}

@@ -19,8 +19,7 @@ from fieldassay.records.labels_file import Label, Sheet, labels_lines
 from fieldassay.review.log import Store
 from fieldassay.review.promote import PromoteOptions, Promotion, promote
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.forms import Shares
-from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.spec.plan.compile import read_plan, with_sections
 

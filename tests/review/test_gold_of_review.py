@@ -16,8 +16,7 @@ from tests.review.web.served import served
 
 from fieldassay.review.log import ReviewEvent
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.forms import Shares
-from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.sheets.sheets import RefusedError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from tests.review.receipts import NONE, add, form_of, make_receipts, prediction,
 from fieldassay.commands.cli.main import main
 from fieldassay.review.log import ReviewEvent, Store
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.forms import Shares
+from fieldassay.review.sheets.make import Shares
 
 
 def answer(
@@ -157,7 +157,7 @@ EMPTY = ("kind", "total", "day", "paid", "due", "lines")
 
 
 def test_an_empty_export_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from fieldassay.review.sheets.forms import Shares
+    from fieldassay.review.sheets.make import Shares
 
     store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0))
     asked = ["review", "export", str(store.folder), "-o", str(tmp_path / "labels.jsonl"), "--settled"]

@@ -441,7 +441,7 @@ def test_results_that_travelled_are_the_same(
             travelled.append(work.number)
             yield pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(work)))))
 
-    monkeypatch.setattr("fieldassay.io.workers.pool.run_pool", run_here)
+    monkeypatch.setattr("fieldassay.io.workers.program.run_pool", run_here)
     apart = score(GOLD, {"m": predictions}, spec, **given, workers=2)
     assert travelled == [0, 1, 2]
     assert apart.estimates == here.estimates and apart.counts == here.counts

@@ -23,7 +23,8 @@ SCALARS = {"fields": {"a": "text", "n": "number"}}
     [
         pytest.param("x", "x", "match", id="equal"),
         pytest.param("x", " x ", "match", id="equal-after-trimming"),
-        pytest.param("x", "X", "mismatch", id="case-matters"),
+        pytest.param("x", "X", "match", id="case-is-forgiven"),
+        pytest.param("x", "Y", "mismatch", id="another-letter"),
         pytest.param("x", None, "missing", id="null-prediction"),
         pytest.param("x", "", "missing", id="blank-prediction"),
         pytest.param("x", [], "missing", id="empty-list-prediction"),

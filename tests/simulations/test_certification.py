@@ -18,8 +18,7 @@ from rates import Rate, binomial_at_most
 from tests.effort import trials
 
 from fieldassay.decisions.calibration.certificate import Promise
-from fieldassay.decisions.calibration.measures import discriminate
-from fieldassay.decisions.calibration.observations import Observations
+from fieldassay.decisions.calibration.observations import Observations, discriminate
 
 SURPRISE, MANY = 0.01, 1100
 """With so many trials a level of 5% passes in 99 of 100 runs, and one of 8% fails in 19 of 20."""

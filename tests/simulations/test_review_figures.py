@@ -9,7 +9,7 @@ import pytest
 from tests.effort import trials
 
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
-from fieldassay.review.sheets.forms import ReviewForm
+from fieldassay.review.sheets.sheets import ReviewForm
 from fieldassay.review.status import (
     Doubled,
     LabelRow,

@@ -6,6 +6,7 @@ from datetime import date
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from pydantic import Field as PydanticField
 from tests.effort import costs_at_most
 from tests.strategies_spec import specs
 
+from fieldassay import score
 from fieldassay.errors import ProblemsError
 from fieldassay.spec.language import parse
 from fieldassay.spec.language.model import Accept, Call, Field, Spec, freeze, thaw
@@ -381,12 +383,50 @@ SCHEMAS = [
     ({"type": "object", "additionalProperties": {}}, "any"),
     ({"type": "array", "items": {"type": "array", "items": {"type": "number"}}}, "list"),
     ({"type": "array"}, "any"),
-    ({"type": "array", "prefixItems": [{"type": "string"}]}, "any"),
+    ({"type": "array", "prefixItems": [{"type": "string"}]}, "list"),
+    ({"type": "array", "prefixItems": [{"type": "string"}, {"type": "number"}]}, "object"),
+    ({"type": "OBJECT", "properties": {"a": {"type": "STRING"}}}, "object"),
+    ({"type": "ARRAY", "items": {"type": "NUMBER"}}, "list"),
+    ({"type": "NUMBER", "nullable": True}, "number"),
+    ({"type": ["Integer", "NULL"]}, "integer"),
+    ({"type": "decimal"}, "number"),
+    ({"type": "int64"}, "integer"),
+    ({"type": "str"}, "text"),
+    ({"type": "timestamp"}, "datetime"),
+    ({"type": "string", "format": "decimal"}, "number"),
+    ({"type": "string", "pattern": r"^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$"}, "number"),
     ({"properties": {"a": {"type": "string"}}}, "object"),
     ({"x-fieldassay": "unit", "type": "string"}, "unit"),
     (True, "any"),
     ({}, "any"),
 ]
+
+
+NUMBER = {"type": "number"}
+TUPLES: list[tuple[Any, Any, Any, bool]] = [
+    ({"prefixItems": [NUMBER, NUMBER]}, [13.4, 52.5], ["13.40", 52.5], True),
+    ({"prefixItems": [NUMBER, NUMBER]}, [13.4, 52.5], [52.5, 13.4], False),
+    ({"items": [NUMBER, NUMBER]}, [13.4, 52.5], [52.5, 13.4], False),
+    ({"items": NUMBER, "minItems": 4, "maxItems": 4}, [1, 2, 3, 4], [3, 4, 1, 2], False),
+    ({"items": NUMBER}, [1, 2], [2, 1], True),
+    ({"prefixItems": [{"type": "string"}, NUMBER]}, ["x", "1,200.00"], ["x", 1200], True),
+    ({"prefixItems": [{"type": "string"}, NUMBER]}, ["x", 5], ["5", "x"], False),
+    ({"prefixItems": [{"type": "string"}, NUMBER]}, ["x", 5], ["x"], False),
+]
+
+
+@pytest.mark.parametrize(("schema", "gold", "pred", "is_right"), TUPLES)
+def test_each_place_of_a_tuple_has_its_type_and_its_order(schema, gold, pred, is_right):
+    whole = {"type": "object", "properties": {"t": {"type": "array", **schema}}}
+    result = score([{"id": 1, "t": gold}], {"m": [{"id": 1, "t": pred}]}, whole, bootstrap=0)
+    assert (result.value("accuracy") == 1.0) == is_right
+
+
+def test_a_type_that_no_dialect_has_is_refused_by_name():
+    with pytest.raises(
+        ProblemsError, match=r"properties\.x\.type: 'decimale' is no type .*did you mean 'decimal'"
+    ):
+        read_spec({"properties": {"x": {"type": "decimale"}}})
 
 
 @pytest.mark.parametrize(("schema", "kind"), SCHEMAS, ids=lambda value: json.dumps(value))

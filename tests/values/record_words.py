@@ -39,6 +39,7 @@ def render_signs() -> str:
     for sign, meant in sorted(found.items()):
         [code, *others] = sorted(meant)
         is_doubtful = (len(sign) < 4 and sign.isalpha() and sign.upper() != sign) or sign in NO_SIGNS
+        is_doubtful |= " " in sign or sign in map(str.lower, currencies.GENERIC)
         if sign and not others and code in tender and sign.upper() != code and not is_doubtful:
             by_code[code].append(sign)
     lines = (f"{code}: {' '.join(signs)}" for code, signs in sorted(by_code.items()))

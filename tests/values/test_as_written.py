@@ -21,8 +21,8 @@ from fieldassay.errors import ProblemsError
 from fieldassay.io.json_value import is_empty_text, settle
 from fieldassay.scoring.explain import explain_values
 from fieldassay.values.catalogue import NORMALIZERS, READERS
+from fieldassay.values.types.closed_sets import ListReader
 from fieldassay.values.types.column import SETTLED, Column, Reader, Reading
-from fieldassay.values.types.lists import ListReader
 from fieldassay.values.types.numbers.amounts import Money, Quantity
 from fieldassay.values.types.numbers.currencies import GENERIC, SYMBOLS, codes, currency_named
 from fieldassay.values.types.numbers.money import MoneyReader

@@ -21,13 +21,12 @@ from fieldassay.errors import MissingExtraError, ProblemsError
 from fieldassay.metrics.evidence import FLAGS
 from fieldassay.options import with_options
 from fieldassay.values.catalogue import NORMALIZERS, READERS
-from fieldassay.values.types.closed_sets import BooleanReader, EnumReader
+from fieldassay.values.types.closed_sets import BooleanReader, EnumReader, ListReader
 from fieldassay.values.types.column import Column, Reader, Reading
 from fieldassay.values.types.contacts import EmailReader, PhoneReader, UrlReader
 from fieldassay.values.types.dates.dates import DateReader, DateTimeReader
 from fieldassay.values.types.dates.names import LANGUAGES
 from fieldassay.values.types.dates.times import DurationReader, TimeReader
-from fieldassay.values.types.lists import ListReader
 from fieldassay.values.types.locales import find_locale
 from fieldassay.values.types.text import AnyReader, IdReader, Punctuation, TextReader
 
@@ -324,7 +323,7 @@ def made(entry: Any) -> Any:
 
 
 def reader(text: str) -> TextReader:
-    return TextReader(tuple(made(entry) for entry in YAML(typ="safe").load(text)))
+    return TextReader(tuple(made(entry) for entry in YAML(typ="safe").load(text)), case="exact")
 
 
 def published(position: int) -> TextReader:

@@ -28,10 +28,9 @@ from fieldassay.attribution.sent import (
 )
 from fieldassay.attribution.share import AT, COUNTS, FieldShares, estimate_shares
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.extraction.answers import AnswerShape, read_data
 from fieldassay.extraction.endpoints.exchange import Failure
 from fieldassay.extraction.evidence import field_labels, field_steps, label_words
-from fieldassay.extraction.strategy import read_evidence
+from fieldassay.extraction.strategy import AnswerShape, read_data, read_evidence
 from fieldassay.io.json_value import Json, read_given
 from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.estimate import Estimate
@@ -44,7 +43,7 @@ from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.scoring.explain import find_leaf
 
 if TYPE_CHECKING:
-    from fieldassay.extraction.answers import Steps
+    from fieldassay.extraction.strategy import Steps
     from fieldassay.spec.plan.nodes import Leaf, Plan
 
 

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from fieldassay.documents.sources import list_documents, load
 from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript, TranscriptStore, Word
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
-from fieldassay.extraction.endpoints.journal import lines_of
+from fieldassay.extraction.endpoints.exchange import NAME as JOURNAL
+from fieldassay.extraction.endpoints.exchange import lines_of
 from fieldassay.extraction.extract import split_job
 from fieldassay.extraction.places import TEXTS, Known, Place, Search, normalized, reading_key
 from fieldassay.io.text.shown import format_count, make_printable
@@ -132,13 +132,13 @@ _SUFFIXES = (".txt", ".json", ".md")
 
 def text_transcript(name: str, pages: list[str]) -> Transcript:
     """Return the transcript of texts of pages, of a document that is not known itself."""
-    made = tuple(Page(number, text_lines(text)) for number, text in enumerate(pages, 1))
+    made = tuple(
+        Page(
+            number, tuple(Line(tuple(map(Word, line.split()))) for line in text.splitlines() if line.strip())
+        )
+        for number, text in enumerate(pages, 1)
+    )
     return Transcript(name, "", "words", made)
-
-
-def text_lines(text: str) -> tuple[Line, ...]:
-    """Return the lines of a text that have words."""
-    return tuple(Line(tuple(map(Word, line.split()))) for line in text.splitlines() if line.strip())
 
 
 class TextFolder(Struct, frozen=True, eq=False, dict=True):

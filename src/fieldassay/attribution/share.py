@@ -111,8 +111,6 @@ class Rates(Struct, frozen=True):
     wrong_lost: float | None
     """q': the same among wrong values."""
     risk_ratio: float | None
-    naive: float | None
-    """q: the share of the wrong values that are not in the text."""
 
 
 class FieldShares(Struct, frozen=True):
@@ -204,7 +202,6 @@ def corrected(sums: Floats, case: Literal["likely", "least", "most"] = "likely")
             "chance": chance, "power": power, "total": total, "wrong": wrong, "read": read,
             "wrong_read": wrong_read, "lost": lost, "wrong_lost": wrong_lost, "p": p, "q": q,
             "due": wrong_lost - errors * lost, "ratio": q * (1.0 - p) / (p * (1.0 - q)),
-            "naive": at["wrong_absent"] / np.where(wrong > 0, wrong, np.nan),
         }  # fmt: skip
 
 
@@ -329,7 +326,7 @@ def _rates(point: Floats, found: dict[str, float], chance_over: str, errors_over
         at["missed"] / at["perfect"] if at["perfect"] else None,
         at["unsure"] / right if right else None,
         chance_over, errors_over, int(at["foreign"]), int(at["perfect"]),
-        _number(found["p"]), _number(found["q"]), _number(found["ratio"]), _number(found["naive"]),
+        _number(found["p"]), _number(found["q"]), _number(found["ratio"]),
     )  # fmt: skip
 
 

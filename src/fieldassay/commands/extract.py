@@ -15,15 +15,15 @@ from fieldassay.documents.sources import DocumentFile, DocumentPool, LoadOptions
 from fieldassay.documents.transcript import DocumentError, Transcript
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.extraction.endpoints.driver import DriveOptions
+from fieldassay.extraction.endpoints.exchange import NAME as JOURNAL
 from fieldassay.extraction.endpoints.exchange import (
     CostEstimate,
     ModelAnswer,
     Progress,
+    ReadJournal,
     Request,
     expected_usage,
 )
-from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
-from fieldassay.extraction.endpoints.journal import ReadJournal
 from fieldassay.extraction.evidence import plan_of_spec
 from fieldassay.extraction.extract import (
     Extraction,

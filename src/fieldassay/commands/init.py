@@ -52,8 +52,8 @@ _MOST_DOCUMENTS, _MOST_PROBED = 200, 20
 _HEAD = (
     "# A first spec, written by `fieldassay init` from {source}.\n"
     "# The types fit the values seen. Check them: what is money, what is an id, which fields are critical?\n"
-    "# Text is compared exactly: `{{type: text, normalize: [case, punctuation, white_space]}}` ignores "
-    "case, punctuation and spaces.\n"
+    "# Text forgives letter case and runs of white space: `{{type: text, case: exact, white_space: exact}}` "
+    "does not, and `normalize: [accents, punctuation]` forgives more.\n"
     "# Then: fieldassay score --check --spec THIS_FILE --gold GOLD\n"
 )
 _MARGIN = (

@@ -50,7 +50,7 @@ class Judgement(Brief, Struct, frozen=True):
     score: float | None
     values: tuple[JudgedValue, ...]
     lone_items: tuple[str, ...] = ()
-    """The places of items that only one side has."""
+    """The places of items that only one side has, of more than one value."""
     problem: str | None = None
 
     @property
@@ -65,6 +65,11 @@ class Judgement(Brief, Struct, frozen=True):
         return _are_right(critical) if critical else self.is_perfect
 
     @property
+    def wrong(self) -> tuple[JudgedValue, ...]:
+        """Return the values whose outcome is neither `match` nor `failed`."""
+        return tuple(value for value in self.values if value.outcome not in ("match", "failed"))
+
+    @property
     def feedback(self) -> tuple[str, ...]:
         """Return what is wrong, in sentences for a person or a model, those that cost most first.
 
@@ -75,10 +80,11 @@ class Judgement(Brief, Struct, frozen=True):
         total: gold 5.55, predicted 5.6 (the value was rounded)
         day: predicted "1 May 2024", but gold has no value
         """
-        wrong = [value for value in self.values if value.outcome not in ("match", "failed")]
         groups: defaultdict[str, list[JudgedValue]] = defaultdict(list)
-        for value in wrong:
-            groups[self._item_of(value)].append(value)
+        for value in self.wrong:
+            own = (item for item in self.lone_items if value.path.startswith((f"{item}.", f"{item}[")))
+            is_one_sided = value.outcome in ("missing", "spurious")
+            groups[next(own, value.path) if is_one_sided else value.path].append(value)
         ranked = sorted(groups.items(), key=lambda group: _total(group[1]), reverse=True)
         said = [_say(place, values) for place, values in ranked]
         if self.problem is not None:
@@ -87,16 +93,29 @@ class Judgement(Brief, Struct, frozen=True):
             said = [*said[: MOST_SENTENCES - 1], f"{len(said) - MOST_SENTENCES + 1} more are wrong"]
         return tuple(said)
 
+    @property
+    def explanation(self) -> str:
+        """Return the sentences of feedback as one text, or that everything is right."""
+        return "\n".join(self.feedback) or "everything is right"
+
+    def by_field(self) -> dict[str, float]:
+        """Return the mean score of the values of each field.
+
+        >>> judge = Judge("fields: {total: money, lines: {type: list, items: {fields: {sku: id}}}}")
+        >>> gold = {"total": 5, "lines": [{"sku": "a"}, {"sku": "b"}]}
+        >>> judge(gold, {"total": 5, "lines": [{"sku": "a"}]}).by_field()
+        {'total': 1.0, 'lines[].sku': 0.5}
+        """
+        scores: defaultdict[str, list[float]] = defaultdict(list)
+        for value in self.values:
+            if value.score is not None:
+                scores[value.field].append(value.score)
+        return {field: sum(own) / len(own) for field, own in scores.items()}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the judgement as plain data."""
         told = {name: getattr(self, name) for name in ("score", "passed", "is_perfect", "problem")}
         return {**told, "values": list(map(asdict, self.values)), "feedback": list(self.feedback)}
-
-    def _item_of(self, value: JudgedValue) -> str:
-        """Return the item without a partner that a value belongs to, else the value's own place."""
-        own = (item for item in self.lone_items if value.path.startswith((f"{item}.", f"{item}[")))
-        is_one_sided = value.outcome in ("missing", "spurious")
-        return next(own, value.path) if is_one_sided else value.path
 
 
 def _are_right(values: Sequence[JudgedValue]) -> bool:
@@ -259,6 +278,6 @@ def _judge_portion(bench: Bench, plan: Plan, batch: Batch) -> Iterator[Judgement
         yield Judgement(
             None if np.isnan(score) else score,
             tuple(values[at]),
-            tuple(lone[at]),
+            tuple(place for place in lone[at] if all(value.path != place for value in values[at])),
             None if answer is None or answer.data is not None else answer.invalid or "no readable answer",
         )

@@ -126,10 +126,14 @@ class ScoredExtraction(pytest.Collector):
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:
         """Return the decisions by the gates, by system."""
+        from fieldassay.decisions.baseline.baseline import BASELINE, read_baseline
+
         try:
-            baseline = _baseline(
-                self.config.getoption("fieldassay_baseline"), self.config.invocation_params.dir
-            )
+            given = self.config.getoption("fieldassay_baseline")
+            path = self.config.invocation_params.dir / (given or BASELINE)
+            if given is not None:  # it must exist and be valid: a typo is never undecided
+                read_baseline(path)
+            baseline = path if path.exists() else None
             return decide(self.result, self.config.getoption("fieldassay_gate"), baseline)
         except FieldassayError as error:
             raise pytest.UsageError(f"fieldassay: {error}") from None
@@ -163,7 +167,7 @@ class GateItem(pytest.Item):
     def runtest(self) -> None:
         """Fail unless the gate passes or shows no loss; skip if it does not apply. Open may be an xfail."""
         from fieldassay.metrics.result.decision import Verdict
-        from fieldassay.reports.ci.github import render_failure, render_outcome
+        from fieldassay.reports.ci.outputs import render_failure, render_outcome
 
         verdict = self.outcome.verdict
         if verdict in (Verdict.PASS, Verdict.NO_LOSS):
@@ -205,7 +209,7 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
     """
     __tracebackhide__ = True
     from fieldassay.metrics.result.decision import GateAnswer
-    from fieldassay.reports.ci.github import render_failure
+    from fieldassay.reports.ci.outputs import render_failure
     from fieldassay.reports.content.run.summary import summarize
     from fieldassay.scoring.inputs import ScoreOptions
     from fieldassay.scoring.score import score
@@ -231,16 +235,6 @@ def decide(result: Result, gates: Sequence[str], baseline: Path | None = None) -
     except ValueError as error:
         raise problem("gate", str(error), kind="invalid_expression") from None
     return decide_result(result, more, baseline) or decide_result(result, [parse_gate(EVERYTHING_RIGHT)])
-
-
-def _baseline(given: str | None, place: Path) -> Path | None:
-    """Return the file of the baseline; a given one must exist and be valid: a typo is never undecided."""
-    from fieldassay.decisions.baseline.baseline import BASELINE, read_baseline
-
-    path = place / (given or BASELINE)
-    if given is not None:
-        read_baseline(path)
-    return path if path.exists() else None
 
 
 def _found(path: str, place: Path) -> str | Path:

@@ -22,8 +22,8 @@ from fieldassay.commands.score import score
 from fieldassay.documents.corpus.manifest import METRICS, SHIPPED, Corpus, read_corpus
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.errors import Problem, ProblemsError, list_names, nearest, problem
+from fieldassay.extraction.endpoints.exchange import NAME as JOURNAL
 from fieldassay.extraction.endpoints.exchange import CostEstimate
-from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.extract import Extraction, System, check_folder, extract_documents
 from fieldassay.extraction.systems import (
     ExtractionInput,

@@ -23,23 +23,28 @@ from fieldassay.decisions.baseline.runs import (
 )
 from fieldassay.decisions.calibration.policy import Calibrated, CalibrationOptions
 from fieldassay.decisions.calibration.policy import calibrate as calibrate_run
-from fieldassay.decisions.diff.diff import DiffOptions, diff_runs
-from fieldassay.decisions.diff.result import Diff
+from fieldassay.decisions.diff.diff import Diff, DiffOptions, diff_runs
 from fieldassay.decisions.gate import GateRequest, decide, decide_result
 from fieldassay.decisions.gates.judge import judge_result
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate
-from fieldassay.metrics.result.agreement import Agreement
 from fieldassay.metrics.result.decision import Decision, DecisionPage
 from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.tables import Agreement
 from fieldassay.options import choose
 from fieldassay.public import public
 from fieldassay.records.keys import cap_problems
 from fieldassay.records.labels_file import check_texts, is_labels_file, is_labels_line, read_labels
 from fieldassay.records.matching import batches
 from fieldassay.reports.formats import find_format
-from fieldassay.reports.report import read_reported, render_report, report_scored, write_report
-from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.report import (
+    Reported,
+    ReportOptions,
+    read_reported,
+    render_report,
+    report_scored,
+    write_report,
+)
 from fieldassay.review.agreement import Answers, measure_agreement
 from fieldassay.runs.run import Run, read_runs
 from fieldassay.runs.run_file import find_run

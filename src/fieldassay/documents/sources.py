@@ -1,7 +1,5 @@
 """Documents of a folder or a list: their kinds and options, and how they are loaded as transcripts."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -38,8 +36,7 @@ from fieldassay.errors import Problem, install_line, problem
 from fieldassay.io.files.whole_files import list_folder, open_file
 from fieldassay.io.json_value import Json
 from fieldassay.io.text.encoding import decode_lines, detect_encoding
-from fieldassay.io.workers.pool import Workers
-from fieldassay.io.workers.program import WorkerEndedError, WorkerLateError, beat
+from fieldassay.io.workers.program import WorkerEndedError, WorkerLateError, Workers, beat
 
 # Documents of a folder or a list: kinds, options, and the content of a file.
 
@@ -495,7 +492,7 @@ class DocumentPool:
         self._is_local = workers == 0
         self._workers = Workers(limits.memory, _ONE_THREAD)
 
-    def __enter__(self) -> DocumentPool:
+    def __enter__(self) -> "DocumentPool":
         return self
 
     def __exit__(

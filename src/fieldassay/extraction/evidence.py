@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from fieldassay.extraction.answers import AnswerValue, Steps
 from fieldassay.extraction.places import TEXTS, Place, Search, order, surface_forms
-from fieldassay.extraction.strategy import Evidence, EvidenceClass
+from fieldassay.extraction.strategy import AnswerValue, Evidence, EvidenceClass, Steps
 from fieldassay.io.effort import check_time
 from fieldassay.io.json_value import Json
 from fieldassay.paths import ITEM, KEY, split_path

@@ -29,12 +29,13 @@ from fieldassay.extraction.endpoints.exchange import (
     Failure,
     Finished,
     Job,
+    Journal,
     ModelAnswer,
     Progress,
+    ReadJournal,
     Request,
     RunSummary,
 )
-from fieldassay.extraction.endpoints.journal import Journal, ReadJournal
 from fieldassay.extraction.strategy import Extracted, RowSpool, Strategy, Task, failure_of, prediction_row
 from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.json_value import Json
@@ -399,7 +400,7 @@ def _tail(system: System, summary: RunSummary, tally: _Tally, jobs: int) -> dict
             "possibly_billed": summary.progress.possibly_billed,
         },
         "prices": {} if system.prices is None else system.prices.as_json(),
-        "timings": {**_times(tally.durations), "are_reliable": summary.are_timings_reliable},
+        "timings": _times(tally.durations),
         "ended": datetime.now(UTC).isoformat(timespec="seconds"),
     }  # fmt: skip
 

@@ -33,10 +33,10 @@ from fieldassay.extraction.strategies.calls import CALL, Command, Function
 from fieldassay.extraction.strategies.prompts import Detect, ScoredDocuments, ShownExamples, fit_examples
 from fieldassay.extraction.strategy import Example, Strategy, Task
 from fieldassay.io.json_value import Json
+from fieldassay.options import Catalogue
 from fieldassay.records.envelope import gold_options
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.source import open_source
-from fieldassay.registry import Catalogue
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.language.parse import read_source
 from fieldassay.spec.language.yaml_text import Cursor, Report

@@ -182,10 +182,6 @@ def _read_text(text: str, node: Node, is_gold: bool, repairs: list[str]) -> Json
 MAX_ATTRIBUTE = 200
 
 
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
 def _is_texts(value: Any) -> bool:
     return isinstance(value, str) or (
         isinstance(value, list) and all(isinstance(item, str) for item in value)
@@ -195,20 +191,16 @@ def _is_texts(value: Any) -> bool:
 _CLAIMS: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
 
 
-def _is_claim(value: Any) -> bool:
-    return value is None or _claim_text(value) in ("", *_CLAIMS)
-
-
 def _claim_text(value: Any) -> str | None:
     return str(value).strip().lower() if isinstance(value, str | int) else None
 
 
 META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "timing": lambda value: isinstance(value, dict) and "duration_ms" in value,
-    "usage": _is_object,
+    "usage": lambda value: isinstance(value, dict),
     "processing_time": lambda value: value is None or read_number(value) is not None,
     "error": lambda value: value is None or isinstance(value, str | dict | bool),
-    "parse_success": _is_claim,
+    "parse_success": lambda value: value is None or _claim_text(value) in ("", *_CLAIMS),
     "raw": lambda value: value is None or isinstance(value, str),
     "confidence": lambda value: isinstance(value, dict) or read_confidence(value) is not None,
     "variant": lambda value: isinstance(value, str),
@@ -378,7 +370,11 @@ def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict
         answer, beside = _open_key(value, key, options)
         return _without_envelope(answer, options), beside, True
     if options.data_keys and options.is_tree and holds_tree(value, options):
-        tree = {key: inner for key, inner in value.items() if not _is_own_id(key, inner, name, options)}
+        tree = {
+            key: inner
+            for key, inner in value.items()
+            if not (key in options.names and id_text(inner) == name)
+        }
         return Answer(tree), {}, False
     answer, beside = _open_plain(value, options)
     is_inside = "wrapped" in answer.repairs
@@ -395,10 +391,6 @@ def holds_tree(row: Mapping[str, Json], options: SourceOptions) -> bool:
         key not in names and not (key in META_SHAPES and META_SHAPES[key](value))
         for key, value in row.items()
     )
-
-
-def _is_own_id(key: str, value: Json, name: str, options: SourceOptions) -> bool:
-    return key in options.names and id_text(value) == name
 
 
 def _without_envelope(answer: Answer, options: SourceOptions) -> Answer:

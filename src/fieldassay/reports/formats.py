@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from fieldassay.errors import nearest, problem
-
-if TYPE_CHECKING:
-    from fieldassay.reports.reported import Reported, ReportOptions
 
 
 class Format(NamedTuple):
@@ -21,22 +18,20 @@ class Format(NamedTuple):
     maker: str
     file: str
 
-    def make(self, reported: Sequence[Reported], options: ReportOptions) -> Iterable[str]:
+    def make(self, reported: Sequence[Any], options: Any) -> Iterable[str]:
         """Return the text of a report, portion by portion."""
         module, _, name = self.maker.partition(":")
-        found: Callable[[Sequence[Reported], ReportOptions], Iterable[str]] = getattr(
-            importlib.import_module(module), name
-        )
+        found: Callable[[Sequence[Any], Any], Iterable[str]] = getattr(importlib.import_module(module), name)
         return found(reported, options)
 
 
 FORMATS: dict[str, Format] = {
-    "table": Format("fieldassay.reports.reported:render_table_report", "report.txt"),
-    "junit": Format("fieldassay.reports.ci.junit:render_junit", "junit.xml"),
-    "markdown": Format("fieldassay.reports.reported:render_markdown_report", "report.md"),
-    "github": Format("fieldassay.reports.ci.github:render_step_summary", "summary.md"),
-    "annotations": Format("fieldassay.reports.ci.github:render_annotations", "annotations.txt"),
-    "comment": Format("fieldassay.reports.ci.github:render_comment", "comment.md"),
+    "table": Format("fieldassay.reports.report:render_table_report", "report.txt"),
+    "junit": Format("fieldassay.reports.ci.outputs:render_junit", "junit.xml"),
+    "markdown": Format("fieldassay.reports.report:render_markdown_report", "report.md"),
+    "github": Format("fieldassay.reports.ci.outputs:render_step_summary", "summary.md"),
+    "annotations": Format("fieldassay.reports.ci.outputs:render_annotations", "annotations.txt"),
+    "comment": Format("fieldassay.reports.ci.outputs:render_comment", "comment.md"),
     "html": Format("fieldassay.reports.html.page:render_html_report", "report.html"),
 }
 """The formats by name; a further one is one more line here."""

@@ -4,8 +4,6 @@ Krippendorff (2019), Content Analysis, 4th ed., ch. 12; Gwet (2008), Br. J. Math
 with the weights of Gwet (2014), Handbook of Inter-Rater Reliability, 4th ed., ch. 5.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +18,7 @@ from msgspec import Struct, field
 from fieldassay.errors import NothingEvaluatedError
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.evidence import Kind
-from fieldassay.metrics.result.agreement import Agreement, Confusion, FieldAgreement, Measure
+from fieldassay.metrics.result.tables import Agreement, Confusion, FieldAgreement, Measure
 from fieldassay.metrics.uncertainty.bootstrap import (
     STEPS,
     BootstrapSettings,
@@ -90,7 +88,7 @@ class Answers(Struct, frozen=True, eq=False):
         data: Mapping[str, Any],
         illegible: Iterable[str] = (),
         unreviewed: Iterable[str] = (),
-    ) -> Answers:
+    ) -> "Answers":
         """Return the answers that a plain record gives.
 
         >>> Answers.of_record("a", "ada", {"l": [{"n": "1"}]}, ["l[0].m", "total"]).state("total")
@@ -105,7 +103,7 @@ class Answers(Struct, frozen=True, eq=False):
         return cls(document, reviewer, record, states)
 
     @classmethod
-    def of_sheet(cls, sheet: Sheet) -> Answers:
+    def of_sheet(cls, sheet: Sheet) -> "Answers":
         """Return the answers of a sheet.
 
         >>> sheet = Sheet("a", "ada", labels={"total": Label("illegible"), "lines[0]": Label("illegible")})
@@ -252,7 +250,7 @@ class Ratings(Struct, frozen=True, eq=False):
     @classmethod
     def of(
         cls, doc: Ints, codes: Ints, distance: Distance, texts: tuple[str, ...], documents: int
-    ) -> Ratings:
+    ) -> "Ratings":
         """Return ratings in which every answer has a meaning of its own.
 
         >>> ratings = Ratings.of(np.array([0]), np.array([[1, 0]]), differ, ("a", "b"), 1)
@@ -303,7 +301,7 @@ class Chance(NamedTuple):
     """The order by hash of a sample; None: all pairs were compared."""
 
     @classmethod
-    def of(cls, ratings: Ratings, seed: int = 0) -> Chance:
+    def of(cls, ratings: Ratings, seed: int = 0) -> "Chance":
         """Return the distances between all answers of ratings, or of a sample if they are too many."""
         q = len(ratings.texts)
         if q <= MOST_COMPARED:

@@ -1,7 +1,5 @@
 """Where the sheets of a document differ, the rulings on that, and the labels that are exported."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,8 +12,17 @@ from fieldassay.io.json_value import Json, as_kind, read_given
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Origin, Region, Sheet, State
 from fieldassay.review.log import ReviewEvent, ReviewJournal, Store, emptied_lists, items_above, read_facts
-from fieldassay.review.sheets.forms import ReviewForm, show, split_items, uniform
-from fieldassay.review.sheets.sheets import Person, RefusedError, check_open, is_alone, read_form
+from fieldassay.review.sheets.make import uniform
+from fieldassay.review.sheets.sheets import (
+    Person,
+    RefusedError,
+    ReviewForm,
+    check_open,
+    is_alone,
+    read_form,
+    show,
+    split_items,
+)
 
 # Where the two sheets of a document differ, and the rulings of a third person on that.
 

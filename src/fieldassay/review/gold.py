@@ -23,7 +23,7 @@ from fieldassay.records.labels_file import Label, tree_of
 from fieldassay.records.record import TOO_DEEP, is_too_deep
 from fieldassay.records.rows import FolderRows, read_folder
 from fieldassay.records.tables import Columns
-from fieldassay.review.sheets.forms import ReviewForm
+from fieldassay.review.sheets.sheets import ReviewForm
 from fieldassay.values.types.text import AnyReader, json_text
 
 # The places of a record: what a label stands for there, what gold has, and whether they are the same
@@ -59,7 +59,10 @@ class Meaning(Struct, frozen=True):
             reader = AnyReader() if leaf is None else leaf.reader
             sides = [reader.read(json.loads(_json(side))) for side in (first, second)]
             if all(side.problem is None for side in sides):
-                return sides[0].canonical == sides[1].canonical
+                kept = (
+                    "value" if leaf is not None and leaf.type == "text" else "canonical"
+                )  # keeps letter case
+                return bool(getattr(sides[0], kept) == getattr(sides[1], kept))
         texts = [json_text(side) if isinstance(side, bool) else str(side).strip() for side in (first, second)]
         return texts[0] == texts[1] if is_plain else type(first) is type(second) and bool(first == second)
 

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -14,6 +15,28 @@ from msgspec import Struct
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.files.whole_files import lock_file
 from fieldassay.paths import ITEM, Step, field_of, join_path, split_path
+
+
+class Showing(StrEnum):
+    """What stands in the field of a value before the reviewer answers."""
+
+    PREDICTION = "prediction"
+    NOTHING = "nothing"
+    CONTEXT = "context"
+    """Not asked: shown beside asked values of its item, so that the item can be found on the page."""
+
+
+class Reason(StrEnum):
+    """Why a value is asked, besides the reasons of a review policy."""
+
+    AUDIT = "random audit"
+    NOT_PREDICTED = "not predicted"
+    DOUBLE = "double review"
+    DOUBLE_FLAGGED = "double review, sent to review by the policy"
+    NO_PREDICTIONS = "no predictions"
+    SUSPICIOUS = "all systems contradict gold"
+    CONTEXT = "context"
+
 
 # Nodes: the places of a document that are asked, under paths that stay when items come and go.
 

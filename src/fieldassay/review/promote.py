@@ -39,8 +39,7 @@ from fieldassay.review.gold import (
     write_gold,
 )
 from fieldassay.review.log import ReviewEvent, Store, items_above
-from fieldassay.review.sheets.forms import ReviewForm, find_problem, show
-from fieldassay.review.sheets.sheets import read_form
+from fieldassay.review.sheets.sheets import ReviewForm, find_problem, read_form, show
 from fieldassay.scoring.engine.scopes import canonical_type
 from fieldassay.scoring.inputs import open_gold as read_records
 from fieldassay.spec.language.model import DataOptions

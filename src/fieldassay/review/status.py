@@ -1,4 +1,4 @@
-"""The status of a review: how right the system and its reviewers are, and what seeing a value changes.
+"""The status of a review: how right the system and its reviewers are.
 
 The labels' chance of being made is known, so that shares of all values can be told from them.
 """
@@ -6,7 +6,6 @@ The labels' chance of being made is known, so that shares of all values can be t
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,6 @@ from msgspec.structs import replace
 from fieldassay.decisions.calibration.certificate import (
     Losses,
     ratio_interval,
-    ratio_replicates,
     risk_lower,
     risk_upper,
 )
@@ -24,10 +22,10 @@ from fieldassay.decisions.calibration.observations import Floats
 from fieldassay.errors import problem
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
-from fieldassay.metrics.estimate import format_bounds, format_in_unit, format_signed_points
-from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings, percentile_intervals
-from fieldassay.review.log import ReviewEvent, ReviewJournal, Store, read_facts
-from fieldassay.review.sheets.forms import Reason, ReviewForm, Showing
+from fieldassay.metrics.estimate import format_bounds, format_in_unit
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
+from fieldassay.review.log import Reason, ReviewEvent, ReviewJournal, Showing, Store, read_facts
+from fieldassay.review.sheets.sheets import ReviewForm
 
 LEVEL = 0.95
 FEWEST = 20
@@ -328,23 +326,6 @@ def missed_of(rows: Iterable[LabelRow], judge: ValueJudge) -> dict[str, list[Rev
 # How far a review is, and what it says
 
 
-class Anchoring(Struct, frozen=True):
-    """The share of labels equal to the prediction where it was shown, minus where it was withheld."""
-
-    shown: ReviewedShare
-    withheld: ReviewedShare
-    difference: float | None
-    interval: tuple[float, float] | None
-
-
-class Effort(Struct, frozen=True):
-    """The medians of active seconds and keys per label, over n labels."""
-
-    seconds: float | None
-    keys: float | None
-    n: int
-
-
 class Status(Struct, frozen=True, eq=False):
     """How far a review is, and what it says so far."""
 
@@ -358,10 +339,8 @@ class Status(Struct, frozen=True, eq=False):
     reviewers: Mapping[str, Mapping[str, ReviewedShare]]
     has_gold: bool
     """False: what two reviewers say alike, or what was ruled, is taken for right."""
-    anchoring: Anchoring
     residual: float | None
     residual_upper: float | None
-    effort: Mapping[str, Effort]
     is_closed: bool
 
     def to_dict(self) -> dict[str, Any]:
@@ -369,7 +348,7 @@ class Status(Struct, frozen=True, eq=False):
         data = to_builtins(self)
         names = ("sheets", "asked", "labeled", "audits_open", "accuracy", "missed", "reviewers")
         return {
-            **{name: data[name] for name in (*names, "anchoring", "effort")},
+            **{name: data[name] for name in names},
             "closed": self.is_closed,
             "accepted_wrong": {"share": self.accepted.share, "interval": self.accepted.interval},
             "reviewers_truth": "gold" if self.has_gold else "agreement",
@@ -422,10 +401,8 @@ def read_status(db: sqlite3.Connection, form: ReviewForm, chance: BootstrapSetti
         share_of(missed[""], chance),
         reviewers,
         any(row.truth is not None for row in rows),
-        _anchoring(rows, judge, chance),
         residual,
         residual_upper,
-        {name: _effort(rows, name) for name in (Showing.PREDICTION, Showing.NOTHING)},
         bool(facts["closed"]),
     )
 
@@ -438,30 +415,6 @@ def count_open_audits(db: sqlite3.Connection) -> int:
         (Reason.AUDIT.value,),
     ).fetchone()
     return int(row[0])
-
-
-def _anchoring(rows: Sequence[LabelRow], judge: ValueJudge, chance: BootstrapSettings) -> Anchoring:
-    """Return the randomized comparison: it needs no truth, since only the showing differs."""
-    skipped = (
-        *_ACCEPTED,
-        Reason.NOT_PREDICTED,
-        Reason.SUSPICIOUS,
-        Reason.DOUBLE_FLAGGED,
-        Reason.NO_PREDICTIONS,
-    )
-    arms: dict[str, list[ReviewedValue]] = {Showing.PREDICTION: [], Showing.NOTHING: []}
-    for row in rows:
-        if row.shown in arms and row.reason not in skipped and row.state != "skipped" and row.predicted:
-            is_equal = row.state != "illegible" and judge.is_right(row.field, row.predicted, row.said)
-            arms[row.shown].append(ReviewedValue(row.document, is_equal, 1.0))
-    shown, withheld = (share_of(arm, chance) for arm in arms.values())
-    if shown.share is None or withheld.share is None:
-        return Anchoring(shown, withheld, None, None)
-    documents = sorted({value.document for arm in arms.values() for value in arm})
-    replicates = [ratio_replicates(_sum_up(arm, documents), documents, chance) for arm in arms.values()]
-    bounds = percentile_intervals((replicates[0] - replicates[1])[None, :], chance.level)
-    low, high = float(bounds.low[0]), float(bounds.high[0])
-    return Anchoring(shown, withheld, shown.share - withheld.share, (low, high) if low < high else None)
 
 
 def bound_residual(
@@ -495,14 +448,6 @@ def bound_residual(
         value += share * wrong.share * stay.share
         upper += share * wrong.interval[1] * stay.interval[1]
     return value, upper
-
-
-def _effort(rows: Sequence[LabelRow], shown: str) -> Effort:
-    chosen = [row for row in rows if row.shown == shown and row.active_ms > 0]
-    if not chosen:
-        return Effort(None, None, 0)
-    seconds = median(row.active_ms for row in chosen) / 1000
-    return Effort(seconds, float(median(row.keys for row in chosen)), len(chosen))
 
 
 def close_review(store: Store) -> None:
@@ -553,28 +498,11 @@ def _lines(status: Status) -> Iterator[str]:
         right = _share(shares["right"], "nothing unseen with a known truth")
         at_best = "" if status.has_gold else ", at best (no gold: what both say, or what was ruled, is right)"
         yield f"  {alias:<14} right unseen{at_best}: {right}; missed: {_share(shares['missed'], _NO_GOLD)}"
-    yield f"anchoring        {_anchoring_line(status.anchoring)}"
     residual = "not known"
     if status.residual is not None and status.residual_upper is not None:
         upper = format_in_unit(status.residual_upper)
         residual = f"{format_in_unit(status.residual)} of all values, at most {upper} at 95 %"
     yield f"residual error   {residual}"
-    for name, effort in status.effort.items():
-        if effort.seconds is not None:
-            told = "shown" if name == "prediction" else "unseen"
-            keys = f"{effort.keys:g} key{'' if effort.keys == 1 else 's'}"
-            per_value = f"{effort.seconds:.1f} s and {keys} a value"
-            yield f"effort, {told:<8} {per_value} (median of {effort.n:,})"
-
-
-def _anchoring_line(found: Anchoring) -> str:
-    if found.difference is None:
-        return f"not known: it takes {FEWEST} documents with values shown, and {FEWEST} with values withheld"
-    low, high = found.interval or (None, None)
-    bounds = "" if low is None or high is None else f" [{100 * low:+.1f}, {100 * high:+.1f}]"
-    shown, withheld = (f"{arm.found:,} of {arm.n:,}" for arm in (found.shown, found.withheld))
-    where = f"{shown} where it was shown, {withheld} where not"
-    return f"{format_signed_points(found.difference)} points{bounds}: labels equal to the prediction, {where}"
 
 
 def _share(found: ReviewedShare, nothing: str) -> str:

@@ -278,7 +278,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         """Return the HTML for a notebook: fields by system, and metrics; of a damaged run the damage."""
         try:
             if not self.damage:
-                result = replace(self.estimates, by_field=self.comparisons.by_field)
+                result = replace(self.estimates, field_comparisons=self.comparisons.by_field)
                 return format_notebook(result, self._title())
             what = self.damage
         except ProblemsError as error:
@@ -438,7 +438,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
             warnings=tuple(self.file.warnings),
             comparisons=self.comparisons.comparisons,
             rankings=self.comparisons.rankings,
-            by_field=self.comparisons.by_field,
+            field_comparisons=self.comparisons.by_field,
         )
 
     def judged_values(self) -> LazyFrame:

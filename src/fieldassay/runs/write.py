@@ -174,7 +174,7 @@ class RunFolder(Struct):
         (self.staging / METRICS).write_bytes(metrics)
         if result.comparisons:
             (self.staging / COMPARISONS).write_bytes(
-                comparisons_json(Comparisons(result.comparisons, result.rankings, result.by_field))
+                comparisons_json(Comparisons(result.comparisons, result.rankings, result.field_comparisons))
             )
         if result.paired is not None:
             write_statistics(self.staging / STATISTICS, result.paired.systems)

@@ -1,7 +1,5 @@
 """Checks of a spec, applied to records."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections import Counter
@@ -44,9 +42,9 @@ class Findings(Struct):
     """The results of a plan's checks on predictions, by system; `violations` has all of them if a list."""
 
     plan: Plan
-    tallies: dict[str, Tallies] = field(default_factory=dict)
+    tallies: "dict[str, Tallies]" = field(default_factory=dict)
     violations: list[dict[str, Any]] | None = None
-    gold: Tallies = field(default_factory=dict)
+    gold: "Tallies" = field(default_factory=dict)
     """The results of the relations on gold: a violation there means that gold is wrong."""
 
     def look(self, system: str, records: Sequence[Record | None]) -> None:
@@ -96,7 +94,7 @@ class CheckTally(Struct):
         self.documents += is_first
         self._show(violation)
 
-    def join(self, later: CheckTally) -> None:
+    def join(self, later: "CheckTally") -> None:
         """Add the tally of later documents."""
         self.values += later.values
         self.violations += later.violations

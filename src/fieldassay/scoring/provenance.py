@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, list_names
 from fieldassay.io.files.whole_files import digest_file, list_folder
-from fieldassay.io.workers.pool import run_pool
+from fieldassay.io.workers.program import run_pool
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.metrics.fold import FoldPlan
 from fieldassay.options import options_of

@@ -315,7 +315,8 @@ def _result(run: _Run, done: Done) -> Result:
         else None,
         comparisons=compared.comparisons,
         rankings=compared.rankings,
-        by_field=compared.by_field,
+        field_comparisons=compared.by_field,
+        has_right_values=run.options.evidence == "all",
         paired=paired,
         repeats=tuple(
             Repeats(system, one.repeats, split_variances(documents(), system, one.repeats), one.flaky)

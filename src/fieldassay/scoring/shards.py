@@ -20,7 +20,7 @@ from fieldassay.errors import Problem
 from fieldassay.io.files.tables import write_parquet
 from fieldassay.io.json_value import fold_null_values, is_empty_text
 from fieldassay.io.text.shown import clip
-from fieldassay.io.workers.pool import run_ray
+from fieldassay.io.workers.program import run_ray
 from fieldassay.metrics.evidence import FLAG, BatchEvidence, DocumentTable, Outcome
 from fieldassay.metrics.fold import FoldPlan, Partial, fold, fold_repeats, merge
 from fieldassay.paths import field_of, plain_path
@@ -613,7 +613,7 @@ def _run_apart(whole: Work, works: Iterator[Work], options: ScoreOptions) -> Ite
     """Yield the results of shards that other processes judge."""
     engine, _, address = options.engine.partition("=")
     if engine == "local":
-        from fieldassay.io.workers.pool import run_pool
+        from fieldassay.io.workers.program import run_pool
 
         yield from run_pool(do_work, works, options.workers)
         return

@@ -1,7 +1,5 @@
 """Drafts of a spec from records: what was seen, and what it is guessed to be."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -304,8 +302,8 @@ class Sightings(Struct, eq=False):
     lists: int = 0
     objects: int = 0
     scalars: list[Scalar] = field(default_factory=list)
-    members: dict[str, Sightings] = field(default_factory=dict)
-    items: Sightings | None = None
+    members: "dict[str, Sightings]" = field(default_factory=dict)
+    items: "Sightings | None" = None
     nulls: Counter[str] = field(default_factory=Counter)
     """Texts that mean empty, at all places."""
     depth: int = 0
@@ -338,7 +336,7 @@ class Sightings(Struct, eq=False):
         ):
             self.scalars.append(value if isinstance(value, str | bool | int | float) else str(value))
 
-    def member(self, key: str) -> Sightings:
+    def member(self, key: str) -> "Sightings":
         """Return the sightings under a key; all values are kept of what may identify a document."""
         if key not in self.members:
             most = sys.maxsize if self.depth == 0 and _snake(key) in _ID_NAMES else _MOST_VALUES

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from fieldassay.registry import Catalogue
+from fieldassay.options import Catalogue
 
 # The field types and the text normalizers, by name.
 

@@ -102,7 +102,7 @@ def test_the_page_has_the_runs(run: Run, scored: Path) -> None:
 
 def test_explain_shows_all_runs_of_a_value(run: Run, scored: Path) -> None:
     text = run("explain", "r", "d5", "name", "--system", "m").out
-    assert re.findall(r"\brun (\d): ", text)[:3] == ["1", "2", "3"]
+    assert re.findall(r"^. \w+ +run (\d):", text, re.MULTILINE) == ["1", "2", "3"]
     inputs = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "m=1.jsonl,2.jsonl,3.jsonl")
     again = run("explain", *inputs, "d7", "name").out
     assert "run 2 of 3: no prediction for this document" in again

@@ -203,7 +203,7 @@ def test_runs_are_held_against_a_baseline_in_a_file(store: Store) -> None:
     assert store.run("baseline", "set", "latest", "--runs", store.folder, "--out", file).code == 0
     store.files.write("llama.jsonl", GOLD)
     store.score()
-    (store.files.folder / "spec.yaml").write_text(SPEC.replace("name: text", "name: {type: text, weight: 3}"))
+    (store.files.folder / "spec.yaml").write_text(SPEC.replace("case: exact", "case: exact, weight: 3"))
     store.score()
     changes = [run["changes"]["llama"] for run in store.listed("--baseline", file)["runs"]]
     assert changes[0]["comparison"] is None and "spec" in changes[0]["reason"]
@@ -239,9 +239,7 @@ def test_old_predictions_are_scored_again_as_they_were(store: Store) -> None:
 
 def test_old_predictions_are_scored_again_with_a_new_spec_or_new_gold(store: Store) -> None:
     first = store.score()
-    (store.files.folder / "new.yaml").write_text(
-        SPEC.replace("name: text", "name: {type: text, compare: words}")
-    )
+    (store.files.folder / "new.yaml").write_text(SPEC.replace("case: exact", "case: exact, compare: words"))
     with_spec = store.rescore(first["id"], "--spec", store.files.folder / "new.yaml")
     assert (
         with_spec["digests"]["spec"] != first["digests"]["spec"]

@@ -19,8 +19,9 @@ from fieldassay.decisions.calibration.certificate import (
     risk_p_value,
     risk_upper,
 )
-from fieldassay.decisions.calibration.measures import (
+from fieldassay.decisions.calibration.observations import (
     AreaStanding,
+    Observations,
     auroc,
     calibration_error,
     cut_bins,
@@ -29,7 +30,6 @@ from fieldassay.decisions.calibration.measures import (
     list_bins,
     select,
 )
-from fieldassay.decisions.calibration.observations import Observations
 
 # Reliability bins and calibration error: the cuts, worked examples, uniform p values if calibrated
 

@@ -14,8 +14,7 @@ from tests.effort import trials
 
 from fieldassay import score
 from fieldassay.decisions.calibration.certificate import Promise
-from fieldassay.decisions.calibration.measures import calibrate_values
-from fieldassay.decisions.calibration.observations import Observations, read_observations
+from fieldassay.decisions.calibration.observations import Observations, calibrate_values, read_observations
 from fieldassay.decisions.calibration.policy import CalibrationOptions, calibrate
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.result.result import Result

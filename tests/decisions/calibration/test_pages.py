@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.decisions.calibration.confidence_runs import bills, score_rows
 
 from fieldassay.decisions.calibration.certificate import Promise, describe_promise
-from fieldassay.decisions.calibration.measures import select, thin
+from fieldassay.decisions.calibration.observations import select, thin
 from fieldassay.decisions.calibration.policy import (
     CalibrationOptions,
     CalibrationPage,

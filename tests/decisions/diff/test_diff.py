@@ -21,15 +21,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
+from fieldassay.decisions.basis import Contestant, join_data
 from fieldassay.decisions.diff.diff import (
-    Contestant,
+    COLUMNS,
+    Changes,
+    Diff,
     DiffOptions,
     changes_csv,
     diff_json,
     diff_runs,
-    join_data,
+    find_changes,
 )
-from fieldassay.decisions.diff.result import COLUMNS, Changes, Diff, find_changes
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.typed_json import convert
 from fieldassay.metrics.result.comparison import Comparison, read_comparisons

@@ -1,7 +1,5 @@
 """Regression gates: what they say of an interval, and attempts to make one pass that should not."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -84,7 +82,7 @@ def test_a_gate_on_a_gain_does_not_fail_by_a_loss_that_is_not_shown() -> None:
     assert judge_regression((-0.03, -0.01), (-0.08, 0.02), 0.0, ">") is FAIL
 
 
-def test_one_document_that_is_worse_does_not_fail_a_gate_on_a_gain(bench: Bench) -> None:
+def test_one_document_that_is_worse_does_not_fail_a_gate_on_a_gain(bench: "Bench") -> None:
     rows = gold(40)
     bench.set(run_of(rows, {"m": rows}))
     outcome = bench.judge("regression(accuracy) > 0", rows, {"m": [{**rows[0], "a": "?"}, *rows[1:]]})

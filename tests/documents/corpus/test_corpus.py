@@ -17,7 +17,7 @@ from fieldassay.decisions.gate import decide_result
 from fieldassay.documents.corpus.manifest import SHIPPED, read_corpus
 from fieldassay.documents.sources import LoadOptions, load
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.reports.content.sweeps import render_corpus
+from fieldassay.reports.content.runs import render_corpus
 from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.sweep import CorpusRun
 

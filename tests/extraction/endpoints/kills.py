@@ -32,8 +32,15 @@ from tests.extraction.endpoints.scripted_server import (
 )
 
 from fieldassay.extraction.endpoints.client import import_client
-from fieldassay.extraction.endpoints.exchange import Finished, Job, ModelAnswer, Request
-from fieldassay.extraction.endpoints.journal import NAME, ReadJournal, lines_of
+from fieldassay.extraction.endpoints.exchange import (
+    NAME,
+    Finished,
+    Job,
+    ModelAnswer,
+    ReadJournal,
+    Request,
+    lines_of,
+)
 
 DOCUMENTS, IN_FLIGHT = 200, 16
 

@@ -1,7 +1,5 @@
 """A server that answers as its script says; what is asked of it; and one that answers like a provider."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import hashlib
@@ -19,8 +17,15 @@ from typing import Any, Literal
 from fieldassay.extraction.endpoints.client import ChatChannel, Window
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
 from fieldassay.extraction.endpoints.endpoint import Endpoint, SecretKey
-from fieldassay.extraction.endpoints.exchange import Channel, Finished, Job, ModelAnswer, Request, RunSummary
-from fieldassay.extraction.endpoints.journal import Journal
+from fieldassay.extraction.endpoints.exchange import (
+    Channel,
+    Finished,
+    Job,
+    Journal,
+    ModelAnswer,
+    Request,
+    RunSummary,
+)
 
 # Small runs: documents that ask a scripted server one question each.
 
@@ -265,7 +270,7 @@ class ScriptedServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
-    def __enter__(self) -> ScriptedServer:
+    def __enter__(self) -> "ScriptedServer":
         self._thread.start()
         assert self._ready.wait(600)
         return self

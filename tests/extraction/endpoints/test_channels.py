@@ -27,8 +27,7 @@ from fieldassay.extraction.endpoints.client import ByteRoom, FairQueue, Window
 from fieldassay.extraction.endpoints.command import CommandChannel, FunctionChannel
 from fieldassay.extraction.endpoints.driver import DriveOptions
 from fieldassay.extraction.endpoints.endpoint import Endpoint, Prices
-from fieldassay.extraction.endpoints.exchange import Channel, Job, ModelAnswer, Request, Usage
-from fieldassay.extraction.endpoints.journal import NAME, lines_of
+from fieldassay.extraction.endpoints.exchange import NAME, Channel, Job, ModelAnswer, Request, Usage, lines_of
 from fieldassay.extraction.endpoints.outcome import Action
 from fieldassay.spec.language.names import cost_usd
 

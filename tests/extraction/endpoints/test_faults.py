@@ -30,8 +30,15 @@ from tests.extraction.endpoints.scripted_server import (
 
 from fieldassay.extraction.endpoints import client
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
-from fieldassay.extraction.endpoints.exchange import Attachment, Job, ModelAnswer, Request
-from fieldassay.extraction.endpoints.journal import NAME, Journal, lines_of
+from fieldassay.extraction.endpoints.exchange import (
+    NAME,
+    Attachment,
+    Job,
+    Journal,
+    ModelAnswer,
+    Request,
+    lines_of,
+)
 from fieldassay.extraction.endpoints.outcome import judge_response, read_answer
 
 

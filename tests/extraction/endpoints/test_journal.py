@@ -34,8 +34,16 @@ from fieldassay.errors import ProblemsError
 from fieldassay.extraction.endpoints import driver
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
 from fieldassay.extraction.endpoints.endpoint import Endpoint, MissingKeyError, SecretKey, read_key
-from fieldassay.extraction.endpoints.exchange import Job, Request, request_key
-from fieldassay.extraction.endpoints.journal import NAME, Journal, JournalError, ReadJournal, lines_of
+from fieldassay.extraction.endpoints.exchange import (
+    NAME,
+    Job,
+    Journal,
+    JournalError,
+    ReadJournal,
+    Request,
+    lines_of,
+    request_key,
+)
 from fieldassay.io.effort import check_time
 
 # A journal keeps what was written, cuts a torn end, names damage, and has one writer
@@ -86,7 +94,7 @@ def test_a_journal_has_one_writer_and_many_readers(tmp_path: Path) -> None:
     filled(tmp_path)
     with Journal(tmp_path):
         said = subprocess.run(
-            [sys.executable, "-c", "import sys; from pathlib import Path; from fieldassay.extraction.endpoints.journal import *; "
+            [sys.executable, "-c", "import sys; from pathlib import Path; from fieldassay.extraction.endpoints.exchange import *; "
              "print(len(ReadJournal(Path(sys.argv[1]) / NAME).index)); Journal(Path(sys.argv[1]))", str(tmp_path)],
             capture_output=True, text=True,
         )  # fmt: skip
@@ -109,7 +117,7 @@ def test_a_file_system_without_locks_is_said_and_no_other_writer_is_blamed(
 
 def test_a_disk_that_is_full_leaves_a_journal_that_is_sound(tmp_path: Path) -> None:
     program = (
-        "import resource, signal, sys; from pathlib import Path; from fieldassay.extraction.endpoints.journal import *\n"
+        "import resource, signal, sys; from pathlib import Path; from fieldassay.extraction.endpoints.exchange import *\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "with Journal(Path(sys.argv[1])) as journal:\n"
         "    for at in range(99): journal.write('answer', {'key': '%064x' % at, 'text': 'x' * 50})\n"

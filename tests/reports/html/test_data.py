@@ -30,8 +30,7 @@ from fieldassay.metrics.result.result import Result
 from fieldassay.reports.html import chunks
 from fieldassay.reports.html.page import render_html_report
 from fieldassay.reports.html.source import encode_texts, pack, unpack
-from fieldassay.reports.report import read_reported, render_report, report_scored
-from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.report import Reported, ReportOptions, read_reported, render_report, report_scored
 from fieldassay.runs.run import mark_failed_answers
 from fieldassay.scoring.inputs import ScoreOptions
 

@@ -15,7 +15,7 @@ from tests.effort import few_examples
 from fieldassay import agreement
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
-from fieldassay.metrics.result.agreement import Agreement
+from fieldassay.metrics.result.tables import Agreement
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.records.labels_file import Label, Sheet, labels_lines
 from fieldassay.reports.content.agreement import render_agreement

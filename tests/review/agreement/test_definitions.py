@@ -12,7 +12,7 @@ from tests.effort import few_examples
 
 from fieldassay import agreement
 from fieldassay.errors import NothingEvaluatedError
-from fieldassay.metrics.result.agreement import Agreement
+from fieldassay.metrics.result.tables import Agreement
 from fieldassay.records.labels_file import Label, Sheet, labels_lines
 from fieldassay.reports.content.agreement import render_agreement
 from fieldassay.reports.writers.page import Screen

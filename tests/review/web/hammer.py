@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldassay.review.log import Store
-from fieldassay.review.sheets.forms import Shares
-from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.web import guard
 
 PASSWORD = "a long password"

@@ -11,8 +11,7 @@ from tests.review.web.desk import READY, Desk, at_desk
 from tests.review.web.served import served
 
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.forms import Shares
-from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

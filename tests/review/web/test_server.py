@@ -23,14 +23,13 @@ from tests.review.receipts import NONE, add, make_receipts, take
 from tests.review.small_review import count_events
 from tests.review.web.hammer import Client, Server, check, make_large, review_command, work
 from tests.review.web.served import Served, served
-from tests.review.web.test_bombs import png
+from tests.review.web.test_limits import png
 
 from fieldassay.commands.cli.main import main
 from fieldassay.documents.sources import DocumentPool, list_documents
 from fieldassay.errors import ProblemsError
 from fieldassay.review.log import Store
-from fieldassay.review.sheets.forms import Shares
-from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.web import guard
 from fieldassay.review.web.guard import HEADERS, MOST_BYTES

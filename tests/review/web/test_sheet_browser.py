@@ -15,8 +15,7 @@ from tests.review.small_review import count_events
 from tests.review.web.desk import Desk, at_desk
 from tests.review.web.served import served
 
-from fieldassay.review.sheets.forms import Shares
-from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -375,7 +374,7 @@ def test_at_twice_the_size_nothing_is_out_of_reach(browser: Browser, tmp_path: P
 
 
 def test_a_lead_rules_watches_and_reads_histories(browser: Browser, tmp_path: Path) -> None:
-    from tests.review.test_adjudicate import labeled_twice
+    from tests.review.test_draw import labeled_twice
 
     store, _ = labeled_twice(tmp_path, (["A-1", HOSTILE], ["A-1"]), HOSTILE)
     add(store, "lena", "lead", "a long password")

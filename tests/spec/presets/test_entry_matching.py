@@ -14,9 +14,9 @@ from tests.judging import score_alone as score
 
 from fieldassay.decisions.gate import decide_result
 from fieldassay.io.files.tables import csv_text
-from fieldassay.metrics.result.curves import trace_curves
 from fieldassay.metrics.result.decision import Verdict
 from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.tables import trace_curves
 from fieldassay.spec.plan.compile import read_plan
 
 # Entry matching as worded on its page, apart from the package: difflib, scipy and plain loops.

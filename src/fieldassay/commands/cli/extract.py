@@ -190,7 +190,7 @@ def show_estimates(found: Mapping[str, CostEstimate], *, is_json: bool) -> None:
 
         write(json.dumps({name: asdict(one) for name, one in found.items()}, indent=1) + "\n")
         return
-    from fieldassay.reports.content.sweeps import render_estimate
+    from fieldassay.reports.content.runs import render_estimate
 
     write("".join(render_estimate(name, one) for name, one in found.items()))
 
@@ -205,7 +205,7 @@ def _show(made: Extraction, given: Mapping[str, Any]) -> None:
         return
     if given["quiet"]:
         return
-    from fieldassay.reports.content.sweeps import render_extraction
+    from fieldassay.reports.content.runs import render_extraction
 
     write(render_extraction(made))
     if made.is_complete and made.counts["predicted"]:

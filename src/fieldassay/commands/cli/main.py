@@ -47,7 +47,16 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 """The first sentence of each command, by its group in `--help`, which so imports none of them."""
 
-COMMANDS = {name: f"fieldassay.commands.cli.{name}:{name}" for group in GROUPS.values() for name in group}
+_CHAPTERS = {
+    **dict.fromkeys(("demo", "init", "protocols", "doctor"), "begin"),
+    **dict.fromkeys(("diff", "gate", "baseline"), "decide"),
+    **dict.fromkeys(("explain", "attribute"), "why"),
+}
+COMMANDS = {
+    name: f"fieldassay.commands.cli.{_CHAPTERS.get(name, name)}:{name}"
+    for group in GROUPS.values()
+    for name in group
+}
 """The place of each command; it is imported on its first use."""
 
 INTERNAL, INTERRUPTED = 70, 130

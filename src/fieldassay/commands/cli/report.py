@@ -14,7 +14,7 @@ from fieldassay.commands.cli.runs import find_stored, lookup_option
 from fieldassay.reports.formats import FORMATS
 
 if TYPE_CHECKING:
-    from fieldassay.reports.reported import Reported, ReportOptions
+    from fieldassay.reports.report import Reported, ReportOptions
     from fieldassay.runs.run import Run
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -258,7 +258,7 @@ def _shape(given: Mapping[str, Any]) -> str:
 
 def _options(given: Mapping[str, Any]) -> ReportOptions:
     from fieldassay.commands.cli.output import screen
-    from fieldassay.reports.reported import FILE_SCREEN, MOST_CASES, ReportOptions
+    from fieldassay.reports.report import FILE_SCREEN, MOST_CASES, ReportOptions
 
     where = screen() if given["out"] is None else FILE_SCREEN
     most = given["most"] or MOST_CASES

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from fieldassay.records.labels_file import Sheet
     from fieldassay.review.log import Store
-    from fieldassay.review.sheets.forms import Shares
-    from fieldassay.review.sheets.make import Made
+    from fieldassay.review.sheets.make import Made, Shares
 
 
 # `fieldassay review agreement`.
@@ -270,7 +269,7 @@ _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path
 
 
 def _share(flag: str, name: str, told: str) -> Callable[[Any], Any]:
-    place = "fieldassay.review.sheets.forms:Shares"
+    place = "fieldassay.review.sheets.make:Shares"
     return record_option(place, name, flag, group="Work", metavar="SHARE", help=told)
 
 
@@ -398,7 +397,7 @@ def _shares(given: dict[str, Any]) -> Shares:
     """Return the shares of the mode; raise UsageError for those of an audit in another one."""
     from msgspec.structs import replace
 
-    from fieldassay.review.sheets.forms import GOLD, Shares
+    from fieldassay.review.sheets.make import GOLD, Shares
 
     mode = given["mode"] or ("gold" if given["policy"] is None else "audit")
     audit = {
@@ -556,7 +555,7 @@ def status(folder: Path, *, closes: bool, is_json: bool) -> int:
     """Tell how far a review is, and what it says of the system and of its reviewers.
 
     The system's accuracy stands on values that were labeled unseen; the rate of missed errors on wrong ones
-    of documents with gold; anchoring on the random half that was withheld.
+    of documents with gold.
     """
     from fieldassay.io.json_value import json_text
     from fieldassay.review.log import Store

@@ -142,7 +142,7 @@ def _run_corpus(given: Mapping[str, Any], options: SweepOptions) -> int:
     from fieldassay.commands.cli.output import screen, show_extraction, write
     from fieldassay.commands.cli.report import write_reports
     from fieldassay.commands.run import run_corpus
-    from fieldassay.reports.content.sweeps import render_corpus
+    from fieldassay.reports.content.runs import render_corpus
 
     with show_extraction(given["quiet"]) as progress:
         watch = make_watch(progress, is_quiet=given["quiet"] or given["is_json"])
@@ -172,7 +172,7 @@ def _show(made: Any, given: Any) -> None:
         return
     from fieldassay.reports.content.run.summary import summarize
     from fieldassay.reports.content.run.terminal import render_answer, render_terminal
-    from fieldassay.reports.content.sweeps import render_sweep
+    from fieldassay.reports.content.runs import render_sweep
 
     if made.run is not None:
         summary = summarize(made.run.result, made.run.evidence, shows_all=False, decisions=made.run.decisions)

@@ -245,7 +245,7 @@ def _check(given: Mapping[str, Any], shape: str) -> int:
     """Print what is wrong with a spec and with data, and how each field is judged; return the exit code."""
     from fieldassay.commands.cli.inputs import read_inputs, read_spec_option
     from fieldassay.commands.cli.output import complain, screen, write
-    from fieldassay.reports.content.validation import render_validation
+    from fieldassay.reports.content.explanation import render_validation
     from fieldassay.scoring.validate import validate
 
     inputs, spec = read_inputs(given, needs_data=False), read_spec_option(given)
@@ -336,8 +336,7 @@ def show_run(run: Run, shape: str, shown: Shown, kept: str | None = None) -> Non
         return
     if shape == "junit":
         from fieldassay.reports.formats import find_format
-        from fieldassay.reports.report import report_scored
-        from fieldassay.reports.reported import ReportOptions
+        from fieldassay.reports.report import ReportOptions, report_scored
 
         for text in find_format(shape).make(
             [report_scored(run.result, run.evidence, run.decisions, kept)], ReportOptions()

@@ -21,8 +21,14 @@ import numpy.typing as npt
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from fieldassay.decisions.calibration.measures import AreaStanding, discriminate
-from fieldassay.decisions.calibration.observations import Bools, Floats, Ints, Observations
+from fieldassay.decisions.calibration.observations import (
+    AreaStanding,
+    Bools,
+    Floats,
+    Ints,
+    Observations,
+    discriminate,
+)
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.estimate import format_share
 from fieldassay.metrics.uncertainty.bootstrap import (

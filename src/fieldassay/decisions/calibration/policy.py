@@ -27,18 +27,21 @@ from fieldassay.decisions.calibration.certificate import (
     ratio_interval,
     risk_lower,
 )
-from fieldassay.decisions.calibration.measures import AreaStanding, Group, measure, thin
 from fieldassay.decisions.calibration.observations import (
     SCALES,
+    AreaStanding,
     Confidences,
+    Group,
     Observations,
     Scale,
     ValueCounts,
     count_rows,
     is_judged,
+    measure,
     read_confidences,
     read_observations,
     remark_census,
+    thin,
 )
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.files.tables import csv_text, show_names

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall
-from fieldassay.metrics.comparisons.pair import Pair, PairedMatrix, View
+from fieldassay.metrics.comparisons.pair import Pair, PairedMatrix
 from fieldassay.metrics.comparisons.pairwise import Tested, compare_one, decide, slice_values
 from fieldassay.metrics.estimate import difference_unit, format_in_unit, format_p, format_share, format_size
 from fieldassay.metrics.result.comparison import Comparison
@@ -61,7 +61,9 @@ class BaselineMatch(Struct, frozen=True, eq=False):
         if missing:
             raise ValueError(f"{call} is undefined {' and '.join(missing)}")
         is_same = self.is_same and found.verdict == "identical"
-        return MetricChange(found, pair, is_same, _count_unmeasured(narrow, pair.view))
+        # Documents with a number in the baseline and none now, which could be slow ones left out.
+        before, now = (matrix[pair.view.rows[pair.view.measured]] for matrix in narrow.matrices)
+        return MetricChange(found, pair, is_same, int(np.count_nonzero((before > now).any(axis=0))))
 
 
 class MetricChange(Struct, frozen=True):
@@ -215,12 +217,6 @@ def _judge_same(outcome: GateOutcome, unit: str) -> GateOutcome:
         interval=(0.0, 0.0),
         rule=f"the predictions are those of the baseline: {shown}, needed {wanted}",
     )
-
-
-def _count_unmeasured(arena: PairedMatrix, view: View) -> int:
-    """Return the documents with a number in the baseline and none now, which could be slow ones left out."""
-    before, now = (matrix[view.rows[view.measured]] for matrix in arena.matrices)
-    return int(np.count_nonzero((before > now).any(axis=0)))
 
 
 def _tell(gate: Gate, change: MetricChange, verdict: Verdict) -> str:

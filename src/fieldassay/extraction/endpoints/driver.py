@@ -2,11 +2,9 @@
 
 import os
 import queue
-import statistics
 import threading
 import time
 import traceback
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -25,8 +23,10 @@ from fieldassay.extraction.endpoints.exchange import (
     Failure,
     Finished,
     Job,
+    Journal,
     ModelAnswer,
     Progress,
+    ReadJournal,
     Request,
     RunSummary,
     Steps,
@@ -36,7 +36,6 @@ from fieldassay.extraction.endpoints.exchange import (
     expected_usage,
     request_key,
 )
-from fieldassay.extraction.endpoints.journal import Journal, ReadJournal
 from fieldassay.extraction.endpoints.outcome import read_answer
 from fieldassay.io.effort import OvertimeError, at_most
 
@@ -158,8 +157,6 @@ class Drive(Generic[T]):
         """Requests (document, place) that wait until others free their reserve."""
         most = self._options.max_cost_usd
         self._budget = None if most is None else Budget(most)
-        self._model_ms: list[float] = []
-        self._lag = LagProbe()
         self._progress = Progress()
         self._stop: Failure | None = None
         self._unfinished: list[str] = []
@@ -175,7 +172,6 @@ class Drive(Generic[T]):
 
     def __iter__(self) -> Iterator[Finished[T]]:
         threading.Thread(target=self._draw, daemon=True, name="jobs").start()
-        self._lag.start()
         started, told = time.monotonic(), 0.0
         try:
             while not self._is_over():
@@ -207,12 +203,10 @@ class Drive(Generic[T]):
     @property
     def summary(self) -> RunSummary:
         """How the run ended."""
-        lag = self._lag.p99_ms()
         return RunSummary(
             self.progress,
             self._stop,
             tuple(self._unfinished),
-            lag is None or lag <= MOST_LAG * statistics.median(self._model_ms or [float("inf")]),
         )
 
     def _is_over(self) -> bool:
@@ -410,7 +404,6 @@ class Drive(Generic[T]):
     def _spend(self, active: _Active[T], answer: ModelAnswer) -> None:
         """Count the cost of an answer of this run; one that may have been billed has its expected cost."""
         now = self._progress
-        self._model_ms.append(answer.timing.model_ms)
         if self._budget is not None:
             unknown = 0.0
             if answer.possibly_billed:
@@ -519,7 +512,6 @@ class Drive(Generic[T]):
         finally:
             for channel in self._channels.values():
                 channel.close()
-            self._lag.stop()
             self._unfinished.extend(one.job.id for one in self._active.values())
             progress = self._progress
             self._journal.write(
@@ -533,38 +525,3 @@ class Drive(Generic[T]):
                     "unpriced": progress.unpriced,
                 },
             )
-
-
-MOST_LAG = 0.05
-"""The largest part of the median time of an answer by which threads may run late."""
-_PROBE_SECONDS = 0.05
-_KEPT = 20_000
-
-
-class LagProbe:
-    """Sleeps again and again, and notes by how much each sleep was too long."""
-
-    def __init__(self) -> None:
-        self._late: deque[float] = deque(maxlen=_KEPT)
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._probe, daemon=True, name="lag")
-
-    def start(self) -> None:
-        """Begin to probe, in a thread of its own."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the probe, and its thread."""
-        self._stopped.set()
-        self._thread.join()
-
-    def p99_ms(self) -> float | None:
-        """Return the 99th percentile in milliseconds, None before there are a hundred probes."""
-        late = sorted(self._late)
-        return None if len(late) < 100 else late[int(0.99 * (len(late) - 1))] * 1000
-
-    def _probe(self) -> None:
-        while not self._stopped.is_set():
-            before = time.monotonic()
-            time.sleep(_PROBE_SECONDS)
-            self._late.append(time.monotonic() - before - _PROBE_SECONDS)

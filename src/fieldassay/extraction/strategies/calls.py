@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from fieldassay.documents.sources import find_media_type
 from fieldassay.documents.transcript import transcript_text
-from fieldassay.extraction.answers import AnswerShape, read_data
 from fieldassay.extraction.endpoints.exchange import Failure, ModelAnswer, Request
 from fieldassay.extraction.evidence import as_evidence, locator, plan_of_spec
 from fieldassay.extraction.places import Search
-from fieldassay.extraction.strategy import AT_LEAST_ONE, Extracted, Task
+from fieldassay.extraction.strategy import AT_LEAST_ONE, AnswerShape, Extracted, Task, read_data
 from fieldassay.io.json_value import Json, is_blank
 from fieldassay.paths import join_path, plain_path
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import PlacedValue, item_steps
 from fieldassay.extraction.places import Place
+from fieldassay.extraction.strategy import Steps
 from fieldassay.io.json_value import Json, is_blank
 from fieldassay.paths import Step, join_path
 

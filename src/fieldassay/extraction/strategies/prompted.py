@@ -13,19 +13,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.extraction.answers import (
-    QUOTE,
-    VALUE,
-    AnswerReading,
-    AnswerShape,
-    Steps,
-    Values,
-    build_record,
-    is_tree,
-    quote_key,
-    read_answer,
-    split_fields,
-)
 from fieldassay.extraction.endpoints.exchange import Attachment, Failure, ModelAnswer, Request
 from fieldassay.extraction.endpoints.outcome import room_left
 from fieldassay.extraction.evidence import (
@@ -65,7 +52,23 @@ from fieldassay.extraction.strategies.prompts import (
     schema_text,
     without_copies,
 )
-from fieldassay.extraction.strategy import AT_LEAST_ONE, Example, Extracted, Task
+from fieldassay.extraction.strategy import (
+    AT_LEAST_ONE,
+    QUOTE,
+    VALUE,
+    AnswerReading,
+    AnswerShape,
+    Example,
+    Extracted,
+    Steps,
+    Task,
+    Values,
+    build_record,
+    is_tree,
+    quote_key,
+    read_answer,
+    split_fields,
+)
 from fieldassay.io.json_value import Json, is_blank
 from fieldassay.paths import join_path, leaves_of
 from fieldassay.spec.presets.catalogue import describes_protocol

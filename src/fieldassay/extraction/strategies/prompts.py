@@ -17,8 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
-from fieldassay.extraction.answers import Steps, enum_values
 from fieldassay.extraction.evidence import leaf_fields
+from fieldassay.extraction.strategy import Steps, enum_values
 from fieldassay.io.json_value import Json
 from fieldassay.paths import ITEM, Step, join_path, split_path, value_at
 

@@ -1,7 +1,5 @@
 """Definitions of metrics, the selection of a spec, and gates that cannot be meant."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache, partial
@@ -110,11 +108,11 @@ class Vocabulary(Struct, frozen=True, dict=True):
         return too_large
 
     @cached_property
-    def known(self) -> dict[str, DefinedMetric]:
+    def known(self) -> "dict[str, DefinedMetric]":
         """Return the calls of the spec's own definitions bound so far, by their text."""
         return {}
 
-    def __reduce__(self) -> tuple[type[Vocabulary], tuple[Any, ...]]:
+    def __reduce__(self) -> "tuple[type[Vocabulary], tuple[Any, ...]]":
         """Return the arguments for another process, which binds the recipes again."""
         return (type(self), (self.definitions, self.types, self.fields))
 
@@ -225,7 +223,7 @@ def _unit(recipe: Recipe, leaves: list[Metric]) -> str:
     )
 
 
-def _shared(builder: _Builder, name: str) -> str | None:
+def _shared(builder: "_Builder", name: str) -> str | None:
     """Return the value shared by all metrics inside, or None."""
     found = {
         options.get(name, metric.granularity if name == "granularity" else None)

@@ -1,7 +1,5 @@
 """The language of metrics: names, parts and formulas."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -410,8 +408,8 @@ class Operation(Struct, frozen=True):
     """Two formulas joined by `+`, `-`, `*` or `/`."""
 
     operator: str
-    left: Formula
-    right: Formula
+    left: "Formula"
+    right: "Formula"
 
     def __str__(self) -> str:
         is_product = self.operator in "*/"
@@ -437,9 +435,9 @@ class Applied(Struct, frozen=True):
     """
 
     function: str
-    inner: Formula
+    inner: "Formula"
     argument: float | None = None
-    over: Formula | None = None
+    over: "Formula | None" = None
 
     def __str__(self) -> str:
         argument = "" if self.argument is None else f", {Literal(self.argument)}"

@@ -1,7 +1,5 @@
 """Two systems on the same documents, seen by one metric: in halves of them and in bootstrap replicates."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
@@ -116,7 +114,7 @@ class MatrixLayout(Struct, frozen=True):
         return [statistic.bits for statistic, fields in self.parts for _ in fields]
 
     @classmethod
-    def plan(cls, systems: Sequence[DocumentStatistics]) -> MatrixLayout:
+    def plan(cls, systems: Sequence[DocumentStatistics]) -> "MatrixLayout":
         """Return a layout with room for the fields of all systems."""
         fields: dict[Statistic, tuple[str | None, ...]] = {}
         for system in systems:
@@ -134,7 +132,7 @@ class MatrixLayout(Struct, frozen=True):
         ]
         return np.concatenate([np.zeros((0, len(system.documents)), np.int64), *rows])
 
-    def view(self, bound: BoundMetric) -> View:
+    def view(self, bound: BoundMetric) -> "View":
         """Return the rows that a metric is made of; of a metric of one field only those of that field."""
         wanted, rows, parts, first = set(list_parts(bound.recipe)), [], [], 0
         for statistic, fields in self.parts:
@@ -247,7 +245,7 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
     """Whether documents share signs in groups; a part of the documents has the signs of the whole."""
 
     @classmethod
-    def open(cls, data: PairedData) -> PairedMatrix:
+    def open(cls, data: PairedData) -> "PairedMatrix":
         """Return the arena of all documents. Raises ValueError if the systems do not have the same ones."""
         documents = data.systems[0].documents
         if any(system.documents != documents for system in data.systems):
@@ -257,7 +255,7 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
         layout, names = replace(layout, repeats=repeats), tuple(one.system for one in data.systems)
         return cls(data, names, documents, matrices, layout, are_grouped(len(documents)))
 
-    def narrow(self, rows: npt.NDArray[np.intp]) -> PairedMatrix:
+    def narrow(self, rows: npt.NDArray[np.intp]) -> "PairedMatrix":
         """Return the arena of the documents at these positions."""
         if len(rows) == len(self.documents):
             return self
@@ -271,7 +269,7 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
         return self._parts[key]
 
     @cached_property
-    def _parts(self) -> dict[bytes, PairedMatrix]:
+    def _parts(self) -> "dict[bytes, PairedMatrix]":
         return {}
 
     @cached_property
@@ -387,7 +385,7 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
             self._redrawn[key] = Draws(*map(np.concatenate, zip(*found, strict=True)))
         return self._redrawn[key]
 
-    def pair(self, first: str, second: str, view: View) -> Pair:
+    def pair(self, first: str, second: str, view: View) -> "Pair":
         """Return two of the systems by one metric, on the documents that both have measured."""
         at = self.names.index(first), self.names.index(second)
         if len(view.measured):

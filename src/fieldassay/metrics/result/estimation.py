@@ -1,7 +1,5 @@
 """From sums to estimates, slices and the document that nobody has seen."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -199,7 +197,7 @@ class UndrawnDocuments(Struct, frozen=True, eq=False):
     @classmethod
     def hold(
         cls, documents: Sequence[str], seed: int, statistics: Mapping[Statistic, Sum]
-    ) -> UndrawnDocuments:
+    ) -> "UndrawnDocuments":
         """Return the documents with their statistics, fields x documents, packed."""
         packed = {one: (total.fields, PackedInts.pack(total.values)) for one, total in statistics.items()}
         return cls(document_keys(documents, seed), packed)
@@ -209,7 +207,7 @@ class UndrawnDocuments(Struct, frozen=True, eq=False):
         """Return the bytes of the values."""
         return sum(values.held.nbytes for _, values in self.statistics.values())
 
-    def take(self, rows: Ints) -> UndrawnDocuments:
+    def take(self, rows: Ints) -> "UndrawnDocuments":
         """Return the documents at these positions."""
         if len(rows) == len(self.keys):
             return self
@@ -219,7 +217,7 @@ class UndrawnDocuments(Struct, frozen=True, eq=False):
         }
         return UndrawnDocuments(self.keys[rows], own)
 
-    def choose(self, names: frozenset[str | None]) -> UndrawnDocuments:
+    def choose(self, names: frozenset[str | None]) -> "UndrawnDocuments":
         """Return the documents with the fields that have these names."""
         chosen = {}
         for one, (fields, packed) in self.statistics.items():
@@ -278,7 +276,7 @@ class SliceSums(Struct, frozen=True, eq=False):
     """The number of runs of each document, whose statistics are added up."""
     undrawn: tuple[tuple[UndrawnDocuments, Ints], ...] = ()
 
-    def merge(self, other: SliceSums) -> SliceSums:
+    def merge(self, other: "SliceSums") -> "SliceSums":
         """Return the sums of both."""
         names = dict.fromkeys([*self.numbers, *other.numbers])
         numbers = {name: self.numbers.get(name, ()) + other.numbers.get(name, ()) for name in names}
@@ -313,7 +311,7 @@ class SliceSums(Struct, frozen=True, eq=False):
             )
         yield Portion(whole, frozenset())
 
-    def of_own_fields(self) -> SliceSums:
+    def of_own_fields(self) -> "SliceSums":
         """Return the sums of the fields that occur in any of the documents: other slices may have others."""
         present = frozenset(
             name

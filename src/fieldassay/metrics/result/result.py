@@ -25,6 +25,7 @@ from fieldassay.metrics.repeats import Repeats
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.decision import UNGATED, GateOutcome, Verdict
 from fieldassay.metrics.result.documents import PairedData
+from fieldassay.metrics.result.tables import count_pairs, list_wrong, tabulate_fields
 from fieldassay.public import check_fork, public
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def format_notebook(result: Result, title: str) -> str:
     """Return the fields by system, then the overall metrics, as HTML for a notebook."""
     fields = [one for system in result.systems for one in list_fields(result, system).values()]
     overall = format_html(list_overall(result.estimates), title)
-    return (format_html(fields, "accuracy by field", result.by_field) if fields else "") + overall
+    return (format_html(fields, "accuracy by field", result.field_comparisons) if fields else "") + overall
 
 
 def _cell(one: Estimate | None, sign: str) -> str:
@@ -295,7 +296,7 @@ class Result(Struct, frozen=True, eq=False):
     """The comparisons of each further system with the reference; empty for one system."""
     rankings: tuple[Ranking, ...] = ()
     """The rankings of more than two systems, one for each compared metric."""
-    by_field: tuple[Comparison, ...] = ()
+    field_comparisons: tuple[Comparison, ...] = ()
     """The comparisons of each field of each further system with the reference, corrected for all of them.
 
     They have no intervals.
@@ -306,6 +307,8 @@ class Result(Struct, frozen=True, eq=False):
     """The files of the evidence, in order, where a folder keeps it."""
     violations: tuple[bytes | Path, ...] | None = None
     """The violations of the spec's checks, in order, as lines of JSON or files; None if it has no checks."""
+    has_right_values: bool = True
+    """Whether the evidence, if it was kept, has the rows that are right."""
     paired: PairedData | None = None
     """The statistics for comparing other pairs; None for one system, and for a result read from a file."""
     writer: Callable[[Result, Path, bool], SavedRun] | None = None
@@ -339,6 +342,38 @@ class Result(Struct, frozen=True, eq=False):
     def summary(self) -> DataFrame:
         """Return the overall estimates, one row per system and metric, with interval and n."""
         return frame_estimates(list_overall(self.estimates))
+
+    def wrong(self) -> DataFrame:
+        """Return the wrong values, one row each, with gold, prediction and main diagnosis as plain texts.
+
+        Raises `ValueError` if the result kept no evidence; `by_field` and `confusion` need all of it.
+
+        >>> import fieldassay as fa
+        >>> result = fa.score({"a": 5, "b": "x"}, {"a": "6", "b": "x"}, "fields: {a: number, b: text}")
+        >>> result.wrong().select("path", "gold", "predicted", "diagnosis").rows()
+        [('a', '5', '6', 'one_digit_wrong')]
+        """
+        return list_wrong(self._kept_evidence(only_wrong=True))
+
+    def by_field(self) -> DataFrame:
+        """Return a row for each system and field: accuracy, interval, values by outcome, main diagnosis."""
+        return tabulate_fields(self.estimates, self._kept_evidence())
+
+    def confusion(self, field: str) -> DataFrame:
+        """Return how often each gold value of a field was read as each value, the most frequent first."""
+        evidence = self._kept_evidence()
+        known = evidence.filter(evidence["kind"] == "value")["field"].unique(maintain_order=True).to_list()
+        if field not in known:
+            raise ValueError(f"there is no field {field!r} with values; {nearest(field, known)}")
+        return count_pairs(evidence, field)
+
+    def _kept_evidence(self, *, only_wrong: bool = False) -> DataFrame:
+        found = self.evidence
+        if found is None or not (only_wrong or self.has_right_values):
+            raise ValueError(
+                "the result did not keep all of its evidence; score with ScoreOptions(evidence='all')"
+            )
+        return found
 
     def to_pandas(self, what: Literal["estimates", "documents", "evidence"] = "estimates") -> Any:
         """Return a table of the result as a pandas table, without pyarrow.

@@ -1,7 +1,5 @@
 """Columns of statistics from rows of evidence, and how they are packed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import cached_property, reduce
 from typing import Any
@@ -67,7 +65,7 @@ class PackedFloats(Struct, frozen=True, eq=False):
     held: npt.NDArray[np.floating]
 
     @classmethod
-    def pack(cls, values: Floats) -> PackedFloats:
+    def pack(cls, values: Floats) -> "PackedFloats":
         """Return the column, packed.
 
         >>> [PackedFloats.pack(np.array([value, np.nan])).held.dtype.name for value in (0.75, 0.1)]
@@ -93,7 +91,7 @@ class PackedInts(Struct, frozen=True, eq=False):
     shift: int
 
     @classmethod
-    def pack(cls, values: Ints) -> PackedInts:
+    def pack(cls, values: Ints) -> "PackedInts":
         """Return the column, packed.
 
         >>> PackedInts.pack(np.array([0, 3 << 32])).held
@@ -119,7 +117,7 @@ class PackedSum(Struct, frozen=True, eq=False, dict=True):
     documents: int
 
     @classmethod
-    def pack(cls, total: Sum) -> PackedSum:
+    def pack(cls, total: Sum) -> "PackedSum":
         """Return the sums, packed."""
         return cls(total.fields, tuple(map(PackedInts.pack, total.values)), total.values.shape[1])
 
@@ -147,7 +145,7 @@ class PackedColumns(Mapping[str, Floats]):
         self.packed = packed
 
     @classmethod
-    def pack(cls, columns: Mapping[str, Floats]) -> PackedColumns:
+    def pack(cls, columns: Mapping[str, Floats]) -> "PackedColumns":
         """Return the columns, packed."""
         return cls({name: PackedFloats.pack(values) for name, values in columns.items()})
 

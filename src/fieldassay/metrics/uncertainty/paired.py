@@ -1,7 +1,5 @@
 """Paired comparisons on the same documents, and what so many documents can show."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -37,7 +35,7 @@ class Halves(NamedTuple):
     slack: float = 1e-9
 
     @classmethod
-    def of(cls, differences: Floats, slack: float = 1e-9) -> Halves:
+    def of(cls, differences: Floats, slack: float = 1e-9) -> "Halves":
         """Return the differences in order; NaN is undefined."""
         known = np.sort(differences[~np.isnan(differences)])
         return cls(known, len(differences) - len(known), slack)
@@ -320,7 +318,7 @@ class Alike(NamedTuple):
     expected: float
 
     @classmethod
-    def at(cls, alpha: float) -> Alike:
+    def at(cls, alpha: float) -> "Alike":
         """Return them at a level: k documents to one side have the mid-p value 2^-k.
 
         >>> Alike.at(0.05).documents, Alike.at(0.05).p, round(Alike.at(0.05).expected, 1)
@@ -354,7 +352,7 @@ class Spread(Struct, frozen=True, dict=True):
     @classmethod
     def measure(
         cls, differences: Floats, centered: Floats, whole: float = 0.0, effective: float = 0.0
-    ) -> Spread:
+    ) -> "Spread":
         """Return the spread of documents: their differences, and the same less the mean difference.
 
         >>> found = Spread.measure(np.array([1.0, 0, 0, 0]), np.array([0.75, -0.25, -0.25, -0.25]))

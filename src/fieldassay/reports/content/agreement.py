@@ -2,7 +2,7 @@
 
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.estimate import NOTHING
-from fieldassay.metrics.result.agreement import Agreement, Confusion, FieldAgreement, Measure
+from fieldassay.metrics.result.tables import Agreement, Confusion, FieldAgreement, Measure
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 
 _WIDE = 60

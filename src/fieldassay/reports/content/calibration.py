@@ -9,7 +9,7 @@ from fieldassay.decisions.calibration.certificate import (
     describe_promise,
     needed_labels,
 )
-from fieldassay.decisions.calibration.measures import Calibration, Group, Point, Selection
+from fieldassay.decisions.calibration.observations import Calibration, Group, Point, Selection
 from fieldassay.decisions.calibration.policy import CalibrationPage, PolicyCheck, PromiseStatus, Queue
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.estimate import NOTHING, format_p, format_p_cell, format_share

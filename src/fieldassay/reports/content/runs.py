@@ -1,21 +1,53 @@
-"""The output of `fieldassay runs list` and `fieldassay runs show`."""
+"""Runs: their list, one of them, and sweeps of several systems."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from fieldassay.decisions.baseline.runs import ChangeLine
+from fieldassay.documents.corpus.manifest import DIFFICULTIES, METRICS, THRESHOLDS
 from fieldassay.errors import list_names
 from fieldassay.io.files.whole_files import Leftover
 from fieldassay.io.json_value import json_text
-from fieldassay.io.text.shown import clip, format_count
-from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, parts_of
+from fieldassay.io.text.shown import clip, format_count, visible
+from fieldassay.metrics.estimate import (
+    NOTHING,
+    Estimate,
+    format_both,
+    format_bounds,
+    format_cost,
+    format_difference,
+    format_in_unit,
+    format_interval,
+    format_seconds,
+    format_value,
+    parts_of,
+)
 from fieldassay.metrics.result.comparison import Comparison
-from fieldassay.metrics.thresholds import format_change, format_changes
+from fieldassay.metrics.result.result import find_headline, find_named
+from fieldassay.metrics.thresholds import (
+    format_change,
+    format_changes,
+    format_compared,
+    format_threshold,
+    holds,
+)
+from fieldassay.reports.findings.recommendation import count_apart
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.runs.run import Listing, Run
+
+if TYPE_CHECKING:
+    from fieldassay.extraction.endpoints.exchange import CostEstimate
+    from fieldassay.extraction.extract import Extraction
+    from fieldassay.metrics.result.result import Result
+    from fieldassay.runs.sweep import CorpusRun, Effect, Holdout, Sweep
+
+
+# The output of `fieldassay runs list` and `fieldassay runs show`.
 
 _MOST_SYSTEMS = 3
 _NAME = 32
@@ -282,3 +314,336 @@ def _under(data: Any, *names: str) -> Mapping[str, Any]:
     for name in names:
         data = data.get(name) if isinstance(data, dict) else None
     return data if isinstance(data, dict) else {}
+
+
+# Extractions, sweeps of systems, and corpora.
+
+# An extraction as text for a terminal: what was predicted, what failed, what it took and cost.
+
+
+def render_extraction(made: Extraction) -> str:
+    """Return the lines on an extraction: documents, failures by kind, times, cost, and its folder."""
+    told, counts = made.manifest, made.counts
+    documents = format_count(told["given"], "document")
+    if told["repeats"] > 1:
+        documents += f", {told['repeats']} times each"
+    lines = [
+        f"{visible(told['system'])}: {documents}, {counts['predicted']:,} predicted, "
+        f"{counts['failed']:,} failed"
+    ]
+    if counts["reused"]:
+        lines.append(
+            f"answered before: {counts['reused']:,} of {counts['attempted']:,}; asked for nothing twice"
+        )
+    lines += list_failures(told)
+    if told["stop"] is not None:
+        left = counts["given"] - counts["attempted"]
+        stop = told["stop"]
+        lines.append(
+            f"stopped: {visible(stop['message'])} ({stop['kind']}); {format_count(left, 'document')} left. "
+            "The same command goes on from here"
+        )
+    if told["notes"]:
+        lines.append("noted: " + ", ".join(f"{count:,} {name}" for name, count in told["notes"].items()))
+    lines += [_times(told["timings"]), _say_cost(told["cost"], counts)]
+    return "".join(
+        f"{line}\n" for line in [*lines, f"written to {made.folder}: {made.predictions.name}"] if line
+    )
+
+
+def list_failures(manifest: Mapping[str, Any], name: str = "") -> list[str]:
+    """Return the lines on the failures of an extraction: how many of each kind, and the first of each."""
+    if not manifest["failures"]:
+        return []
+    listed = ", ".join(f"{count:,} {kind}" for kind, count in manifest["failures"].items())
+    firsts = manifest.get("first_failures", {}).items()
+    return [
+        f"{visible(name)} failed: {listed}" if name else f"failed: {listed}",
+        *(
+            f"  {kind}, such as {visible(one['id'])}: {visible(' '.join(one['message'].split()))[:300]}"
+            for kind, one in firsts
+        ),
+    ]
+
+
+def render_estimate(name: str, found: CostEstimate) -> str:
+    """Return the lines on what an extraction would ask and cost.
+
+    >>> from fieldassay.extraction.endpoints.exchange import CostEstimate
+    >>> print(render_estimate("base", CostEstimate(3, 1, 2, 4000, 8000, 0.01, 0.05)), end="")
+    base: 3 documents, 1 cannot be loaded; 2 calls, 4,000 prompt tokens, at most 8,000 completion tokens
+      $0.010 to $0.050, and more where an answer has to be asked for again
+    """
+    documents = format_count(found.documents, "document")
+    bad = f", {found.failed:,} cannot be loaded" if found.failed else ""
+    if not found.calls:
+        return f"{visible(name)}: {documents}{bad}; nothing is sent, and nothing costs anything\n"
+    if not found.prompt_tokens:
+        return f"{visible(name)}: {documents}{bad}; {format_count(found.calls, 'call')} of a program\n"
+    tokens = f"{found.prompt_tokens:,} prompt tokens, at most {found.completion_tokens:,} completion tokens"
+    first = f"{visible(name)}: {documents}{bad}; {format_count(found.calls, 'call')}, {tokens}\n"
+    if found.least_usd is None or found.most_usd is None:
+        return f"{first}  the cost is unknown: the model has no price; write `prices:` into the spec\n"
+    cost = format_bounds((found.least_usd, found.most_usd), "usd")
+    return f"{first}  {cost}, and more where an answer has to be asked for again\n"
+
+
+def _times(told: Mapping[str, Any]) -> str:
+    if told["p50_ms"] is None:
+        return ""
+    median, slow = (format_seconds(told[name]) for name in ("p50_ms", "p95_ms"))
+    return f"time per document: median {median}, 95th percentile {slow}"
+
+
+def _say_cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
+    if told["answers_usd"] == 0 and not told["possibly_billed"]:
+        return ""
+    if told["answers_usd"] is None:
+        unpriced = format_count(told["unpriced_documents"], "document")
+        text = f"cost: unknown for {unpriced} (no price, or no tokens reported)"
+    else:
+        spent = told["spent_now_usd"]
+        now = f", {format_in_unit(spent, 'usd')} of it now" if spent is not None and counts["reused"] else ""
+        text = f"cost: {format_in_unit(told['answers_usd'], 'usd')}{now}"
+    billed = told["possibly_billed"]
+    return text + (
+        f"; {format_count(billed, 'attempt')} without an answer may have been billed too" if billed else ""
+    )
+
+
+# A sweep as text for a terminal: quality, cost and time of each system, effects of factors, the choice.
+
+
+def render_sweep(made: Sweep) -> str:
+    """Return the lines on a sweep, below the table of its run."""
+    lines: list[str] = []
+    if made.run is not None:
+        lines += trade_offs(made)
+    failures = [line for name, one in made.extractions.items() for line in list_failures(one.manifest, name)]
+    lines += ["", *failures] if failures else []
+    if made.effects:
+        lines += ["", "Effects, averaged over the other factors"]
+        lines += [f"  {line}" for line in map(_effect, made.effects)]
+    if made.twins:
+        lines += ["", "Degraded documents against the same documents clean"]
+        lines += [f"  {line}" for line in map(describe_twins, made.twins)]
+    if made.holdout is not None:
+        lines += ["", _chosen(made.holdout)]
+    stopped = [name for name, one in made.extractions.items() if not one.is_complete]
+    if stopped:
+        lines += ["", f"not complete, and so not compared: {', '.join(stopped)}; the same command goes on"]
+    lines += ["", f"written to {made.folder}: {', '.join(made.extractions)}" + (", run" if made.run else "")]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def frontier(points: dict[str, tuple[float, float]]) -> set[str]:
+    """Return the systems that no other beats in one of cost and accuracy without losing in the other.
+
+    >>> sorted(frontier({"a": (1.0, 0.8), "b": (2.0, 0.7), "c": (3.0, 0.9)}))
+    ['a', 'c']
+    """
+    return {
+        name
+        for name, (cost, value) in points.items()
+        if not any(
+            other_cost <= cost and other >= value and (other_cost, other) != (cost, value)
+            for other_cost, other in points.values()
+        )
+    }
+
+
+def trade_offs(made: Sweep) -> list[str]:
+    """Return a table of quality, cost, time and failures by system."""
+    assert made.run is not None
+    result = made.run.result
+    names = [name for name, one in made.extractions.items() if one.is_complete]
+    costs = {name: _cost(made, result, name) for name in names}
+    headline = {one.system: one for one in find_headline(result)}
+    documents = max((one.documents for one in headline.values()), default=0)
+    priced, timed = (
+        count_apart([find_named(result, name, (metric,)) for name in names], documents)
+        for metric in ("cost_usd", "latency_p50")
+    )
+    values = {name: headline[name].value if name in headline else None for name in names}
+    metric = next((one.metric for one in headline.values()), "accuracy")
+    points = {
+        name: (cost, value)
+        for name in names
+        if (cost := costs[name]) is not None and (value := values[name]) is not None
+    }
+    best = frontier(points) if len(points) > 1 else set()
+    rows = [("", _words(metric), "cost of 1,000", "median time", "failed", "")]
+    for at, name in enumerate(names):
+        told = made.extractions[name].manifest
+        median = find_named(result, name, ("latency_p50",))
+        time = told["timings"]["p50_ms"] if median is None else median.value
+        rows.append(
+            (
+                visible(name),
+                format_value(headline.get(name)),
+                "unknown" if costs[name] is None else format_cost(costs[name] or 0.0) + priced[at],
+                (NOTHING if time is None else format_seconds(time)) + timed[at],
+                f"{told['documents']['failed']:,}",
+                "on the frontier" if name in best else "",
+            )
+        )
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    head = "Accuracy, cost and time" + ("; on the frontier: nothing is cheaper and as good" if best else "")
+    table = [_line(row, widths) for row in rows]
+    return ["", head, *(f"  {line}" for line in table)]
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    numbers = (text.rjust(width) for text, width in zip(row[1:5], widths[1:5], strict=True))
+    return "  ".join([row[0].ljust(widths[0]), *numbers, row[5]]).rstrip()
+
+
+def _words(metric: str) -> str:
+    return metric.replace("_", " ")
+
+
+def _cost(made: Sweep, result: Result, name: str) -> float | None:
+    """Return the mean cost of a document; 0 only where nothing was sent."""
+    found = [
+        one.value
+        for one in result.estimates
+        if (one.metric, one.system, one.field, dict(one.slice)) == ("cost_usd", name, None, {})
+    ]
+    if found and found[0] is not None:
+        return found[0]
+    told = made.extractions[name].manifest
+    answers, attempted = told["cost"]["answers_usd"], told["documents"]["attempted"]
+    return None if answers is None or not attempted else answers / attempted
+
+
+def _effect(one: Effect) -> str:
+    told = one.comparison
+    name = f"{visible(one.factor)}: {visible(one.level)} against {visible(one.against)}"
+    if told.difference is None:
+        return f"{name}: undefined"
+    interval = "" if told.interval is None else f" ({format_changes(told.interval, told.unit)})"
+    parts = [f"{format_difference(told.difference, told.unit)} of {_words(told.metric)}{interval}"]
+    if one.cost_usd is not None:
+        parts.append(f"{format_difference(one.cost_usd, 'usd')} a document")
+    if one.latency_ms is not None:
+        parts.append(f"{format_difference(one.latency_ms, 'ms')} a document")
+    return f"{name}: {', '.join(parts)} ({told.verdict.replace('_', ' ')})"
+
+
+def describe_twins(one: Comparison) -> str:
+    """Return a line on the loss of one system under one degradation."""
+    name = f"{visible(one.systems[0])}, {visible(one.slice['degradation'])}, {one.metric}"
+    if one.difference is None or None in one.values:
+        return f"{name}: undefined"
+    before, after = (format_in_unit(value, one.unit) for value in one.values)
+    interval = "" if one.interval is None else f" ({format_changes(one.interval, one.unit)})"
+    verdict = one.verdict.replace("_", " ")
+    change = f"{before} to {after}: {format_difference(one.difference, one.unit)}{interval}"
+    return f"{name}: {change}, n = {one.documents} ({verdict})"
+
+
+def _chosen(one: Holdout) -> str:
+    value = one.estimate
+    held = "undefined" if value.value is None else format_both(value)
+    chosen = "undefined" if one.chosen_value is None else format_in_unit(one.chosen_value, value.unit)
+    return (
+        f"Best on {one.chosen_on:,} documents: {visible(one.system)} ({chosen}); "
+        f"on the {one.held_out:,} held out: {held}"
+    )
+
+
+# A run of the challenge corpus as text for a terminal.
+
+TASK, DIFFICULTY = "task", "difficulty"
+
+
+def render_corpus(made: CorpusRun, screen: Screen) -> str:
+    """Return the accuracy by difficulty and by task, and what degradations cost."""
+    page = ScreenPage(screen)
+    if made.estimates:
+        _tables(page, made)
+    stopped = [
+        f"{task}/{name}"
+        for task, sweep in made.sweeps.items()
+        for name, one in sweep.extractions.items()
+        if not one.is_complete
+    ]
+    if stopped:
+        page.line(
+            f"not complete, and so not compared: {visible(', '.join(stopped))}; the same command goes on"
+        )
+    page.line("")
+    page.line(f"written to {made.folder}: {', '.join(made.sweeps)}; each task has its run, with all figures")
+    return page.text()
+
+
+def _tables(page: ScreenPage, made: CorpusRun) -> None:
+    systems = list(dict.fromkeys(one.system for one in made.estimates))
+    heads = [PageColumn("documents", is_number=True), *(PageColumn(visible(name)) for name in systems)]
+    for metric in METRICS:
+        rows = []
+        for value in DIFFICULTIES:
+            asked = THRESHOLDS.get(value, {}).get(metric)
+            cells = list(_cells(made.estimates, metric, (DIFFICULTY, value), systems, asked))
+            if cells:
+                rows.append((value, NOTHING if asked is None else format_threshold(asked), *cells))
+        page.line(
+            f"{metric.replace('_', ' ')} by difficulty, with the thresholds of the engineering protocol"
+        )
+        page.table([PageColumn("difficulty"), PageColumn("at least", is_number=True), *heads], rows)
+        page.line("")
+    names = dict.fromkeys(one.slice[TASK] for one in made.estimates if TASK in one.slice)
+    rows = [(name, *_cells(made.estimates, "accuracy", (TASK, name), systems, None)) for name in names]
+    rows.append(("all", *_cells(made.estimates, "accuracy", None, systems, None)))
+    page.line("accuracy by task")
+    page.table([PageColumn("task"), *heads], rows)
+    lines = [describe_twins(one) for one in made.twins if one.metric == "accuracy"]
+    if lines:
+        page.line("")
+        page.line("Degraded documents against the same documents clean")
+        for line in lines:
+            page.line(f"  {line}")
+    for line in failures(made):
+        page.line(line)
+
+
+def failures(made: CorpusRun) -> Iterator[str]:
+    """Yield a line for each system and kind of failure, with the first document that failed so."""
+    counts: dict[tuple[str, str], int] = {}
+    first: dict[tuple[str, str], str] = {}
+    for sweep in made.sweeps.values():
+        for name, one in sweep.extractions.items():
+            for kind, count in one.manifest["failures"].items():
+                counts[name, kind] = counts.get((name, kind), 0) + count
+            for kind, told in one.manifest["first_failures"].items():
+                message = visible(" ".join(told["message"].split()))[:300]
+                first.setdefault((name, kind), f"such as {visible(told['id'])}: {message}")
+    if counts:
+        yield ""
+    for (name, kind), count in counts.items():
+        yield f"{visible(name)}: {count:,} failed and count as empty ({kind}), {first.get((name, kind), '')}"
+
+
+def _cells(
+    estimates: Sequence[Estimate],
+    metric: str,
+    slice_: tuple[str, str] | None,
+    systems: Sequence[str],
+    asked: float | None,
+) -> Iterator[str]:
+    """Yield the number of documents, and each system's value; nothing where there is no document."""
+    wanted = {} if slice_ is None else dict([slice_])
+    found = {one.system: one for one in estimates if one.metric == metric and dict(one.slice) == wanted}
+    if found:
+        yield f"{max(one.documents for one in found.values()):,}"
+        yield from (_format_value(found.get(name), asked) for name in systems)
+
+
+def _format_value(one: Estimate | None, asked: float | None) -> str:
+    if one is None or one.value is None:
+        return NOTHING
+    if asked is None:
+        return format_both(one)
+    interval = f" ({bounds})" if (bounds := format_interval(one)) else ""
+    verdict = "PASS" if holds(one.value, ">=", asked, one.unit) else "FAIL"
+    return f"{format_compared(one.value, asked, one.unit)}{interval} {verdict}"

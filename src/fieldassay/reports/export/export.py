@@ -19,7 +19,6 @@ from fieldassay.io.json_value import json_line, read_given
 from fieldassay.io.text.shown import clip, format_count, format_markdown
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_number
-from fieldassay.metrics.result.curves import trace_curves
 from fieldassay.metrics.result.result import (
     POOLED,
     Result,
@@ -28,6 +27,7 @@ from fieldassay.metrics.result.result import (
     list_fields,
     tabulate_estimates,
 )
+from fieldassay.metrics.result.tables import trace_curves
 from fieldassay.public import public
 from fieldassay.reports.content.run.sections import decisions_of_run
 from fieldassay.reports.content.run.summary import describe_method, summarize
@@ -93,7 +93,9 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
             own, judge_rows(evidence.lazy(), name, with_silence=counts_silence(result))
         ),
         "images_evaluated": len(own),
-        "perfect_documents": _count_perfect(perfect, own),
+        "perfect_documents": int(perfect.value)
+        if perfect is not None and perfect.unit == "count" and perfect.value is not None
+        else int(own["perfect"].fill_null(0.0).sum()),
         **_extremes(own),
         "summary_stats": _summary(table),
         "scores": _scores(result, name),
@@ -128,13 +130,6 @@ def _refusal(what: str, remedy: str) -> ProblemsError:
 
 def _numerator(estimate: Estimate) -> float | None:
     return None if estimate.value is None else estimate.value * estimate.n
-
-
-def _count_perfect(estimate: Estimate | None, documents: pl.DataFrame) -> int:
-    """Return the spec's own count, else the number of documents without errors."""
-    if estimate is not None and estimate.unit == "count" and estimate.value is not None:
-        return int(estimate.value)
-    return int(documents["perfect"].fill_null(0.0).sum())
 
 
 def judge_rows(evidence: pl.LazyFrame, system: str | None, *, with_silence: bool) -> pl.LazyFrame:

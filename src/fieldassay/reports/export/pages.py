@@ -24,7 +24,7 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.decision import UNGATED, Decision, GateOutcome, Verdict
 from fieldassay.metrics.result.result import TIMES, Result, by_system, find_main, find_named
 from fieldassay.paths import is_unit_key
-from fieldassay.reports.content.run.fields import describe_rest, fields_table, tabulate_fields
+from fieldassay.reports.content.run.fields import describe_rest, fields_table, tabulate_by_system
 from fieldassay.reports.content.run.parts import remarks_part
 from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.findings.recommendation import (
@@ -408,7 +408,7 @@ def render_executive(
     head.append(f"**Spec**: {format_markdown(name or 'unnamed')}, {counted}")
     standings = list_standings(result, gates := [one.to_dict() for one in decisions])
     advice = recommend(result, gates, standings)
-    fields = tabulate_fields(result, [one.system for one in standings], ())
+    fields = tabulate_by_system(result, [one.system for one in standings], ())
     main = find_main(result)
     keys = [] if main is None else list(map(str, result.run.get("slices", ())))
     return render_markdown(

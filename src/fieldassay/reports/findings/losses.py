@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.metrics.result.tables import WRONG
 from fieldassay.metrics.uncertainty.bootstrap import (
     STEPS,
     document_keys,
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 
 # The frequencies of kinds of error, with examples: counted over the evidence.
-
-WRONG = ("partial", "mismatch", "missing", "spurious")
-"""The outcomes that are errors."""
 
 
 class Mistake(Struct, frozen=True):

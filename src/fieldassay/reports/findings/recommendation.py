@@ -136,6 +136,12 @@ def list_silent(result: Result) -> tuple[str, ...]:
     )
 
 
+def drop_silent(result: Result, comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons of a result between systems that answered."""
+    silent = {*list_silent(result)}
+    return [one for one in comparisons if not silent & {*one.systems}]
+
+
 def list_places(result: Result, systems: Sequence[str], found: Mapping[str, Estimate]) -> dict[str, str]:
     """Return the places that systems may have by one metric's estimates: apart where a difference is shown.
 
@@ -237,8 +243,7 @@ def compare_in_words(result: Result, order: Order | None) -> str:
     """
     if order is None:
         return ""
-    silent, main = {*list_silent(result)}, find_main(result)
-    of_fields = [one for one in result.by_field if not silent & {*one.systems}]
+    main, of_fields = find_main(result), drop_silent(result, result.field_comparisons)
     overall = {
         one.systems: one
         for one in result.comparisons

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from fieldassay.extraction.strategy import evidence_data
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, REPEAT
-from fieldassay.reports.findings.losses import WRONG
+from fieldassay.metrics.result.tables import WRONG
 from fieldassay.reports.html.source import NOTHING, ReportSource, encode_texts, shrink
 from fieldassay.reports.wording import describe_source
 

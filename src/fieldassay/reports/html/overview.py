@@ -22,7 +22,7 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.comparison import Comparison, RankedPair, Ranking
 from fieldassay.metrics.result.result import Result, find_main
 from fieldassay.metrics.thresholds import WORDS, format_compared, format_threshold
-from fieldassay.reports.content.run.fields import FieldTable, tabulate_fields
+from fieldassay.reports.content.run.fields import tabulate_by_system
 from fieldassay.reports.content.run.summary import (
     HEADLINE,
     Summary,
@@ -31,7 +31,7 @@ from fieldassay.reports.content.run.summary import (
     describe_silent,
     summarize,
 )
-from fieldassay.reports.content.sweeps import frontier
+from fieldassay.reports.content.runs import frontier
 from fieldassay.reports.findings.losses import Loss, count_mistakes, find_losses
 from fieldassay.reports.findings.recommendation import (
     Recommendation,
@@ -254,7 +254,6 @@ class Overview(Struct, frozen=True, eq=False):
 
     summary: Summary
     recommendation: Recommendation
-    fields: FieldTable
     table: RankingTable
     main: str
     listed: tuple[Card, ...]
@@ -315,7 +314,13 @@ def overview(source: ReportSource) -> Overview:
     """Return the content of the summary page on a result."""
     result = replace(source.result, evidence_table=None)
     standings = list_standings(result, source.decisions)
-    summary = replace(summarize(result), **cut_suspicious(source.suspicious))
+    mistakes = () if source.evidence is None else count_mistakes(source.evidence)
+    summary = summarize(result)
+    summary = replace(
+        summary,
+        fields=tabulate_by_system(result, summary.systems, mistakes),
+        **cut_suspicious(source.suspicious),
+    )
     lines = summary.headline
     main = find_main(result)
     of_main = [
@@ -328,9 +333,6 @@ def overview(source: ReportSource) -> Overview:
     return Overview(
         summary=summary,
         recommendation=recommendation,
-        fields=tabulate_fields(
-            result, summary.systems, () if source.evidence is None else count_mistakes(source.evidence)
-        ),
         table=rank(standings, source),
         main="" if main_line is None else main_line.label,
         listed=tuple(Card(one.system, one.answer, failures[one.system]) for one in standings),

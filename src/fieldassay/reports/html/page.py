@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from fieldassay.decisions.calibration.certificate import describe_certificate, describe_promise
-from fieldassay.decisions.calibration.measures import thin
-from fieldassay.decisions.calibration.observations import choose_confidences
+from fieldassay.decisions.calibration.observations import choose_confidences, thin
 from fieldassay.decisions.calibration.policy import CalibrationOptions, calibrate
 from fieldassay.decisions.diff.diff import diff_runs
 from fieldassay.errors import ProblemsError
@@ -46,7 +45,7 @@ from fieldassay.reports.html.overview import (
     overview,
 )
 from fieldassay.reports.html.source import Crops, ReportSource, pack, pack_text
-from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.wording import MEANINGS
 from fieldassay.reports.wording import NAMES as METRIC_NAMES
 
@@ -126,7 +125,7 @@ def _rename(run: Reported, names: Mapping[str, str]) -> Result:
         checks=tuple(replace(one, system=names.get(one.system, one.system)) for one in result.checks),
         comparisons=tuple(_rename_comparison(one, names) for one in result.comparisons),
         rankings=tuple(_rename_ranking(one, names) for one in result.rankings),
-        by_field=tuple(_rename_comparison(one, names) for one in result.by_field),
+        field_comparisons=tuple(_rename_comparison(one, names) for one in result.field_comparisons),
     )
 
 
@@ -221,7 +220,7 @@ def _join(results: Sequence[Result], joint: _Joint) -> Result:
         checks=tuple(one for result in results for one in result.checks),
         comparisons=joint.comparisons,
         rankings=joint.rankings,
-        by_field=joint.by_field,
+        field_comparisons=joint.by_field,
     )
 
 

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
-from fieldassay.decisions.diff.result import Diff
+from fieldassay.decisions.diff.diff import Diff
 from fieldassay.documents.pages import PictureOptions, render_pages
 from fieldassay.documents.sources import DocumentFile, DocumentPool, list_documents
 from fieldassay.documents.transcript import Box, DocumentError, TranscriptStore, union
@@ -27,7 +27,8 @@ from fieldassay.errors import MissingExtraError
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.findings.losses import WRONG, join_items
+from fieldassay.metrics.result.tables import WRONG
+from fieldassay.reports.findings.losses import join_items
 from fieldassay.runs.run import ANSWERS
 from fieldassay.runs.value_sources import ExtractedDocument, SourceOfValue, ValueSources
 from fieldassay.scoring.provenance import recorded_paths, recorded_spec

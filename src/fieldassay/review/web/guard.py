@@ -1,7 +1,5 @@
 """Who may connect to the server of a review: hosts, accounts, passwords and sessions."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json
@@ -46,7 +44,7 @@ def limited(most: int, seconds: float) -> type[H11Protocol]:
     A request that takes longer than `seconds` to arrive is closed. Where another connection comes than may
     be open, the one makes room for it that has been without a whole request for longest.
     """
-    waiting: dict[_Limited, None] = {}
+    waiting: dict[Any, None] = {}
 
     class _Limited(H11Protocol):
         _timer: asyncio.TimerHandle | None = None

@@ -30,8 +30,7 @@ from fieldassay.documents.sources import (
 )
 from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript, page_text
 from fieldassay.review.log import ReviewJournal, Store, connect
-from fieldassay.review.sheets.forms import ReviewForm
-from fieldassay.review.sheets.sheets import Person, RefusedError
+from fieldassay.review.sheets.sheets import Person, RefusedError, ReviewForm
 
 # The pages of a document for a person who labels it: sizes, and words with their places.
 

@@ -1,7 +1,5 @@
 """The server of a review: its routes, and how it runs for one person on this machine, or for a team."""
 
-from __future__ import annotations
-
 import socket
 import sqlite3
 import ssl

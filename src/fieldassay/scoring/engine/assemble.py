@@ -147,7 +147,7 @@ def list_values(judged: Judged, kinds: Collection[Kind]) -> Iterator[tuple[int, 
         ):
             if outcome != _ABSENT:
                 yield doc, block.kind, JudgedValue(
-                    of_gold or of_pred or info.path, gold, pred, _OUTCOMES[outcome],
+                    of_gold or of_pred or info.path, info.path, gold, pred, _OUTCOMES[outcome],
                     score if score == score else None, reasons[reason], diagnosis_names(bits) if bits else (),
                     is_critical, info.weight,
                 )  # fmt: skip

@@ -1,7 +1,5 @@
 """Values as codes, their blocks, and how they compare."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -405,7 +403,7 @@ class CodedScope(Struct, eq=False):
 
     scope: Scope
     leaves: list[Coded]
-    lists: list[CodedList]
+    lists: "list[CodedList]"
     odd: list[WrongKindValues]
     gold_leaves: npt.NDArray[np.int64]
     pred_leaves: npt.NDArray[np.int64]
@@ -476,7 +474,7 @@ class Pairs(Struct, frozen=True, eq=False):
     doc: Ints
     is_hidden: Masks | None = None
     is_under: Masks | None = None
-    prefix: Prefix | None = None
+    prefix: "Prefix | None" = None
     is_lone: Masks | None = None
     """A mask of the pairs in a list, or below a container, that only one side has. None: no pair."""
     is_excused: Masks | None = None
@@ -485,7 +483,7 @@ class Pairs(Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.gold)
 
-    def take(self, at: npt.NDArray[Any]) -> Pairs:
+    def take(self, at: npt.NDArray[Any]) -> "Pairs":
         """Return the pairs at the positions."""
         hidden = None if self.is_hidden is None else self.is_hidden[at]
         under = None if self.is_under is None else self.is_under[at]
@@ -499,7 +497,7 @@ class Pairs(Struct, frozen=True, eq=False):
 class Prefix(Struct, frozen=True, eq=False):
     """The start of the paths of a scope's nodes: the scope above, the list's path and that of its items."""
 
-    above: Prefix | None
+    above: "Prefix | None"
     scope: Scope
     path: str
     items: str
@@ -531,7 +529,7 @@ class Block(Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.outcome)
 
-    def take(self, at: npt.NDArray[Any], field: int) -> Block:
+    def take(self, at: npt.NDArray[Any], field: int) -> "Block":
         """Return the rows at the positions, as rows of a field."""
         place = (
             {int(row): position for position, row in enumerate(at.tolist())}

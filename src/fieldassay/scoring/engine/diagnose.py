@@ -92,19 +92,14 @@ def compare_items(
     is_wanted = distinct[spot] == list_codes
     in_gold = np.bincount(spot[is_wanted], minlength=len(distinct))[inverse]
     matched = np.bincount(spot[is_wanted & ~taken], minlength=len(distinct))[inverse]
-    total = matched + _number_repeats(inverse) + 1
-    return (total > in_gold) & (total > 1), in_gold > 0
-
-
-def _number_repeats(groups: npt.NDArray[np.intp]) -> WideCodes:
-    """Return, for every row, the number of earlier rows of its group."""
-    order = np.argsort(groups, kind="stable")
-    ordered = groups[order]
+    order = np.argsort(inverse, kind="stable")
+    ordered = inverse[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    ranks = np.arange(len(groups)) - np.repeat(starts, np.diff(np.concatenate([starts, [len(groups)]])))
-    numbered = np.empty(len(groups), dtype=np.int64)
+    ranks = np.arange(len(inverse)) - np.repeat(starts, np.diff(np.concatenate([starts, [len(inverse)]])))
+    numbered = np.empty(len(inverse), dtype=np.int64)
     numbered[order] = ranks
-    return numbered
+    total = matched + numbered + 1
+    return (total > in_gold) & (total > 1), in_gold > 0
 
 
 _Place = tuple[int, int]
@@ -305,7 +300,8 @@ class Diagnosed(Struct, frozen=True, eq=False):
 def diagnose(judged: Judged) -> list[Diagnosed]:
     """Return the diagnoses of every block, in order.
 
-    Rows that are right, absent or failed have none, except for a doubtful reason.
+    Rows that are right, absent or failed have none, except for a doubtful reason, and a letter case that the
+    field forgives.
     """
     blocks = judged.blocks
     outcome = np.concatenate([np.zeros(0, np.int8), *(block.outcome for block in blocks)])
@@ -323,6 +319,8 @@ def diagnose(judged: Judged) -> list[Diagnosed]:
     for block, part, rows in zip(blocks, bits, wrong, strict=True):
         if block.kind == Kind.VALUE and len(rows):
             _diagnose_values(block, judged.fields[block.field].path, part, rows)
+        if block.coded is not None and block.coded.leaf.type == "text":
+            part[_find_forgiven_case(block)] |= BIT["case_only"]
     chosen = [at for at, block in enumerate(blocks) if block.kind == Kind.VALUE and block.coded is not None]
     others: list[Ints | None] = [None] * len(blocks)
     if any(len(wrong[at]) for at in chosen):
@@ -375,6 +373,15 @@ def _diagnose_values(block: Block, path: str, bits: Bits, wrong: Nodes) -> None:
     scalar = np.flatnonzero(found == 0)
     found[scalar] = _diagnose_scalars(block.coded, path, pairs[:, scalar])
     bits[at] |= found[spread]
+
+
+def _find_forgiven_case(block: Block) -> Nodes:
+    """Return the matches of a block of texts that are equal by letter case forgiven alone."""
+    assert block.coded is not None and block.gold_code is not None and block.pred_code is not None
+    at = np.flatnonzero((block.outcome == _MATCH) & (block.gold_code != block.pred_code))
+    gold, pred = (block.coded.column.take(codes[at]) for codes in (block.gold_code, block.pred_code))
+    is_forgiven: Flags = (gold.canonical == pred.canonical) & (gold.values != pred.values)
+    return at[is_forgiven]
 
 
 def _diagnose_scalars(coded: Coded, path: str, pairs: Codes) -> Bits:

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from typing import Any
 
 import numpy as np
@@ -259,6 +259,8 @@ class Flattener(Struct, frozen=True, eq=False):
                 value, was_text = _parsed(value, "{", dict)
                 if was_text:
                     coerced.append(index)
+            if value.__class__ is list and isinstance(node, ObjectNode) and node.is_tuple:
+                value = dict(zip(map(str, count()), value, strict=False))
             if value.__class__ is dict:
                 codes[index] = GOOD if self._is_there(value, value, is_grown) else NONE
                 found.append(value)

@@ -1,7 +1,5 @@
 """Scopes: the places of a batch of records, their variations, and fields that a schema does not tell."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -46,7 +44,7 @@ class Noted(Struct, frozen=True, eq=False):
     @classmethod
     def of(
         cls, accepted: Sequence[Mapping[str, tuple[Any, ...]] | None], maps: Collection[str] = ()
-    ) -> Noted | None:
+    ) -> "Noted | None":
         """Return the accepted values of the documents, one entry each; None without any."""
         entries: dict[str, dict[int, list[tuple[tuple[Step, ...], tuple[Any, ...]]]]] = defaultdict(
             lambda: defaultdict(list)
@@ -77,7 +75,7 @@ class Noted(Struct, frozen=True, eq=False):
                 found[node] = values
         return found
 
-    def under(self, parent: Positions, steps: Sequence[Step] | Positions) -> Noted:
+    def under(self, parent: Positions, steps: Sequence[Step] | Positions) -> "Noted":
         """Return the same seen from items of lists or values of maps: `parent`, and index or key of each."""
         nodes = {}
         for node in np.flatnonzero(np.isin(parent, list(self.nodes))).tolist():
@@ -308,7 +306,7 @@ class ObjectPlace(Struct, frozen=True, eq=False):
     node: ObjectNode
     gold: Kinds
     pred: Kinds
-    ancestors: tuple[ObjectPlace, ...]
+    ancestors: "tuple[ObjectPlace, ...]"
     is_grown: bool = False
     excuse: Acceptance | None = None
     """The predicted nodes accepted in place of gold nodes here: everything below them is right."""
@@ -344,7 +342,7 @@ class ListPlace(Struct, frozen=True, eq=False):
     node: ListNode
     gold: Kinds
     pred: Kinds
-    items: Scope
+    items: "Scope"
     ancestors: tuple[ObjectPlace, ...]
     is_grown: bool = False
     excuse: Acceptance | None = None

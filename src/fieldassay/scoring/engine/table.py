@@ -52,6 +52,7 @@ def evidence_table(evidence: BatchEvidence, judged: Judged) -> pl.DataFrame:
     outcomes = [outcome.name.lower() for outcome in Outcome]
     names = text_series([info.path for info in fields])
     given, read = _texts(blocks)
+    lettered = [_with_letters(block, texts) for block, texts in zip(blocks, read, strict=True)]
     columns: dict[str, Any] = {
         "system": _repeat(make_printable(evidence.system), len(evidence)),
         "doc": _named(evidence.documents, evidence.doc),
@@ -62,8 +63,8 @@ def evidence_table(evidence: BatchEvidence, judged: Judged) -> pl.DataFrame:
         "type": _named([info.type for info in fields], evidence.field),
         "gold": _values(blocks, given, "gold"),
         "pred": _values(blocks, given, "pred"),
-        "gold_value": _values(blocks, read, "gold", has_raws=False),
-        "pred_value": _values(blocks, read, "pred", has_raws=False),
+        "gold_value": _values(blocks, lettered, "gold", has_raws=False),
+        "pred_value": _values(blocks, lettered, "pred", has_raws=False),
         "outcome": _named(outcomes, evidence.outcome),
         "score": pl.Series(evidence.score, dtype=pl.Float64, nan_to_null=True),
         "reason": _named(evidence.reasons, evidence.reason),
@@ -119,6 +120,15 @@ def _texts(blocks: Sequence[Block]) -> tuple[Texts, Texts]:
     given = [given_texts(block.coded) if block.coded else None for block in blocks]
     read = [text_series(block.coded.column.canonical.tolist()) if block.coded else None for block in blocks]
     return given, read
+
+
+def _with_letters(block: Block, read: pl.Series | None) -> pl.Series | None:
+    """Return the values of a block as read; those of a text with the letter case that it forgives."""
+    if read is None or block.coded is None or block.coded.leaf.type != "text":
+        return read
+    column = block.coded.column
+    both = zip(column.values, column.canonical, strict=True)
+    return text_series([canonical if value is None else value for value, canonical in both])
 
 
 def _values(blocks: Sequence[Block], texts: Texts, side: str, *, has_raws: bool = True) -> pl.Series:

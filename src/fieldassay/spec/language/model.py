@@ -1,7 +1,5 @@
 """The model of a spec: fields, sections, and values that do not change."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from itertools import pairwise
@@ -163,7 +161,7 @@ class Field(Struct, frozen=True):
     """Texts that mean empty here, instead of the spec's."""
     unreadable_gold: str | None = None
     """`text` or `failed`; None: the spec's."""
-    items: Field | None = None
+    items: "Field | None" = None
     """The items of a list, or the values of a map."""
     align: Call | None = None
     combine: str = "mean"
@@ -181,8 +179,8 @@ class Field(Struct, frozen=True):
     """
     separator: str | None = None
     distinct: bool = False
-    fields: tuple[Field, ...] = ()
-    patterns: tuple[tuple[str, Field], ...] = ()
+    fields: "tuple[Field, ...]" = ()
+    patterns: "tuple[tuple[str, Field], ...]" = ()
     extra: str = "ignore"
     """Undeclared keys of a predicted object: `ignore` (counted in warnings) or `spurious` (a row each)."""
     unit_fields: tuple[str, ...] = ()

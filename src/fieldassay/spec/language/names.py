@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 
 from fieldassay.errors import kind_of, nearest
-from fieldassay.registry import Catalogue
+from fieldassay.options import Catalogue
 from fieldassay.spec.language.yaml_text import Report, Steps
 from fieldassay.values.catalogue import ALIGNERS, COMPARATORS, NORMALIZERS, READERS
 

@@ -360,9 +360,10 @@ class ParsedSpec(Struct, frozen=True, eq=False):
 def read_spec(source: Any) -> Spec:
     """Return the spec of a source.
 
-    The source is a file (YAML, JSON), a text, a mapping, a Pydantic model (a class or `module:Class`)
-    or a JSON Schema. Raises `ProblemsError` with all problems. Options of comparators, readers and aligners,
-    checks, metrics and gates are checked at compilation (`fieldassay.spec.plan.compile`).
+    The source is a file (YAML, JSON), a text, a mapping, a Pydantic model (a class or `module:Class`),
+    a JSON Schema, a spec, or what has one: a compiled plan, a judge. Raises `ProblemsError` with all
+    problems. Options of comparators, readers and aligners, checks, metrics and gates are checked at
+    compilation (`fieldassay.spec.plan.compile`).
 
     >>> read_spec("name: receipts\\nfields: {total: money}").fields[0].type
     'money'
@@ -375,6 +376,9 @@ def read_spec(source: Any) -> Spec:
 
 def parse_spec(source: Any) -> ParsedSpec:
     """Return the spec of a source with its problems; raises `ProblemsError` only if nothing is readable."""
+    own = source if isinstance(source, Spec) else getattr(source, "spec", None)
+    if isinstance(own, Spec):
+        return ParsedSpec(own, Places(own.name or "spec"), ())
     read = read_source(source)
     places, data = read.places, read.data
     report = Report(places)

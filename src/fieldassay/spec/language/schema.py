@@ -1,7 +1,5 @@
 """JSON Schemas as specs."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.errors import ProblemsError, kind_of
+from fieldassay.errors import ProblemsError, kind_of, nearest
 from fieldassay.paths import Step, join_path
 from fieldassay.spec.language.names import as_definition
 from fieldassay.spec.language.yaml_text import DEEPEST, Report, Steps, as_text
@@ -50,7 +48,7 @@ def without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _is_null(option: Mapping[str, Any]) -> bool:
     return (
-        option.get("type") == "null"
+        str(option.get("type")).casefold() == "null"
         or option.get("enum") == [None]
         or ("const" in option and option["const"] is None)
     )
@@ -119,8 +117,12 @@ def merged_definitions(definitions: Sequence[dict[str, Any]]) -> dict[str, Any]:
     key = keys.get(kinds[0]) if len(kinds) == 1 else None
     if key is not None and all(isinstance(definition.get(key), dict | list) for definition in plain):
         return {**plain[0], key: _merged_parts([definition[key] for definition in plain], key)}
-    if set(kinds) == {"integer", "number"}:
-        return {"type": "number"}
+    if (
+        kinds != ["text"]
+        and set(kinds) <= {"integer", "number", "boolean", "text"}
+        and {"integer", "number"} & {*kinds}
+    ):
+        return {"type": "number"}  # texts that are no numbers are compared as texts, and flagged
     return {"type": "any", "description": f"the choices of the schema differ: {', '.join(kinds)}"}
 
 
@@ -143,9 +145,26 @@ EXTENSION = "x-fieldassay"
 
 _FORMATS = {
     "date": "date", "date-time": "datetime", "time": "time", "duration": "duration", "email": "email",
-    "idn-email": "email", "uri": "url", "url": "url", "iri": "url", "uri-reference": "url", "uuid": "id",
+    "idn-email": "email", "uri": "url", "url": "url", "iri": "url", "uri-reference": "url",
+    **dict.fromkeys(("decimal", "number", "float", "double"), "number"),
+    **dict.fromkeys(("integer", "int32", "int64"), "integer"),
 }  # fmt: skip
+_DECIMAL = "^(?!^[-+.]*$)[+-]?0*"
+"""How the pattern begins that Pydantic writes for a decimal number."""
 _TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean", "null": "any"}
+_DIALECTS = {
+    **{name: name for name in (*_TYPES, "object", "array")},
+    **dict.fromkeys(("float", "double", "decimal"), "number"),
+    **dict.fromkeys(("int", "int32", "int64", "long"), "integer"),
+    **dict.fromkeys(("str", "text"), "string"),
+    **dict.fromkeys(("dict", "map", "record", "struct"), "object"),
+    **dict.fromkeys(("list", "tuple"), "array"),
+    **{name: f"string {name}" for name in ("date", "time", "uuid", "email")},
+    **dict.fromkeys(("datetime", "timestamp"), "string date-time"),
+    "bool": "boolean",
+}
+"""The types of JSON Schema, with a format, by what Gemini (in capitals), Python and databases call them."""
+_LARGEST_TUPLE = 32
 _LARGEST = 50_000
 _LONGEST_TEXT = 100
 """The characters of a description, or values of an enum, per counted part."""
@@ -217,7 +236,7 @@ class _Place(Struct, frozen=True):
     """Pieces of a path pattern."""
     above: tuple[str, ...] = ()
 
-    def member(self, name: str, *here: Step) -> _Place:
+    def member(self, name: str, *here: Step) -> "_Place":
         return replace(
             self,
             here=(*self.here, *here),
@@ -225,10 +244,10 @@ class _Place(Struct, frozen=True):
             path=(*self.path, key_piece(name)),
         )
 
-    def items(self) -> _Place:
+    def items(self) -> "_Place":
         return replace(self, here=(*self.here, "items"), made=(*self.made, "items"), path=(*self.path, "[]"))
 
-    def inside(self, *here: Step) -> _Place:
+    def inside(self, *here: Step) -> "_Place":
         return replace(self, here=(*self.here, *here))
 
 
@@ -337,7 +356,21 @@ class _SchemaWalk(Struct):
             kind = "a mapping" if _KINDS[key] is dict else "a list"
             what = f"must be {kind}, not {kind_of(schema[key])}"
             self.report.add((*place.here, key), what, "mend the schema", "wrong_kind")
-        return {key: value for key, value in schema.items() if key not in wrong} if wrong else schema
+        sound = {key: value for key, value in schema.items() if key not in wrong} if wrong else schema
+        kinds = sound.get("type")
+        named = kinds if isinstance(kinds, list) else [] if kinds is None else [kinds]
+        if set(map(str, named)) <= _TYPES.keys() | {"object", "array"}:
+            return sound
+        rest = {key: value for key, value in sound.items() if key != "type"}
+        known = [_DIALECTS.get(str(kind).casefold(), "") for kind in named]
+        if "" in known:
+            unknown = str(named[known.index("")])[:60]
+            what = f"{unknown!r} is no type of JSON Schema"
+            self.report.add((*place.here, "type"), what, nearest(unknown, tuple(_DIALECTS)), "unknown_name")
+            return rest
+        kind, _, form = known[0].partition(" ") if len(known) == 1 else ("", "", "")
+        formats = {"format": form} if form else {}
+        return {**formats, **rest, "type": kind or [one.partition(" ")[0] for one in known]}
 
     def _target(self, reference: str, here: Steps, above: tuple[str, ...]) -> dict[str, Any]:
         if reference in above:
@@ -377,7 +410,12 @@ class _SchemaWalk(Struct):
         if kind == "array":
             return self._list(schema, place)
         if kind == "string":
-            return {"type": _FORMATS.get(str(schema.get("format")), "text")}
+            if str(schema.get("format")).casefold().startswith("uuid"):
+                return {"type": "id", "case_sensitive": False}
+            is_decimal = str(schema.get("pattern", "")).startswith(_DECIMAL)
+            return {
+                "type": "number" if is_decimal else _FORMATS.get(str(schema.get("format")).casefold(), "text")
+            }
         return {"type": _TYPES.get(kind, "any") if isinstance(kind, str) else "any"}
 
     def _union(self, schema: dict[str, Any], key: str, place: _Place) -> dict[str, Any]:
@@ -429,9 +467,25 @@ class _SchemaWalk(Struct):
 
     def _list(self, schema: dict[str, Any], place: _Place) -> dict[str, Any]:
         items = schema.get("items")
-        if not isinstance(items, dict) or "prefixItems" in schema:
+        places = schema.get("prefixItems", items)
+        if isinstance(places, list) and 0 < len(places) <= _LARGEST_TUPLE:
+            return self._tuple(places, place)
+        if not isinstance(items, dict):
             return {"type": "any"}
-        return {"type": "list", "items": self.definition(items, place.items())}
+        definition = {"type": "list", "items": self.definition(items, place.items())}
+        is_fixed = schema.get("minItems") == schema.get("maxItems") != None  # noqa: E711
+        return {**definition, "align": "ordered"} if is_fixed and schema["minItems"] != 1 else definition
+
+    def _tuple(self, places: Sequence[Any], place: _Place) -> dict[str, Any]:
+        """Return a list in order, or an object of places where these have different types."""
+        fields = {
+            str(at): self.definition(inner, place.member(str(at), "prefixItems", at))
+            for at, inner in enumerate(places)
+        }
+        first = fields["0"]
+        if len(fields) > 1 and any(definition != first for definition in fields.values()):
+            return {"type": "object", "fields": fields}
+        return {"type": "list", "align": "ordered", "items": self.definition(places[0], place.items())}
 
 
 def _telling_title(title: Any, place: _Place, above: Sequence[str]) -> Any:

@@ -14,9 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest
-from fieldassay.options import REQUIRED, option_names, options_of, undefined_methods
+from fieldassay.options import REQUIRED, Catalogue, option_names, options_of, undefined_methods
 from fieldassay.paths import ITEM, Pattern, Step, join_path, split_path
-from fieldassay.registry import Catalogue
 from fieldassay.spec.language.fields import FIRST, call_data, parse_call
 from fieldassay.spec.language.model import Call, Field, Options, Spec, freeze, thaw
 from fieldassay.spec.language.names import FIELD_KEYS, apply_aliases, is_type, type_names, unknown
@@ -35,8 +34,8 @@ from fieldassay.values.checks.relations import (
     paths_of,
 )
 from fieldassay.values.comparators.base import Comparator
+from fieldassay.values.types.closed_sets import ListReader
 from fieldassay.values.types.column import Reader
-from fieldassay.values.types.lists import ListReader
 from fieldassay.values.types.text import Normalizer
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
 """A spec becomes a plan: expressions, digests, and plans of fewer fields."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter
@@ -308,7 +306,7 @@ class FieldScope(Struct, frozen=True):
     is_critical: bool = False
     applies_to: frozenset[str] = frozenset()
 
-    def under(self, field: Field, applies_to: frozenset[str]) -> FieldScope:
+    def under(self, field: Field, applies_to: frozenset[str]) -> "FieldScope":
         """Return the scope with the field's own settings."""
         return replace(
             self,
@@ -317,22 +315,22 @@ class FieldScope(Struct, frozen=True):
             applies_to=applies_to,
         )
 
-    def member(self, name: str) -> FieldScope:
+    def member(self, name: str) -> "FieldScope":
         """Return the scope of a field of this object."""
         path = join_path([*split_path(self.path), name])
         return replace(self, steps=(*self.steps, "fields", name), path=path, applies_to=frozenset())
 
-    def items(self) -> FieldScope:
+    def items(self) -> "FieldScope":
         """Return the scope of the items of this list."""
         path = join_path([*split_path(self.path), ITEM])
         return replace(self, steps=(*self.steps, "items"), path=path, applies_to=frozenset())
 
-    def values(self) -> FieldScope:
+    def values(self) -> "FieldScope":
         """Return the scope of the values of this map."""
         path = join_path([*split_path(self.path), KEY])
         return replace(self, steps=(*self.steps, "values"), path=path, applies_to=frozenset())
 
-    def pattern(self, text: str) -> FieldScope:
+    def pattern(self, text: str) -> "FieldScope":
         """Return the scope of a pattern of this tree, whose paths come from the values."""
         return replace(self, steps=(*self.steps, "fields", text), path=text, applies_to=frozenset())
 

@@ -1,7 +1,5 @@
 """The nodes of a plan: leaves, joint fields, and their description."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias, Union
@@ -13,10 +11,9 @@ from msgspec import Struct
 from fieldassay.io.json_value import is_empty_text
 from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.evidence import FieldInfo
-from fieldassay.options import has_options, options_of
+from fieldassay.options import Catalogue, has_options, options_of
 from fieldassay.paths import Pattern, field_of
 from fieldassay.public import public
-from fieldassay.registry import Catalogue
 from fieldassay.spec.language.model import Accept, Field, Spec
 from fieldassay.spec.language.names import OtherNames
 from fieldassay.spec.language.yaml_text import Report, Steps
@@ -98,7 +95,7 @@ class ObjectNode(Struct, frozen=True):
     name: str
     path: str
     field: int
-    children: tuple[Node, ...]
+    children: "tuple[Node, ...]"
     are_extra_keys_spurious: bool = False
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
@@ -108,10 +105,16 @@ class ObjectNode(Struct, frozen=True):
     skipped: frozenset[str] = frozenset()
     """Keys that the spec declares and that are not judged, since gold never has them."""
 
-    def keyed(self) -> Iterator[tuple[Node, tuple[str, ...]]]:
+    def keyed(self) -> "Iterator[tuple[Node, tuple[str, ...]]]":
         """Yield each child with the keys that it may stand under, its own name first."""
         others = dict(self.other_names)
         return ((child, (child.name, *others.get(child.name, ()))) for child in self.children)
+
+    @property
+    def is_tuple(self) -> bool:
+        """Return whether the children are the places of a list: 0, 1 and so on."""
+        names = [child.name for child in self.children]
+        return bool(names) and names == [str(at) for at in range(len(names))]
 
 
 class ListNode(Struct, frozen=True):
@@ -125,7 +128,7 @@ class ListNode(Struct, frozen=True):
     field: int
     item_field: int
     """Position in `Plan.fields` of the item itself (kind ITEM)."""
-    items: Node
+    items: "Node"
     aligner: Aligner
     combine: str = "mean"
     separator: str | None = None
@@ -151,7 +154,7 @@ class AnyNode(Struct, frozen=True):
     name: str
     path: str
     field: int
-    patterns: tuple[tuple[str, Node], ...]
+    patterns: "tuple[tuple[str, Node], ...]"
     aligner: Aligner
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0

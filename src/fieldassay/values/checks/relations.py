@@ -1,7 +1,5 @@
 """Relations across the fields of a record: their language, and whether they hold."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from abc import ABC, abstractmethod
@@ -138,7 +136,7 @@ class Aggregate:
     """A function over the items of the innermost list of its term."""
 
     name: str
-    term: Term
+    term: "Term"
 
     def over(self) -> tuple[Step, ...]:
         """Return the path of the items that the function runs over."""
@@ -150,8 +148,8 @@ class Arithmetic:
     """Two terms under `+`, `-`, `*` or `/`."""
 
     sign: str
-    left: Term
-    right: Term
+    left: "Term"
+    right: "Term"
 
 
 Term: TypeAlias = Union[RelationNumber, Path, Aggregate, Arithmetic]
@@ -464,7 +462,7 @@ class Holds(Check):
         """Return the relation with its `within`, the name of the check."""
         return self.relation if self.within is None else f"{self.relation} within {self.within}"
 
-    def bound(self, read: Callable[[Json], RelationRecord]) -> Holds:
+    def bound(self, read: Callable[[Json], RelationRecord]) -> "Holds":
         """Return the check with values read by the types of a spec."""
         found = Holds(self.relation, self.within)
         object.__setattr__(found, "read", read)

@@ -1,7 +1,5 @@
 """Readers and what they make: a column of values as read."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, wraps
@@ -64,7 +62,9 @@ class Column(Struct, frozen=True, eq=False):
     write: Callable[[list[Any]], tuple[list[str], list[str]]] | None = None
 
     @classmethod
-    def on_demand(cls, values: Objects, write: Callable[[list[Any]], tuple[list[str], list[str]]]) -> Column:
+    def on_demand(
+        cls, values: Objects, write: Callable[[list[Any]], tuple[list[str], list[str]]]
+    ) -> "Column":
         """Return the column of values whose texts are written when they are needed."""
 
         @cache
@@ -74,7 +74,7 @@ class Column(Struct, frozen=True, eq=False):
         return cls(lambda: written()[0], values, lambda: written()[1], write=write)
 
     @classmethod
-    def of(cls, readings: Sequence[Reading]) -> Column:
+    def of(cls, readings: Sequence[Reading]) -> "Column":
         """Return the column of the readings, in their order.
 
         >>> column = Column.of([Reading("1,0", 1, "1"), Reading("x", None, "x", problem="not a number")])
@@ -117,7 +117,7 @@ class Column(Struct, frozen=True, eq=False):
             self.problems.get(index),
         )
 
-    def join(self, other: Column) -> Column:
+    def join(self, other: "Column") -> "Column":
         """Return this column followed by the other."""
         shift = len(self)
         return Column(
@@ -128,7 +128,7 @@ class Column(Struct, frozen=True, eq=False):
             {**self.problems, **{index + shift: problem for index, problem in other.problems.items()}},
         )
 
-    def take(self, indices: Indices) -> Column:
+    def take(self, indices: Indices) -> "Column":
         """Return the values at the positions, in that order, with their flags and problems."""
         if self.write is not None:
             return Column.on_demand(self.values[indices], self.write)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from msgspec import Struct
 
@@ -230,7 +230,7 @@ def _are_two(text: str, region: str | None) -> bool:
 _LONGEST_ADDRESS = 320
 _HOST_LABEL = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(?!\d{1,5}(?:/|$))")
-_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
+_ESCAPES = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _UNFIT = re.compile(r"[\s\x00-\x1f\x7f<>\"]")
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 
@@ -254,7 +254,11 @@ class EmailReader(Reader, Struct, frozen=True):
             address = _email(text, self.case_sensitive)
         except UnreadableError as why:
             return unreadable(text, why)
-        return Reading(text, address, address)
+        words = text.rpartition("<")[0].lower().split()
+        shown = (word.strip("()\"',;<>") for word in words if "@" in word)
+        return Reading(
+            text, address, address, ("contradictory",) * any(one != address.lower() for one in shown)
+        )
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         return read_distinct(self.read, raws)
@@ -277,10 +281,26 @@ def _host(domain: str) -> str:
     host = domain.lower().removesuffix(".")
     if host.startswith("[") and host.endswith("]") and not _UNFIT.search(host):
         return host
+    host = _readable_host(host)
     labels = host.split(".")
     if len(labels) < 2 or not all(map(_HOST_LABEL.fullmatch, labels)):
         raise UnreadableError("has no valid domain")
     return host
+
+
+def _readable_host(host: str) -> str:
+    """Return a host with the letters that its punycode stands for (RFC 3492).
+
+    >>> _readable_host("xn--bcher-kva.example")
+    'bücher.example'
+    """
+    try:
+        return ".".join(
+            label[4:].encode("ascii").decode("punycode") if label.startswith("xn--") else label
+            for label in host.split(".")
+        )
+    except UnicodeError:
+        return host
 
 
 class UrlReader(Reader, Struct, frozen=True):
@@ -340,7 +360,7 @@ def _with_host(text: str, needs_domain: bool) -> str:
         port = parts.port
     except ValueError:
         raise UnreadableError("is not a web address") from None
-    host = (parts.hostname or "").removesuffix(".")
+    host = _readable_host((parts.hostname or "").removesuffix("."))
     if needs_domain:
         _host(host)
     if not host and parts.scheme != "file":
@@ -354,4 +374,20 @@ def _with_host(text: str, needs_domain: bool) -> str:
 
 
 def _escapes(text: str) -> str:
-    return _ESCAPE.sub(lambda match: match[0].upper(), text)
+    """Return an address without the percent escapes that say nothing, the others in capitals (RFC 3986).
+
+    >>> _escapes("/Stra%c3%9fe/a%2db?x=%2f%FF")
+    '/Straße/a-b?x=%2F%FF'
+    """
+    return _ESCAPES.sub(_unescaped, text)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    try:
+        text = bytes.fromhex(match[0].replace("%", "")).decode()
+    except UnicodeDecodeError:
+        return match[0].upper()
+    plain = [char in "-._~" or char.isalnum() or (char > "\x7f" and char.isprintable()) for char in text]
+    return "".join(
+        char if is_plain else quote(char, safe="") for char, is_plain in zip(text, plain, strict=True)
+    )

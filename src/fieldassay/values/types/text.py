@@ -368,25 +368,32 @@ def _has_runs(text: str) -> bool:
 class TextReader(Reader, Struct, frozen=True):
     """Reads text: trimmed, each run of white space as one blank, then normalized in the given order.
 
-    Case and accents count unless a normalizer removes them; so does white space inside of the text with
-    `white_space: exact`, and Unicode form with `unicode: exact`. A text of which the normalizers
-    leave nothing is a value, no value (`nothing_left: empty`), or unreadable (`nothing_left: unreadable`).
+    Letter case is ignored: the canonical text is folded, the value keeps its letters. Case counts with
+    `case: exact`, white space inside of the text with `white_space: exact`, and Unicode form with
+    `unicode: exact`; accents count unless a normalizer removes them. A text of which the normalizers leave
+    nothing is a value, no value (`nothing_left: empty`), or unreadable (`nothing_left: unreadable`).
 
     >>> from fieldassay.values.types.text import Accents, Case
-    >>> TextReader((Accents(), Case("upper"))).read(" Losartán \\n 50 mg").canonical
-    'LOSARTAN 50 MG'
+    >>> reading = TextReader((Accents(),)).read(" Losartán \\n 50 mg")
+    >>> reading.value, reading.canonical
+    ('Losartan 50 mg', 'losartan 50 mg')
+    >>> TextReader((Accents(), Case("upper")), case="exact").read("Losartán").canonical
+    'LOSARTAN'
     """
 
     normalize: tuple[Normalizer, ...] = ()
     nothing_left: Literal["value", "empty", "unreadable"] = "value"
     white_space: Literal["collapse", "exact"] = "collapse"
     unicode: Literal["settled", "exact"] = "settled"
+    case: Literal["ignore", "exact"] = "ignore"
 
     @property
     def is_exact(self) -> bool:
         return self.unicode == "exact"
 
     def __post_init__(self) -> None:
+        if self.case not in ("ignore", "exact"):
+            raise ValueError(f"case is {self.case!r}; write `ignore` or `exact`")
         if self.white_space not in ("collapse", "exact"):
             raise ValueError(f"white_space is {self.white_space!r}; write `collapse` or `exact`")
         if self.unicode not in ("settled", "exact"):
@@ -402,7 +409,7 @@ class TextReader(Reader, Struct, frozen=True):
         value = self._normalized(text)
         if not value and self.nothing_left == "unreadable":
             return Reading(text, None, value, coerced(raw), "says nothing")
-        return Reading(text, value, value, coerced(raw))
+        return Reading(text, value, value if self.case == "exact" else value.casefold(), coerced(raw))
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         if self.normalize or self.nothing_left == "unreadable":
@@ -415,7 +422,8 @@ class TextReader(Reader, Struct, frozen=True):
         texts = values = objects(plain)
         if self.white_space == "collapse" and _has_runs("\0".join(plain)):
             values = objects([" ".join(text.split()) for text in plain])
-        return Column(texts, values, values, flags)
+        canonical = values if self.case == "exact" else objects([text.casefold() for text in values])
+        return Column(texts, values, canonical, flags)
 
     def _normalized(self, text: str) -> str:
         text = text if self.white_space == "exact" else " ".join(text.split())
@@ -427,7 +435,7 @@ class TextReader(Reader, Struct, frozen=True):
 # Identifiers: texts in which every character counts.
 
 _MOST_CHARACTERS = 200
-_SHORT_ISBN, _GTIN, _FEWEST_DIGITS = 10, 13, 5
+_COUNTRY, _GTIN, _FEWEST_DIGITS = 2, 13, 5
 _LONGEST_HINT = 200
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}(?:\.[a-z0-9_]{1,40}){0,2}")
 
@@ -467,8 +475,12 @@ class IdReader(Reader, Struct, frozen=True):
             plain = normalizer.apply(plain)
         flags = coerced(raw)
         if self.checksum is not None:
-            written, is_valid = _checked(_module(self.checksum), plain)
-            plain = _in_one_length(self.checksum, written)
+            module = _module(self.checksum)
+            written, is_valid = _checked(module, plain)
+            label = _LABEL.match(plain)
+            if not is_valid and label and (bare := _checked(module, plain[label.end() :]))[1]:
+                written, is_valid = bare
+            plain = _in_usual_form(self.checksum, written)
             is_valid |= plain != written
             flags = (*("other_length",) * (plain != written), *("invalid_checksum",) * (not is_valid), *flags)
         canonical = plain if self.case_sensitive else plain.casefold()
@@ -519,19 +531,40 @@ def _module(name: str) -> Any:
     return None
 
 
-def _in_one_length(checksum: str, written: str) -> str:
-    """Return a number that has several lengths in its longest usual one; any other text unchanged.
+_HEAD_OFFICE = re.compile(r"(?<=\A.{8})XXX\Z")
+_SWISS_TAX = re.compile(r"(?:TVA|IVA|TPV)\Z")
+_GREECE = re.compile(r"\AGR")
+_CENTURY = re.compile(r"\A(?:19|20)(?=\d{6}-)")
+_USUAL = {
+    "bic": (_HEAD_OFFICE, ""), "ch.vat": (_SWISS_TAX, "MWST"), "eu.vat": (_GREECE, "EL"),
+    "se.personnummer": (_CENTURY, ""),
+}  # fmt: skip
+"""Of numbers that are written in several ways: the part that is replaced in the usual one, and by what."""
+_LABEL = re.compile(r"[^\W\d_]{3,6}(?:[ -]?(?:no|nr|number)\b\.?)?[.:#]? +", re.IGNORECASE)
 
-    >>> _in_one_length("ean", "36000291452"), _in_one_length("isbn", "0306406152")
+
+def _in_usual_form(checksum: str, written: str) -> str:
+    """Return a number that is written in several ways in the usual one; any other text unchanged.
+
+    >>> _in_usual_form("ean", "36000291452"), _in_usual_form("isbn", "0306406152")
     ('0036000291452', '9780306406157')
+    >>> _in_usual_form("bic", "AGRIFRPPXXX"), _in_usual_form("ro.cf", "RO18547290")
+    ('AGRIFRPP', '18547290')
     """
-    if checksum == "isbn" and len(written) == _SHORT_ISBN and (module := _module("isbn")).is_valid(written):
-        return str(module.to_isbn13(written))
-    if checksum == "ean" and written.isdecimal() and written.isascii():
-        padded = written.lstrip("0").rjust(_GTIN, "0")
-        if len(written) > _FEWEST_DIGITS and _module("ean").is_valid(padded):
-            return padded
-    return written
+    module, (country, dot, _) = _module(checksum), checksum.partition(".")
+    usual = written
+    if checksum in ("isbn", "ismn") and module.is_valid(written):
+        usual = str(getattr(module, f"to_{checksum}13")(written))
+    elif checksum == "ean" and written.isdecimal() and written.isascii() and len(written) > _FEWEST_DIGITS:
+        usual = written.lstrip("0").rjust(_GTIN, "0")
+    elif checksum == "isil":
+        usual = written.upper()
+    elif checksum in _USUAL:
+        pattern, by = _USUAL[checksum]
+        usual = pattern.sub(by, written)
+    elif dot and country != "eu" and written.upper().startswith(country.upper()):
+        usual = written[len(country) :]
+    return usual if usual != written and module.is_valid(usual) else written
 
 
 def _checked(module: Any, text: str) -> tuple[str, bool]:
@@ -543,6 +576,9 @@ def _checked(module: Any, text: str) -> tuple[str, bool]:
             return compact or text, bool(module.is_valid(compact))
         compact = str(module.compact(text))
         is_stable = bool(compact) and str(module.compact(compact)) == compact  # eu.vat drops one PT of PTPT…
+        lost = "".join(filter(str.isalnum, text)).upper().removesuffix(compact.upper())
+        if len(lost) == _COUNTRY and compact.upper().startswith(lost):  # vatin drops one BE of BE BE…
+            return text, False
         return compact if is_stable else text, bool(module.is_valid(text))
     except Exception:  # formats raise anything on hostile text, which is then invalid
         return text, False

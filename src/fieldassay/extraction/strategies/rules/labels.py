@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from fieldassay.documents.transcript import SEPARATOR, TextSpan
-from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import PlacedValue, label_words
 from fieldassay.extraction.places import NUMBERS, TEXTS, Place, Search, has_digit
+from fieldassay.extraction.strategy import Steps
 from fieldassay.io.effort import check_time
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import field_steps
 from fieldassay.extraction.places import NUMBERS, TEXTS, Search, has_digit
 from fieldassay.extraction.strategies.rules.labels import (
@@ -23,7 +22,7 @@ from fieldassay.extraction.strategies.rules.labels import (
     runs,
 )
 from fieldassay.extraction.strategies.rules.strategy import rules_of
-from fieldassay.extraction.strategy import Example
+from fieldassay.extraction.strategy import Example, Steps
 from fieldassay.io.json_value import is_blank
 from fieldassay.paths import ITEM, leaves_of
 from fieldassay.spec.language.model import Field, Find, Spec

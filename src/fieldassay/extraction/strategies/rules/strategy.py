@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from msgspec import Struct
 
-from fieldassay.extraction.answers import Steps, build_record
 from fieldassay.extraction.evidence import (
     PlacedValue,
     as_evidence,
@@ -34,7 +33,7 @@ from fieldassay.extraction.strategies.rules.labels import (
     key_of,
     runs,
 )
-from fieldassay.extraction.strategy import Extracted, Task
+from fieldassay.extraction.strategy import Extracted, Steps, Task, build_record
 from fieldassay.paths import ITEM, KEY, join_path
 
 if TYPE_CHECKING:

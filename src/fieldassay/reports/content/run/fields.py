@@ -18,7 +18,7 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import Result, tabulate_estimates
 from fieldassay.reports.findings.losses import Mistake
-from fieldassay.reports.findings.recommendation import list_silent
+from fieldassay.reports.findings.recommendation import drop_silent
 from fieldassay.reports.wording import name_diagnosis
 from fieldassay.reports.writers.tables import ReportTable
 
@@ -58,7 +58,7 @@ class FieldRow(Struct, frozen=True):
         return min(float(one.value) for one in self.estimates if one is not None and one.value is not None)
 
 
-class FieldTable(Struct, frozen=True):
+class FieldsBySystem(Struct, frozen=True):
     """The fields by system: those with a shown loss first, then the shown gains, then the others.
 
     Fields without a judged value are left out. The first system is the one that others are compared with.
@@ -68,15 +68,15 @@ class FieldTable(Struct, frozen=True):
     rows: tuple[FieldRow, ...]
 
 
-def tabulate_fields(result: Result, systems: Sequence[str], mistakes: Sequence[Mistake]) -> FieldTable:
+def tabulate_by_system(result: Result, systems: Sequence[str], mistakes: Sequence[Mistake]) -> FieldsBySystem:
     """Return the fields of a result; `systems` are in the order of the report."""
     if not systems:
-        return FieldTable((), ())
-    reference = result.by_field[0].systems[0] if result.by_field else systems[0]
+        return FieldsBySystem((), ())
+    reference = result.field_comparisons[0].systems[0] if result.field_comparisons else systems[0]
     ordered = (reference, *(name for name in systems if name != reference))
     estimates = {system: _list_estimates(result, system) for system in ordered}
-    silent = {*list_silent(result)}
-    changes = {(one.systems[1], one.field): one for one in result.by_field if not silent & {*one.systems}}
+    compared = drop_silent(result, result.field_comparisons)
+    changes = {(one.systems[1], one.field): one for one in compared}
     by_field: dict[str, list[Mistake]] = {}
     for mistake in mistakes:
         by_field.setdefault(mistake.field, []).append(mistake)
@@ -94,7 +94,7 @@ def tabulate_fields(result: Result, systems: Sequence[str], mistakes: Sequence[M
                 _name_error(wrong, ordered),
             )
         )
-    return FieldTable(ordered, tuple(sorted(rows, key=_rank)))
+    return FieldsBySystem(ordered, tuple(sorted(rows, key=_rank)))
 
 
 def _pair(found: Sequence[Estimate | None], change: Comparison | None) -> tuple[Estimate | None, ...]:
@@ -140,7 +140,7 @@ def _rank(row: FieldRow) -> tuple[int, float, str]:
 # The table of fields as texts, as wide as there is room, and the line on the fields that it folds.
 
 
-def fields_table(table: FieldTable, most: int = MOST_FIELDS, room: int | None = None) -> ReportTable:
+def fields_table(table: FieldsBySystem, most: int = MOST_FIELDS, room: int | None = None) -> ReportTable:
     """Return the first fields: a column for each system, the change of two, and the most frequent error.
 
     In a narrow `room` the bars go first, then a column for each of many systems.
@@ -159,7 +159,7 @@ def _fits(table: ReportTable, room: int) -> bool:
     return sum(3 + max(map(len, column)) for column in cells) + _PROSE <= room
 
 
-def _lay_out(table: FieldTable, rows: Sequence[FieldRow], *, has_bars: bool) -> ReportTable:
+def _lay_out(table: FieldsBySystem, rows: Sequence[FieldRow], *, has_bars: bool) -> ReportTable:
     count = len(table.systems)
     cells = [[clip(row.field, _FIELD) for row in rows]]
     for at in range(count):
@@ -200,11 +200,7 @@ def describe_change(change: Comparison | None) -> str:
     return format_signed_points(change.difference, change.unit)
 
 
-def _without_error(table: ReportTable) -> ReportTable:
-    return ReportTable("", table.heads[:-1], [row[:-1] for row in table.rows], ())
-
-
-def _count_changes(table: FieldTable, rows: Sequence[FieldRow]) -> ReportTable:
+def _count_changes(table: FieldsBySystem, rows: Sequence[FieldRow]) -> ReportTable:
     """Return the fields of many systems: the first, the range of the others, and who is better or worse."""
     first, *others = table.systems
     heads = ["field", clip(first, 16), f"{len(others)} others", "▼ worse", "▲ better"]
@@ -233,7 +229,7 @@ def _name_systems(changes: Sequence[Comparison]) -> str:
     return ", ".join([*named, *([f"{len(changes) - 2} more"] if len(changes) > 2 else [])])
 
 
-def describe_rest(table: FieldTable, most: int = MOST_FIELDS) -> list[str]:
+def describe_rest(table: FieldsBySystem, most: int = MOST_FIELDS) -> list[str]:
     """Return a line on the fields that are folded, and one on the signs of changes."""
     hidden, lines = table.rows[most:], []
     tested = sum(one is not None and one.p is not None for row in table.rows for one in row.changes)
@@ -254,7 +250,7 @@ def describe_rest(table: FieldTable, most: int = MOST_FIELDS) -> list[str]:
     return lines
 
 
-def worst_fields(table: FieldTable, system: str) -> list[tuple[str, Estimate, Mistake | None]]:
+def worst_fields(table: FieldsBySystem, system: str) -> list[tuple[str, Estimate, Mistake | None]]:
     """Return the fields of a system with errors, the worst first, each with its most frequent error."""
     at = table.systems.index(system)
     found = [

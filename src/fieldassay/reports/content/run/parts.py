@@ -6,7 +6,7 @@ from fieldassay.attribution.share import FEWEST
 from fieldassay.io.text.shown import clip, format_count, format_markdown, format_pair, visible
 from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_cost, format_value
 from fieldassay.metrics.result.decision import Decision, GateAnswer
-from fieldassay.reports.content.run.fields import FieldTable, describe_rest, fields_table
+from fieldassay.reports.content.run.fields import FieldsBySystem, describe_rest, fields_table
 from fieldassay.reports.content.run.sections import (
     STYLES,
     describe_first_violation,
@@ -85,7 +85,7 @@ def _list_names(names: Sequence[str]) -> str:
     return ", ".join([*kept, *more])
 
 
-def add_fields(page: ScreenPage, table: FieldTable, most: int) -> None:
+def add_fields(page: ScreenPage, table: FieldsBySystem, most: int) -> None:
     """Add the table of fields by system; a shown loss is red, a shown gain green."""
     if not table.rows:
         return

@@ -23,7 +23,7 @@ from fieldassay.metrics.result.result import (
     tabulate_estimates,
     worst_first,
 )
-from fieldassay.reports.content.run.fields import FieldTable, tabulate_fields
+from fieldassay.reports.content.run.fields import FieldsBySystem, tabulate_by_system
 from fieldassay.reports.content.run.sections import (
     RepeatsShown,
     describe_comparisons,
@@ -34,6 +34,7 @@ from fieldassay.reports.findings.recommendation import (
     FAILURES,
     Recommendation,
     Standing,
+    drop_silent,
     list_silent,
     list_standings,
     name_lost,
@@ -222,7 +223,7 @@ class Summary(Struct, frozen=True, eq=False):
     """The answers of each system that failed: missing, unreadable, errors, timeouts."""
     headline: tuple[SummaryLine, ...]
     failures: tuple[str, ...]
-    fields: FieldTable
+    fields: FieldsBySystem
     slices: tuple[SliceTable, ...]
     checks: tuple[CheckCount, ...]
     hidden_checks: int
@@ -280,7 +281,7 @@ def summarize(
         failed=tuple(sum(int(own.get(name) or 0) for name in FAILURES) for own in counts),
         headline=headline,
         failures=tuple(map(_failures, counts)),
-        fields=tabulate_fields(result, systems, mistakes),
+        fields=tabulate_by_system(result, systems, mistakes),
         slices=_slices(result, systems, headline),
         checks=violated[:MOST_CHECKS],
         hidden_checks=max(0, len(violated) - MOST_CHECKS),
@@ -290,7 +291,7 @@ def summarize(
         decisions=tuple(sorted(decisions, key=lambda one: _place_of(one.system, systems))),
         silent=describe_silent(result),
         compared=describe_comparisons(
-            [one for one in result.comparisons if not {*one.systems} & {*list_silent(result)}],
+            drop_silent(result, result.comparisons),
             result.rankings,
             {**HEADLINE, "f1": "F1"},
         ),

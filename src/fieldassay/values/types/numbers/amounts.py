@@ -212,23 +212,33 @@ def number_column(raws: Sequence[Scalar]) -> Column | None:
 
     The texts of floats are written when they are needed.
     """
-    floats = np.array([raw for raw in raws if raw.__class__ is float], dtype=np.float64)
-    if len(floats) and may_have_noise(floats):
-        return None
-    if set(map(type, raws)) == {float} and np.isfinite(floats).all():
-        return Column.on_demand(objects(raws), lambda values: json_columns(values) or ([], []))
+    if set(map(type, raws)) == {float} and np.isfinite(np.array(raws, dtype=np.float64)).all():
+        if _have_noise(raws):
+            return None
+        return Column.on_demand(objects(raws), lambda values: _write(values) or ([], []))
     written = json_columns(raws)
     return None if written is None else Column(objects(written[0]), objects(raws), objects(written[1]))
 
 
+def _have_noise(raws: Sequence[Scalar]) -> bool:
+    return may_have_noise(np.array([raw for raw in raws if raw.__class__ is float], dtype=np.float64))
+
+
 def json_columns(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
-    """Return the JSON texts and the canonical texts of finite numbers; None if any value is not one.
+    """Return the JSON texts and the canonical texts of finite numbers; None if any is not one, or has noise.
 
     >>> json_columns([1.5, -2.0, 0.25])
     (['1.5', '-2.0', '0.25'], ['1.5', '-2', '0.25'])
     >>> json_columns([10**20, 1e-7])
     (['100000000000000000000', '1e-07'], ['100000000000000000000', '0.0000001'])
+    >>> json_columns([0.1 + 0.2]) is None
+    True
     """
+    return None if _have_noise(raws) else _write(raws)
+
+
+def _write(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
+    """Return the texts of numbers without noise, as `json_columns` does."""
     if len(raws) >= _MANY and set(map(type, raws)) == {float}:
         floats = np.array(raws, dtype=np.float64)
         size = np.abs(floats)

@@ -56,6 +56,17 @@ GENERIC = MappingProxyType(
         "Rs": frozenset({"INR", "PKR", "LKR", "NPR", "MUR", "SCR"}),
         "Fr": frozenset({"CHF", "XAF", "XOF", "XPF", "BIF", "CDF", "DJF", "GNF", "KMF", "RWF"}),
         "﷼": frozenset({"IRR", "OMR", "QAR", "SAR", "YER"}),
+        "FCFA": frozenset({"XAF", "XOF"}),
+        "DH": frozenset({"AED", "MAD"}),
+        "lei": frozenset({"RON", "MDL"}),
+        "Br": frozenset({"BYN", "ETB"}),
+        "Bs": frozenset({"BOB", "VES"}),
+        "din": frozenset({"RSD", "BHD", "DZD", "IQD", "JOD", "KWD", "LYD", "MKD", "TND"}),
+        "Sh": frozenset({"KES", "SOS", "TZS", "UGX"}),
+        "C$": frozenset({"CAD", "NIO"}),
+        "元": frozenset({"CNY", "TWD"}),
+        "₩": frozenset({"KRW", "KPW"}),
+        "manat": frozenset({"AZN", "TMT"}),
     }
 )
 """Symbols of several currencies, with these currencies."""
@@ -65,7 +76,7 @@ SYMBOLS = spellings(
     + """
     EUR: € euro euros
     INR: ₹
-    KRW: ₩ 원
+    KRW: 원
     ILS: ₪ nis
     KES: ksh
     TZS: tsh
@@ -96,16 +107,15 @@ SYMBOLS = spellings(
     CZK: kč
     HUF: ft
     BGN: лв
-    RON: lei
     MYR: rm
     IDR: rp rupiah
     ZAR: r
     JPY: 円 jp¥ yen
-    CNY: 元 rmb cn¥ yuan
+    CNY: rmb cn¥ yuan
     CHF: sfr
     USD: us$ u$s usd$
     AUD: a$ au$
-    CAD: c$ ca$
+    CAD: ca$
     NZD: nz$
     SGD: s$
     HKD: hk$
@@ -119,7 +129,11 @@ SYMBOLS = spellings(
     ¥: ￥
     $: ＄ dollar dollars peso pesos
     £: ￡ pound pounds
-    AED: dhs dh
+    DH: dhs dirham dirhams
+    FCFA: cfa
+    lei: leu
+    din: dinar dinars
+    Sh: shs shilling shillings
     """
 )
 """Other symbols and names, in lower case and without a final point: currency, or symbol of `GENERIC`."""
@@ -191,7 +205,7 @@ def codes() -> frozenset[str]:
     return frozenset(map(str, Locale("en").currencies))
 
 
-_APART = re.compile(r"(?<=[^\W\d_]{2}) (?=[$£¥])|(?<=[$£¥]) (?=[^\W\d_]{2})")
+_APART = re.compile(r"(?<=[^\W\d_]{2}) (?=[$£¥])|(?<=[$£¥]) (?=[^\W\d_]{2})|(?<=\b[Ff]) (?=(?i:cfa)\b)")
 _GENERIC_NAMES = {symbol.lower(): symbol for symbol in reversed(GENERIC)}
 
 
@@ -209,8 +223,8 @@ def folded_sign(text: str) -> str:
 def own_signs(locale: str | None) -> Mapping[str, str]:
     """Return the signs and names of the currencies of the locale's country, in its language.
 
-    >>> own_signs("es_NI")["c$"], own_signs("th_TH")["บาท"], own_signs("th")
-    ('NIO', 'THB', {})
+    >>> own_signs("th_TH")["บาท"], own_signs("th")
+    ('THB', {})
     """
     codes = territory_currencies(locale)
     tables = [getattr(find_locale(str(locale)), name) for name in ("currencies", "currency_symbols") if codes]

@@ -44,7 +44,7 @@ SIGNS = """
     JOD: د.أ
     JPY: jp¥
     KHR: ៛
-    KRW: kr₩ ₩ ￦
+    KRW: kr₩ ￦
     KWD: د.ك
     KZT: ₸
     LAK: ₭
@@ -86,9 +86,8 @@ SIGNS = """
     VES: bs.s
     VND: ₫
     WST: $ws ws$
-    XAF: fcfa
     XCD: $ec ec$
-    XOF: f cfa فرانک cfa සිෆ්එ
+    XOF: සිෆ්එ
     XPF: cfpf fcfp
     YER: ر.ي
 """

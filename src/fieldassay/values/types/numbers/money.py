@@ -138,7 +138,7 @@ def _scale(words: tuple[str, ...]) -> re.Pattern[str]:
 
 # The reader of amounts of money.
 
-_FIRST = re.compile(r"(?:(?<![^\W\d_])[.,٫](?=\d))?\d")
+_FIRST = re.compile(r"(?:(?<![^\W\d_])(?<!/)[.,٫](?=\d))?\d")
 _MARKS = {"/-": "no cents", "/=": "no cents", "¢": "cents"}
 _SIGNED = re.compile(r"(?P<before>[+-]?) ?(?P<middle>[^+-]*?) ?(?P<after>[+-]?)\Z")
 
@@ -177,7 +177,7 @@ class MoneyReader(Reader, Struct, frozen=True):
             return (
                 number
                 if number.value is None
-                else self._reading(number.text, Money(number.value, self.currency))
+                else self._reading(number.text, Money(number.value, self.currency), number.flags)
             )
         plain = plain_number(raw) if not self.strip else None
         if plain is not None:
@@ -260,7 +260,8 @@ class MoneyReader(Reader, Struct, frozen=True):
         if found.is_ambiguous and currency in WITHOUT_CENTS and self.locale is None:
             found = numeral_at(text, start, convention(None, self.decimal, groups_first=True))
         value = found.value.copy_negate() if is_negative or signs == "-" else found.value
-        return Numeral(value, found.end, found.is_ambiguous), currency
+        is_stroke = behind == "-" and bool(before) and text[start : found.end].strip().isdecimal()  # ¥500-
+        return Numeral(value, found.end, found.is_ambiguous or is_stroke), currency
 
     def _resolved(self, written: str | None) -> str | None:
         """Return the currency of a written one in this field."""

@@ -1,0 +1,472 @@
+"""What decides: `fieldassay diff`, `gate` and `baseline`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from fieldassay.commands.cli.grouping import GroupedCommand, GroupedCommands, Shape, json_option
+from fieldassay.commands.cli.runs import find_stored, lookup_option
+from fieldassay.commands.cli.thresholds import DEFAULT, REGRESSION_HELP, default_baseline
+
+if TYPE_CHECKING:
+    from fieldassay.commands.cli.thresholds import BaselineChoice
+    from fieldassay.decisions.baseline.baseline import Baseline
+    from fieldassay.decisions.baseline.runs import ChangeLine
+    from fieldassay.decisions.diff.diff import Diff, DiffOptions
+    from fieldassay.metrics.result.decision import Decision, DecisionPage
+
+
+# `fieldassay diff`.
+
+_ENDINGS = {".json": "json", ".md": "markdown", ".html": "html", ".csv": "csv", ".txt": "table"}
+_SHAPES = ("table", "markdown", "html", "csv")
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "--metrics",
+    metavar="LIST",
+    multiple=True,
+    help="Compare by these metrics.  [default: those that the runs compared by]",
+)
+@click.option(
+    "--slice",
+    "slices",
+    metavar="KEY",
+    multiple=True,
+    help="Compare by the values of this key; repeat for more.  [default: the runs']",
+)
+@click.option(
+    "--common",
+    "is_common",
+    is_flag=True,
+    help="Of runs on other documents, compare those with the same gold in all.",
+)
+@lookup_option
+@click.option(
+    "--most",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Fixed and broken values shown; csv and json have all.",
+)
+@click.option(
+    "-f",
+    "--format",
+    "shape",
+    type=Shape(_SHAPES),
+    help="The format.  [default: by the ending of --out, else table]",
+)
+@json_option
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write it there instead of to standard output.",
+)
+def diff(**given: Any) -> int:
+    """Compare two runs, or two systems of one run.
+
+    RUN is a run's folder, id, name or `latest`; RUN:SYSTEM is one of its systems. The first is before, the
+    second after. More than two systems are ranked. Statistics are made as in the first run. Runs with another
+    spec, other formulas, models or gold are refused.
+
+    \b
+    fieldassay diff runs/before runs/after
+    fieldassay diff latest:llama latest:qwen
+    fieldassay diff run --out diff.md
+    """
+    from fieldassay.decisions.diff.diff import diff_runs
+
+    shape = _diff_shape(given)
+    found = diff_runs(*given["runs"], options=_options(given))
+    _write(found, shape, given)
+    return 0
+
+
+def _diff_shape(given: Mapping[str, Any]) -> str:
+    """Return the format to write; raise UsageError where the ending of the file does not determine it."""
+    target = given["out"]
+    if given["is_json"] and given["shape"] is not None:
+        raise click.UsageError("Give --json or --format, not both.")
+    if given["is_json"]:
+        return "json"
+    if given["shape"] or target is None:
+        return str(given["shape"] or "table")
+    shape = _ENDINGS.get(target.suffix.lower())
+    if shape is None:
+        raise click.UsageError(
+            f"--out {target}: the ending names no format; give --format, or one of: {', '.join(_ENDINGS)}."
+        )
+    return shape
+
+
+def _options(given: Mapping[str, Any]) -> DiffOptions:
+    from fieldassay.commands.cli.grouping import split_calls
+    from fieldassay.decisions.diff.diff import DiffOptions
+
+    return DiffOptions(
+        metrics=split_calls(given["metrics"]) or None,
+        slices=tuple(given["slices"]) or None,
+        is_common=given["is_common"],
+        runs=given["store"],
+        target=given["out"],
+    )
+
+
+def _write(found: Diff, shape: str, given: Mapping[str, Any]) -> None:
+    from fieldassay.commands.cli.output import complain, write_bytes
+    from fieldassay.io.files.whole_files import write_whole
+
+    portions = _render_diff(found, shape, given)
+    if given["out"] is None:
+        write_bytes("".join(portions).encode("utf-8", "backslashreplace")) if shape != "table" else _print(
+            portions
+        )
+        return
+    write_whole(given["out"], portions)
+    complain(f"written to {given['out']}: {shape}")
+
+
+def _print(portions: list[str]) -> None:
+    from fieldassay.commands.cli.output import write
+
+    write("".join(portions))
+
+
+def _render_diff(found: Diff, shape: str, given: Mapping[str, Any]) -> list[str]:
+    from fieldassay.decisions.diff.diff import changes_csv, diff_json
+    from fieldassay.reports.content.diff import describe_diff
+
+    if shape == "json":
+        return [diff_json(found)]
+    if shape == "csv":
+        return list(changes_csv(found))
+    if shape == "html":
+        from fieldassay.reports.report import render_diff
+
+        return list(render_diff(found, given["store"]))
+    told = describe_diff(found, given["most"])
+    if shape == "markdown":
+        from fieldassay.reports.writers.tables import lay_out_markdown
+
+        return [lay_out_markdown(told)]
+    from fieldassay.commands.cli.output import screen
+    from fieldassay.reports.writers.page import Screen
+    from fieldassay.reports.writers.tables import lay_out_terminal
+
+    return [lay_out_terminal(told, screen() if given["out"] is None else Screen(120))]
+
+
+# `fieldassay gate`.
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "--gates",
+    metavar="FILE",
+    type=_PATH,
+    help="The gates: a gates file, or a spec.  [default: those of the runs' own specs]",
+)
+@click.option(
+    "--protocol",
+    metavar="NAME",
+    help="The gates of a published protocol, such as clinical-decision, instead.",
+)
+@click.option(
+    "--records",
+    metavar="FILE",
+    type=_PATH,
+    help="Records of events besides scoring: repeated runs, offline runs, proofs.",
+)
+@click.option("--system", metavar="NAME", help="The system to decide on.  [default: each]")
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    type=_PATH,
+    help=f"Compare a run with this baseline, too.  [default for gates on regressions: {DEFAULT}]",
+)
+@click.option("--fail-on-regression", "regressions", metavar="METRIC", multiple=True, help=REGRESSION_HELP)
+@click.option(
+    "--metrics",
+    metavar="LIST",
+    multiple=True,
+    help="Of --baseline: compare by these metrics.  [default: those that the baseline shows]",
+)
+@lookup_option
+@click.option(
+    "-f",
+    "--format",
+    "shape",
+    type=Shape(["table", "markdown"]),
+    help="The format of standard output.  [default: table]",
+)
+@json_option
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=_PATH,
+    help="Write the page there too: Markdown, or JSON if the name ends in .json.",
+)
+def gate(**given: Any) -> int:
+    """Decide GO or NO-GO on finished runs.
+
+    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, name, or `latest`.
+    Prints each gate with its value, threshold, verdict and evidence. Exits with 0 for GO, 1 for NO-GO, 4
+    where that cannot be decided. With --baseline a run is compared document by document, and needs no gates.
+    A run of another spec is refused with exit code 2; so is one of other gold if the baseline is frozen, else
+    the documents with equal gold are compared.
+
+    \b
+    fieldassay gate runs/prescriptions runs/labs --protocol clinical-decision --records records.yaml
+    fieldassay gate latest --baseline fieldassay-baseline.json --fail-on-regression accuracy=0.01
+    """
+    from fieldassay.commands.cli.output import complain, screen, write
+    from fieldassay.decisions.baseline.runs import demand_basis
+    from fieldassay.decisions.gate import GateRequest, decide
+    from fieldassay.runs.run import Run
+
+    shape = _shape(given)
+    runs = tuple(find_stored(reference, given["store"]) for reference in given["runs"])
+    _check_out(given, runs)
+    baseline = given["baseline"] or default_baseline()
+    if given["baseline"] is not None:
+        demand_basis(given["baseline"], map(Run.open, runs))
+    compared = _compare(given, runs)
+    if compared is not None and not compared.has_gates:
+        _print_change(compared, None, shape)
+        return compared.find_exit_code("GO")
+    page = decide(
+        GateRequest(runs, given["gates"], given["protocol"], given["records"], given["system"], baseline)
+    )
+    if compared is None or shape == "markdown":
+        write(_render(page, shape, screen()))
+    else:
+        _print_change(compared, page, shape)
+    if given["out"] is not None:
+        _write_page(
+            given["out"],
+            _render(page, "json" if given["out"].suffix.casefold() == ".json" else "markdown", screen()),
+        )
+        complain(f"written to {given['out']}")
+    return _CODES[str(page.answer)] if compared is None else compared.find_exit_code(str(page.answer))
+
+
+_CODES = {"GO": 0, "NO-GO": 1, "INCONCLUSIVE": 4}
+
+
+class _Compared(NamedTuple):
+    """A run beside a baseline: its changes, and the verdicts of `--fail-on-regression`."""
+
+    baseline: Baseline
+    lines: Sequence[ChangeLine]
+    asked: BaselineChoice
+    decisions: tuple[Decision, ...]
+    has_gates: bool
+
+    def find_exit_code(self, answer: str) -> int:
+        """Return the exit code of these verdicts and of the answer of other gates."""
+        from fieldassay.commands.cli.thresholds import FAILED, find_exit_code
+
+        code = find_exit_code(self.decisions, (), is_strict=True)
+        if FAILED in (code, _CODES[answer]):
+            return FAILED
+        return self.asked.find_exit_code(self.decisions) or code or _CODES[answer]
+
+
+def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None:
+    """Return a run beside its baseline; None without one, of several runs, or where only gates are asked."""
+    from fieldassay.commands.cli.grouping import split_outside
+    from fieldassay.commands.cli.thresholds import BaselineChoice, read_regressions
+    from fieldassay.decisions.baseline.baseline import read_baseline
+    from fieldassay.decisions.baseline.runs import check_run
+    from fieldassay.decisions.gate import decide_regressions
+    from fieldassay.runs.run import Run
+
+    path, asks = given["baseline"], bool(given["regressions"] or given["metrics"])
+    path = Path(DEFAULT) if path is None and asks else path
+    if asks and len(runs) != 1:
+        raise click.UsageError("--fail-on-regression and --metrics go with one RUN.")
+    if path is None or len(runs) != 1:
+        return None
+    run = Run.open(runs[0])
+    has_gates = bool(run.file.gates or given["gates"] or given["protocol"])
+    if has_gates and not asks:
+        return None
+    held, asked = read_baseline(path), BaselineChoice(path, read_regressions(given["regressions"], run.plan))
+    lines = check_run(run, held, tuple(part for text in given["metrics"] for part in split_outside(text)))
+    return _Compared(held, lines, asked, decide_regressions(run, held, asked.gates), has_gates)
+
+
+def _print_change(compared: _Compared, page: DecisionPage | None, shape: str) -> None:
+    """Print the gates, if there are any, and then the comparison with the baseline."""
+    from fieldassay.commands.cli.output import screen, write
+    from fieldassay.io.json_value import json_text
+    from fieldassay.reports.content.diff import check_data, render_check
+
+    changes = compared.baseline, compared.lines, compared.decisions
+    if shape == "json":
+        write(json_text({**({} if page is None else page.to_dict()), "comparison": check_data(*changes)}))
+        return
+    gates = "" if page is None else _render(page, shape, screen()) + "\n"
+    write(gates + render_check(*changes, screen()))
+
+
+def _shape(given: Mapping[str, Any]) -> str:
+    if given["gates"] is not None and given["protocol"] is not None:
+        raise click.UsageError("Give --gates or --protocol, not both.")
+    if given["is_json"] and given["shape"] is not None:
+        raise click.UsageError("Give --json or --format, not both.")
+    return "json" if given["is_json"] else given["shape"] or "table"
+
+
+def _check_out(given: Mapping[str, Any], runs: Sequence[Path]) -> None:
+    """Refuse to overwrite input files."""
+    out = given["out"]
+    if out is None:
+        return
+    read = [*(given[name] for name in ("gates", "records", "baseline") if given[name] is not None), *runs]
+    target = out.resolve()
+    if out.is_dir() or any(target == path.resolve() or path.resolve() in target.parents for path in read):
+        raise click.UsageError(f"--out {out}: is a folder, or would overwrite an input; name another file.")
+
+
+def _render(page: DecisionPage, shape: str, screen: Any) -> str:
+    if shape == "json":
+        from fieldassay.io.json_value import json_text
+
+        return json_text(page.to_dict())
+    from fieldassay.reports.content.run.sections import describe_page
+    from fieldassay.reports.writers.tables import lay_out_markdown, lay_out_terminal
+
+    told = describe_page(page)
+    return lay_out_markdown(told) if shape == "markdown" else lay_out_terminal(told, screen)
+
+
+def _write_page(path: Path, text: str) -> None:
+    """Write the page whole or not at all."""
+    from fieldassay.io.files.whole_files import write_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, [text.encode("utf-8", "backslashreplace")])
+
+
+# `fieldassay baseline`: sets and shows the baseline of regression gates.
+
+_FILE = click.argument(
+    "file", metavar="[FILE]", required=False, default=DEFAULT, type=click.Path(path_type=Path)
+)
+_METRICS = click.option(
+    "--metrics",
+    metavar="LIST",
+    multiple=True,
+    help="These metrics, separated by commas.  [default: all that the run kept]",
+)
+
+
+@click.group(cls=GroupedCommands)
+def baseline() -> None:
+    """Set and show what later runs are compared with.
+
+    The baseline is a small file to commit. It holds the statistics of every document and no content, so that
+    CI can say, document by document, whether a change made anything worse: `fieldassay gate RUN --baseline`.
+    """
+
+
+@baseline.command("set")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "--system",
+    "systems",
+    metavar="NAME",
+    multiple=True,
+    help="Only this system; repeat for more.  [default: all]",
+)
+@_METRICS
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    default=DEFAULT,
+    show_default=True,
+    help="The file to write.",
+)
+@click.option(
+    "--hash-ids",
+    "hashes_ids",
+    is_flag=True,
+    help="Write digests in place of ids and of the values of slices.",
+)
+@click.option(
+    "--freeze",
+    "freezes",
+    is_flag=True,
+    help="Refuse every run of another spec or gold: one changed label or document is named.",
+)
+@click.option(
+    "--reason", metavar="TEXT", default="", help="Why it is set; the file keeps it, with those before."
+)
+@lookup_option
+@json_option
+def set_baseline(**given: Any) -> int:
+    """Make a finished run the baseline, or several repeated runs of one system.
+
+    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, name, or `latest`. The
+    statistics of several runs are added up document by document, so that means over runs are compared. A
+    frozen baseline is replaced with a reason only.
+
+    \b
+    fieldassay baseline set runs/main --reason "prompt 7"
+    fieldassay baseline set run1 run2 run3
+    fieldassay baseline set runs/main --freeze --reason "two labels were wrong"
+    """
+    from datetime import UTC, datetime
+
+    from fieldassay.commands.cli.grouping import split_outside
+    from fieldassay.commands.cli.output import write
+    from fieldassay.decisions.baseline.baseline import write_baseline
+    from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline, read_before
+    from fieldassay.io.json_value import json_text
+    from fieldassay.reports.content.diff import baseline_data, render_set
+    from fieldassay.runs.run import read_runs
+
+    path = given["out"]
+    runs = read_runs((find_stored(name, given["store"]) for name in given["runs"]), lambda run: run)
+    metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
+    request = BaselineRequest(
+        given["systems"], metrics, given["hashes_ids"], given["reason"], given["freezes"]
+    )
+    made = make_baseline(runs, request, datetime.now(UTC), read_before(path))
+    write_baseline(path, made)
+    write(
+        json_text(baseline_data(made))
+        if given["is_json"]
+        else render_set(made, str(path), path.stat().st_size)
+    )
+    return 0
+
+
+@baseline.command("show")
+@_FILE
+@json_option
+def show_baseline(file: Path, *, is_json: bool) -> int:
+    """Show the contents of a baseline, and the digests of its inputs."""
+    from fieldassay.commands.cli.output import screen, write
+    from fieldassay.decisions.baseline.baseline import read_baseline
+    from fieldassay.io.json_value import json_text
+    from fieldassay.reports.content.diff import baseline_data, render_baseline
+
+    held = read_baseline(file)
+    write(json_text(baseline_data(held)) if is_json else render_baseline(held, screen()))
+    return 0
