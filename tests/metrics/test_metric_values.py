@@ -382,7 +382,7 @@ WRONG = {
     "f1[": "a field and ']'",
     "f1[]": "a field and ']'",
     "f1{type}": "expected '='",
-    "f1 f1": "did not expect anything more",
+    "f1 f1": "something follows the end",
     "f1(a=1e999)": "finite",
     'f1["\\x"]': "in quotes",
 }
@@ -392,12 +392,12 @@ WRONG_GATES = {
     "accuracy >= high": "expected a number",
     "accuracy >= 1e999": "expected a number",
     "lower(accuracy >= 1": "expected ')'",
-    "accuracy >= 0.9 and f1 > 1": "did not expect anything more",
+    "accuracy >= 0.9 and f1 > 1": "something follows the end",
     "accuracy{type=a} >= 0.9 if there": "expected 'present'",
-    "accuracy{type=a} >= 0.9 ifpresent": "did not expect anything more",
+    "accuracy{type=a} >= 0.9 ifpresent": "something follows the end",
     "accuracy{type=a} >= 0.9if present": "expected a number",
     "accuracy >= 0.9 if present": "needs a slice",
-    "accuracy{type=a} >= 0.9 if present if present": "did not expect anything more",
+    "accuracy{type=a} >= 0.9 if present if present": "something follows the end",
 }
 WRONG_CALLS = {
     "acuracy": "did you mean 'accuracy'?",

@@ -201,7 +201,7 @@ def test_each_stands_for_every_type_and_every_step():
         ({"a": "correct +"}, "a", "expected the name of a metric"),
         ({"a": "otherwise(correct)"}, "a", "expected ','"),
         ({"a": "(" * 60 + "1" + ")" * 60}, "a", "levels of parentheses"),
-        ({"a": "correct correct"}, "a", "did not expect anything more"),
+        ({"a": "correct correct"}, "a", "something follows the end"),
     ],
 )
 def test_what_cannot_be_meant_is_said(own, call, what):

@@ -637,7 +637,7 @@ def test_places_follow_from_the_verdicts(contested):
 def test_every_report_says_how_many_tests_there_were(contested):
     tests = len(contested.rankings) * len(list(combinations(contested.systems, 2)))
     assert count_tested(contested.comparisons, contested.rankings) == tests
-    assert f"counting that {tests} were looked at" in render_terminal(summarize(contested, None), Screen(160))
+    assert f"corrected for {tests} tests" in render_terminal(summarize(contested, None), Screen(160))
 
 
 def test_the_executive_report_takes_the_same_p_value(contested):

@@ -495,7 +495,6 @@ def test_an_interval_of_too_few_replicates_makes_no_system_better_for_other_docu
     [one] = score(truth, {"x": truth, "y": lost}, SPEC, **given).comparisons
     assert (one.verdict, one.is_guarded) == ("worse", is_guarded)
     sentence = describe_comparison(one)
-    assert ("too few replicates to say what others would show" in sentence) != is_guarded
     assert ("on documents like these" in sentence) != is_guarded
 
 

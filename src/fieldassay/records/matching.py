@@ -645,11 +645,9 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
             )
         )
     if len(absent):
-        what = (
-            f"{len(absent):,} of {len(where):,} documents have no prediction by {system} (such as "
-            f"{gold.ids[int(absent[0])]!r})"
-        )
-        notes.append(Problem(source.label, what, "they are judged as empty predictions", "missing"))
+        what = f"{system} has no prediction for {len(absent):,} of {len(where):,} documents"
+        what = f"{what} (such as {gold.ids[int(absent[0])]!r})"
+        notes.append(Problem(source.label, what, "they count as empty", "missing"))
     same = "if they are the same document"
     return notes + [
         Problem(

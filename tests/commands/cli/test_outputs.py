@@ -83,9 +83,9 @@ def test_a_table_of_a_run_is_written_in_each_format(
     [
         ("accuracy=0.01", 0, ""),
         ("accuracy >= 0.01", 0, ""),
-        ("accuracy>=0.999", 1, "at least 99.9% is asked for"),
-        ("accuracy=0.999", 1, "at least 99.9% is asked for"),
-        ("lower(accuracy) >= 0.999", 1, "at least 99.9% is asked for"),
+        ("accuracy>=0.999", 1, "needed at least 99.9%"),
+        ("accuracy=0.999", 1, "needed at least 99.9%"),
+        ("lower(accuracy) >= 0.999", 1, "lower(accuracy) >= 0.999: "),
         ("accuracy >> 0.9", 2, "at column 11; write a gate, such as accuracy >= 0.9"),
         ("accuracy", 2, "expected a comparison"),
         ("accuracy = many", 2, "at column 12"),

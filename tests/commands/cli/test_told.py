@@ -208,12 +208,9 @@ TOLD = {
         "the answer was repaired (prose_around, trailing_comma)",
         'the answer begins: Here: {"n": 1,}',
     ],
-    "error": [
-        "there is an error instead of an answer (HTTP 500 from the service); it is judged as an empty "
-        "prediction"
-    ],
+    "error": ["there is an error instead of an answer (HTTP 500 from the service); it counts as empty"],
     "timeout": ["there is a timeout instead of an answer (request timed out after 60 s)"],
-    "absent": ["there is no prediction for this document"],
+    "absent": ["no prediction for this document"],
 }
 
 
@@ -272,7 +269,7 @@ def test_runs_without_the_reasons_are_still_read(run: Run, scored: Path) -> None
         scored / "documents.parquet"
     )
     remarks = json.loads(run("explain", scored, "sorry", "--json").out)["remarks"]["m"]
-    assert remarks == ["the answer could not be read; it is judged as an empty prediction"]
+    assert remarks == ["the answer could not be read; it counts as empty"]
     assert run("report", scored, "--format", "html", "--out", "page.html").code == 0
 
 

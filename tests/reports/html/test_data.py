@@ -325,7 +325,7 @@ def saved(folder: Path, wrong: int, documents: int = 40, *, systems: tuple[str, 
 @pytest.mark.parametrize(
     ("wrong", "places", "said"),
     [
-        (3, ["1 to 2", "1 to 2"], "is shown overall (92.5% → 100.0%, p = .12), nor in any field"),
+        (3, ["1 to 2", "1 to 2"], "overall (92.5% → 100.0%, p = .12), nor in any field"),
         (20, ["1", "2"], "model (new) is better than model (old) overall (50.0% → 100.0%, p &lt; .001)"),
     ],
     ids=["not shown", "shown"],
@@ -338,7 +338,7 @@ def test_two_runs_have_the_places_and_the_test_of_their_diff(
     [verdict] = [one.verdict for one in diff_runs(*folders).overall if one.metric == "accuracy"]
     assert re.findall(r"<tr><td>([^<]+)</td><th scope=\"row\"><bdi>model", text) == places
     assert said in text
-    assert ("No difference between" in text) == (verdict == "no_difference_shown")
+    assert ("No clear difference between" in text) == (verdict == "no_difference_shown")
 
 
 def test_systems_of_several_runs_are_ranked_together(tmp_path: Path) -> None:
@@ -414,7 +414,7 @@ def test_fields_are_copied_without_what_is_open_below_them(copying: OpenReport) 
         ("systems", "All systems"),
         ("systems", "accuracy by type"),
         ("gates", "Gates of atlas"),
-        ("fields?field=total_amount", "Kinds of wrong"),
+        ("fields?field=total_amount", "Kinds of error"),
         ("fields?field=total_amount", "Numbers of total_amount"),
         ("fields?field=document_type", "Gold against prediction"),
         ("systems", "accuracy against cost"),
