@@ -19,7 +19,7 @@ from fieldassay.io.files.tables import guarded, read_parquet, scannable, write_p
 from fieldassay.io.files.whole_files import (
     Listed,
     list_folder,
-    list_leftover_files,
+    list_leftovers,
     open_file,
     read_portions,
     stage_file,
@@ -118,7 +118,7 @@ def test_what_a_killed_writer_left_is_removed_by_the_next_and_that_of_a_living_o
         other.kill()
         other.wait()
     write_file(tmp_path / "report.html", [b"newest"])
-    assert len(list_leftover_files(tmp_path)) == 1  # that of another name
+    assert len(list_leftovers(tmp_path)) == 1  # that of another name
     assert main(["runs", "rm", "--leftovers", "--runs", str(tmp_path)]) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
@@ -133,7 +133,6 @@ def staged_name(tmp_path: Path) -> str:
     ("part", "is_left"),
     [
         ("same", False),
-        ("started", True),
         ("process", True),
         ("machine", False),
         ("machine, old", True),
@@ -141,19 +140,18 @@ def staged_name(tmp_path: Path) -> str:
     ],
 )
 def test_a_staged_file_is_left_over_if_its_process_is_gone(tmp_path: Path, part: str, is_left: bool) -> None:
-    head, process, started, machine, rest = staged_name(tmp_path).rsplit("-", 4)
+    head, process, machine, rest = staged_name(tmp_path).rsplit("-", 3)
     named = {
-        "same": (process, started, machine),
-        "started": (process, "1", machine),
-        "process": ("4194400", started, machine),
-        "machine": (process, started, "00000000"),
+        "same": (process, machine),
+        "process": ("4194400", machine),
+        "machine": (process, "00000000"),
     }
     parts = named.get(part.partition(",")[0])
     file = tmp_path / ("-".join((head, *parts, rest)) if parts else ".a.partial-theirs")
     file.write_bytes(b"x")
     if "old" in part:
         os.utime(file, (time.time() - 200_000,) * 2)
-    assert (list_leftover_files(tmp_path) == [file]) is is_left
+    assert (list_leftovers(tmp_path) == [file]) is is_left
 
 
 def make_odd_files(folder: Path) -> None:

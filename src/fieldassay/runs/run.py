@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files.tables import guarded, read_parquet, scannable
 from fieldassay.io.files.typed_json import convert
-from fieldassay.io.files.whole_files import check_plain, list_leftover_files, list_leftovers
+from fieldassay.io.files.whole_files import check_plain, list_leftovers
 from fieldassay.io.text.shown import DataFrame, LazyFrame, clip, format_count, make_printable
 from fieldassay.metrics.catalogue.definitions import BoundMetric, Vocabulary, bind_metric
 from fieldassay.metrics.catalogue.grammar import parse_metric
@@ -692,10 +692,7 @@ def load_run(folder: Path) -> Run:
 def list_dead(store: Path) -> list[Path]:
     """Return what killed processes left in a store and its runs. Raises `ProblemsError` without a store."""
     folders = [store, *(place.path for place in list_places(store))]
-    return [
-        *(leftover.path for leftover in list_leftovers(store) if not leftover.is_alive),
-        *(path for folder in folders for path in list_leftover_files(folder)),
-    ]
+    return [path for folder in folders for path in list_leftovers(folder)]
 
 
 def _find_damage(folder: Path, facts: Mapping[str, Any]) -> str:

@@ -223,11 +223,11 @@ class RunFolder(Struct):
         return {name: digest_file(self.staging / name) for name in self._sizes()}
 
     def commit(self) -> None:
-        """Move the folder into place, in one step, durably; it replaces an earlier run's own files."""
+        """Move the folder into place, in one step, or its files over those of an earlier run; durably."""
         settle(self.staging)
         if self.target.exists() and not self.is_stored:
             self.foreign = tuple(path.name for path in list_foreign(self.target, OWN_FILES))
-            replace(self.staging, self.target, OWN_FILES)
+            replace(self.staging, self.target, OWN_FILES, RUN)
         else:
             place(self.staging, self.target)
         self.is_committed = True
@@ -266,7 +266,7 @@ def make_stored(store: Path) -> Iterator[RunFolder]:
 @contextmanager
 def _staged(named: Path, target: Path) -> Iterator[RunFolder]:
     try:
-        with stage(target.parent, target.name) as staging:
+        with stage(target) as staging:
             (staging / "parts").mkdir()
             yield RunFolder(target, staging)
     except OSError as error:

@@ -350,13 +350,13 @@ def test_a_person_is_asked_before_a_run_is_removed(
 
 
 def test_what_a_killed_run_left_is_named_and_removed(store: Store) -> None:
-    made, left = make_run(store.folder), store.folder / ".run.partial-1-1-00000000-abc"
+    made, left = make_run(store.folder), store.folder / ".run.partial-1-00000000-abc"
     left.mkdir()
     (left / "run.json").write_text("{}")
     os.utime(left / "run.json", (0, 0))
     os.utime(left, (0, 0))
     assert (
-        "left by a killed run: .run.partial-1-1-00000000-abc; `fieldassay runs rm --leftovers`"
+        "left by a killed run: .run.partial-1-00000000-abc; `fieldassay runs rm --leftovers`"
         in store.runs("list").out
     )
     assert store.runs("rm", "--leftovers").err == f"removed {left}\n"

@@ -231,7 +231,7 @@ def list_runs(**given: Any) -> int:
     store: Path = given["store"]
     listing = list_stored(store, Query(given["system"], given["spec"], given["limit"]))
     changes = {} if given["file"] is None else find_file_changes(given["file"], listing.runs)
-    listed = Listed(store, listing, changes, tuple(list_leftovers(store)))
+    listed = Listed(store, listing, changes, list_leftovers(store))
     write(listed_json(listed) if given["is_json"] else render_listed(listed, screen()))
     return 0
 

@@ -4,7 +4,6 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.io.files.whole_files import check_plain, open_file, stage_file
+from fieldassay.io.files.whole_files import open_file, write_file
 
 # JSON files of a run, read back into their types, with one sentence for the first mismatch.
 
@@ -197,24 +196,16 @@ class JsonFormat(Struct, frozen=True):
             raise self.refusal(path, f"is nested too deeply to be a {self.noun}")
         return held
 
-    def write(self, path: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
-        """Put a document in its place, as a whole; `check` runs last and may refuse.
+    def write(self, path: Path, data: bytes) -> None:
+        """Put a document in its place, as a whole.
 
         Raises `ProblemsError` where it cannot be written; the file is then unchanged.
         """
-        staged: Path | None = None
         try:
-            check_plain(path)
-            place = path.resolve()
-            staged = stage_file(place, [data])
-            check()
-            staged.replace(place)
+            write_file(path, [data])
         except (OSError, ValueError) as error:
             remedy = "name a file in a folder that can be written"
             raise self.refusal(path, f"cannot be written ({_why(error)})", remedy, self.unwritable) from None
-        finally:
-            if staged is not None:
-                staged.unlink(missing_ok=True)
 
     def refusal(self, path: Path, what: str, remedy: str = "", kind: str = "") -> ProblemsError:
         """Return the error for a file of this format."""

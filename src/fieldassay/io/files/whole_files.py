@@ -4,15 +4,14 @@ import contextlib
 import errno
 import hashlib
 import os
+import platform
 import re
 import secrets
 import shutil
 import stat
-import sys
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from operator import attrgetter
 from pathlib import Path, PurePath
 from typing import BinaryIO
@@ -123,11 +122,7 @@ _WRITING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | g
 _PORTION = 1 << 16
 PARTIAL = ".partial-"
 """The mark in the names of files and folders that are being written."""
-_STAGED = re.compile(
-    r"\..{1,100}\.(?:partial|old|removed)-"
-    r"(?P<process>[0-9]{1,10})-(?P<started>[0-9]{1,20})-(?P<machine>[0-9a-f]{8})-\w+",
-    re.DOTALL,
-)
+_STAGED = re.compile(r"\..{1,100}\.partial-(?P<process>[0-9]{1,10})-(?P<machine>[0-9a-f]{8})-\w+", re.DOTALL)
 _OLD_ENOUGH = 24 * 3600.0
 """Seconds after which what is staged and untouched is abandoned, if its process cannot be checked."""
 
@@ -166,13 +161,9 @@ def stage_file(place: Path, portions: Iterable[bytes]) -> Path:
 
     Raises OSError if it cannot be written, and the errors of `portions`; no file is left then.
     """
-    beginning = hidden_name(place.name, PARTIAL)
-    for left in list_leftover_files(place.parent):
-        if left.name.startswith(beginning):
-            with contextlib.suppress(OSError):
-                left.unlink()
+    _remove_leftovers(place)
     before = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
-    staged = place.parent / name_staged(place.name, PARTIAL)
+    staged = _name_staged(place)
     handle = os.open(staged, _WRITING, 0o666 if before is None else 0o600)  # the system withholds the umask
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -187,54 +178,50 @@ def stage_file(place: Path, portions: Iterable[bytes]) -> Path:
     return staged
 
 
-def hidden_name(name: str, mark: str) -> str:
+def _hidden_name(name: str) -> str:
     """Return how the names begin of what is staged for a name; it fits into a directory."""
-    return f".{os.fsdecode(os.fsencode(name)[:100])}{mark}"
+    return f".{os.fsdecode(os.fsencode(name)[:100])}{PARTIAL}"
 
 
-def name_staged(name: str, mark: str) -> str:
-    """Return a new hidden name beside a name, which tells the process that makes it."""
-    owner = f"{os.getpid()}-{_started(os.getpid())}-{_machine()}"
-    return f"{hidden_name(name, mark)}{owner}-{secrets.token_hex(4)}"
+def _name_staged(place: Path) -> Path:
+    """Return a new hidden path beside a place, whose name tells the process that makes it."""
+    owner = f"{os.getpid()}-{_machine()}-{secrets.token_hex(4)}"
+    return place.parent / f"{_hidden_name(place.name)}{owner}"
 
 
-def list_leftover_files(folder: Path) -> list[Path]:
-    """Return the staged files of ended processes in a folder; none if it is unreadable."""
+def list_leftovers(folder: Path) -> list[Path]:
+    """Return the staged files and folders of ended processes in a folder; none if it is unreadable.
+
+    A process of another machine counts as ended a day after it last wrote.
+    """
+    found = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        return sorted(
-            Path(entry.path) for entry in entries if entry.is_file(follow_symlinks=False) and is_left(entry)
-        )
-    return []
+        for entry in entries:
+            owner = _STAGED.fullmatch(entry.name)
+            if owner is None:
+                continue
+            if owner["machine"] == _machine():
+                is_left = not _lives(int(owner["process"]))
+            else:
+                is_left = time.time() - entry.stat(follow_symlinks=False).st_mtime > _OLD_ENOUGH
+            found += [Path(entry.path)] if is_left else []
+    return sorted(found)
 
 
-def is_staged(name: str) -> bool:
-    """Return whether a name is one that `name_staged` makes."""
-    return _STAGED.fullmatch(name) is not None
+def _remove_leftovers(place: Path) -> None:
+    """Remove what ended processes staged for a place."""
+    for path in list_leftovers(place.parent):
+        if path.name.startswith(_hidden_name(place.name)):
+            with contextlib.suppress(OSError):
+                discard(path)
 
 
-def is_left(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry of a folder is staged, and its process has ended.
-
-    A process of another machine, or from before a restart, counts as ended after a day.
-    """
-    parts = _STAGED.fullmatch(entry.name)
-    if parts is None:
-        return False
-    if parts["machine"] != _machine():
-        return time.time() - entry.stat(follow_symlinks=False).st_mtime > _OLD_ENOUGH
-    return _started(int(parts["process"])) != parts["started"]
-
-
-def _started(process: int) -> str:
-    """Return the start of a process as counted by the system; `0` if unknown, empty if it does not exist.
-
-    It distinguishes the process from a later one with the same number.
-    """
-    try:
-        told = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
-        return told.rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return "0" if _lives(process) else ""
+def discard(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it. Raises OSError if that fails."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _lives(process: int) -> bool:
@@ -249,21 +236,9 @@ def _lives(process: int) -> bool:
     return True
 
 
-@cache
 def _machine() -> str:
-    """Return an identity of this machine's process numbers: name, start and name space.
-
-    It distinguishes them from those of other machines that share its folders.
-    """
-    import platform
-
-    parts = [platform.node()]
-    with contextlib.suppress(OSError):  # only Linux says so
-        parts += [
-            Path("/proc/sys/kernel/random/boot_id").read_text(),
-            str(Path("/proc/self/ns/pid").readlink()),
-        ]
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    """Return a digest of this machine's name: other machines that share its folders count processes anew."""
+    return hashlib.sha256(platform.node().encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
 
 def write_whole(target: Path, portions: Iterable[str | bytes]) -> None:
@@ -391,46 +366,24 @@ def note_left_out(folder: Path | str, names: Sequence[str], kind: str) -> Proble
     return Problem(str(folder), what, "name it itself to read it, or move it away", kind)
 
 
-# Folders written beside their place, forced to disk, and moved there by one rename. What a killed process
-# leaves behind is recognizable.
-
-OLD, REMOVED = ".old-", ".removed-"
-"""The marks in the names of folders that were replaced, and of those that are being removed."""
-
-_ATTEMPTS = 5
-
-_HERE = {"linux": -100, "darwin": -2}
-"""The constant for the current folder, by system."""
-_CALLS = {"linux": "renameat2", "darwin": "renameatx_np"}
-_EXCHANGE = 2
-
-
-class Leftover(Struct, frozen=True):
-    """A folder that is no run: its path, and whether a living process may still need it."""
-
-    path: Path
-    is_alive: bool
+# Folders written beside their place, forced to disk, and moved there.
 
 
 @contextlib.contextmanager
-def stage(parent: Path, name: str) -> Iterator[Path]:
-    """Yield a new folder in `parent`, which is made if necessary.
+def stage(target: Path) -> Iterator[Path]:
+    """Yield a new folder beside the target, whose parents are made if necessary.
 
-    Unless it is renamed, it is removed, and `parent` with it if it was made for it. What killed processes
-    left of the same name is removed first.
+    Unless it is renamed, it is removed, and the parents with it that were made for it. What ended processes
+    staged for the same target is removed first.
     """
-    beginnings = tuple(hidden_name(name, mark) for mark in (PARTIAL, OLD, REMOVED))
-    for leftover in list_leftovers(parent):
-        if leftover.path.name.startswith(beginnings) and not leftover.is_alive:
-            shutil.rmtree(leftover.path, ignore_errors=True)
-    made: list[Path] = []
-    staging: Path | None = None
+    _remove_leftovers(target)
+    made = [path for path in target.parents if not path.exists()]
+    staging = _name_staged(target)
     try:
-        made, staging = _make(parent, name)
+        staging.mkdir(parents=True)
         yield staging
     finally:
-        if staging is not None:
-            shutil.rmtree(staging, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
         for folder in made:
             with contextlib.suppress(OSError):  # another process has filled or removed it
                 folder.rmdir()
@@ -452,147 +405,25 @@ def place(staging: Path, target: Path) -> None:
     _force(target.parent)
 
 
-def replace(staging: Path, target: Path, own: Collection[str]) -> None:
-    """Put a settled folder in the place of another, and keep the other's foreign entries.
+def replace(staging: Path, target: Path, own: Collection[str], last: str) -> None:
+    """Move the files of a settled folder into another, whose `own` files go; `last` tells of the others.
 
-    Only entries with one of the `own` names are removed. The foreign entries are in both folders before they
-    change places, so that nothing is lost whenever the process ends. On failure the other folder is
-    unchanged. Raises OSError.
+    Whatever else the other folder holds is not touched. If the process ends on the way, the folder has the
+    old `last`, by which a reader sees that the other files have changed. Raises OSError.
     """
-    for entry in list_foreign(target, own):
-        _carry(entry, staging / entry.name)
-    _force(staging)
-    if exchange(staging, target):
-        _force(target.parent)
-        _catch_up(staging, target, own)
-        shutil.rmtree(staging, ignore_errors=True)
-        return
-    before = _make_aside(target, OLD) / "run"
-    target.rename(before)
-    try:
-        staging.rename(target)
-    except OSError:
-        before.rename(target)
-        raise
-    else:
-        _catch_up(before, target, own)
-    finally:
-        shutil.rmtree(before.parent, ignore_errors=True)
-    _force(target.parent)
+    written = {entry.name for entry in staging.iterdir()}
+    for name in [name for name in own if name not in written]:
+        (target / name).unlink(missing_ok=True)
+    for name in [*sorted(written - {last}), last]:
+        (staging / name).replace(target / name)
+    _force(target)
 
 
 def list_foreign(folder: Path, own: Collection[str]) -> tuple[Path, ...]:
     """Return the entries of a folder other than its own, by name; none if it is unreadable."""
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        left = {path.name for path in list_leftover_files(folder)}
-        names = sorted(entry.name for entry in entries if entry.name not in {*own, *left})
-        return tuple(folder / name for name in names)
+    with contextlib.suppress(OSError):
+        return tuple(sorted(path for path in folder.iterdir() if path.name not in own))
     return ()
-
-
-def exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders; return whether that was done. Otherwise both are unchanged.
-
-    No other process ever sees either place empty, which two renames cannot guarantee.
-    """
-    import ctypes
-
-    call = _CALLS.get(sys.platform)
-    if call is None:
-        return False
-    function = getattr(ctypes.CDLL(None, use_errno=True), call, None)
-    if function is None:
-        return False
-    here = _HERE[sys.platform]
-    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
-    return bool(function(here, os.fsencode(one), here, os.fsencode(other), _EXCHANGE) == 0)
-
-
-def _carry(source: Path, target: Path) -> None:
-    """Put a file or a folder in a second place: as a link if possible, else as a copy.
-
-    An existing target stays.
-    """
-    if os.path.lexists(target):
-        return
-    if source.is_dir() and not source.is_symlink():
-        shutil.copytree(source, target, symlinks=True, copy_function=_carry_file)
-    else:
-        _carry_file(str(source), str(target))
-
-
-def _carry_file(source: str, target: str) -> None:
-    try:
-        os.link(source, target, follow_symlinks=False)
-    except OSError:  # a file system without such links
-        shutil.copy2(source, target, follow_symlinks=False)
-        _force(Path(target))
-
-
-def _catch_up(old: Path, target: Path, own: Collection[str]) -> None:
-    """Move entries added or saved to the old folder while the folders changed places."""
-    for entry in list_foreign(old, own):
-        kept = target / entry.name
-        is_newer = not os.path.lexists(kept) or (
-            entry.is_file() and kept.is_file() and entry.stat().st_mtime_ns > kept.stat().st_mtime_ns
-        )
-        if is_newer:
-            with contextlib.suppress(OSError):
-                entry.replace(kept)
-
-
-def discard(folder: Path) -> None:
-    """Remove a folder, hiding it first in one step. Raises OSError if that fails."""
-    aside = _make_aside(folder, REMOVED)
-    try:
-        folder.rename(aside / "run")
-    except OSError:
-        aside.rmdir()
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-def list_leftovers(folder: Path) -> list[Leftover]:
-    """Return the leftovers of killed processes and the folders being written; none if unreadable."""
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        staged = sorted(
-            (entry for entry in entries if is_staged(entry.name) and entry.is_dir(follow_symlinks=False)),
-            key=attrgetter("name"),
-        )
-        return [Leftover(Path(entry.path), _is_alive(entry)) for entry in staged]
-    return []
-
-
-def _is_alive(entry: os.DirEntry[str]) -> bool:
-    """Return whether a staged folder may be needed: its process lives, or it holds the only copy of a run."""
-    if REMOVED in entry.name:
-        return False
-    name = entry.name[1:].rpartition(OLD)[0]
-    if name and not (Path(entry.path).parent / name).exists():  # the process died between two renames
-        return True
-    return not is_left(entry)
-
-
-def _make_aside(folder: Path, mark: str) -> Path:
-    aside = folder.parent / name_staged(folder.name, mark)
-    aside.mkdir(0o700)
-    return aside
-
-
-def _make(parent: Path, name: str) -> tuple[list[Path], Path]:
-    """Make a staging folder; return the new parents, innermost first, and the folder."""
-    made: list[Path] = []
-    for attempt in range(_ATTEMPTS):
-        made += [path for path in (parent, *parent.parents) if not path.exists() and path not in made]
-        parent.mkdir(parents=True, exist_ok=True)
-        try:
-            staging = parent / name_staged(name, PARTIAL)
-            staging.mkdir()
-            return made, staging
-        except FileNotFoundError:  # another process has just removed its own empty parent
-            if attempt == _ATTEMPTS - 1:
-                raise
-    raise AssertionError("unreachable")
 
 
 def _force(path: Path) -> None:

@@ -11,7 +11,6 @@ from msgspec import Struct
 from fieldassay.decisions.baseline.runs import ChangeLine
 from fieldassay.documents.corpus.manifest import DIFFICULTIES, METRICS, THRESHOLDS
 from fieldassay.errors import list_names
-from fieldassay.io.files.whole_files import Leftover
 from fieldassay.io.json_value import json_text
 from fieldassay.io.text.shown import clip, format_count, visible
 from fieldassay.metrics.estimate import (
@@ -66,20 +65,20 @@ _VERDICTS = {
 
 
 class Listed(Struct, frozen=True):
-    """The content of a store: its runs, their changes by folder and system, and folders that are no runs."""
+    """The content of a store: its runs, their changes by folder and system, and what killed runs left."""
 
     store: Path
     listing: Listing
     changes: Mapping[Path, Mapping[str, ChangeLine]]
-    leftovers: tuple[Leftover, ...]
+    leftovers: Sequence[Path]
 
 
 def listed_json(listed: Listed) -> str:
     """Return the runs as JSON."""
     runs = [_data(run, listed.changes.get(run.folder, {})) for run in listed.listing.runs]
-    left = [{"path": str(one.path), "is_alive": one.is_alive} for one in listed.leftovers]
+    left = list(map(str, listed.leftovers))
     return json_text(
-        {"store": str(listed.store), "total": listed.listing.total, "runs": runs, "unfinished": left}
+        {"store": str(listed.store), "total": listed.listing.total, "runs": runs, "leftovers": left}
     )
 
 
@@ -211,14 +210,12 @@ def _bounds(found: Comparison) -> str:
 
 def _remarks(listed: Listed) -> list[str]:
     """Return the remarks on the store besides its runs."""
-    dead = [one for one in listed.leftovers if not one.is_alive]
-    alive = len(listed.leftovers) - len(dead)
+    left = listed.leftovers
     lines = [
-        f"left by a killed run: {clip(one.path.name, 80)}; `fieldassay runs rm --leftovers` removes it"
-        for one in dead[:_MOST_LEFT]
+        f"left by a killed run: {clip(path.name, 80)}; `fieldassay runs rm --leftovers` removes it"
+        for path in left[:_MOST_LEFT]
     ]
-    lines += [f"and {len(dead) - _MOST_LEFT} more of these"] if len(dead) > _MOST_LEFT else []
-    lines += [f"{format_count(alive, 'run')} not finished yet"] if alive else []
+    lines += [f"and {len(left) - _MOST_LEFT} more of these"] if len(left) > _MOST_LEFT else []
     changes = [change for changes in listed.changes.values() for change in changes.values()]
     reasons = dict.fromkeys(change.why for change in changes if change.why)
     return [*lines, *(f"no change told: {clip(reason, 300)}" for reason in reasons)]
