@@ -158,6 +158,12 @@ def test_any_ids_and_any_whole_numbers_come_back(paired, ids, data):
     assert as_plain(systems_of(scan_statistics([system]).collect(), [statistic])[0]) == as_plain(system)
 
 
+def test_a_file_without_a_system_is_refused(tmp_path):
+    write_statistics(tmp_path / "s.parquet", [])
+    with pytest.raises(ValueError, match="not a table of statistics"):
+        read_statistics(tmp_path / "s.parquet", [])
+
+
 def test_a_statistic_that_is_defined_otherwise_has_another_name(paired):
     names = [name_statistic(statistic) for statistic in wanted(paired)]
     assert len(set(names)) == len(names)
