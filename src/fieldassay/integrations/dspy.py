@@ -23,7 +23,7 @@ def extraction_metric(spec: Any = None, field: str | None = None) -> Callable[..
     >>> metric = extraction_metric("fields: {total: money, paid: boolean}")
     >>> told = metric(example, dspy.Prediction(total=5.5, paid=False))
     >>> told.score, told.feedback
-    (0.5, 'paid: gold true, predicted false (no rule names the difference)')
+    (0.5, 'paid: gold true, predicted false (another value)')
     """
     judge = Judge(spec)
 
