@@ -39,7 +39,7 @@ from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.options import OptionRecord
 from fieldassay.paths import join_path, split_path
 from fieldassay.records.answers.answer import parse_answer
-from fieldassay.runs.run import Run, corrupt_run_errors
+from fieldassay.runs.run import Run
 from fieldassay.scoring.explain import find_leaf
 
 if TYPE_CHECKING:
@@ -259,9 +259,8 @@ class AttributionWork(Struct, frozen=True, eq=False, dict=True):
 
         evidence = run.evidence
         assert evidence is not None
-        with corrupt_run_errors(run):
-            held = [name for name in _COLUMNS if name in evidence.collect_schema()]
-            frame = evidence.filter(pl.col("kind") == "value").select(held).collect()
+        held = [name for name in _COLUMNS if name in evidence.collect_schema()]
+        frame = evidence.filter(pl.col("kind") == "value").select(held).collect()
         rows: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         for row in frame.sort("doc", maintain_order=True).iter_rows(named=True):
             rows[row["system"]].append(row)

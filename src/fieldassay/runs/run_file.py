@@ -10,17 +10,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, nearest, problem
+from fieldassay.io.files.tables import scannable
 from fieldassay.io.files.typed_json import convert, parse_json
 from fieldassay.io.files.whole_files import digest_file
 from fieldassay.metrics.estimate import Count, Counts, Estimate, Provenance
 from fieldassay.metrics.result.documents import STATISTICS
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # Names of run folders: `<UTC>_<spec>_<system>_<id>`, safe on every file system.
 
@@ -217,13 +221,16 @@ def parse_time(text: object) -> datetime:
 def find_changed(folder: Path, facts: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
     """Return those of these files that are not as recorded in `run.json`: by digest, or by size without one.
 
-    A missing file that has a digest is left to its reader. Without recorded digests there is nothing to
-    compare.
+    A missing file that has a digest is left to its reader. Without recorded digests the JSON files, whose
+    readers check each part, count as they are, and tables as changed.
     """
     digests, sizes = facts.get("sha256"), facts.get("files")
     if not isinstance(digests, Mapping) or not isinstance(sizes, Mapping):
-        return ()
+        return tuple(name for name in names if name in _TABLES and (folder / name).is_file())
     return tuple(name for name in names if _is_changed(folder / name, digests.get(name), sizes.get(name)))
+
+
+_TABLES = (DOCUMENTS, EVIDENCE, STATISTICS)
 
 
 def _is_changed(file: Path, digest: object, size: object) -> bool:
@@ -232,24 +239,8 @@ def _is_changed(file: Path, digest: object, size: object) -> bool:
     return digest_file(file) != digest if digest is not None else file.stat().st_size != size
 
 
-def describe_swapped(folder: Path, facts: Mapping[str, Any]) -> str:
-    """Return what is wrong if a folder has the name of another run than it holds, else the empty text."""
-    name, id = parse_name(folder.name), facts.get("id")
-    return (
-        f"{RUN} is of another run ({str(id)[:40]}) than the folder's name says"
-        if name is not None and id not in (None, name.id)
-        else ""
-    )
-
-
 def check_unchanged(folder: Path, facts: Mapping[str, Any], *names: str) -> None:
-    """Raise `ProblemsError` if one of these files is not as the run wrote it, or the folder's name is wrong.
-
-    Such a file was edited, cut, or comes from another run; such a name is that of another run.
-    """
-    swapped = describe_swapped(folder, facts)
-    if swapped:
-        raise problem(folder, f"is damaged: {swapped}", "give the folder its own name again", "damaged_run")
+    """Raise `ProblemsError` if one of these files was edited or cut, or comes from another run."""
     changed = find_changed(folder, facts, names)
     if changed:
         what = (
@@ -257,6 +248,14 @@ def check_unchanged(folder: Path, facts: Mapping[str, Any], *names: str) -> None
             f"{'it' if len(changed) == 1 else 'them'}"
         )
         raise problem(folder, what, _RESTORE, "damaged_run")
+
+
+def scan_evidence(folder: Path) -> "pl.LazyFrame | None":
+    """Return the evidence of a run folder, unread; None if the run kept none."""
+    import polars as pl
+
+    file = folder / EVIDENCE
+    return pl.scan_parquet(scannable(file)) if file.is_file() else None
 
 
 # Which run a reference means: a path, an id or the beginning of one, a folder's name, or `latest`.

@@ -334,14 +334,6 @@ def _check_there(parts: Sequence[Path]) -> None:
         raise problem(gone[0], what, "score again, with an `evidence_folder` that stays", "missing_part")
 
 
-def scan_evidence(folder: Path) -> pl.LazyFrame | None:
-    """Return the evidence of a run folder, unread; None if the run kept none."""
-    import polars as pl
-
-    file = folder / EVIDENCE
-    return pl.scan_parquet(scannable(file)) if file.is_file() else None
-
-
 def _refusal(path: Path, what: str, remedy: str) -> ProblemsError:
     return problem(path, what, remedy, "run_folder")
 
