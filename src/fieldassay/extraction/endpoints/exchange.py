@@ -53,7 +53,7 @@ class Request(Struct, frozen=True):
     attachments: tuple[Attachment, ...] = ()
     repeat: int = 0
     step: str = "extract"
-    """What the request is for: `extract`, `omissions`, `recheck`, `reask`, `chunk 3/7`."""
+    """What the request is for: `extract`, `reask`, `chunk 3/7`."""
     expected_tokens: int | None = None
     """An estimate of the prompt's tokens, by which a prompt that the server may have cut is noticed."""
     optional: tuple[str, ...] = ()
