@@ -68,8 +68,6 @@ class Cell(Struct, frozen=True, gc=False):
     columns: int = 1
     box: Box | None = None
     visible: bool = True
-    note: str = ""
-    """What a text alone cannot say: the number format, a formula, a comment."""
 
 
 class Table(Struct, frozen=True, gc=False):
