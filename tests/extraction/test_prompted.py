@@ -24,8 +24,8 @@ from fieldassay.extraction.strategies.prompts import (
     Prompt,
     ScoredDocuments,
     ShownExamples,
+    check_examples,
     choose_examples,
-    fit_examples,
 )
 from fieldassay.extraction.strategy import Example, Task
 from fieldassay.extraction.systems import ExtractionInput, load_examples
@@ -344,7 +344,7 @@ def test_a_value_of_a_shown_example_that_is_not_in_the_document_is_marked_and_co
 
 LEAKS = [
     ("id", ScoredDocuments(ids=("shown.pdf",))),
-    ("content", ScoredDocuments(documents=(Transcript("other", "sha-shown.pdf", "pdf", ()),))),
+    ("content", ScoredDocuments(digests={"sha-shown.pdf": "other"})),
     ("group", ScoredDocuments(groups=("globex",))),
 ]
 
@@ -353,13 +353,8 @@ LEAKS = [
 def test_an_example_that_is_scored_is_an_error(scored):
     example = Example(EXAMPLE.document, EXAMPLE.record, "globex")
     with pytest.raises(ProblemsError) as raised:
-        fit_examples([example, example], scored)
+        check_examples([example, example], scored)
     assert [one.kind for one in raised.value.problems] == ["leaked_example"] * 2
-
-
-def test_a_near_copy_of_a_scored_document_is_left_out_and_counted():
-    near = Example(document(INVOICE.replace("2024-117", "2024-118"), name="near.pdf"), RECORD)
-    assert fit_examples([near, EXAMPLE], ScoredDocuments(documents=(document(INVOICE),))) == ((EXAMPLE,), 1)
 
 
 def test_a_near_copy_of_the_document_is_not_shown_with_it():

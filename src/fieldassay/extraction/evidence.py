@@ -277,10 +277,11 @@ def field_steps(steps: Steps, fields: Iterable[Steps] = ()) -> Steps:
 def as_evidence(found: PlacedValue, search: Search) -> Evidence:
     """Return the evidence of a value, with its page and its box."""
     if found.place is None:
-        return Evidence(found.quote, kind=found.kind)
+        return Evidence(quote=found.quote, kind=found.kind)
     page = search.pages[found.place.page]
-    box = page.content.box(found.place.start, found.place.end)
-    return Evidence(found.quote, page.number, found.place.start, found.place.end, box, found.kind)
+    start, end = found.place.start, found.place.end
+    box = page.content.box(start, end)
+    return Evidence(quote=found.quote, page=page.number, start=start, end=end, box=box, kind=found.kind)
 
 
 def mark_leaks(

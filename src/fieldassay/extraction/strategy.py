@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -407,7 +408,7 @@ EvidenceClass = Literal["found", "elsewhere", "assembled", "absent", "hidden", "
 or in a shown example and not in the document."""
 
 
-class Evidence(Struct, frozen=True):
+class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"kind": "class"}):
     """The place of an extracted value in its document: quote, page (from 1), characters and box."""
 
     quote: str
@@ -416,7 +417,7 @@ class Evidence(Struct, frozen=True):
     """The first character of the quote in the text of its page (`transcript_text`), from 0."""
     end: int | None = None
     box: Box | None = None
-    kind: EvidenceClass = "found"
+    kind: EvidenceClass
 
 
 class Example(Struct, frozen=True):
@@ -501,7 +502,7 @@ def prediction_row(document: str, finished: Finished[Extracted], system: str) ->
         row[PREDICTION_KEY] = found.record
         row["raw"] = None if found.raw is None else found.raw[:MOST_RAW]
         row["confidence"] = dict(found.confidence)
-        row["evidence"] = {path: evidence_data(one) for path, one in found.evidence.items()}
+        row["evidence"] = msgspec.to_builtins(found.evidence)
         row["notes"] = dict(found.notes)
     if failure is not None:
         row[PREDICTION_KEY] = None
@@ -522,47 +523,18 @@ def failure_of(finished: Finished[Extracted]) -> Failure | None:
     return None if finished.value is None else finished.value.failure
 
 
-def evidence_data(found: Evidence) -> dict[str, Any]:
-    """Return the evidence of a value as plain data, without the places that are unknown."""
-    box = found.box
-    row = {
-        "quote": found.quote,
-        "page": found.page,
-        "start": found.start,
-        "end": found.end,
-        "box": None if box is None else [box.left, box.top, box.right, box.bottom],
-        "class": found.kind,
-    }
-    return {name: value for name, value in row.items() if value is not None}
-
-
 def read_evidence(row: Mapping[str, Any]) -> dict[str, Evidence]:
     """Return the evidence of a row by path, as `prediction_row` wrote it; what is no evidence is left out.
 
     >>> read_evidence({"evidence": {"total": {"quote": "5", "page": 2, "class": "found"}, "date": 7}})
     {'total': Evidence(quote='5', page=2, start=None, end=None, box=None, kind='found')}
     """
-    given = row.get("evidence")
-    found: dict[str, Evidence] = {}
-    for path, one in given.items() if isinstance(given, dict) else ():
-        try:
-            written = msgspec.convert(one, _Written)
-        except msgspec.ValidationError:
-            continue
-        box = None if written.box is None else Box(*written.box)
-        found[path] = Evidence(written.quote, written.page, written.start, written.end, box, written.kind)
-    return found
-
-
-class _Written(msgspec.Struct, rename={"kind": "class"}):
-    """The evidence of a value in a row."""
-
-    quote: str = ""
-    page: int | None = None
-    start: int | None = None
-    end: int | None = None
-    box: tuple[float, float, float, float] | None = None
-    kind: EvidenceClass = "found"
+    written = row.get("evidence")
+    evidence: dict[str, Evidence] = {}
+    for path, data in written.items() if isinstance(written, dict) else ():
+        with suppress(msgspec.ValidationError):
+            evidence[path] = msgspec.convert(data, Evidence)
+    return evidence
 
 
 class RowSpool:

@@ -30,7 +30,7 @@ from fieldassay.extraction.endpoints.exchange import Channel
 from fieldassay.extraction.evidence import plan_of_spec
 from fieldassay.extraction.extract import System
 from fieldassay.extraction.strategies.calls import CALL, Command, Function
-from fieldassay.extraction.strategies.prompts import Detect, ScoredDocuments, ShownExamples, fit_examples
+from fieldassay.extraction.strategies.prompts import Detect, ScoredDocuments, ShownExamples, check_examples
 from fieldassay.extraction.strategy import Example, Strategy, Task
 from fieldassay.io.json_value import Json
 from fieldassay.options import Catalogue
@@ -409,7 +409,8 @@ def load_examples(
             raise ProblemsError(problems)
         _check_fields(found, spec, source)
         groups = frozenset(given.groups_of(shown.group)) if shown.group else frozenset()
-        given.loaded[key] = fit_examples(found, replace(given.scored, groups=groups), str(source))[0]
+        check_examples(found, replace(given.scored, groups=groups), str(source))
+        given.loaded[key] = tuple(found)
     return given.loaded[key]
 
 

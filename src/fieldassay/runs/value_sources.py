@@ -7,11 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.errors import FieldassayError, ProblemsError, problem
-from fieldassay.extraction.strategy import Evidence, evidence_data, read_evidence
+from fieldassay.extraction.strategy import Evidence, read_evidence
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.estimate import RecordedInputs
 from fieldassay.metrics.result.result import Result
@@ -192,7 +193,7 @@ class ValueSources(Struct, frozen=True, eq=False, dict=True):
         known: dict[Any, dict[str, Evidence]] = {}
         for row in rows:
             found = self.of_row(row, known)
-            told = [{"path": path, **evidence_data(one)} for path, one in found]
+            told = [{"path": path, **msgspec.to_builtins(one)} for path, one in found]
             yield {**row, "source": told} if told else row
 
 

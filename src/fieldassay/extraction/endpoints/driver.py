@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from fieldassay.extraction.endpoints.endpoint import remove_secrets
 from fieldassay.extraction.endpoints.exchange import (
-    Budget,
     Channel,
     ClosedError,
     DocumentTiming,
@@ -155,8 +154,10 @@ class Drive(Generic[T]):
         self._ready: list[Finished[T]] = []
         self._held: list[tuple[int, int]] = []
         """Requests (document, place) that wait until others free their reserve."""
-        most = self._options.max_cost_usd
-        self._budget = None if most is None else Budget(most)
+        self._reserved: dict[str, float] = {}
+        """What each request in flight may cost at most."""
+        self._spent = 0.0
+        """The cost of all answers, those among them that may have been billed."""
         self._progress = Progress()
         self._stop: Failure | None = None
         self._unfinished: list[str] = []
@@ -319,7 +320,7 @@ class Drive(Generic[T]):
                 active.retried |= self._journal.index.answered_before(key) > 1
                 return
         estimate = self._options.price(request.endpoint, expected_usage(request))
-        if self._is_admitted(active, request, estimate):
+        if self._is_admitted(key, request, estimate):
             self._submit(active, place, key, estimate)
         else:
             self._held.append((active.number, place))
@@ -336,22 +337,22 @@ class Drive(Generic[T]):
         call = EndpointCall(request, key, active.job.id, time.monotonic(), reserved, attempts, maybe, before)
         self._pools[request.endpoint].submit(active.number, call)
 
-    def _is_admitted(self, active: _Active[T], request: Request, estimate: float | None) -> bool:
-        """Return whether the budget admits a request; the run stops if no reserve can become free."""
-        if self._budget is None:
+    def _is_admitted(self, key: str, request: Request, estimate: float | None) -> bool:
+        """Return whether the limit of cost admits a request; the run stops if no reserve can become free."""
+        limit = self._options.max_cost_usd
+        if limit is None:
             return True
         if estimate is None:
             said = f"the price of {request.body.get('model')} is unknown, so no limit can be kept"
-        elif self._budget.admits(active.number, estimate):
+        elif self._spent + sum(self._reserved.values()) + estimate <= limit:
+            self._reserved[key] = estimate
             return True
         elif self._asked:
             return False
         else:
-            need = self._budget.need(active.number, estimate)
             said = (
-                f"{self._budget.spent:.4f} of {self._budget.most_usd:g} USD are spent, and the next document "
-                f"needs a reserve of {need:.4f}; raise the limit, or lower "
-                "max_tokens of the strategy, from which the first reserves are made"
+                f"{self._spent:.4f} of {limit:g} USD are spent, and the next request may cost up to "
+                f"{estimate:.4f}; raise the limit, or lower max_tokens of the strategy"
             )
         self._stop_run(Failure("budget", said))
         return False
@@ -384,6 +385,7 @@ class Drive(Generic[T]):
     def _receive(self, event: Event) -> None:
         """Give an answer to every document that asked for it."""
         asked = self._asked.pop(event.key)
+        self._reserved.pop(event.key, None)
         if event.line is None:
             self._give_up(event, [number for number, _ in asked])
             return
@@ -404,12 +406,10 @@ class Drive(Generic[T]):
     def _spend(self, active: _Active[T], answer: ModelAnswer) -> None:
         """Count the cost of an answer of this run; one that may have been billed has its expected cost."""
         now = self._progress
-        if self._budget is not None:
-            unknown = 0.0
-            if answer.possibly_billed:
-                each = self._options.price(active.requests[0].endpoint, expected_usage(active.requests[0]))
-                unknown = (each or 0.0) * answer.possibly_billed
-            self._budget.spend(active.number, (answer.cost_usd or 0.0) + unknown)
+        self._spent += answer.cost_usd or 0.0
+        if answer.possibly_billed:
+            each = self._options.price(active.requests[0].endpoint, expected_usage(active.requests[0]))
+            self._spent += (each or 0.0) * answer.possibly_billed
         self._progress = replace(
             now,
             spent_usd=now.spent_usd + (answer.cost_usd or 0.0),
@@ -461,9 +461,6 @@ class Drive(Generic[T]):
         self._active.pop(active.number, None)
         answers = active.past
         costs = [one.cost_usd for one in answers]
-        if self._budget is not None:
-            paid = sum(one.cost_usd or 0.0 for one in answers if not one.reused)
-            self._budget.finish(active.number, paid)
         timing = DocumentTiming(active.job.load_ms, active.model_ms, active.post_ms, active.wait_ms)
         return Finished(
             active.job.id,

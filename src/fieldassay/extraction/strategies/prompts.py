@@ -112,21 +112,14 @@ class ScoredDocuments(Struct, frozen=True):
     """What is scored, as far as examples must differ from it."""
 
     ids: Collection[str] = ()
-    documents: Sequence[Transcript] = ()
     digests: Mapping[str, str] = {}
-    """The ids of documents by the SHA-256 of their bytes, beside those of `documents`."""
+    """The ids of documents by the SHA-256 of their bytes."""
     groups: Collection[str] = ()
 
 
-def fit_examples(
-    examples: Iterable[Example], scored: ScoredDocuments, where: str = "examples"
-) -> tuple[tuple[Example, ...], int]:
-    """Return the examples that may be shown, and how many were left out as near copies of scored documents.
-
-    An example with the id, the content or the group of a scored document is an error, all of them at once.
-    """
-    kept, problems = [], []
-    digests = {**scored.digests, **{document.sha256: document.id for document in scored.documents}}
+def check_examples(examples: Iterable[Example], scored: ScoredDocuments, where: str = "examples") -> None:
+    """Raise `ProblemsError` with all examples that have the id, content or group of what is scored."""
+    problems, digests = [], scored.digests
     ids = {*scored.ids, *digests.values()}
     for example in examples:
         own = example.document
@@ -141,20 +134,15 @@ def fit_examples(
         if what:
             remedy = "take examples from documents that are not scored"
             problems.append(Problem(where, what, remedy, "leaked_example"))
-        else:
-            kept.append(example)
     if problems:
         more = len(problems) - _MOST_NAMED
         rest = [Problem(where, f"and {more:,} more examples that are scored too", "", "leaked_example")]
         raise ProblemsError([*problems[:_MOST_NAMED], *(rest if more > 0 else [])])
-    texts = [_gram_set(plain_text(document)) for document in scored.documents]
-    far = [one for one in kept if not _is_near(_gram_set(plain_text(one.document)), texts)]
-    return tuple(far), len(kept) - len(far)
 
 
 def without_copies(document: Transcript, examples: Sequence[Example]) -> tuple[Example, ...]:
     """Return the examples that are no near copies of a document."""
-    own = [_gram_set(plain_text(document))] if examples else []
+    own = _gram_set(plain_text(document)) if examples else frozenset()
     return tuple(one for one in examples if not _is_near(_gram_set(plain_text(one.document)), own))
 
 
@@ -163,12 +151,9 @@ def _gram_set(text: str) -> frozenset[str]:
     return frozenset(grams(text))
 
 
-def _is_near(own: frozenset[str], others: Sequence[frozenset[str]]) -> bool:
-    return any(
-        min(len(own), len(other)) > SIMILAR * max(len(own), len(other))
-        and len(own & other) > SIMILAR * len(own | other)
-        for other in others
-    )
+def _is_near(own: frozenset[str], other: frozenset[str]) -> bool:
+    is_as_long = min(len(own), len(other)) > SIMILAR * max(len(own), len(other))
+    return is_as_long and len(own & other) > SIMILAR * len(own | other)
 
 
 # Prompts: a shipped template or a text of one's own, and the messages that it makes.
