@@ -199,29 +199,7 @@ Rows = Sequence[Mapping[str, Any]]
 def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribution:
     """Return the attribution of a run. Raises `ProblemsError` if it did not keep its judged values."""
     options = options or AttributeOptions()
-    return attribute_work(open_work(run, options), options)
-
-
-def attribute_work(work: AttributionWork, options: AttributeOptions) -> Attribution:
-    """Return the attribution of a run that is open."""
-    run, drawn = work.run, work.run.file.bootstrap
-    draw = (
-        BootstrapSettings() if drawn is None else BootstrapSettings(drawn.replicates, drawn.seed, drawn.level)
-    )
-    names = [name for name in run.systems if not options.systems or name in options.systems]
-    found = [_attribute_system(work, name, draw) for name in names]
-    labelled = tuple(value for _, values in found for value in values)
-    return Attribution(str(run.folder), len(work.documents), tuple(one for one, _ in found), labelled, draw)
-
-
-def open_work(run: Run, options: AttributeOptions) -> AttributionWork:
-    """Return a run with what was sent. Raises `ProblemsError` if it did not keep its judged values."""
-    _check(run, options)
-    return AttributionWork.open(run, options)
-
-
-def _check(run: Run, options: AttributeOptions) -> None:
-    where = str(run.folder)
+    where, drawn = str(run.folder), run.file.bootstrap
     problems = [
         Problem(where, f"no system {name!r}", nearest(name, run.systems), "unknown_name")
         for name in options.systems
@@ -232,6 +210,14 @@ def _check(run: Run, options: AttributeOptions) -> None:
         problems.append(Problem(where, what, "score again with --evidence all", "missing_part"))
     if problems:
         raise ProblemsError(problems)
+    work = AttributionWork.open(run, options)
+    draw = (
+        BootstrapSettings() if drawn is None else BootstrapSettings(drawn.replicates, drawn.seed, drawn.level)
+    )
+    names = [name for name in run.systems if not options.systems or name in options.systems]
+    found = [_attribute_system(work, name, draw) for name in names]
+    labelled = tuple(value for _, values in found for value in values)
+    return Attribution(str(run.folder), len(work.documents), tuple(one for one, _ in found), labelled, draw)
 
 
 class AttributionWork(Struct, frozen=True, eq=False, dict=True):

@@ -10,7 +10,7 @@ import sys
 import types
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -92,6 +92,9 @@ class SystemsFile(Struct, frozen=True):
     endpoints: Mapping[str, Endpoint]
     folder: Path
     """Where relative paths of the file begin."""
+
+
+NO_FILE = SystemsFile({}, {}, Path())
 
 
 def read_systems(source: str | Path | Mapping[str, Any]) -> SystemsFile:
@@ -474,56 +477,44 @@ def find_entry(system: str | Path) -> tuple[SystemEntry, SystemsFile]:
     return found.systems[name], found
 
 
-@contextmanager
-def open_system(system: Any, spec: Spec, given: ExtractionInput | None = None) -> Iterator[System]:
-    """Yield a system that is ready to extract: `rules` for None, `FILE#NAME`, a strategy, or a function."""
-    given = given or ExtractionInput()
-    if system is None:
-        yield from _opened(
-            SystemEntry("rules", EXTRACTORS.load("rules")(), {"strategy": "rules"}), {}, spec, given, Path()
-        )
-    elif isinstance(system, str | Path):
-        entry, held = find_entry(system)
-        yield from _opened(entry, held.endpoints, spec, given, held.folder)
-    elif isinstance(system, SystemEntry):
-        yield from _opened(system, {}, spec, given, Path())
-    elif hasattr(system, "extract"):
+def open_system(
+    system: Any, spec: Spec, given: ExtractionInput | None = None
+) -> AbstractContextManager[System]:
+    """Return a system that is ready to extract: `rules` for None, `FILE#NAME`, a strategy, or a function."""
+    source = given or ExtractionInput()
+    if isinstance(system, str | Path):
+        return open_entry(*find_entry(system), spec, source)
+    system = EXTRACTORS.load("rules")() if system is None else system
+    if hasattr(system, "extract"):
         name = type(system).__name__.lower()
-        yield from _opened(SystemEntry(name, system, {"strategy": name}), {}, spec, given, Path())
-    elif callable(system):
+        return open_entry(SystemEntry(name, system, {"strategy": name}), NO_FILE, spec, source)
+    if callable(system):
         name = getattr(system, "__name__", "function")
         entry = SystemEntry(name, Function(name), {"strategy": "function", "call": name})
-        yield from _opened(entry, {}, spec, given, Path(), system)
-    else:
-        what = f"{type(system).__name__} is no system"
-        remedy = "give FILE#NAME, a strategy or a function"
-        raise problem("system", what, remedy, "wrong_kind")
+        return open_entry(entry, NO_FILE, spec, source, system)
+    what, remedy = f"{type(system).__name__} is no system", "give FILE#NAME, a strategy or a function"
+    raise problem("system", what, remedy, "wrong_kind")
 
 
 @contextmanager
-def open_entry(entry: SystemEntry, held: SystemsFile, spec: Spec, given: ExtractionInput) -> Iterator[System]:
-    """Yield a system of a file that was read."""
-    yield from _opened(entry, held.endpoints, spec, given, held.folder)
-
-
-def _opened(
+def open_entry(
     entry: SystemEntry,
-    endpoints: Mapping[str, Endpoint],
+    file: SystemsFile,
     spec: Spec,
     given: ExtractionInput,
-    folder: Path,
     function: Callable[..., Any] | None = None,
 ) -> Iterator[System]:
+    """Yield a system of a file that was read; `function` is the one that a system without a file calls."""
     strategy: Strategy = entry.strategy
     detect = getattr(strategy, "detect", None)
     if isinstance(detect, Detect):
         detect.check(spec, f"{entry.where}.detect".lstrip("."))
     shown: ShownExamples | None = getattr(strategy, "examples", None)
-    examples = () if shown is None else load_examples(shown, spec, given, folder)
+    examples = () if shown is None else load_examples(shown, spec, given, file.folder)
     table = {model: dict(kinds) for model, kinds in spec.prices}
     with ExitStack() as stack:
         with _placed(entry):
-            channels, asked = _channels(strategy, endpoints, function, stack)
+            channels, asked = _channels(strategy, file.endpoints, function, stack)
         yield System(
             entry.name,
             strategy,

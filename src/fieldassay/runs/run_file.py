@@ -294,15 +294,15 @@ def list_places(store: Path) -> list[StoredPlace]:
 def find_run(reference: str, store: Path) -> Path:
     """Return the folder of the run that a reference means.
 
-    The reference may be the path of a run folder, `latest`, the name of a folder in the store, or an
-    unambiguous beginning of an id or name. Raises `ProblemsError` for an unknown run, with near names, and
-    for an ambiguous reference.
+    The reference may be the path of a run folder, which comes first, `latest`, the name of a folder in the
+    store, or an unambiguous beginning of an id or name. Raises `ProblemsError` for an unknown run, with near
+    names, and for an ambiguous reference.
     """
     if not reference or len(reference) > _LONGEST or "\0" in reference:
         raise _refusal(reference, "is not a run", "give a run's id, folder, or `latest`", "unknown_run")
     path = Path(reference)
-    is_path = _holds_run(path)
-    if is_path and (path.name != reference or not store.is_dir()):
+    is_folder = os.path.isdir(path)  # noqa: PTH112 - no error for a name that is too long
+    if is_folder and (is_run(path) or path.resolve().parent == store.resolve()):
         return path
     if not store.is_dir():
         raise _refusal(
@@ -312,17 +312,17 @@ def find_run(reference: str, store: Path) -> Path:
             "unknown_run",
         )
     places = list_places(store)
-    found = _find(_name_in(store, path) or reference, places)
-    if is_path:
-        found += [path] if path.resolve() not in {one.resolve() for one in found} else []
+    found = _find(reference, places)
     if len(found) == 1:
         return found[0]
     if found:
-        named = ", ".join(one.name if one.parent == store else f"./{one}" for one in found[:_MOST_NAMED])
+        named = ", ".join(folder.name for folder in found[:_MOST_NAMED])
         raise _refusal(
             reference, f"means {len(found)} runs: {named}", "write more of the name", "unclear_run"
         )
-    raise _refusal(reference, f"is no run in {store}", _suggest(reference, places), "unknown_run")
+    names = {LATEST, *(place.id or place.path.name for place in places[:_MOST_NAMED])}
+    remedy = nearest(reference, names) if places else "the store is empty"
+    raise _refusal(reference, f"is no run in {store}", remedy, "unknown_run")
 
 
 def _place(path: Path) -> StoredPlace | None:
@@ -348,25 +348,6 @@ def _with_exact_time(place: StoredPlace) -> StoredPlace:
     return replace(place, started=started) if started.replace(microsecond=0) == place.started else place
 
 
-def _holds_run(path: Path) -> bool:
-    try:
-        return path.is_dir() and is_run(path)
-    except (OSError, ValueError):
-        return False
-
-
-def _name_in(store: Path, path: Path) -> str | None:
-    """Return the name of a folder in the store that was given by its path; the run may be damaged."""
-    try:
-        return (
-            path.name
-            if path.name != str(path) and path.is_dir() and path.parent.resolve() == store.resolve()
-            else None
-        )
-    except (OSError, ValueError, RuntimeError):
-        return None
-
-
 def _find(reference: str, places: Sequence[StoredPlace]) -> list[Path]:
     """Return the folders in a store that a reference matches, by its first reading with a match."""
     if reference == LATEST:
@@ -379,11 +360,6 @@ def _find(reference: str, places: Sequence[StoredPlace]) -> list[Path]:
         for place in places
         if place.id.startswith(reference) or place.path.name.startswith(reference)
     ]
-
-
-def _suggest(reference: str, places: Sequence[StoredPlace]) -> str:
-    names = {LATEST, *(place.id or place.path.name for place in places[:_MOST_NAMED])}
-    return nearest(reference, names) if places else "the store is empty"
 
 
 def _refusal(reference: str, what: str, remedy: str, kind: str) -> ProblemsError:

@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -41,21 +42,15 @@ from fieldassay.io.effort import OvertimeError, at_most
 # The threads that send requests, and what they tell the driver.
 
 
-class Event(Struct, frozen=True):
-    """What a thread tells the driver: a job that was drawn, an answer, or an error."""
-
-    job: Job[Any] | None = None
-    key: str = ""
-    line: dict[str, Any] | None = None
-    error: BaseException | None = None
-    is_end: bool = False
+Receive = Callable[[str, dict[str, Any] | BaseException], None]
+"""Takes the key of a request with the line that answers it, or with the error that it met."""
 
 
 class Senders:
     """The threads that send the requests of one channel, those of earlier documents first."""
 
-    def __init__(self, channel: Channel, journal: Journal, events: queue.SimpleQueue[Event]) -> None:
-        self._channel, self._journal, self._events = channel, journal, events
+    def __init__(self, channel: Channel, journal: Journal, receive: Receive) -> None:
+        self._channel, self._journal, self._receive = channel, journal, receive
         self._waiting: queue.PriorityQueue[tuple[float, int, EndpointCall | None]] = queue.PriorityQueue()
         self._threads: list[threading.Thread] = []
         self._count = 0
@@ -72,11 +67,11 @@ class Senders:
     def _work(self) -> None:
         while (call := self._waiting.get()[2]) is not None:
             try:
-                self._events.put(Event(key=call.key, line=self._channel.ask(call, self._journal)))
+                self._receive(call.key, self._channel.ask(call, self._journal))
             except BaseException as error:  # told to whoever iterates
                 if isinstance(error, StopRunError):  # before the next request of this thread
                     self._channel.stop()
-                self._events.put(Event(key=call.key, error=error))
+                self._receive(call.key, error)
 
     def close(self, until: float) -> None:
         """Wait until the threads are done, or until a time."""
@@ -145,8 +140,13 @@ class Drive(Generic[T]):
     ) -> None:
         self._jobs, self._journal, self._channels = jobs, journal, channels
         self._options = options or DriveOptions()
-        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self._pools = {name: Senders(one, journal, self._events) for name, one in channels.items()}
+        self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        """What the threads leave to the one that iterates."""
+
+        def receive(key: str, answer: dict[str, Any] | BaseException) -> None:
+            self._events.put(partial(self._receive, key, answer))
+
+        self._pools = {name: Senders(channel, journal, receive) for name, channel in channels.items()}
         self._room = threading.Semaphore(max(4, sum(one.capacity for one in channels.values())))
         self._halt = threading.Event()
         self._active: dict[int, _Active[T]] = {}
@@ -177,7 +177,8 @@ class Drive(Generic[T]):
         try:
             while not self._is_over():
                 with suppress(queue.Empty):
-                    self._handle(self._events.get(timeout=_TICK_SECONDS))
+                    event = self._events.get(timeout=_TICK_SECONDS)
+                    event()
                 ready, self._ready = self._ready, []
                 yield from ready
                 now = time.monotonic()
@@ -228,24 +229,19 @@ class Drive(Generic[T]):
                 job = next(source, None)
                 if job is None:
                     return
-                self._events.put(Event(job=job))
+                self._events.put(partial(self._begin, job))
         except BaseException as error:  # told to whoever iterates
-            self._events.put(Event(error=error))
+            self._events.put(partial(self._end_drawing, error))
         finally:
             close = getattr(source, "close", None)
             if close is not None:
                 close()
-            self._events.put(Event(is_end=True))
+            self._events.put(self._end_drawing)
 
-    def _handle(self, event: Event) -> None:
-        if event.is_end:
-            self._is_drained = True
-        elif event.job is not None:
-            self._begin(event.job)
-        elif event.key:
-            self._receive(event)
-        elif event.error is not None:
-            raise event.error
+    def _end_drawing(self, error: BaseException | None = None) -> None:
+        self._is_drained = True
+        if error is not None:
+            raise error
 
     def _begin(self, job: Job[T]) -> None:
         if self._stop is not None:
@@ -382,19 +378,19 @@ class Drive(Generic[T]):
     def _priced(self, answer: ModelAnswer, request: Request) -> ModelAnswer:
         return replace(answer, cost_usd=self._options.price(request.endpoint, answer.usage))
 
-    def _receive(self, event: Event) -> None:
-        """Give an answer to every document that asked for it."""
-        asked = self._asked.pop(event.key)
-        self._reserved.pop(event.key, None)
-        if event.line is None:
-            self._give_up(event, [number for number, _ in asked])
+    def _receive(self, key: str, line: dict[str, Any] | BaseException) -> None:
+        """Give an answer to every document that asked for it, or leave them unfinished after an error."""
+        asked = self._asked.pop(key)
+        self._reserved.pop(key, None)
+        if isinstance(line, BaseException):
+            self._give_up(line, [number for number, _ in asked])
             return
         for position, (number, place) in enumerate(asked):
             active = self._active.get(number)
             if active is None:  # left unfinished by another of its requests
                 continue
             request = active.requests[place]
-            answer = self._priced(read_answer(event.line, request, reused=position > 0), request)
+            answer = self._priced(read_answer(line, request, reused=position > 0), request)
             if position == 0:
                 self._spend(active, answer)
             active.answers[place] = answer
@@ -417,12 +413,12 @@ class Drive(Generic[T]):
             possibly_billed=now.possibly_billed + answer.possibly_billed,
         )
 
-    def _give_up(self, event: Event, numbers: list[int]) -> None:
+    def _give_up(self, error: BaseException, numbers: list[int]) -> None:
         """Leave documents unfinished whose request was not answered because the run stops."""
-        if isinstance(event.error, StopRunError):
-            self._stop_run(event.error.failure)
-        elif not isinstance(event.error, ClosedError) and event.error is not None:
-            raise event.error
+        if isinstance(error, StopRunError):
+            self._stop_run(error.failure)
+        elif not isinstance(error, ClosedError):
+            raise error
         for number in numbers:
             active = self._active.pop(number, None)
             if active is not None:

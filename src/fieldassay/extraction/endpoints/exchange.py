@@ -192,14 +192,6 @@ class EndpointCall(Struct, frozen=True):
     """Answers that the journal holds and that are asked for again."""
 
 
-class Log(Protocol):
-    """What writes lines of a journal."""
-
-    def write(self, kind: str, fields: Mapping[str, Any]) -> None:
-        """Append a line."""
-        ...
-
-
 class Channel(Protocol):
     """A channel for requests. `ask` blocks, in up to `capacity` threads, and first writes an answer."""
 
@@ -218,7 +210,7 @@ class Channel(Protocol):
         """Who waits, and for what."""
         ...
 
-    def ask(self, call: EndpointCall, log: Log) -> dict[str, Any]:
+    def ask(self, call: EndpointCall, log: Journal) -> dict[str, Any]:
         """Return the line of the journal that answers a request. Raises `StopRunError`, `ClosedError`."""
         ...
 
