@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from pathlib import Path
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
@@ -538,25 +535,11 @@ def read_evidence(row: Mapping[str, Any]) -> dict[str, Evidence]:
 
 
 class RowSpool:
-    """Rows in the order in which they come, kept on disk; read back in any other order.
+    """Rows in the order in which they come, kept in a file; read back in any other order."""
 
-    Use within `with`; the file goes with it.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
         self._places: dict[int, tuple[int, int]] = {}
-
-    def __enter__(self) -> RowSpool:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._file.close()
-
-    def __len__(self) -> int:
-        return len(self._places)
 
     def add(self, number: int, row: dict[str, Any]) -> None:
         """Keep the row of a document, by the document's place in the order."""

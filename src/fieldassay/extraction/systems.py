@@ -513,32 +513,28 @@ def open_entry(
     examples = () if shown is None else load_examples(shown, spec, given, file.folder)
     table = {model: dict(kinds) for model, kinds in spec.prices}
     with ExitStack() as stack:
-        with _placed(entry):
+        try:
             channels, asked = _channels(strategy, file.endpoints, function, stack)
+        except ProblemsError as error:
+            if not entry.where:
+                raise
+            where = f"{entry.where}.{'run' if isinstance(strategy, Command) else 'call'}"
+            problems = [dataclasses.replace(problem, where=where) for problem in error.problems]
+            raise ProblemsError(problems) from None
+        parts = _parts(strategy, spec, examples, asked)
+        if CALL in channels:
+            parts["program"] = hashlib.sha256(channels[CALL].identity.encode()).hexdigest()
         yield System(
             entry.name,
             strategy,
             Task(spec, examples),
             channels,
             Prices(table, asked),
-            _parts(strategy, spec, examples, asked) | _program(channels),
+            parts,
             entry.options,
             entry.repeats,
             {name: one.as_json() for name, one in asked.items()},
         )
-
-
-@contextmanager
-def _placed(entry: SystemEntry) -> Iterator[None]:
-    """Give the problems of a program or a function their place in the file of systems."""
-    try:
-        yield
-    except ProblemsError as error:
-        if not entry.where:
-            raise
-        key = "run" if isinstance(entry.strategy, Command) else "call"
-        where = {"where": f"{entry.where}.{key}"}
-        raise ProblemsError([dataclasses.replace(one, **where) for one in error.problems]) from None
 
 
 def _channels(
@@ -620,9 +616,3 @@ def _parts(
     }
     seen = repr(spec.fields).encode() + digest_of(spec).encode()  # labels and descriptions too
     return digests | {"spec": hashlib.sha256(seen).hexdigest()}
-
-
-def _program(channels: Mapping[str, Channel]) -> dict[str, str]:
-    """Return the digest of the program or function that is called, nothing where none is."""
-    called = channels.get(CALL)
-    return {} if called is None else {"program": hashlib.sha256(called.identity.encode()).hexdigest()}

@@ -508,7 +508,11 @@ def list_stored(store: str | Path, query: Query | None = None) -> Listing:
     places = list_places(Path(store))
     if query.system is None and query.spec is None:
         return Listing(tuple(load_run(place.path) for place in places[: query.limit]), len(places))
-    found = [run for run in (load_run(place.path) for place in places) if _is_meant(run, query)]
+    found = [
+        run
+        for run in (load_run(place.path) for place in places)
+        if query.system in (None, *run.systems) and query.spec in (None, run.spec_name)
+    ]
     return Listing(tuple(found[: query.limit]), len(found))
 
 
@@ -544,9 +548,3 @@ def _find_damage(folder: Path, facts: Mapping[str, Any]) -> str:
         if size is not None and found != size:
             return f"{name} has {found:,} bytes; it was written with {size}"
     return ""
-
-
-def _is_meant(run: Run, query: Query) -> bool:
-    return (query.system is None or query.system in run.systems) and (
-        query.spec is None or query.spec == run.spec_name
-    )

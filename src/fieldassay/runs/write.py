@@ -196,12 +196,13 @@ class RunFolder(Struct):
         id = identify(
             metrics, str(facts.get("started")).encode(), self.staging.name.encode("utf-8", "surrogateescape")
         )
+        sizes = self._sizes()
         head = {
             "schema_version": SCHEMA_VERSION,
             "format": FORMAT,
             "id": id,
-            "files": self._sizes(),
-            "sha256": self._digests(),
+            "files": sizes,
+            "sha256": {name: digest_file(self.staging / name) for name in sizes},
         }
         text = json.dumps(
             {**head, **facts, **result.run, **remarks}, ensure_ascii=False, indent=1, allow_nan=False
@@ -217,10 +218,6 @@ class RunFolder(Struct):
             for path in sorted(self.staging.iterdir())
             if path.is_file() and path.name[0] != "."
         }
-
-    def _digests(self) -> dict[str, str]:
-        """Return the digests of the files."""
-        return {name: digest_file(self.staging / name) for name in self._sizes()}
 
     def commit(self) -> None:
         """Move the folder into place, in one step, or its files over those of an earlier run; durably."""

@@ -334,14 +334,9 @@ def _assembled(
         try:
             content = task.load_part(data, name)
         except DocumentError as error:
-            pages.append(_unread(name, error))
+            pages.append(Page(1, name=f"{name} (not read: {error.kind}, {error})"))
             notes.add("unread_attachment")
             continue
         pages += [replace(page, name=f"{name}: {page.name}" if page.name else name) for page in content.pages]
         notes |= set(content.notes)
     return Content(tuple(pages), tuple(notes))
-
-
-def _unread(name: str, error: DocumentError) -> Page:
-    """Return an empty page in the place of an attachment that could not be read, its name saying why."""
-    return Page(1, (), (), name=f"{name} (not read: {error.kind}, {error})")

@@ -176,8 +176,9 @@ def _item_keys(
     seen: Counter[tuple[Steps, _Key]] = Counter()
     for item in sorted(items, key=steps_order):
         anchor = next((found.anchor for _, found in items[item] if found.anchor is not None), None)
-        content = "" if anchor is not None else _content(items[item], len(item), canonical)
         page, line = line_of(anchor) if anchor is not None else (_NOWHERE, 0)
+        values = items[item] if anchor is None else ()  # a row tells an item apart, else what it holds
+        content = repr(sorted((repr(steps[len(item) :]), canonical(steps, one)) for steps, one in values))
         bare = (page, line, 0, content)
         keys[item] = (page, line, seen[item[:-1], bare], content)
         seen[item[:-1], bare] += 1
@@ -190,10 +191,6 @@ def steps_order(steps: Steps) -> tuple[tuple[bool, int, str], ...]:
         (isinstance(step, str), step if isinstance(step, int) else 0, step if isinstance(step, str) else "")
         for step in steps
     )
-
-
-def _content(values: Sequence[tuple[Steps, PlacedValue]], depth: int, canonical: Canonical) -> str:
-    return repr(sorted((repr(steps[depth:]), canonical(steps, found)) for steps, found in values))
 
 
 def _indices(keys: Sequence[dict[Steps, _Key]]) -> tuple[dict[Steps, dict[_Key, int]], int]:

@@ -69,37 +69,20 @@ def choose_examples(
     """Return the examples shown with a document, the most similar one last if chosen by similarity."""
     if shown.select == "fixed" or len(examples) <= shown.k:
         return tuple(examples[: shown.k])
-    index = _index(tuple(_Text(plain_text(example.document)) for example in examples))
-    near = index.similarities(plain_text(document))
+    vectors, idf = _vectors(tuple(plain_text(example.document) for example in examples))
+    own = _unit(grams(plain_text(document)), idf)
+    near = [math.fsum(weight * vector.get(gram, 0.0) for gram, weight in own.items()) for vector in vectors]
     order = sorted(range(len(examples)), key=lambda at: (-near[at], at))[: shown.k]
     return tuple(examples[at] for at in reversed(order))
 
 
-class _Text(Struct, frozen=True):
-    text: str
-
-
-class _Index(Struct, frozen=True, eq=False):
-    """Documents as unit vectors of tf-idf over runs of characters."""
-
-    vectors: tuple[Mapping[str, float], ...]
-    idf: Mapping[str, float]
-
-    def similarities(self, text: str) -> list[float]:
-        """Return the cosine of a text with each document."""
-        own = _unit(grams(text), self.idf)
-        return [
-            math.fsum(weight * vector.get(gram, 0.0) for gram, weight in own.items())
-            for vector in self.vectors
-        ]
-
-
 @lru_cache(maxsize=8)
-def _index(texts: tuple[_Text, ...]) -> _Index:
-    counted = [grams(one.text) for one in texts]
+def _vectors(texts: tuple[str, ...]) -> tuple[list[dict[str, float]], dict[str, float]]:
+    """Return texts as unit vectors of tf-idf over runs of characters, and the weight of each run."""
+    counted = [grams(text) for text in texts]
     documents = Counter(gram for counts in counted for gram in counts)
     idf = {gram: math.log((1 + len(texts)) / (1 + count)) + 1 for gram, count in documents.items()}
-    return _Index(tuple(_unit(counts, idf) for counts in counted), idf)
+    return [_unit(counts, idf) for counts in counted], idf
 
 
 def _unit(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, float]:
