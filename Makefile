@@ -76,7 +76,7 @@ FRAMEWORKS := $(VENV)/frameworks
 # In an environment of their own: they ask for older versions of what the package stands on.
 test-integrations: ## hold the doors into other frameworks against the real packages, which are installed for it
 	$(PYTHON) -m venv $(FRAMEWORKS)
-	$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[pydantic-evals,inspect,dspy,deepeval,mlflow]' pytest filelock
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[pydantic-evals,inspect,dspy,deepeval,mlflow,strands,langfuse,phoenix]' pytest filelock
 	npm install --silent --no-audit --no-fund --prefix $(FRAMEWORKS) promptfoo
 	$(FRAMEWORKS)/bin/python -m pytest tests/integrations src/fieldassay/integrations
 

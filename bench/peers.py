@@ -198,6 +198,25 @@ def stickler_zero_config() -> Score:
     )
 
 
+def omni() -> Score:
+    """Return the accuracy of omni-extract-bench, mean over documents."""
+    from omni_extract_bench.metric import score
+
+    def typed(kind: str) -> dict[str, Any]:
+        return {"anyOf": [{"type": kind}, {"type": "null"}]}
+
+    def shape(texts: tuple[str, ...], numbers: tuple[str, ...]) -> dict[str, Any]:
+        fields = dict.fromkeys(texts, typed("string")) | dict.fromkeys(numbers, typed("number"))
+        return {"type": "object", "properties": fields}
+
+    schema = shape((*TEXT_FIELDS, *DATE_FIELDS), MONEY_FIELDS)
+    item = shape(("sku", "description"), ("quantity", "unit_price", "amount"))
+    schema["properties"]["line_items"] = {"type": "array", "items": item}
+    return lambda pairs: mean(
+        [float(score(predicted, gold, schema)["accuracy"]) for gold, predicted in pairs]
+    )
+
+
 ADAPTERS: dict[str, tuple[str, str, Callable[[], Score]]] = {
     "stickler bulk": ("stickler", "stickler-eval", stickler_bulk),
     "stickler compare_with": ("stickler", "stickler-eval", stickler),
@@ -206,6 +225,7 @@ ADAPTERS: dict[str, tuple[str, str, Callable[[], Score]]] = {
     "autoevals JSONDiff": ("autoevals", "autoevals", autoevals),
     "deepdiff ignore_order": ("deepdiff", "deepdiff", deepdiff),
     "nervaluate": ("nervaluate", "nervaluate", nervaluate),
+    "omni-extract-bench": ("omni", "omni-extract-bench", omni),
 }
 """Environment, distribution and scorer by the name that the table shows."""
 

@@ -27,12 +27,15 @@ from setup_peers import main as install_peers
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- results: written by bench/run.py -->", "<!-- end of results -->"
+BATCH, JUDGE = "fieldassay", "fieldassay Judge, a pair a call"
 SUBSETS = {
     "stickler bulk": 60,
     "stickler compare_with": 120,
     "stickler zero-config": 300,
     "anls*": 60,
     "deepdiff ignore_order": 300,
+    "omni-extract-bench": 300,
+    JUDGE: 300,
 }
 """How many documents the slow peers get; the others get all of them."""
 PEER_ROUNDS, OUR_ROUNDS = 3, 3
@@ -116,16 +119,17 @@ def measure_peer(name: str, plan: Plan, installed: dict[str, Any]) -> Row:
     )
 
 
-def measure_ours(plan: Plan) -> Row:
-    """Return fieldassay's own row."""
-    from ours import load_list, load_records, time_ours
+def measure_ours(plan: Plan, name: str = BATCH) -> Row:
+    """Return one of fieldassay's own rows: a batch, or a call for each pair."""
+    from ours import load_list, load_records, time_judge, time_ours
 
-    timing = time_ours(*load_records(WORK / "data", plan.documents), OUR_ROUNDS)
+    measure, documents = (time_ours, plan.documents) if name == BATCH else (time_judge, SUBSETS[name])
+    timing = measure(*load_records(WORK / "data", min(documents, plan.documents)), OUR_ROUNDS)
     lists: dict[str, float | str] = {
-        str(items): time_ours(*load_list(WORK / "data", items), 1).seconds for items in plan.lists
+        str(items): measure(*load_list(WORK / "data", items), 1).seconds for items in plan.lists
     }
     return Row(
-        "fieldassay",
+        name,
         timing.version,
         timing.documents,
         timing.documents / timing.seconds,
@@ -146,12 +150,13 @@ def show(value: float | str | None) -> str:
 
 def table(rows: list[Row], plan: Plan) -> str:
     """Return the rows as Markdown, ours first; the ratio is fieldassay's speed over the peer's."""
-    ours = next((row.per_second for row in rows if row.name == "fieldassay"), None)
+    ours = next((row.per_second for row in rows if row.name == BATCH), None)
     heads = [
         "scorer",
         "version",
         "documents",
         "documents/s",
+        "ms a document",
         "fieldassay is faster by",
         "headline score",
         *(f"{n} items" for n in plan.lists),
@@ -161,12 +166,13 @@ def table(rows: list[Row], plan: Plan) -> str:
         if row.per_second is None:
             lines.append(f"| {row.name} | {row.note} |" + " |" * (len(heads) - 2))
             continue
-        ratio = f"{ours / row.per_second:,.1f} x" if ours and row.name != "fieldassay" else ""
+        ratio = f"{ours / row.per_second:,.1f} x" if ours and row.name != BATCH else ""
         cells = [
             row.name,
             row.version,
             f"{row.documents:,}",
             f"{row.per_second:,.0f}",
+            f"{1000 / row.per_second:.2f}",
             ratio,
             f"{row.score:.4f}",
         ]
@@ -200,9 +206,9 @@ def measure(plan: Plan, are_peers_only: bool) -> list[Row]:
     Machines drift.
     """
     installed = prepare()
-    before = [] if are_peers_only else [measure_ours(plan)]
+    before = [] if are_peers_only else [measure_ours(plan, name) for name in (BATCH, JUDGE)]
     peers = [measure_peer(name, plan, installed) for name in ADAPTERS]
-    return [*(faster(row, measure_ours(plan)) for row in before), *peers]
+    return [*(faster(row, measure_ours(plan, row.name)) for row in before), *peers]
 
 
 def publish_all(rows: list[Row], plan: Plan, truth: dict[str, Any]) -> None:

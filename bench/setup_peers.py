@@ -18,6 +18,7 @@ PEERS = {
     "autoevals": "autoevals==0.4.1",
     "deepdiff": "deepdiff==9.1.0",
     "nervaluate": "nervaluate==1.2.1",
+    "omni": "omni-extract-bench==0.1.7",
 }
 """Requirement by the peer's name in `peers.py`. None of them pulls in torch."""
 

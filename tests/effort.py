@@ -29,9 +29,9 @@ def characters(number: int) -> int:
     return number if is_full() else number // 20
 
 
-def few_examples() -> settings:
-    """Return the settings of a property with costly examples: a quarter of them, and at least 10."""
-    return settings(max_examples=max(settings.default.max_examples // 4, 10))
+def few_examples(part: int = 4, least: int = 10) -> settings:
+    """Return the settings of a property with costly examples: a quarter of them or another part, and the least."""
+    return settings(max_examples=max(settings.default.max_examples // part, least))
 
 
 def cost(work: Callable[[], object]) -> float:

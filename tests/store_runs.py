@@ -52,7 +52,6 @@ def start_writer(programs: Path, place: Path, kind: str, count: int) -> subproce
     """Return a process about to write runs (`store`: into a store, `folder`: repeatedly into one folder)."""
     command = [str(programs / "python"), "-c", WRITER, str(place), kind, str(count), str(written_result())]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
 

@@ -107,7 +107,6 @@ def error_classes() -> Iterator[type[FieldassayError]]:
 def options() -> Iterator[str]:
     for name in COMMANDS:
         command = commands.get_command(click.Context(commands), name)
-        assert command is not None
         yield from (
             f"{name} {flag}"
             for parameter in command.params
@@ -447,7 +446,6 @@ def test_the_plugin_of_the_contributing_page_works(tmp_path: Path, monkeypatch: 
         gold = [{"id": 1, "postcode": "3065"}, {"id": 2, "postcode": "3065"}, {"id": 3, "postcode": "3065"}]
         pred = [{"id": 1, "postcode": "3065"}, {"id": 2, "postcode": "3066"}, {"id": 3, "postcode": "9999"}]
         result = score(gold, pred, spec, bootstrap=0)
-        assert result.evidence is not None
         assert result.evidence.select("score", "reason", "outcome").rows() == [
             (1.0, "equal", "match"),
             (0.5, "same_area", "partial"),

@@ -54,7 +54,6 @@ def outcome_of(field: Any, gold: Any, pred: Any) -> str:
     """Return the outcome of the only value of a record."""
     spec = {"fields": {"v": field}, "metrics": ["accuracy"]}
     evidence = within(lambda: result_of(spec, [{"v": gold}], [{"v": pred}])).evidence
-    assert evidence is not None
     return str(evidence.filter(kind="value")["outcome"][0])
 
 
@@ -97,7 +96,6 @@ def test_odd_values_are_right_against_themselves_and_wrong_against_others(name: 
     odd = [{"v": value} for value in ODD.values()]
     same = within(lambda: result_of(spec, odd, odd)).evidence
     other = within(lambda: result_of(spec, odd, [{"v": "zzz"}] * len(odd)))
-    assert same is not None
     assert set(same.filter(kind="value")["outcome"]) <= {"match", "absent"}
     assert other.value("accuracy") is not None
     assert {*within(lambda: result_of(spec, [{"v": "zzz"}] * len(odd), odd)).systems} == {"s"}
@@ -363,14 +361,12 @@ def test_names_that_utf_8_cannot_hold_are_written_as_escapes() -> None:
     gold = [{"id": "a\udc80", "t\udc80": "x\udc80", "l": [{"k\udc80": "1"}]}]
     pred = [{"id": "a\udc80", "t\udc80": "y\udc80", "l": [{"k\udc80": "2"}]}]
     result = score(gold, {"s\udc81": pred}, {"fields": {"**": "text"}})
-    assert result.evidence is not None
     rows = (
         result.evidence.filter(result.evidence["field"] == "t\\udc80")
         .select("system", "doc", "gold_path", "gold", "pred")
         .rows()
     )
     assert rows == [("s\\udc81", "a\\udc80", "t\\udc80", '"x\\udc80"', '"y\\udc80"')]
-    assert result.documents is not None
     assert result.documents.select("system", "doc").rows() == [("s\\udc81", "a\\udc80")]
 
 

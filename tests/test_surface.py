@@ -381,7 +381,7 @@ def test_predictions_of_documents_left_out_are_not_unmatched_and_strangers_still
     assert [note for note in found.warnings if "no gold" in note] == [
         "m: 1 of 4 predictions have no gold (such as 'z') and are left out"
     ]
-    assert any("1 of 2 documents have no prediction by m (such as 'd')" in note for note in found.notes)
+    assert any("m has no prediction for 1 of 2 documents (such as 'd')" in note for note in found.notes)
 
 
 def test_a_system_without_any_prediction_of_the_chosen_documents_is_judged_as_empty() -> None:

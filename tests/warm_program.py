@@ -76,7 +76,6 @@ def warm_program(folder: Path) -> Iterator[Path]:
         stdout=subprocess.PIPE,
     )
     try:
-        assert server.stdout is not None
         assert server.stdout.readline() == b"ready\n"
         yield folder
     finally:

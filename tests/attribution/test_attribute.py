@@ -107,7 +107,6 @@ def test_the_interval_holds_the_share_of_the_damage_that_was_planted_in_twins(tm
         found = shares.whole.share("reading")
         assert shares.perfect_from == "twins"
         assert found.value == pytest.approx(truth, abs=0.08)
-        assert found.interval is not None
         held.append(found.interval[0] <= truth <= found.interval[1])
         assert sum(one.value or 0.0 for one in shares.whole.shares) == pytest.approx(1.0)
     assert sum(held) >= 3
@@ -357,7 +356,6 @@ def test_the_missed_share_is_measured_on_documents_that_are_read_perfectly(tmp_p
     found = fa.attribute(scored(tmp_path, GOLD, rows), twins=named).system("m")
     rates = {one.field: one.rates for one in found.fields}
     assert found.perfect_from == "twins"
-    assert rates["number"] is not None
     assert rates["number"].missed == pytest.approx(0.0 if form == "gold" else 0.25)
 
 
@@ -378,8 +376,6 @@ def test_a_field_with_few_values_takes_the_rates_of_its_type(tmp_path: Path) -> 
     found = {
         one.field: one for one in fa.attribute(scored(tmp_path, gold, rows, spec=spec)).system("m").fields
     }
-    assert found["name"].rates is not None
-    assert found["note"].rates is not None
     assert (found["name"].rates.chance_over, found["note"].rates.chance_over) == ("field", "type")
     assert found["note"].share("reading").value == 0.0
 
@@ -424,7 +420,7 @@ def test_a_gate_on_a_bound_from_three_wrong_values_is_not_decided(
     (decision,) = judge_shares(fa.attribute(run), [gate])
     assert decision.outcomes[0].verdict is Verdict.INCONCLUSIVE
     assert main(["attribute", str(tmp_path / "run"), "--gate", gate]) == 1
-    assert "not shown" in capsys.readouterr().err
+    assert "too close to call" in capsys.readouterr().err
 
 
 def test_a_share_without_replicates_has_no_interval_and_says_so(tmp_path: Path) -> None:
@@ -473,7 +469,6 @@ def test_a_value_that_gold_has_twice_in_a_document_is_left_out_and_counted(
     assert found.shared == shared
     assert found.whole.covered == found.whole.wrong - found.shared_wrong
     if same < 1.0:
-        assert share.interval is not None
         assert share.interval[0] <= lost_wrong / wrong <= share.interval[1]
     else:
         assert (share.value, share.why) == (None, "its values stand more than once in their documents")
@@ -526,10 +521,8 @@ def test_where_right_values_are_not_found_reading_is_not_called_guilty(
     run = scored(tmp_path, *unseen_notation(200, 3), spec="fields: {code: id}")
     found = fa.attribute(run).system("m")
     share, rates = found.whole.share("reading"), found.fields[0].rates
-    assert share.interval is not None
     assert share.interval[0] == 0.0
     assert "missed_unknown" in share.marks
-    assert rates is not None
     assert rates.missed is None
     assert rates.not_found == pytest.approx(found.mended / (200 - found.whole.wrong))
     assert not any(one.finding.stage == "reading" for one in fa.attribute(run).labelled)
@@ -552,7 +545,6 @@ def test_perfect_texts_show_which_values_are_missed_and_those_are_left_out(tmp_p
     run = scored(tmp_path, gold, rows, spec="fields: {code: id}")
     found = fa.attribute(run, twins=tmp_path / "perfect").system("m")
     share, rates = found.whole.share("reading"), found.fields[0].rates
-    assert rates is not None
     assert rates.missed == pytest.approx(0.5, abs=0.1)
     assert found.whole.covered == found.whole.wrong - found.missed_wrong > 0
     assert share.value == 0.0
@@ -573,7 +565,6 @@ def test_a_field_that_reading_lost_altogether_counts(tmp_path: Path) -> None:
     found = fa.attribute(scored(tmp_path, gold, rows, spec="fields: {net: integer, gross: integer}"))
     shares = found.system("m")
     net = shares.fields[0]
-    assert net.rates is not None
     assert (net.field, net.covered, net.rates.errors_over) == ("net", 40, "type")
     assert net.share("reading").value == pytest.approx(36 / 40)  # 4 of 40 that were read are wrong
     assert shares.whole.covered == 44
@@ -600,7 +591,6 @@ def test_a_system_of_rules_is_told_labels_and_not_prompts(tmp_path: Path) -> Non
     gold = [{"id": str(at), "total": f"{at}.50"} for at in range(6)]
     spec = "fields: {total: {type: money, labels: [Net]}}"
     swept = fa.run(tmp_path / "docs", spec, gold, tmp_path / "out")
-    assert swept.run is not None
     found = fa.attribute(swept.run)
     assert answer_of(found.systems[0]).startswith("improve the rules: `labels` and `find`")
 
@@ -620,7 +610,6 @@ def found_in(*answers: dict[str, Any] | None, gold: dict[str, Any] = SUSPICIOUS_
         for at, answer in enumerate(answers)
     }
     result = score([{"id": "d", **gold}, {"id": "other"}], systems, SUSPICIOUS_GOLD_SPEC, bootstrap=0)
-    assert result.evidence is not None and result.documents is not None
     return find_suspicious_gold(result.evidence.lazy(), result.documents, result.systems)
 
 
@@ -743,7 +732,6 @@ def test_receipts_with_doubtful_gold_are_found() -> None:
     spec = Path(__file__).parents[2] / "examples" / "cord" / "spec.yaml"
     systems = dict.fromkeys("ab", CORD / "pred_deepcpcfg.jsonl")
     result = score(CORD / "gold.jsonl", systems, spec, bootstrap=0)
-    assert result.evidence is not None and result.documents is not None
     found = find_suspicious_gold(result.evidence.lazy(), result.documents, result.systems)
     assert ("test_receipt_00084", "TotalPrice", '"Rp"', '"39.600"') in {
         (one.doc, one.path, one.gold, one.agreed) for one in found.values

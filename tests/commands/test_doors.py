@@ -96,8 +96,6 @@ def test_a_run_saved_from_python_is_the_one_that_the_command_line_writes(
     assert differing <= {"id", "command", "started", "timings", "files", "sha256"}
     if evidence != "none":
         there, here = fa.open_run("typed").evidence, run.evidence
-        assert there is not None
-        assert here is not None
         assert there.collect().equals(here.collect())
 
 
@@ -105,7 +103,6 @@ def test_data_in_memory_is_saved_without_digests_of_files(files: Path) -> None:
     (files / "gold").write_text("a file with the label of data in memory")
     run = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0).save(files / "runs", in_store=True)
     inputs = run.file.inputs
-    assert inputs is not None
     assert set((inputs.sha256 or {}).values()) == {None}
     assert fa.open_run("latest", store=files / "runs").id == run.id
 
@@ -114,7 +111,6 @@ def test_evidence_in_a_folder_of_the_users_is_saved_with_the_run(files: Path) ->
     (files / "parts").mkdir()
     result = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0, evidence_folder=files / "parts")
     rows = result.save("run").evidence
-    assert rows is not None
     assert rows.collect()["system"].n_unique() == 2
 
 
@@ -134,7 +130,6 @@ def test_only_the_parts_of_a_result_are_saved_with_it(files: Path) -> None:
     fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0, batch=1, evidence_folder=files / "parts")
     result = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0, evidence_folder=files / "parts")
     rows, here = result.save("run").evidence, fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0).evidence
-    assert rows is not None and here is not None
     assert rows.collect().equals(here)
 
 
@@ -444,5 +439,4 @@ def test_the_help_imports_only_what_tells_of_options() -> None:
 def test_the_help_has_the_first_sentence_of_each_command(name: str) -> None:
     context = click.Context(commands)
     command = commands.get_command(context, name)
-    assert command is not None
     assert commands.summary_of(context, name) == command.get_short_help_str(1000)

@@ -79,7 +79,6 @@ def doors(answers: Answers, gold: Mapping[str, Any], plan: Plan, place: Path) ->
     options = fa.SweepOptions(fa.ExtractOptions(jobs=0))
     sweep = fa.run(place / "docs", plan, gold, place / "sweep", SYSTEMS, options)
     fa.extract(place / "docs", plan.spec, place / "out", answer, options.extract)
-    assert sweep.run is not None
     with patch.object(pytest_plugin, "decide", lambda *_: ()):  # no answer is too bad to be looked at
         asserted = [pytest_plugin._assert_extraction(gold[name], answers[name], plan) for name in answers]
     return {
@@ -140,7 +139,7 @@ def trees() -> st.SearchStrategy[dict[str, Any]]:
     return st.dictionaries(KEYS, st.recursive(LEAVES, grow, max_leaves=6), min_size=1, max_size=4)
 
 
-@few_examples()
+@few_examples(10, 3)
 @example(
     [
         ({"usage_m3": None}, {}),

@@ -25,7 +25,6 @@ def test_words_of_a_line_have_their_places() -> None:
     page = first(text(72, 100, "Total amount:") + text(300, 100, "1.234,50 EUR"))
     assert page_text(page).text == "Total amount:   1.234,50 EUR"
     box = page_text(page).box(*_find(page, "1.234,50"))
-    assert box is not None
     assert 299 < box.left < 302 and 336 < box.right < 345
     assert 85 < box.top < 95 and 99 < box.bottom < 106
     assert (page.width, page.height) == (WIDTH, HEIGHT)
@@ -158,7 +157,6 @@ def test_a_rotated_page_gives_the_same_text(rotation: int) -> None:
     page = first(_ruled() + column(72, 300, LEFT), page_entries=f"/Rotate {rotation}")
     assert page_text(page).text == page_text(first(_ruled() + column(72, 300, LEFT))).text
     box = page_text(page).box(*_find(page, "Above"))
-    assert box is not None
     upright = rotation in (0, 180)
     assert (page.width, page.height) == ((WIDTH, HEIGHT) if upright else (HEIGHT, WIDTH))
     assert (box.right - box.left > box.bottom - box.top) == upright

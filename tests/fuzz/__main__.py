@@ -75,7 +75,6 @@ def _run_process(corpus: Path, seed: int, count: int, failures: Counter[str]) ->
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace"
     ) as process:
-        assert process.stdout is not None
         done, told = 0, []
         for line in process.stdout:
             if line.startswith("case "):

@@ -93,6 +93,15 @@ def test_dspy_bootstraps_only_what_is_right() -> None:
     assert {demo.text for demo in program.demos} == {"Oak", "Elm"}
 
 
+def test_gepa_takes_thirty_steps_with_the_feedback_of_the_metric(tmp_path: Path) -> None:
+    [code], right = blocks("DSPy", "python"), '"Read the bill. The total is the last amount."'
+    turns = f"turns = iter(['Read the bill.'] * 29 + [{right}] * 9)\n"
+    longer = code.replace(right, "next(turns)").replace("max_metric_calls=60", "max_metric_calls=230")
+    program = f"{turns}{longer}\nprint(len([*turns]))"
+    said = run([sys.executable, "-W", "ignore", "-c", program], tmp_path).splitlines()
+    assert said[-2:] == [f"50.0 100.0 {right.strip(chr(34))}", "8"]
+
+
 def test_dspy_takes_a_field_that_holds_the_record() -> None:
     import dspy
 
@@ -118,3 +127,21 @@ def test_promptfoo_is_told_which_variable_has_gold() -> None:
     assert get_assert('{"total": "5.00"}', context)["pass"] and not get_assert("{}", context)["pass"]
     nothing = {"vars": {"gold": {}}, "config": context["config"] | {"gold": "gold"}}
     assert get_assert("{}", nothing)["score"] == 1.0
+
+
+def test_mlflow_has_the_metrics_and_the_report_of_a_result(tmp_path: Path) -> None:
+    import mlflow
+
+    import fieldassay
+    from fieldassay.integrations.mlflow import log_result
+
+    gold, answers = [{"id": 1, "total": 5}, {"id": 2, "total": 7}], [{"id": 1, "total": 5}]
+    result = fieldassay.score(gold, {"a": answers, "b": gold}, "fields: {total: money}")
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
+    mlflow.create_experiment("bills", artifact_location=str(tmp_path / "artifacts"))
+    with mlflow.start_run(experiment_id=mlflow.get_experiment_by_name("bills").experiment_id) as run:
+        log_result(result)
+    metrics = mlflow.get_run(run.info.run_id).data.metrics
+    assert (metrics["a/accuracy"], metrics["b/field_accuracy/total"]) == (0.5, 1.0)
+    artifacts = {file.name: file.read_text("utf-8") for file in (tmp_path / "artifacts").rglob("*.*")}
+    assert artifacts["report.html"].startswith("<!doctype html") and "accuracy" in artifacts["metrics.json"]

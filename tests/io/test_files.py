@@ -98,7 +98,6 @@ def start_staging(place: Path) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", STAGES, str(place)], env=environment, stdout=subprocess.PIPE, text=True
     )
-    assert process.stdout is not None
     assert process.stdout.readline() == "staged\n"
     return process
 

@@ -5,7 +5,6 @@ import random
 from collections.abc import Mapping
 from functools import cache
 from math import comb
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.repeats import VarianceParts
-from fieldassay.metrics.result.result import Result
 from fieldassay.scoring.score import score
 
 # Repeated runs of one system: the document stays the unit, whatever the number of runs.
@@ -31,10 +29,9 @@ GOLD = [
     }
     for at in range(30)
 ]
-Record = dict[str, Any]
 
 
-def make_run(seed: int) -> list[Record]:
+def make_run(seed):
     draw, run = random.Random(seed), []
     for gold in GOLD:
         record = dict(gold)
@@ -52,7 +49,7 @@ RUNS = [make_run(seed) for seed in range(5)]
 FEW: Mapping[str, Any] = {"bootstrap": 200}
 
 
-def yes_no(outcomes: str) -> tuple[list[Record], list[list[Record]]]:
+def yes_no(outcomes):
     """Return gold and runs with one value a document: rows of documents, columns of runs, 1 for right."""
     rows = outcomes.split()
     gold = [{"id": f"d{at}", "total": 1} for at in range(len(rows))]
@@ -62,7 +59,7 @@ def yes_no(outcomes: str) -> tuple[list[Record], list[list[Record]]]:
     ]
 
 
-def numbers(result: Result) -> list[tuple[Any, ...]]:
+def numbers(result):
     """Return the numbers of estimates; quantiles are left out, which interpolate between more answers."""
     return [
         (one.metric, one.field, one.value, one.interval, one.documents)
@@ -72,7 +69,7 @@ def numbers(result: Result) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("copies", [2, 4])
-def test_copies_of_a_run_have_the_values_and_intervals_of_that_run(copies: int) -> None:
+def test_copies_of_a_run_have_the_values_and_intervals_of_that_run(copies):
     single = score(GOLD, {"a": RUNS[0]}, SPEC, **FEW)
     copied = score(GOLD, {"a": [RUNS[0]] * copies}, SPEC, **FEW)
     for found, wanted in zip(numbers(copied), numbers(single), strict=False):
@@ -81,25 +78,14 @@ def test_copies_of_a_run_have_the_values_and_intervals_of_that_run(copies: int) 
 
 
 @pytest.mark.parametrize("copies", [3, 5])
-def test_copies_of_two_runs_compare_as_the_runs_do(copies: int) -> None:
+def test_copies_of_two_runs_compare_as_the_runs_do(copies):
     metrics = ("accuracy", "f1", "accuracy_by_field", "perfect_documents", "items_missing", "latency_mean")
     single = score(GOLD, {"a": RUNS[0], "b": RUNS[1]}, SPEC, compare=metrics, **FEW)
     copied = score(GOLD, {"a": [RUNS[0]] * copies, "b": [RUNS[1]] * copies}, SPEC, compare=metrics, **FEW)
     assert copied.comparisons == single.comparisons
 
 
-def test_runs_fed_as_more_documents_have_a_narrower_interval() -> None:
-    single = score(GOLD, {"a": RUNS[0]}, SPEC, **FEW).estimate("accuracy")
-    gold = [{**record, "id": f"{record['id']}#{run}"} for run in range(4) for record in GOLD]
-    more = [{**record, "id": f"{record['id']}#{run}"} for run in range(4) for record in RUNS[0]]
-    fed = score(gold, {"a": more}, SPEC, **FEW).estimate("accuracy")
-    assert fed.value == single.value
-    assert fed.interval is not None
-    assert single.interval is not None
-    assert fed.interval[1] - fed.interval[0] < 0.7 * (single.interval[1] - single.interval[0])
-
-
-def test_the_value_is_the_mean_over_runs_and_the_documents_are_counted_once() -> None:
+def test_the_value_is_the_mean_over_runs_and_the_documents_are_counted_once():
     metrics = ("accuracy", "perfect_documents", "items_missing", "documents_missing", "recall")
     singles = [score(GOLD, {"a": run}, SPEC, bootstrap=0, metrics=metrics) for run in RUNS]
     repeated = score(GOLD, {"a": RUNS}, SPEC, bootstrap=0, metrics=metrics)
@@ -113,13 +99,13 @@ def test_the_value_is_the_mean_over_runs_and_the_documents_are_counted_once() ->
 
 
 @cache
-def of_three_systems(**options: int) -> Result:
+def of_three_systems(**options):
     systems = {"a": RUNS, "b": RUNS[1:3], "c": RUNS[3]}
     return score(GOLD, systems, SPEC, evidence="none", **FEW, **options)
 
 
 @pytest.mark.parametrize(("batch", "workers"), [(7, 1), (1, 1), (2000, 2)])
-def test_any_partition_gives_the_same_numbers(batch: int, workers: int) -> None:
+def test_any_partition_gives_the_same_numbers(batch, workers):
     whole, parts = of_three_systems(), of_three_systems(batch=batch, workers=workers)
     assert (parts.estimates, parts.repeats, parts.comparisons) == (
         whole.estimates,
@@ -128,7 +114,7 @@ def test_any_partition_gives_the_same_numbers(batch: int, workers: int) -> None:
     )
 
 
-def test_the_order_of_runs_has_no_effect_on_estimates() -> None:
+def test_the_order_of_runs_has_no_effect_on_estimates():
     assert (
         score(GOLD, {"a": RUNS}, SPEC, **FEW).estimates
         == score(GOLD, {"a": RUNS[::-1]}, SPEC, **FEW).estimates
@@ -157,7 +143,7 @@ HAND = "1110 1100 1111 0000"  # right in 3, 2, 4 and 0 of 4 runs
         ("perfect_documents", 9 / 16),
     ],
 )
-def test_formulas_worked_by_hand(metric: str, expected: float) -> None:
+def test_formulas_worked_by_hand(metric, expected):
     gold, runs = yes_no(HAND)
     result = score(
         gold, {"a": runs}, "fields: {total: number}", metrics=("accuracy", "perfect_documents", metric)
@@ -165,7 +151,7 @@ def test_formulas_worked_by_hand(metric: str, expected: float) -> None:
     assert result.value(metric) == pytest.approx(expected, abs=1e-9)
 
 
-def test_variances_worked_by_hand() -> None:
+def test_variances_worked_by_hand():
     gold, runs = yes_no(HAND)
     [found] = score(gold, {"a": runs}, "fields: {total: number}", bootstrap=0).repeats
     within = (3 * 1 / 12 + 2 * 2 / 12 + 0 + 0) / 4
@@ -178,7 +164,7 @@ def test_variances_worked_by_hand() -> None:
         assert parts.error == pytest.approx((between / 4 + within / 16) ** 0.5)
 
 
-def test_a_variance_between_documents_is_not_negative() -> None:
+def test_a_variance_between_documents_is_not_negative():
     gold, runs = yes_no("10 01 10 01")
     [found] = score(gold, {"a": runs}, "fields: {total: number}", bootstrap=0).repeats
     assert [parts.between for parts in found.variances] == [0.0, 0.0]
@@ -191,7 +177,7 @@ def test_a_variance_between_documents_is_not_negative() -> None:
         lambda runs: st.lists(st.text("01", min_size=runs, max_size=runs), min_size=1, max_size=6)
     )
 )
-def test_pass_hat_falls_and_pass_at_rises_with_k_from_the_accuracy(rows: list[str]) -> None:
+def test_pass_hat_falls_and_pass_at_rises_with_k_from_the_accuracy(rows):
     gold, runs = yes_no(" ".join(rows))
     result = score(gold, {"a": runs}, "fields: {total: number}", bootstrap=0)
     for prefix in ("", "value_"):
@@ -220,9 +206,7 @@ def test_pass_hat_falls_and_pass_at_rises_with_k_from_the_accuracy(rows: list[st
         (["100", "ten", "ten"], 0, "wrong"),
     ],
 )
-def test_answers_are_counted_together_by_the_equality_of_the_spec(
-    answers: list[str | None], majority: float, vote: str
-) -> None:
+def test_answers_are_counted_together_by_the_equality_of_the_spec(answers, majority, vote):
     runs = [[{"id": "d", "total": answer}] for answer in answers]
     spec = {"fields": {"total": {"type": "number", "tolerance": {"absolute": 1}}}}
     result = score([{"id": "d", "total": 100}], {"a": runs}, spec, bootstrap=0)
@@ -230,7 +214,7 @@ def test_answers_are_counted_together_by_the_equality_of_the_spec(
     assert [one.vote for one in result.repeats[0].flaky] == [vote]
 
 
-def test_flaky_values_are_listed_with_their_answers_and_the_most_divided_first() -> None:
+def test_flaky_values_are_listed_with_their_answers_and_the_most_divided_first():
     gold = [{"id": "d", "name": "Acme", "total": 5, "date": "x"}]
     runs = [
         [{"id": "d", "name": name, "total": total, "date": "x"}]
@@ -245,7 +229,7 @@ def test_flaky_values_are_listed_with_their_answers_and_the_most_divided_first()
     ]
 
 
-def test_a_document_missing_in_one_run_is_wrong_in_that_run() -> None:
+def test_a_document_missing_in_one_run_is_wrong_in_that_run():
     gold = [{"id": "d", "total": 1}, {"id": "e", "total": 1}]
     metrics = ("accuracy", "documents_missing")
     result = score(gold, {"a": [gold, gold[:1]]}, "fields: {total: number}", bootstrap=0, metrics=metrics)
@@ -257,18 +241,16 @@ def test_a_document_missing_in_one_run_is_wrong_in_that_run() -> None:
     assert result.value("documents_missing") == 0.5
 
 
-def test_evidence_tells_the_run_and_that_of_a_single_run_has_no_such_column() -> None:
+def test_evidence_tells_the_run_and_that_of_a_single_run_has_no_such_column():
     repeated = score(GOLD, {"a": RUNS[:2], "b": RUNS[2]}, SPEC, evidence="all", **FEW).evidence
-    assert repeated is not None
     found = repeated.filter((pl.col("doc") == "d3") & (pl.col("field") == "total"))
     assert found.select("system", "repeat").rows() == [("a", 1), ("a", 2), ("b", None)]
     single = score(GOLD, {"a": RUNS[0]}, SPEC, evidence="all", **FEW).evidence
-    assert single is not None
     assert "repeat" not in single.columns
 
 
 @pytest.mark.parametrize("key", ["run", "repeat"])
-def test_records_of_one_file_that_name_their_run_are_repeated_runs(key: str, tmp_path: Path) -> None:
+def test_records_of_one_file_that_name_their_run_are_repeated_runs(key, tmp_path):
     rows = [{**record, key: number} for number, run in enumerate(RUNS[:3], 1) for record in run]
     (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     found = score(GOLD, tmp_path / "a.jsonl", SPEC, bootstrap=0)
@@ -276,23 +258,23 @@ def test_records_of_one_file_that_name_their_run_are_repeated_runs(key: str, tmp
     assert any("3 repeated runs of a" in note for note in found.notes)
 
 
-def test_a_metric_of_runs_is_undefined_for_a_single_run() -> None:
+def test_a_metric_of_runs_is_undefined_for_a_single_run():
     assert score(GOLD, {"a": RUNS[0]}, SPEC, metrics=("pass_hat(k=2)",), **FEW).value("pass_hat(k=2)") is None
 
 
-def test_more_draws_than_runs_are_undefined() -> None:
+def test_more_draws_than_runs_are_undefined():
     result = score(GOLD, {"a": RUNS[:2]}, SPEC, metrics=("accuracy", "pass_hat(k=3)"), **FEW)
     assert result.value("pass_hat(k=3)") is None
     assert result.value("pass_hat(k=2)") is not None
 
 
 @pytest.mark.parametrize("k", ["0", "1.5", "-1"])
-def test_draws_are_whole_numbers_of_runs(k: str) -> None:
+def test_draws_are_whole_numbers_of_runs(k):
     with pytest.raises(ProblemsError, match="expected a whole number of runs"):
         score(GOLD, {"a": RUNS[:2]}, SPEC, metrics=(f"pass_at(k={k})",), **FEW)
 
 
-def test_all_problems_of_all_runs_are_reported(tmp_path: Path) -> None:
+def test_all_problems_of_all_runs_are_reported(tmp_path):
     with pytest.raises(ProblemsError) as caught:
         score(GOLD, {"a": [tmp_path / "x.jsonl", RUNS[0], tmp_path / "y.jsonl"]}, SPEC)
     assert [name in str(caught.value) for name in ("x.jsonl", "y.jsonl")] == [True, True]
@@ -307,13 +289,13 @@ FIELDS = ("a", "b", "c", "d")
 COVERAGE_SPEC = "fields: {a: number, b: number, c: number, d: number}"
 
 
-def draw_chances(rng: np.random.Generator, count: int) -> Any:
+def draw_chances(rng, count):
     """Return for each document the chance that one of its values is right: a quarter of the documents is hard."""
     return np.where(rng.random(count) < 0.25, rng.beta(2, 2, count), rng.beta(30, 1, count))
 
 
 @pytest.mark.slow
-def test_intervals_over_repeated_runs_hold_the_truth() -> None:
+def test_intervals_over_repeated_runs_hold_the_truth():
     rng = np.random.default_rng(11)
     all_documents = draw_chances(rng, 400_000)
     truth = {
@@ -345,7 +327,6 @@ def test_intervals_over_repeated_runs_hold_the_truth() -> None:
         )
         for metric, value in truth.items():
             interval = result.estimate(metric).interval
-            assert interval is not None
             held[metric] += interval[0] <= value <= interval[1]
         errors.append(result.repeats[0].variances[0].error)
         values.append(float(result.value("accuracy") or 0))

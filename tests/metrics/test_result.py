@@ -5,10 +5,8 @@ import pickle
 import re
 import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from html.parser import HTMLParser
 from itertools import combinations
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +92,11 @@ KEYS = [
 
 
 @pytest.mark.parametrize("expression", LOOKUPS)
-def test_an_expression_names_one_estimate(expression: str) -> None:
+def test_an_expression_names_one_estimate(expression):
     assert RESULT.value(expression, system="llama") == LOOKUPS[expression]
 
 
-def test_a_field_may_be_given_beside_the_expression_and_one_system_needs_no_name() -> None:
+def test_a_field_may_be_given_beside_the_expression_and_one_system_needs_no_name():
     assert RESULT.estimate("f1", "llama", field="TOTAL").field == "TOTAL"
     assert Result(ESTIMATES[-1:]).value("f1") == 0.125
     assert (RESULT.systems, RESULT.fields) == (("llama", "qwen"), ("TOTAL",))
@@ -108,7 +106,7 @@ def test_a_field_may_be_given_beside_the_expression_and_one_system_needs_no_name
     "expression",
     ["perfect_documents", "accuracy(regime=gold_nonempty)", "f1[NAME]", "f1{type=x}", "recall", "nothing"],
 )
-def test_what_was_not_estimated_is_a_key_error_and_never_a_neighbor(expression: str) -> None:
+def test_what_was_not_estimated_is_a_key_error_and_never_a_neighbor(expression):
     with pytest.raises(KeyError, match="no estimate"):
         RESULT.estimate(expression, "llama")
 
@@ -121,19 +119,19 @@ def test_what_was_not_estimated_is_a_key_error_and_never_a_neighbor(expression: 
         ("accuracy(regime=gold_nonempty)", "accuracy was computed otherwise"),
     ],
 )
-def test_a_key_error_names_the_nearest_field_or_metric(expression: str, said: str) -> None:
+def test_a_key_error_names_the_nearest_field_or_metric(expression, said):
     with pytest.raises(KeyError) as caught:
         RESULT.estimate(expression, "llama")
     assert said in str(caught.value) and "recall" not in str(caught.value)
 
 
 @pytest.mark.parametrize("system", [None, "gpt"])
-def test_an_unclear_system_is_refused_with_the_names(system: str | None) -> None:
+def test_an_unclear_system_is_refused_with_the_names(system):
     with pytest.raises(ValueError, match="llama, qwen"):
         RESULT.value("f1", system)
 
 
-def test_metrics_json_keeps_the_contract_of_names_and_order() -> None:
+def test_metrics_json_keeps_the_contract_of_names_and_order():
     written = json.loads(metrics_json(RESULT))
     assert list(written) == ["format", "schema_version", "run", "estimates", "counts"]
     assert [list(item) for item in written["estimates"]] == [KEYS] * len(ESTIMATES)
@@ -141,7 +139,7 @@ def test_metrics_json_keeps_the_contract_of_names_and_order() -> None:
     assert written["estimates"][1]["value"] is None
 
 
-def test_metrics_json_reads_back_to_the_same_estimates_and_bytes() -> None:
+def test_metrics_json_reads_back_to_the_same_estimates_and_bytes():
     data = metrics_json(RESULT)
     again = read_metrics(data)
     assert (again.estimates, again.run, again.counts) == (RESULT.estimates, RESULT.run, RESULT.counts)
@@ -149,13 +147,13 @@ def test_metrics_json_reads_back_to_the_same_estimates_and_bytes() -> None:
 
 
 @given(st.text(max_size=10), st.floats(allow_nan=False, allow_infinity=False))
-def test_any_field_name_and_number_survive(name: str, number: float) -> None:
+def test_any_field_name_and_number_survive(name, number):
     estimate = replace(BASE, field=name, value=number)
     assert read_metrics(metrics_json(Result((estimate,)))).estimates == (estimate,)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_not_a_number_is_never_written(value: float) -> None:
+def test_not_a_number_is_never_written(value):
     with pytest.raises(ValueError, match="JSON compliant"):
         metrics_json(Result((replace(BASE, value=value),)))
 
@@ -175,7 +173,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("data", BROKEN, ids=lambda data: data[:40].decode("latin-1"))
-def test_a_broken_metrics_file_is_a_problem_with_its_place(data: bytes) -> None:
+def test_a_broken_metrics_file_is_a_problem_with_its_place(data):
     with pytest.raises(ProblemsError) as raised:
         read_metrics(data, "runs/1/metrics.json")
     assert str(raised.value).startswith("runs/1/metrics.json")
@@ -195,23 +193,23 @@ GOLD = [{"id": str(at), "total": at, "name": f"name {at}"} for at in range(20)]
 NEW = [{**record, "total": int(record["id"]) + (int(record["id"]) % 7 == 0)} for record in GOLD]
 
 
-def score_spec(spec: str) -> fa.Result:
+def score_spec(spec):
     return fa.score(GOLD, {"old": GOLD[:15], "new": NEW}, spec, bootstrap=200)
 
 
 @pytest.fixture(params=SPECS.values(), ids=SPECS)
-def result(request: pytest.FixtureRequest) -> fa.Result:
+def result(request):
     return score_spec(request.param)
 
 
-def test_a_result_comes_back_with_its_tables(result: fa.Result) -> None:
+def test_a_result_comes_back_with_its_tables(result):
     again = pickle.loads(pickle.dumps(result))
     assert again.estimates == result.estimates and again.comparisons == result.comparisons
     assert again.evidence.equals(result.evidence) and len(again.evidence) > 0
     assert again.documents.equals(result.documents)
 
 
-def test_a_result_that_came_back_is_saved_as_the_same_run(result: fa.Result, tmp_path: Path) -> None:
+def test_a_result_that_came_back_is_saved_as_the_same_run(result, tmp_path):
     again = pickle.loads(pickle.dumps(result))
     first, second = result.save(tmp_path / "first"), again.save(tmp_path / "second")
     names = {file.name for file in (tmp_path / "first").iterdir()}
@@ -232,30 +230,20 @@ MADE: dict[str, Callable[[Path], Any]] = {
 }
 
 
-def baseline_changes(run: Path) -> object:
+def baseline_changes(run):
     fa.set_baseline(run, run.with_name("baseline.json"))
     return fa.check_baseline(run, run.with_name("baseline.json"))
 
 
 @pytest.mark.parametrize("make", MADE.values(), ids=MADE)
-def test_what_is_made_of_runs_comes_back(
-    make: Callable[[Path], Any], result: fa.Result, tmp_path: Path
-) -> None:
+def test_what_is_made_of_runs_comes_back(make, result, tmp_path):
     result.save(tmp_path / "run")
     made = make(tmp_path / "run")
     assert contents(pickle.loads(pickle.dumps(made))) == contents(made)
 
 
-def contents(made: Any) -> str:
+def contents(made):
     return repr(made if isinstance(made, fa.Result | fa.Run | list) else astuple(made))
-
-
-def test_a_pool_of_processes_returns_results() -> None:
-    """Forked children are not used: Polars' threads do not survive a fork."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        assert (
-            pool.submit(score_spec, SPECS["plain"]).result().estimates == score_spec(SPECS["plain"]).estimates
-        )
 
 
 # The headline: one metric of a result, wherever a result is told in one number
@@ -268,14 +256,14 @@ CASES = {
 }
 
 
-def score_example(protocol: str, **options: object) -> Result:
+def score_example(protocol, **options):
     gold, pred, _ = CASES[protocol]
     systems = {f"v{number}": str(EXAMPLES / pred.format(number)) for number in (1, 2)}
     return score_alone(str(EXAMPLES / gold), systems, {"protocol": protocol}, **options)
 
 
 @pytest.mark.parametrize("protocol", CASES)
-def test_the_headline_of_a_protocol_is_the_score_that_systems_are_ranked_by(protocol: str) -> None:
+def test_the_headline_of_a_protocol_is_the_score_that_systems_are_ranked_by(protocol):
     result, name = score_example(protocol), CASES[protocol][2]
     assert [one.metric for one in find_headline(result)] == [name, name]
     assert summarize(result).headline[0].label == name
@@ -285,7 +273,7 @@ def test_the_headline_of_a_protocol_is_the_score_that_systems_are_ranked_by(prot
     assert list_standings(result, [])[0].system == best.system
 
 
-def test_metrics_chosen_without_the_score_have_their_first_ratio_for_a_headline() -> None:
+def test_metrics_chosen_without_the_score_have_their_first_ratio_for_a_headline():
     result = score_example("prescription", metrics=("latency_mean", "name_recall", "accuracy"))
     assert {one.metric for one in find_headline(result)} == {"name_recall"}
 
@@ -296,7 +284,7 @@ SHOWN_GOLD = [{"id": at, "total": at, "<b>": "x"} for at in range(8)]
 
 
 @pytest.fixture(scope="module")
-def shown() -> Result:
+def shown():
     wrong = [{**row, "total": 99} if row["id"] == 3 else row for row in SHOWN_GOLD]
     return score(
         SHOWN_GOLD,
@@ -307,54 +295,47 @@ def shown() -> Result:
     )
 
 
-def test_a_result_is_shown_in_a_line(shown: Result) -> None:
+def test_a_result_is_shown_in_a_line(shown):
     assert repr(shown) == "Result(8 documents: right accuracy 100.0%, <wrong> accuracy 93.8%)"
 
 
 class _Elements(HTMLParser):
     """The elements of a page, with their attributes, and its text."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page):
         super().__init__()
         self.found: list[str] = []
         self.attributes: dict[str, set[str]] = {}
         self.text = ""
         self.feed(page)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.found.append(tag)
         for name, text in attrs:
             self.attributes.setdefault(name, set()).add(str(text))
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.text += data
 
 
-def test_a_notebook_shows_a_small_table_in_which_nothing_is_markup(shown: Result) -> None:
+def test_a_notebook_shows_a_small_table_in_which_nothing_is_markup(shown):
     html = shown._repr_html_()
     page = _Elements(html)
     assert {*page.found} <= {"table", "caption", "thead", "tbody", "tr", "th", "td", "span", "div", "code"}
     assert "<wrong>" in page.text and "93.8% (" in page.text and "n = 8" in page.text and len(html) < 6000
 
 
-def test_the_table_of_a_notebook_takes_its_colors_from_the_theme_and_loads_nothing(shown: Result) -> None:
-    page = _Elements(shown._repr_html_())
-    assert {*page.attributes} == {"style"}
-    named = {part.partition(":")[0] for style in page.attributes["style"] for part in style.split(";")}
-    assert named == {"text-align", "white-space", "opacity"}
-
-
 @pytest.mark.parametrize(
     "name", ["<img src=x onerror=alert(1)>", '"><script>alert(1)</script>', "a\x1b[31m\u202eb", "x" * 500]
 )
-def test_hostile_names_of_systems_are_text_in_a_notebook(name: str) -> None:
+def test_hostile_names_of_systems_are_text_in_a_notebook(name):
     found = score(SHOWN_GOLD, {name: SHOWN_GOLD}, "fields: {total: number}", bootstrap=0)
     shown = found._repr_html_()
     assert not {"img", "script"} & {*_Elements(shown).found}
     assert not {"\x1b", "\u202e"} & {*shown, *repr(found)} and len(repr(found)) < 200
 
 
-def test_many_systems_and_metrics_are_counted_in_a_notebook() -> None:
+def test_many_systems_and_metrics_are_counted_in_a_notebook():
     systems = {f"s{at}": SHOWN_GOLD for at in range(11)}
     options = ScoreOptions(metrics=("default", "presence"))
     page = _Elements(
@@ -364,13 +345,13 @@ def test_many_systems_and_metrics_are_counted_in_a_notebook() -> None:
     assert re.search(r"\d+ more metrics and 3 more systems in summary\(\)", page.text)
 
 
-def test_a_saved_run_is_shown_as_its_result_is(shown: Result, tmp_path: Path) -> None:
+def test_a_saved_run_is_shown_as_its_result_is(shown, tmp_path):
     run = Run.open(shown.save(tmp_path / "run").folder)
     assert repr(run).endswith("8 documents: right accuracy 100.0%, <wrong> accuracy 93.8%)")
     assert run._repr_html_().replace(run._title(), shown._title()) == shown._repr_html_()
 
 
-def test_a_damaged_run_is_shown_with_its_damage(shown: Result, tmp_path: Path) -> None:
+def test_a_damaged_run_is_shown_with_its_damage(shown, tmp_path):
     saved = shown.save(tmp_path / "<run>")
     (saved.folder / "metrics.json").write_text("{")
     listed = load_run(saved.folder)
@@ -379,7 +360,7 @@ def test_a_damaged_run_is_shown_with_its_damage(shown: Result, tmp_path: Path) -
         assert "metrics.json" in one._repr_html_() and "<run>" not in one._repr_html_()
 
 
-def test_a_summary_has_a_row_for_each_system_and_metric(shown: Result) -> None:
+def test_a_summary_has_a_row_for_each_system_and_metric(shown):
     found = shown.summary()
     assert found["field"].null_count() == len(found) and set(found["system"]) == {"right", "<wrong>"}
     [row] = [row for row in found.to_dicts() if row["system"] == "<wrong>" and row["metric"] == "accuracy"]
@@ -396,7 +377,7 @@ ROWS = {
 }
 
 
-def test_tables_of_a_result_have_plain_values() -> None:
+def test_tables_of_a_result_have_plain_values():
     gold = [{"id": 1, "n": 5, "s": 'Elm "A"', "k": "x"}, {"id": 2, "n": 6, "s": "Oak"}]
     result = score(gold, ROWS, "fields: {n: number, s: text, k: {type: enum, values: [x, y]}}", bootstrap=0)
     wrong = result.wrong().select("system", "doc", "path", "gold", "predicted", "outcome").rows()
@@ -428,7 +409,32 @@ def test_tables_of_a_result_have_plain_values() -> None:
         result.confusion("N")
 
 
-def test_tables_that_need_right_values_are_refused_without_them() -> None:
+def test_comparisons_and_confidences_are_tables_and_charts():
+    gold = [{"id": at, "n": at, "s": "x"} for at in range(12)]
+    rows = [
+        {
+            "id": at,
+            "pred": {"n": at if at % 2 else -1, "s": "x"},
+            "confidence": {"n": 0.875 if at % 2 else 0.125},
+        }
+        for at in range(12)
+    ]
+    result = score(gold, {"a": gold, "b": rows}, "fields: {n: number, s: text}", seed=1)
+    table = result.compare()
+    comparisons = (*result.comparisons, *result.field_comparisons)
+    assert table.select("metric", "field", "difference", "p", "verdict").rows() == [
+        (one.metric, one.field, one.difference, one.p_adjusted, one.verdict) for one in comparisons
+    ]
+    assert ("n", -0.5) in table.select("field", "difference").rows()
+    assert result.by_confidence().rows() == [("b", 0.125, 0.0, 6), ("b", 0.875, 1.0, 6)]
+    charts = [result.plot.fields(), result.plot.ranking(), result.plot.calibration()]
+    drawn = [sum(map(len, chart.to_dict()["datasets"].values())) for chart in charts]
+    assert drawn == [4, 2, 2]
+    with pytest.raises(ValueError, match="no value has a confidence"):
+        score(gold, gold, "fields: {n: number}", bootstrap=0).plot.calibration()
+
+
+def test_tables_that_need_right_values_are_refused_without_them():
     kept = score([{"id": 1, "n": 5}], [{"id": 1, "n": 6}], "fields: {n: number}", evidence="errors")
     assert kept.wrong()["path"].to_list() == ["n"]
     for table in (kept.by_field, lambda: kept.confusion("n")):
@@ -437,22 +443,20 @@ def test_tables_that_need_right_values_are_refused_without_them() -> None:
 
 
 @pytest.mark.parametrize("what", ["estimates", "documents", "evidence"])
-def test_tables_are_pandas_tables_without_pyarrow(
-    shown: Result, what: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_are_pandas_tables_without_pyarrow(shown, what, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     table = shown.to_pandas(what)
     wanted = {"estimates": shown.estimates, "documents": shown.documents, "evidence": shown.evidence}[what]
     assert wanted is not None and len(table) == len(wanted) and "system" in table.columns
 
 
-def test_the_absence_of_pandas_is_one_sentence(shown: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_absence_of_pandas_is_one_sentence(shown, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match=r"pip install '\.\[pandas\]'"):
         shown.to_pandas()
 
 
-def test_a_table_that_was_not_kept_is_told() -> None:
+def test_a_table_that_was_not_kept_is_told():
     bare = score(
         SHOWN_GOLD, SHOWN_GOLD, "fields: {total: number}", ScoreOptions(evidence="none"), bootstrap=0
     )
@@ -471,7 +475,7 @@ def test_a_table_that_was_not_kept_is_told() -> None:
     "metric", ["perfect_documents", "accuracy(regime=baseline)", "recall", "f1", "macro_f1"]
 )
 @pytest.mark.parametrize("n", [1, 3, 50])
-def test_perfect_documents_do_not_look_certain(metric: str, n: int) -> None:
+def test_perfect_documents_do_not_look_certain(metric, n):
     """With many documents up to 3 / n of others could be bad; the documents alone show nothing else than perfection."""
     judged = evidence([(f"d{number}", "x", "match") for number in range(n)], [value("x")])
     found = estimate(metric, judged, replicates=2000)
@@ -484,9 +488,7 @@ def test_perfect_documents_do_not_look_certain(metric: str, n: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "wrong"), [(10, 3), (10, 1), (50, 3), (3, 3), (120, 1), (120, 60)])
-def test_right_and_wrong_documents_have_the_bounds_of_clopper_and_pearson_by_mid_p_values(
-    n: int, wrong: int
-) -> None:
+def test_right_and_wrong_documents_have_the_bounds_of_clopper_and_pearson_by_mid_p_values(n, wrong):
     """Three wrong of ten cannot be a perfect system: the upper bound is .917, and 1.000 under Poisson weights."""
     judged = evidence(
         [(f"d{at}", "x", "mismatch" if at < wrong else "match") for at in range(n)], [value("x")]
@@ -498,7 +500,7 @@ def test_right_and_wrong_documents_have_the_bounds_of_clopper_and_pearson_by_mid
     assert found.interval == pytest.approx((held[0], held[-1]), abs=0.012 if n < 100 else 0.006)
 
 
-def test_undefined_replicates_are_counted_where_no_unseen_document_can_define_them() -> None:
+def test_undefined_replicates_are_counted_where_no_unseen_document_can_define_them():
     names = ["a", "b", "c"]
     judged = evidence([(name, "x", "match") for name in names], [value("x")])
     table = documents(names, {"duration_ms": [np.nan, np.nan, 5.0]})
@@ -507,7 +509,7 @@ def test_undefined_replicates_are_counted_where_no_unseen_document_can_define_th
     assert found.marks == ("few_documents", f"undefined_replicates={dropped}")
 
 
-def test_the_interval_of_a_percentile_comes_from_order_statistics() -> None:
+def test_the_interval_of_a_percentile_comes_from_order_statistics():
     names = [f"d{number}" for number in range(100)]
     judged = evidence([(name, "x", "match") for name in names], [value("x")])
     table = documents(names, {"duration_ms": [float(number + 1) for number in range(100)]})
@@ -516,7 +518,7 @@ def test_the_interval_of_a_percentile_comes_from_order_statistics() -> None:
     assert estimate("latency_max", judged, table, replicates=10).interval is None
 
 
-def test_documents_frame_has_one_row_per_document_sorted_with_its_values() -> None:
+def test_documents_frame_has_one_row_per_document_sorted_with_its_values():
     plan = FoldPlan(select_metrics(["accuracy(regime=baseline)", "critical_accuracy"]), (), 0)
     rows = [
         ("b", "x", "match"),
@@ -578,7 +580,7 @@ WRONG = {
 }
 
 
-def _scored(wrong: dict[str, list[int]], **options: object) -> Result:
+def _scored(wrong, **options):
     gold = [{"id": f"d{at}", **dict.fromkeys(FIELDS, "x")} for at in range(len(next(iter(wrong.values()))))]
     systems = {
         name: [{**row, **dict.fromkeys(FIELDS[:count], "y")} for row, count in zip(gold, counts, strict=True)]
@@ -588,11 +590,11 @@ def _scored(wrong: dict[str, list[int]], **options: object) -> Result:
 
 
 @pytest.fixture(params=WRONG.values(), ids=list(WRONG), scope="module")
-def contested(request: pytest.FixtureRequest) -> Result:
+def contested(request):
     return _scored(request.param)
 
 
-def test_pairs_of_a_ranking_have_the_p_value_of_their_comparison(contested: Result) -> None:
+def test_pairs_of_a_ranking_have_the_p_value_of_their_comparison(contested):
     ranked = {
         (ranking.metric, frozenset(pair.systems)): pair.p_adjusted
         for ranking in contested.rankings
@@ -603,7 +605,7 @@ def test_pairs_of_a_ranking_have_the_p_value_of_their_comparison(contested: Resu
         assert one.p_adjusted == ranked[one.metric, frozenset(one.systems)]
 
 
-def test_pairs_of_a_ranking_are_guarded_where_their_comparison_is(contested: Result) -> None:
+def test_pairs_of_a_ranking_are_guarded_where_their_comparison_is(contested):
     ranked = {
         (ranking.metric, frozenset(pair.systems)): (pair.is_shown, pair.is_guarded)
         for ranking in contested.rankings
@@ -614,15 +616,7 @@ def test_pairs_of_a_ranking_are_guarded_where_their_comparison_is(contested: Res
         assert ranked[one.metric, frozenset(one.systems)] == (is_shown, one.is_guarded)
 
 
-def test_no_adjusted_p_value_is_below_the_one_of_the_test_alone(contested: Result) -> None:
-    assert all(
-        one.p_adjusted >= one.p
-        for one in contested.comparisons
-        if one.p is not None and one.p_adjusted is not None
-    )
-
-
-def test_places_follow_from_the_verdicts(contested: Result) -> None:
+def test_places_follow_from_the_verdicts(contested):
     for ranking in contested.rankings:
         apart = {pair.systems for pair in ranking.pairs if pair.is_shown}
         assert all(pair.p_adjusted <= 0.05 and pair.difference for pair in ranking.pairs if pair.is_shown)
@@ -640,21 +634,20 @@ def test_places_follow_from_the_verdicts(contested: Result) -> None:
         )
 
 
-def test_every_report_says_how_many_tests_there_were(contested: Result) -> None:
+def test_every_report_says_how_many_tests_there_were(contested):
     tests = len(contested.rankings) * len(list(combinations(contested.systems, 2)))
     assert count_tested(contested.comparisons, contested.rankings) == tests
-    assert f"counting that {tests} were looked at" in render_terminal(summarize(contested, None), Screen(160))
+    assert f"corrected for {tests} tests" in render_terminal(summarize(contested, None), Screen(160))
 
 
-def test_the_executive_report_takes_the_same_p_value(contested: Result) -> None:
+def test_the_executive_report_takes_the_same_p_value(contested):
     found = {name: contested.estimate("accuracy", system=name) for name in contested.systems}
     order = order_systems(contested, found)
-    assert order is not None
     of_pair = {frozenset(pair.systems): pair.p_adjusted for pair in contested.rankings[0].pairs}
     assert all(lead.p == of_pair[frozenset((order.first, lead.other))] for lead in order.leads)
 
 
-def test_metrics_that_agree_in_every_document_count_once() -> None:
+def test_metrics_that_agree_in_every_document_count_once():
     chosen = {name: WRONG["seven documents"][name] for name in ("model-a", "model-c")}
     result = _scored(chosen)
     assert [(one.p, one.p_adjusted) for one in result.comparisons] == [(0.015625, 0.015625)] * 2
@@ -666,12 +659,10 @@ def test_metrics_that_agree_in_every_document_count_once() -> None:
     ("systems", "metrics", "is_ranked"),
     [(3, 2, True), (32, 2, True), (32, 1, True), (33, 1, False)],
 )
-def test_systems_are_ranked_only_where_a_difference_could_be_shown(
-    systems: int, metrics: int, is_ranked: bool
-) -> None:
+def test_systems_are_ranked_only_where_a_difference_could_be_shown(systems, metrics, is_ranked):
     assert can_rank(systems, metrics, 0.95) is is_ranked
 
 
-def test_a_ranking_that_is_not_made_is_told() -> None:
+def test_a_ranking_that_is_not_made_is_told():
     result = _scored({f"m{at:02}": [at % 3, 1] for at in range(33)})
     assert not result.rankings and any("33 systems are not ranked" in warning for warning in result.warnings)

@@ -343,7 +343,7 @@ def test_a_text_is_read_as_the_list_or_object_in_gold_and_predictions_and_said(n
     gold = score([text], {"m": [ROW]}, SPEC)
     assert gold.value("accuracy") == 1.0
     assert any(
-        warning.startswith("gold: 1 of 1 records had texts in place of lists") and "(r1)" in warning
+        warning.startswith("gold: 1 of 1 records give lists or objects as text") and "(r1)" in warning
         for warning in gold.warnings
     )
     assert gold.counts["gold"]["repairs"]["json_in_text"] == 1
@@ -363,7 +363,7 @@ def test_a_cut_text_is_completed_in_a_prediction_and_never_in_gold(field: str, t
     "text", ["- x\n- y", "x; y", "[sic] so it is", "[redacted]", "['x'] and ['y']", "[open('x')]", "[x, y"]
 )
 def test_a_text_that_may_be_none_stays_one_item_and_is_warned_of(text: str) -> None:
-    told = "gave a text in place of a list of texts, which counts as one item"
+    told = "give one text in place of a list; read as one item"
     for gold, pred, side in ((ROW, {**ROW, "tags": text}, "m"), ({**ROW, "tags": text}, ROW, "gold")):
         warnings = score([gold], {"m": [pred]}, SPEC).warnings
         assert any(

@@ -72,10 +72,10 @@ def test_many_duplicates_are_twenty_problems_and_a_count() -> None:
 
 def test_no_common_id_is_nothing_evaluated_with_samples_and_suggestions() -> None:
     with pytest.raises(NothingEvaluatedError) as caught:
-        match(held("123456789012", "b.png", gold=True, label="g.csv"), {"s": held("1.23457E+11", "q")})
+        match(held("12", "b.png", gold=True, label="g.csv"), {"s": held("B", "q")}, "number")
     assert all(
         part in str(caught.value)
-        for part in ("'123456789012', 'b.png'", "'1.23457E+11', 'q'", "(rounded number)", "g.csv")
+        for part in ("'12', 'b.png'", "'B', 'q'", "'B' may be gold's 'b.png'", "g.csv")
     )
 
 
@@ -112,20 +112,17 @@ def test_the_ids_of_gold_may_stand_under_a_key_of_the_answers() -> None:
 @pytest.mark.parametrize(
     ("name", "gold", "difference", "form"),
     [
-        ("A.PNG", "a.png", "case", None),
-        ("scans/a.png", "a.png", "folder", "name"),
-        ("C:\\scans\\a.png", "a.png", "folder", "name"),
-        ("a", "a.png", "suffix", "stem"),
-        ("a.pdf", "a.png", "suffix", "stem"),
-        ("e\u0301", "\u00e9", "Unicode form", None),
-        ("x/A", "a.jpeg", "folder, suffix, case", None),
+        ("A.PNG", "a.png", "letters and digits", None),
+        ("scans/a.png", "a.png", "letters and digits", "name"),
+        ("C:\\scans\\a.png", "a.png", "letters and digits", "name"),
+        ("a", "a.png", "letters and digits", "stem"),
+        ("a.pdf", "a.png", "letters and digits", "stem"),
+        ("e\u0301", "\u00e9", "letters and digits", None),
+        ("x/A", "a.jpeg", "letters and digits", None),
         ("12", "012", "number", "number"),
         ("123.0", "123", "number", "number"),
         ("1.23E+11", "123000000000", "number", "number"),
-        ("1.23457E+11", "123456789012", "rounded number", None),
-        ("scan%2001.pdf", "scan 01.pdf", "percent-encoding", None),
-        ("inv1_page_1.png", "inv1", "suffix, page", None),
-        ("inv1-p2", "INV1", "page, case", None),
+        ("scan%2001.pdf", "scan 01.pdf", "letters and digits", None),
     ],
     ids=str,
 )

@@ -1,6 +1,7 @@
 """Responses of LLM services are read as they were saved."""
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from fieldassay.errors import ProblemsError
 from fieldassay.records.envelope import open_rows
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.record import Record, Row
+from fieldassay.records.source import open_source
 
 SPEC = "fields: {shop: text, total: number}"
 OAK: dict[str, Any] = {"shop": "Oak", "total": 5}
@@ -248,6 +250,177 @@ def test_results_of_other_services_need_no_option_beside_an_id(name: str, tmp_pa
         assert record.meta.confidence == {"shop": 0.9, "total": 0.8}
 
 
+def extraction(kind: str, text: str, **attributes: Any) -> dict[str, Any]:
+    placed = {"char_interval": {"start_pos": 0, "end_pos": 3}, "alignment_status": "match_exact"}
+    numbers = {"extraction_index": 1, "group_index": 0, "description": None}
+    own = {"extraction_class": kind, "extraction_text": text, "attributes": attributes or None}
+    return {**own, **placed, **numbers}
+
+
+def annotated(name: str, *extractions: dict[str, Any]) -> dict[str, Any]:
+    return {"extractions": list(extractions), "text": "the text", "document_id": name}
+
+
+def pages(name: str, *answers: Any, **page: Any) -> dict[str, Any]:
+    document = {"file": f"{name}.pdf", "document_hash": "a1", "valid": True, "format": "pdf", "page_count": 2}
+    found = [
+        {"page_no": at, "extracted_data": answer, "raw_text": None, "errors": [], **page}
+        for at, answer in enumerate(answers, 1)
+    ]
+    return {"input": document, "status": "success", "errors": [], "pages": found}
+
+
+def case_of(name: str, output: Any, provider: str = "openai:gpt-4o-mini", at: int = 0) -> dict[str, Any]:
+    case = {"vars": {"doc_id": name, "text": "x"}, "assert": [], "options": {}, "metadata": {}}
+    used = {"total": 49, "prompt": 40, "completion": 9}
+    return {"id": "25ac9f41", "promptIdx": at, "testIdx": 0, "testCase": case, "vars": case["vars"],
+        "promptId": "b0", "prompt": {"raw": "x", "label": "x"}, "provider": {"id": provider, "label": ""},
+        "response": {"output": output, "tokenUsage": used, "cached": False}, "success": False, "score": 0,
+        "error": "Expected output to be better", "latencyMs": 1500, "namedScores": {}, "cost": 0,
+        "gradingResult": None, "metadata": {}, "failureReason": 1}  # fmt: skip
+
+
+def evaluated(*rows: dict[str, Any]) -> dict[str, Any]:
+    prompt = {"raw": "x", "label": "x", "id": "b0", "provider": "openai:gpt-4o-mini", "metrics": {}}
+    summary = {"version": 3, "timestamp": "x", "prompts": [prompt], "results": list(rows), "stats": {}}
+    return {"evalId": "eval-1", "results": summary, "config": {"tests": [{"vars": {}}]}, "metadata": {}}
+
+
+def event(kind: str, name: str, **data: Any) -> dict[str, Any]:
+    made = {"created_by": "", "created_at": "x"}
+    return {"run_id": "r", "event_id": 1, "sample_id": name, "type": kind, "data": data, **made}
+
+
+def trace(name: str, output: Any) -> dict[str, Any]:
+    return {"id": f"t-{name}", "timestamp": "x", "name": "extract", "metadata": {"doc_id": name}, "input": "x",
+        "output": output, "userId": None, "tags": [], "public": False, "bookmarked": False, "latency": 1.5}  # fmt: skip
+
+
+def observation(name: str, output: str) -> dict[str, Any]:
+    used = {"usage_details": {"input": 40, "output": 9}, "provided_model_name": "gpt-4o-mini", "latency": 1.5}
+    return {"id": f"o-{name}", "trace_id": "t", "type": "GENERATION", "level": "DEFAULT", "status_message": "",
+        "metadata": {}, "input": json.dumps({"doc_id": name}), "output": output, **used}  # fmt: skip
+
+
+def sample(name: str, answer: str, epoch: int = 1) -> dict[str, Any]:
+    used = {"input_tokens": 40, "output_tokens": 9, "total_tokens": 49}
+    output = {"model": "gpt-4o-mini", "choices": [], "completion": answer, "usage": used}
+    return {"id": name, "epoch": epoch, "input": TEXT, "target": "", "messages": [], "output": output,
+        "scores": {}, "metadata": {}, "total_time": 1.5}  # fmt: skip
+
+
+def logged(*samples: dict[str, Any]) -> dict[str, Any]:
+    return {"version": 2, "status": "success", "eval": {"task": "t"}, "stats": {}, "samples": list(samples)}
+
+
+WORDS = json.dumps({"shop": "Elm", "total": 7})
+HEAD = {"spec": {"completion_fns": ["gpt-4o"], "eval_name": "x.dev.v0", "run_id": "r"}}
+EXPORTS: dict[str, Any] = {
+    "LangExtract": [
+        annotated("r1", extraction("shop", "Oak", note="x"), extraction("total", "5"), extraction("shop", "Oak")),
+        annotated("r2", extraction("invoice", "Elm, 7", shop="Elm", total="7")),
+    ],
+    "Docling": [
+        pages("r1", {"shop": "Oak", "total": None}, {"shop": "", "total": 5}), pages("r2", None, raw_text=WORDS)
+    ],
+    "promptfoo": evaluated(case_of("r1", OAK), case_of("r2", WORDS)),
+    "promptfoo, rows": [case_of("r1", OAK), case_of("r2", WORDS)],
+    "OpenAI Evals": [
+        HEAD, event("sampling", "r1", prompt="x", sampled=[TEXT]), event("match", "r1", correct=True),
+        event("sampling", "r2", prompt="x", sampled=[WORDS]), {"final_report": {"accuracy": 1.0}},
+    ],
+    "Langfuse traces": [trace("r1", OAK), trace("r2", WORDS)],
+    "Langfuse observations": [observation("r1", TEXT), observation("r2", WORDS)],
+    "Langfuse by its interface": {"data": [trace("r1", OAK), trace("r2", WORDS)], "meta": {"page": 1}},
+    "Inspect": logged(sample("r1", TEXT), sample("r2", WORDS)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("id_line", ["", "data: {id_key: id}\n"], ids=["no id", "id"])
+@pytest.mark.parametrize("name", EXPORTS)
+def test_what_frameworks_save_scores_as_the_records_in_it_do(name: str, id_line: str, tmp_path: Path) -> None:
+    saved = EXPORTS[name]
+    path = tmp_path / ("p.jsonl" if isinstance(saved, list) else "p.json")
+    path.write_text(
+        "\n".join(map(json.dumps, saved)) if isinstance(saved, list) else json.dumps(saved), "utf-8"
+    )
+    result = score(
+        GOLD,
+        {"m": str(path), "plain": [{"id": "r1", **OAK}, {"id": "r2", **json.loads(WORDS)}]},
+        id_line + SPEC,
+    )
+    assert result.value("accuracy", "m") == result.value("accuracy", "plain") == 0.75
+    assert result.counts["systems"]["m"]["error"] == 0
+    assert any("holds responses of the kind" in note for note in result.notes)
+
+
+def test_extractions_of_a_class_are_the_items_of_a_list_and_their_attributes_its_fields() -> None:
+    spec = "fields: {tags: {type: list, items: text}, lines: {type: list, items: {fields: {sku: id, lines: text}}}}"
+    gold = {"tags": ["a", "a"], "lines": [{"sku": "A1", "lines": "2 A1"}, {"sku": "B7", "lines": "B7"}]}
+    tags = [extraction("tags", "a"), extraction("tags", "a")]
+    lines = [extraction("lines", text, sku=sku) for sku, text in (("A1", "2 A1"), ("B7", "B7"))]
+    result = score([{"id": "r1", **gold}], {"m": [annotated("r1", *tags, *lines)]}, spec)
+    assert (result.value("accuracy", "m"), result.counts["systems"]["m"]["undeclared"]) == (1.0, {})
+
+
+def test_two_values_of_a_class_are_no_value_of_a_field_that_has_one() -> None:
+    row = annotated("r1", extraction("shop", "Oak"), extraction("shop", "Elm"), extraction("total", "5"))
+    assert score(GOLD[:1], {"m": [row]}, SPEC).value("accuracy", "m") == 0.5
+
+
+SEVERAL = {
+    "providers": (
+        evaluated(
+            *(case_of(name, OAK, provider, at) for at, provider in enumerate("ab") for name in ("r1", "r2"))
+        ),
+        ["m/a 0", "m/b 1"],
+    ),
+    "epochs": (logged(*(sample(name, TEXT, epoch) for epoch in (1, 2) for name in ("r1", "r2"))), ["m"]),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_providers_are_systems_and_epochs_are_runs(name: str, tmp_path: Path) -> None:
+    saved, systems = SEVERAL[name]
+    (tmp_path / "p.json").write_text(json.dumps(saved), "utf-8")
+    result = score(GOLD, {"m": str(tmp_path / "p.json")}, SPEC)
+    assert list(result.systems) == systems
+    assert {result.value("accuracy", system) for system in systems} == {0.5}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [case_of("r1", OAK), trace("r1", OAK), sample("r1", TEXT)],
+    ids=["promptfoo", "Langfuse", "Inspect"],
+)
+def test_the_time_that_an_answer_took_is_known(row: dict[str, Any]) -> None:
+    assert open_one(row).meta.duration_ms == 1500
+
+
+def test_a_packed_log_of_inspect_is_read_as_its_samples(tmp_path: Path) -> None:
+    path = tmp_path / "p.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("_journal/start.json", "{}")
+        for row in logged(sample("r2", WORDS), sample("r1", TEXT))["samples"]:
+            archive.writestr(f"samples/{row['id']}_epoch_1.json", json.dumps(row))
+    source = open_source(path)
+    assert list(source.ids) == ["r1", "r2"] and source.place(0) == f"{path}/samples/r1_epoch_1.json"
+    whole = score(GOLD, {"m": [sample("r1", TEXT), sample("r2", WORDS)]}, SPEC).value("accuracy")
+    assert score(GOLD, {"m": path}, SPEC).value("accuracy") == whole
+    path.write_bytes(path.read_bytes().replace(b"samples/r1", b"samples/r9", 1))
+    with pytest.raises(ProblemsError, match="cannot be unpacked"):
+        open_source(path)
+
+
+FAILED |= {
+    "Docling, no answer": (pages("r1", None, errors=["out of memory"]), "error: out of memory"),
+    "promptfoo, no answer": (case_of("r1", None), "error: Expected output to be better"),
+    "Langfuse, no answer": ({**observation("r1", ""), "status_message": "quota"}, "error: quota"),
+    "Inspect, no answer": ({**sample("r1", ""), "error": {"message": "refused", "traceback": ""}},
+        "error: refused"),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", FAILED)
 def test_a_failed_request_is_a_failed_answer_with_its_message(name: str) -> None:
     row, invalid = FAILED[name]
@@ -256,6 +429,11 @@ def test_a_failed_request_is_a_failed_answer_with_its_message(name: str) -> None
 
 
 LIKE = {
+    "a record with pages": {"pages": [1, 2], "total": 5},
+    "a record with extractions": {"extractions": [{"shop": "Oak"}], "total": 5},
+    "a record of a sample": {"sample_id": "r1", "type": "sampling", "total": 5},
+    "a record with a trace": {"trace_id": "t", "output": {"total": 5}},
+    "a record with an epoch": {"epoch": 1, "output": {"total": 5}},
     "a record with a custom id": {"custom_id": "r1", "result": {"type": "invoice", "total": 5}},
     "a record with a response": {"custom_id": "r1", "response": {"total": 5}},
     "more keys": {"custom_id": "r1", "result": {"type": "expired"}, "total": 5},

@@ -180,10 +180,7 @@ def test_the_run_says_how_many_answers_held_several_objects() -> None:
 
 
 PINE = {"shop": "Pine", "date": "2024-01-02", "total": "7.00"}
-HELD = (
-    "held several objects; the one with most declared keys was taken, of equals that with most "
-    "readable values, or the last"
-)
+HELD = "hold several objects; read the one that fits the spec best"
 SEVERAL = f"m: 1 of 1 answers {HELD}"
 
 
@@ -347,10 +344,7 @@ PAGES = {
     "a list": '[{"total": "1250.00"}, {"shop": "Oak & Sons", "date": "2025-03-04"}]',
     "calls": calling({"total": "1250.00"}) + calling({"shop": "Oak & Sons", "date": "2025-03-04"}),
 }
-IN_PARTS = (
-    "held their fields in several objects, of which only one was taken; put the fields of a document "
-    "into one object"
-)
+IN_PARTS = "spread their fields over several objects; only one was read: put them into one"
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -376,5 +370,5 @@ def test_the_run_names_the_first_answers_that_were_cut_off(workers: int) -> None
     }
     rows = [{"id": f"d{number}", "raw": cut.get(number, RECORD)} for number in range(500)]
     warnings = score(gold, {"m": rows}, SPEC, ScoreOptions(workers=workers)).warnings
-    told = "were cut off; they were judged as far as they go"
+    told = "were cut off; judged up to there"
     assert f"m: 4 of 500 answers {told} (d3, d5, d250 and 1 more)" in warnings

@@ -69,7 +69,7 @@ def test_every_id_name_and_key_beside_the_data_is_documented() -> None:
 WRAPPED_SPEC = "fields: {shop: text, unit_price: money, lines: {items: {fields: {sku: id}}}}"
 OAK: dict[str, Any] = {"shop": "Oak", "unit_price": "5", "lines": [{"sku": "A"}]}
 WRAPPED_GOLD = [{"id": "r1", **OAK}, {"id": "r2", **OAK}]
-TAKEN_OFF = "m: 1 of 2 answers had their record in another object, which was taken off (r1)"
+TAKEN_OFF = "m: 1 of 2 answers hold their record inside another object; read it there (r1)"
 WRAPPED: dict[str, Any] = {
     "a key": {"output": OAK},
     "two keys": {"result": {"data": OAK}},
@@ -144,7 +144,7 @@ def test_keys_in_another_style_are_named_and_taken_only_if_told(side: str, form:
             score(*given, WRAPPED_SPEC)
         said = str(refused.value)
     named = "'Shop' is 'shop': `shop: {names: [Shop]}`, 'unitPrice' is 'unit_price': `unit_price: {names: [unitPrice]}`"
-    assert f"{named}), or `data: {{names: loose}}` takes them" in said
+    assert f"{named}), or set `data: {{names: loose}}`" in said
     options = {"names": "loose"}
     for loose in (
         score(*given, WRAPPED_SPEC, **options),
@@ -156,7 +156,7 @@ def test_keys_in_another_style_are_named_and_taken_only_if_told(side: str, form:
 def test_two_keys_alike_are_taken_for_no_field() -> None:
     rows = [{"id": "r1", "SHOP": "Oak", "Shop": "Oak"}]
     options = {"names": "loose"}
-    with pytest.raises(NothingEvaluatedError, match="of several for one field `names: loose` takes none"):
+    with pytest.raises(NothingEvaluatedError, match="so `names: loose` cannot choose"):
         score(WRAPPED_GOLD[:1], {"m": rows}, WRAPPED_SPEC, **options)
 
 

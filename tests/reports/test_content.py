@@ -119,11 +119,6 @@ def test_a_run_without_gates_has_no_verdict_and_says_so_in_its_first_line() -> N
     assert first.startswith("b is worse than a overall (97.5% → 88.8%, p = .008) on documents like these")
 
 
-def test_what_the_answer_leaves_out_is_named() -> None:
-    last = render_answer(shown({"a": 2, "b": 9}), Screen(100)).splitlines()[-1]
-    assert last == "--verbose shows all metrics and fields, comparisons and 1 gate"
-
-
 def test_without_judged_values_fields_are_there_and_no_repairs() -> None:
     text = render_answer(shown({"a": 20}, evidence="none"), Screen(100))
     assert re.search(r"^total +50.0% \(", text, re.M) and "What to fix first" not in text
@@ -179,17 +174,6 @@ def test_twenty_systems_with_long_names_have_their_answer_and_their_table_on_one
     assert len([line for line in lines if re.match(r"\d+( to( \d+)?)? +vendor", line)]) == 20
 
 
-def test_columns_of_counts_have_even_heads_in_eighty_columns() -> None:
-    gold = [{"id": 1, **{f"a_field_with_a_long_name_{at}": "x" for at in range(3)}}]
-    spec = "fields: {" + ", ".join(f"{name}: text" for name in gold[0] if name != "id") + "}"
-    result = score(gold, gold, spec, ScoreOptions(metrics=("presence(granularity=slot)",)), bootstrap=0)
-    lines = render_terminal(summarize(result), Screen(80)).splitlines()
-    first = next(at for at, line in enumerate(lines) if line.startswith("Filled or empty"))
-    head = [" ".join(line.split()) for line in lines[first + 1 : first + 3]]
-    assert head == ["both only only", "field empty pred gold both FDA HR MR RFA"]
-    assert [line.split()[0].count("…") for line in lines[first + 4 : first + 7]] == [1, 1, 1]
-
-
 @pytest.mark.parametrize(
     ("known", "counts"),
     [
@@ -237,7 +221,7 @@ def test_no_system_is_called_better_than_one_that_never_answered(others: dict[st
     ):
         lines = text.split("<script type")[0].splitlines()
         assert not [line for line in lines if re.search(r"than mute|, mute by|mute is worse", line)]
-        assert "mute answered none of the documents, so nothing is said of it" in text
+        assert "mute answered none of the documents, and is left out" in text
 
 
 # Tables of metrics that were asked for, in the terminal, in Markdown and in HTML
@@ -331,7 +315,6 @@ def test_every_report_has_the_tables(shape: str) -> None:
 
 
 def lines_of(result: Result) -> tuple[ErrorLine, ...]:
-    assert result.evidence is not None
     return list_errors(result.evidence.lazy())
 
 
@@ -540,7 +523,7 @@ def test_every_surface_names_the_fields_that_changed_where_the_whole_did_not() -
     pages += ["".join(make(reported, ReportOptions())) for make in (render_comment, render_html_report)]
     for page in (*pages, render_executive(result)):
         said = " ".join(page.replace("\\", "").replace("&lt;", "<").split())
-        assert "No difference between A and B is shown overall (87.2% → 87.2%, p = " in said
+        assert "No clear difference between A and B overall (87.2% → 87.2%, p = " in said
         assert re.search(
             r"but B is worse in total \(−21.7 points, p < .001\) and better in due \(\+21.7 ", said
         )

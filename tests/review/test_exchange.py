@@ -1,7 +1,6 @@
 """Labels in the forms of other programs: what comes back is what was held, and what is lost is told."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +32,7 @@ SHEET = Sheet(
 )
 
 
-def held_by(form: str, sheet: Sheet) -> Sheet:
+def held_by(form, sheet):
     """Return what a form holds of a sheet."""
     labels = dict(sheet.labels)
     if form == ".json":
@@ -50,14 +49,14 @@ def held_by(form: str, sheet: Sheet) -> Sheet:
     return replace(sheet, labels=labels)
 
 
-def there_and_back(folder: Path, form: str, sheets: list[Sheet]) -> list[Sheet]:
+def there_and_back(folder, form, sheets):
     target = folder / f"labels{form}"
     export_labels(sheets, target)
     return list(import_labels(target).sheets)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_labels_come_back_as_far_as_the_form_holds_them(tmp_path: Path, form: str) -> None:
+def test_labels_come_back_as_far_as_the_form_holds_them(tmp_path, form):
     assert there_and_back(tmp_path, form, [SHEET]) == [held_by(form, SHEET)]
 
 
@@ -89,9 +88,7 @@ sheets = st.lists(
 @pytest.mark.parametrize("form", FORMS)
 @few_examples()
 @given(found=sheets)
-def test_any_labels_come_back(
-    tmp_path_factory: pytest.TempPathFactory, form: str, found: list[Sheet]
-) -> None:
+def test_any_labels_come_back(tmp_path_factory, form, found):
     back = there_and_back(tmp_path_factory.mktemp("labels"), form, found)
     ordered = sorted(found, key=lambda one: (one.document, one.slot, one.reviewer))
     assert back == [held_by(form, one) for one in ordered]
@@ -109,18 +106,18 @@ def test_any_labels_come_back(
         pytest.param(".jsonl", [], id="labels"),
     ],
 )
-def test_what_a_form_cannot_hold_is_told(tmp_path: Path, form: str, words: list[str]) -> None:
+def test_what_a_form_cannot_hold_is_told(tmp_path, form, words):
     lost = "; ".join(export_labels([SHEET], tmp_path / f"labels{form}"))
     assert all(word in lost for word in words)
     assert bool(lost) == bool(words)
 
 
-def test_an_ending_of_no_form_is_refused_with_those_there_are(tmp_path: Path) -> None:
+def test_an_ending_of_no_form_is_refused_with_those_there_are(tmp_path):
     with pytest.raises(ProblemsError, match=r"use one of: \.jsonl \(a labels file\), \.json \(tasks of"):
         export_labels([SHEET], tmp_path / "out.xlsx")
 
 
-def test_a_table_holds_no_formula(tmp_path: Path) -> None:
+def test_a_table_holds_no_formula(tmp_path):
     export_labels([SHEET], tmp_path / "out.csv")
     assert '"\'=1,250.00"' in (tmp_path / "out.csv").read_text()
 
@@ -157,7 +154,7 @@ FOREIGN: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def test_tasks_of_others_are_read_and_persons_stay_numbers(tmp_path: Path) -> None:
+def test_tasks_of_others_are_read_and_persons_stay_numbers(tmp_path):
     (tmp_path / "tasks.json").write_text(json.dumps(FOREIGN))
     found = import_labels(tmp_path / "tasks.json")
     [one] = found.sheets
@@ -189,7 +186,7 @@ RESULTS: dict[str, tuple[list[dict[str, Any]], str, str | None, int]] = {
 
 
 @pytest.mark.parametrize("case", RESULTS)
-def test_results_about_one_path_are_one_label(tmp_path: Path, case: str) -> None:
+def test_results_about_one_path_are_one_label(tmp_path, case):
     results, *label = RESULTS[case]
     result = [{"meta": {"text": ["total"]}, **one} for one in results]
     task = {"data": {"image": "a"}, "annotations": [{"result": result, "completed_by": "me@example.org"}]}
@@ -219,7 +216,7 @@ def test_results_about_one_path_are_one_label(tmp_path: Path, case: str) -> None
         pytest.param("labels.csv", "document,reviewer,sheet,blind,path,state,text\na,r,x,,t,absent,\n", id="a bad number"),
     ],
 )  # fmt: skip
-def test_what_is_no_labels_is_told_with_its_place(tmp_path: Path, name: str, content: str) -> None:
+def test_what_is_no_labels_is_told_with_its_place(tmp_path, name, content):
     (tmp_path / name).write_text(content)
     with pytest.raises(ProblemsError) as caught:
         import_labels(tmp_path / name)
@@ -227,7 +224,7 @@ def test_what_is_no_labels_is_told_with_its_place(tmp_path: Path, name: str, con
     assert "IndexError" not in str(caught.value)
 
 
-def test_the_commands_go_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_go_there_and_back(tmp_path, capsys):
     (tmp_path / "labels.jsonl").write_text("".join(labels_lines([SHEET, replace(SHEET, reviewer="r2")])))
     paths = [str(tmp_path / name) for name in ("labels.jsonl", "tasks.json", "back.jsonl")]
     assert main(["review", "export", paths[0], "-o", paths[1], "--reviewer", "r2"]) == 0

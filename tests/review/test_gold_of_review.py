@@ -1,10 +1,7 @@
 """Gold is what a reviewer saw and said: shapes and kinds, rows removed, keys added, corrections, two sheets."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,9 +15,6 @@ from fieldassay.review.log import ReviewEvent
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.sheets.sheets import RefusedError
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 # What was shown and confirmed comes back from gold
 
@@ -42,7 +36,7 @@ SPECS = st.recursive(
 )  # fmt: skip
 
 
-def values_of(spec: Any) -> st.SearchStrategy[Any]:
+def values_of(spec):
     """Return values that a spec of one field takes."""
     if isinstance(spec, str):
         return {"text": TEXTS, "number": NUMBERS, "any": TREES}[spec]
@@ -55,7 +49,7 @@ def values_of(spec: Any) -> st.SearchStrategy[Any]:
     return st.lists(values_of(spec["items"]), max_size=3)
 
 
-def filled(value: Any) -> Any:
+def filled(value):
     """Return a value without what holds nothing, its scalars by their kind."""
     if not isinstance(value, dict | list):
         return None if value is None else json.dumps(value)
@@ -64,7 +58,7 @@ def filled(value: Any) -> Any:
     return (list(held.values()) if isinstance(value, list) else held) or None
 
 
-def gold_of(folder: Path, spec: str, row: dict[str, Any], **said: str | None) -> dict[str, Any]:
+def gold_of(folder, spec, row, **said):
     """Return the gold of a reviewer who confirms everything but what is `said` otherwise."""
     store = make_review(folder / "r", ReviewRequest(spec, {"m": [{"id": "a", **row}]})).store
     answer(store, add(store), said)
@@ -75,9 +69,7 @@ def gold_of(folder: Path, spec: str, row: dict[str, Any], **said: str | None) ->
 
 
 @given(st.fixed_dictionaries({"f": SPECS, "g": SPECS}), st.data())
-def test_what_a_reviewer_confirms_is_gold_as_it_was_predicted(
-    tmp_path_factory: pytest.TempPathFactory, spec: dict[str, Any], data: st.DataObject
-) -> None:
+def test_what_a_reviewer_confirms_is_gold_as_it_was_predicted(tmp_path_factory, spec, data):
     row = {key: data.draw(values_of(one)) for key, one in spec.items()}
     gold = gold_of(
         tmp_path_factory.mktemp("shape"), json.dumps({"fields": {**spec, "s": "text"}}), row | {"s": "S"}
@@ -105,9 +97,7 @@ TREE = {"tree": {"n": 1.5, "b": True, "t": "007", "l": [1, {"w": "deep"}]}}
     ],
     ids=["lists in a list", "rows of them removed", "a tree", "corrected in the kind that it replaces", "in a map", "in the writing of the locale", "lists for values", "a list as one value"],
 )  # fmt: skip
-def test_gold_has_the_shape_and_the_kinds_that_were_shown(
-    tmp_path: Path, spec: str, row: dict[str, Any], said: dict[str, str | None], gold: dict[str, Any]
-) -> None:
+def test_gold_has_the_shape_and_the_kinds_that_were_shown(tmp_path, spec, row, said, gold):
     found = gold_of(tmp_path, f"fields: {spec}", row, **said)
     found.pop("unreviewed_fields", None)
     assert found == {"id": "a", **gold}
@@ -131,9 +121,7 @@ ROWS = {"id": "a", "s": "S", "xs": ["ghost"], "lines": [{"a": "A", "tags": ["gho
         pytest.param({"lines": []}, {}, {"lines": None}, id="rows with lists"),
     ],
 )  # fmt: skip
-def test_a_list_without_its_rows_is_empty_and_was_reviewed(
-    tmp_path: Path, order: dict[str, list[Any]], said: dict[str, str], gold: dict[str, Any]
-) -> None:
+def test_a_list_without_its_rows_is_empty_and_was_reviewed(tmp_path, order, said, gold):
     store = make_review(tmp_path / "r", ReviewRequest(LISTS, {"m": [ROWS]})).store
     me, form = add(store), form_of(store)
     assert take(store, me) == 1
@@ -179,7 +167,7 @@ TREES_ROW = {
     ],
     ids=["a map", "a map of objects", "a tree", "lists in a tree", "a map in a row"],
 )  # fmt: skip
-def test_what_a_reviewer_added_is_gold(tmp_path: Path, said: dict[str, str], gold: dict[str, Any]) -> None:
+def test_what_a_reviewer_added_is_gold(tmp_path, said, gold):
     found = gold_of(tmp_path, TREES_SPEC, TREES_ROW, **said)
     names = found.pop("unreviewed_fields", [])
     assert found == {"id": "a", **TREES_ROW, **gold}
@@ -187,7 +175,7 @@ def test_what_a_reviewer_added_is_gold(tmp_path: Path, said: dict[str, str], gol
 
 
 @pytest.mark.parametrize("node", ["mp", "mp.x.y", "ms.m", "ms.m.r", "tree.t.u", "tree.o", "mp.*", "nowhere.k", "lines[7].mp.k", "lines[0].b", "mp..k"])  # fmt: skip
-def test_nothing_is_added_where_no_value_can_be(tmp_path: Path, node: str) -> None:
+def test_nothing_is_added_where_no_value_can_be(tmp_path, node):
     store = make_review(tmp_path / "r", ReviewRequest(TREES_SPEC, {"m": [{"id": "a", **TREES_ROW}]})).store
     me = add(store)
     assert take(store, me) == 1
@@ -197,7 +185,7 @@ def test_nothing_is_added_where_no_value_can_be(tmp_path: Path, node: str) -> No
         say(store, me, 1, node, "v")
 
 
-def test_a_key_is_added_by_keyboard(browser: Browser, tmp_path: Path) -> None:
+def test_a_key_is_added_by_keyboard(browser, tmp_path):
     spec = "fields: {mp: {type: map, values: number}, lines: {items: {type: map, values: text}}}"
     rows = [{"id": "a", "mp": {"x": 1}, "lines": [{"k": "K"}]}, {"id": "b"}]
     store = make_review(tmp_path / "review", ReviewRequest(spec, {"m": rows})).store
@@ -239,14 +227,14 @@ SPEC = "fields: {s: text, xs: {type: list, items: text}, mp: {type: map, values:
 ROW = {"id": "a", "s": "S", "xs": ["p", "q"], "mp": {"k": "K"}}
 
 
-def promoted(folder: Path) -> tuple[int, Any]:
+def promoted(folder):
     """Return the status of a promotion, and the first record of gold after it."""
     status = promote(folder / "r", folder / "gold.jsonl")
     return status, json.loads((folder / "gold.jsonl").read_text().splitlines()[0])
 
 
 @pytest.mark.parametrize("is_beside_gold", [False, True], ids=["without gold", "beside gold"])
-def test_a_list_that_is_corrected_after_it_was_promoted_is_gold(tmp_path: Path, is_beside_gold: bool) -> None:
+def test_a_list_that_is_corrected_after_it_was_promoted_is_gold(tmp_path, is_beside_gold):
     gold = [{"id": "a", "s": "G"}]
     (tmp_path / "gold.jsonl").write_text(json.dumps(gold[0]) if is_beside_gold else "")
     request = ReviewRequest(SPEC, {"m": [ROW]}, gold=gold if is_beside_gold else None)
@@ -265,9 +253,7 @@ def test_a_list_that_is_corrected_after_it_was_promoted_is_gold(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("changed", [{"s": "HAND"}, {"xs": ["HAND"]}, {"unreviewed_fields": ["s"]}], ids=str)
-def test_what_was_changed_by_hand_after_a_promotion_stays(
-    tmp_path: Path, changed: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_changed_by_hand_after_a_promotion_stays(tmp_path, changed, capsys):
     store = make_review(tmp_path / "r", ReviewRequest(SPEC, {"m": [ROW]})).store
     answer(store, add(store), {"s": "T"})
     assert promoted(tmp_path)[0] == 0
@@ -283,7 +269,7 @@ def test_what_was_changed_by_hand_after_a_promotion_stays(
     assert status == 0 or "gold has changed since" in told.err
 
 
-def test_what_was_shown_and_is_absent_leaves_gold(tmp_path: Path) -> None:
+def test_what_was_shown_and_is_absent_leaves_gold(tmp_path):
     (tmp_path / "gold.jsonl").write_text('{"id": "a", "s": "G", "xs": ["p", "q"], "mp": {"k": "K"}}')
     store = make_review(tmp_path / "r", ReviewRequest(SPEC, {"m": [ROW]})).store
     answer(store, add(store), {"s": None})
@@ -302,12 +288,12 @@ def test_what_was_shown_and_is_absent_leaves_gold(tmp_path: Path) -> None:
     ids=["another row", "a value", "both", "no list", "the same"],
 )
 def test_two_sheets_are_gold_once_both_are_finished_and_each_difference_is_told(
-    tmp_path: Path,
-    rows: tuple[int, int],
-    texts: tuple[str, str],
-    told: list[str],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    tmp_path,
+    rows,
+    texts,
+    told,
+    capsys,
+):
     store = make_receipts(tmp_path / "r", 1, Shares(1.0, 0.0, 0.0))
     form = form_of(store)
     (tmp_path / "gold.jsonl").write_text('{"id": "b"}')
@@ -369,11 +355,11 @@ SETTLED = "fields: {s: text, t: {type: money, tolerance: {relative: 0.01}}, mp: 
     ],
 )
 def test_what_two_sheets_say_alike_or_a_third_person_ruled_is_gold(
-    tmp_path: Path,
-    said: tuple[dict[str, str], dict[str, str]],
-    ruled: tuple[str, str] | None,
-    gold: dict[str, Any],
-) -> None:
+    tmp_path,
+    said,
+    ruled,
+    gold,
+):
     store = make_review(
         tmp_path / "r", ReviewRequest(SETTLED, {"m": [{"id": "a"}]}, shares=Shares(1.0, 0.0, 0.0))
     ).store
@@ -393,9 +379,7 @@ def test_what_two_sheets_say_alike_or_a_third_person_ruled_is_gold(
     assert json.loads((tmp_path / "gold.jsonl").read_text()) == {"id": "a", **gold}
 
 
-def test_new_documents_are_told_as_new_and_their_unreviewed_fields_under_a_key(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_new_documents_are_told_as_new_and_their_unreviewed_fields_under_a_key(tmp_path, capsys):
     store = make_review(
         tmp_path / "r", ReviewRequest(f"{SPEC}\ndata: {{gold_key: truth}}", {"m": [ROW]})
     ).store

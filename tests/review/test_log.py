@@ -23,7 +23,6 @@ from fieldassay.errors import ProblemsError
 from fieldassay.review.log import (
     FILE,
     ReviewEvent,
-    ReviewJournal,
     Store,
     check_place,
     create_store,
@@ -35,20 +34,20 @@ from fieldassay.review.web.guard import list_people
 # A review is made whole or not at all, and one server writes to it
 
 
-def test_a_second_review_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+def test_a_second_review_in_the_same_folder_is_refused(tmp_path):
     create_store(tmp_path, first_events())
     with pytest.raises(ProblemsError, match="holds a review already"):
         create_store(tmp_path, first_events())
 
 
-def test_a_review_that_could_not_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_review_that_could_not_be_made_leaves_nothing_behind(tmp_path):
     with pytest.raises(KeyError):
         create_store(tmp_path, [*first_events(), ReviewEvent("no such kind", {}, "command")])
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + bytes(100), b"text"])
-def test_another_file_in_its_place_is_no_review(tmp_path: Path, content: bytes) -> None:
+def test_another_file_in_its_place_is_no_review(tmp_path, content):
     (tmp_path / FILE).write_bytes(content)
     with (
         pytest.raises(ProblemsError, match="is not the database of a review"),
@@ -60,7 +59,7 @@ def test_another_file_in_its_place_is_no_review(tmp_path: Path, content: bytes) 
 
 
 @pytest.mark.parametrize("version", [2, 99])
-def test_a_review_of_another_version_is_refused(tmp_path: Path, version: int) -> None:
+def test_a_review_of_another_version_is_refused(tmp_path, version):
     store = create_store(tmp_path, first_events())
     with closing(sqlite3.connect(store.file)) as db:
         db.execute(f"PRAGMA user_version={version}")
@@ -68,7 +67,7 @@ def test_a_review_of_another_version_is_refused(tmp_path: Path, version: int) ->
         count_events(store)
 
 
-def test_a_network_file_system_is_refused(tmp_path: Path) -> None:
+def test_a_network_file_system_is_refused(tmp_path):
     mounts = tmp_path / "mounts"
     mounts.write_text(f"disk / ext4 rw 0 0\nserver:/x {tmp_path} nfs4 rw 0 0\nother /elsewhere nfs rw 0 0\n")
     with pytest.raises(ProblemsError, match=r"network file system \(nfs4\)"):
@@ -76,7 +75,7 @@ def test_a_network_file_system_is_refused(tmp_path: Path) -> None:
     check_place(tmp_path.parent, mounts)
 
 
-def test_a_second_server_is_refused_until_the_first_ends(tmp_path: Path) -> None:
+def test_a_second_server_is_refused_until_the_first_ends(tmp_path):
     store = labelled_store(tmp_path)
     with (
         store.serving(),
@@ -96,18 +95,18 @@ def test_a_second_server_is_refused_until_the_first_ends(tmp_path: Path) -> None
         "DELETE FROM event WHERE seq=3",
     ],
 )
-def test_events_are_only_added(tmp_path: Path, sql: str) -> None:
+def test_events_are_only_added(tmp_path, sql):
     store = labelled_store(tmp_path)
     with pytest.raises(sqlite3.IntegrityError, match="events are"):
         store.write(lambda log: log.db.execute(sql))
     assert count_events(store) == 27
 
 
-def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
+def test_a_transaction_that_fails_leaves_nothing(tmp_path):
     store = labelled_store(tmp_path)
     before = store.append(ReviewEvent("label", label("shop", "one"), "r1", 8))
 
-    def fail(log: ReviewJournal) -> None:
+    def fail(log):
         log.append(ReviewEvent("label", label("shop", "never"), "r1", 8))
         raise ValueError("stop")
 
@@ -118,16 +117,8 @@ def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
         assert db.execute("SELECT text FROM label WHERE sheet=8 AND node='shop'").fetchone() == ("one",)
 
 
-def test_facts_are_the_review_s_own(tmp_path: Path) -> None:
-    store = create_store(tmp_path, first_events(), ticking())
-    store.append(ReviewEvent("close", {"closed": True}, "command"))
-    with store.reading() as db:
-        facts = read_facts(db)
-    assert (facts["seed"], facts["closed"]) == (0, True)
-
-
 @pytest.mark.skipif(os.name != "posix", reason="modes of files are those of POSIX")
-def test_a_review_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_review_is_for_its_owner_alone(tmp_path):
     store = create_store(tmp_path / "new", first_events(), ticking())
     store.append(ReviewEvent("close", {"closed": True}, "command"))
     with store.reading() as db:
@@ -140,14 +131,14 @@ def test_a_review_is_for_its_owner_alone(tmp_path: Path) -> None:
 # The commands of the pages on reviews run: those that need labels of people have some
 
 
-def commands(page: str) -> list[list[str]]:
+def commands(page):
     """Return the commands of a page that are shown without their output, as words; servers are not asked."""
     lines = "".join(blocks(f"docs/{page}.md", "sh")).splitlines()
     found = (shlex.split(line)[1:] for line in lines)
     return [words for words in found if words[1] != "open" and (words[1] != "team" or "add" in words)]
 
 
-def label_all(store: Store) -> None:
+def label_all(store):
     with store.reading() as db:
         people = [Person(at, one["alias"], one["role"]) for at, one in enumerate(list_people(db), 1)]
     for person in people[:2]:
@@ -155,10 +146,8 @@ def label_all(store: Store) -> None:
             fill(store, person, number, {})
 
 
-def test_the_commands_of_the_pages_run_one_after_the_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def run(words: list[str]) -> str:
+def test_the_commands_of_the_pages_run_one_after_the_other(tmp_path, monkeypatch, capsys):
+    def run(words):
         words, target = (words[:-2], words[-1]) if words[-2] == ">" else (words, None)
         if words[:2] == ["review", "team"]:
             monkeypatch.setattr("sys.stdin", io.StringIO("a long password\n"))

@@ -245,7 +245,6 @@ def test_any_name_makes_a_folder_name_that_reads_back(
     started = started.replace(tzinfo=UTC)
     name = name_run(started, spec, systems, "0123abcd")
     found = parse_name(name)
-    assert found is not None
     assert (found.started, found.id) == (started.replace(microsecond=0), "0123abcd")
     assert len(name.encode()) <= 2 * 60 + 16 + 8 + 3
     assert not set(name) & set('/\\\0\n\r\t <>:"|?*')

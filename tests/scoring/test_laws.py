@@ -6,7 +6,6 @@ from collections import Counter
 from itertools import permutations
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, example, given, settings
@@ -28,14 +27,7 @@ from tests.strategies_records import (
 )
 
 from fieldassay.metrics.evidence import Outcome, evidence_schema
-from fieldassay.metrics.fold import estimates, fold, merge
-from fieldassay.metrics.result.result import Result
 from fieldassay.paths import split_path
-from fieldassay.records.matching import batches
-from fieldassay.scoring.inputs import ScoreOptions, open_inputs
-from fieldassay.scoring.score import fold_plan
-from fieldassay.scoring.shards import judge_batch
-from fieldassay.spec.plan.compile import read_plan, with_sections
 from fieldassay.values.catalogue import COMPARATORS, READERS
 
 # Laws for every spec and every record: identity, bounds, order, partition, monotonicity, denominators.
@@ -69,14 +61,13 @@ HOSTILE: list[Any] = [
     "N/A",
     [None, 3],
 ]
-Case = tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]
 
 
 LAWS = settings(few_examples(), derandomize=True)
 """The same cases every time, so that a failure can be seen again."""
 
 
-def case(chance: random.Random, tastes: Tastes, documents: int = 4) -> Case:
+def case(chance, tastes, documents=4):
     """Return a random spec with gold and predictions."""
     maker = Maker(chance, tastes)
     spec = maker.spec()
@@ -88,13 +79,13 @@ def case(chance: random.Random, tastes: Tastes, documents: int = 4) -> Case:
     )
 
 
-def told(spec: Any, gold: Any, pred: Any, **options: Any) -> list[dict[str, Any]]:
+def told(spec, gold, pred, **options):
     """Return the estimates as plain data."""
     found = result_of(spec, gold, pred, metrics=METRICS, evidence="none", **options)
     return [estimate.to_dict() for estimate in found.estimates]
 
 
-def wrong_leaves(evidence: pl.DataFrame) -> list[tuple[Any, ...]]:
+def wrong_leaves(evidence):
     """Return the value rows that are anything but right, silent or outside."""
     bad = evidence.filter(pl.col("kind") == "value", ~pl.col("outcome").is_in(["match", "absent", "failed"]))
     return bad.select("field", "outcome", "reason", "gold", "pred").rows()
@@ -128,7 +119,7 @@ FIELDS: list[tuple[str, Any, list[Any]]] = [
 
 
 @pytest.mark.slow
-def test_the_laws_cover_every_type_and_comparator() -> None:
+def test_the_laws_cover_every_type_and_comparator():
     assert set(COMPARATORS.entries) == COVERED
     assert set(READERS.names()) == {*VALUES, "any"}
 
@@ -138,9 +129,7 @@ def test_the_laws_cover_every_type_and_comparator() -> None:
     ("field", "values"), [pytest.param(field, values, id=name) for name, field, values in FIELDS]
 )
 @pytest.mark.parametrize("unreadable", ["text", "failed"])
-def test_gold_is_right_against_itself_alone_and_in_lists(
-    field: Any, values: list[Any], unreadable: str
-) -> None:
+def test_gold_is_right_against_itself_alone_and_in_lists(field, values, unreadable):
     values = [*values, "see page 2", 17, [1], {"a": 1}, None]
     aligned = {
         name: {"type": "list", "align": name, "items": field}
@@ -149,7 +138,6 @@ def test_gold_is_right_against_itself_alone_and_in_lists(
     spec = {"unreadable_gold": unreadable, "fields": {"v": field, **aligned}}
     gold: list[dict[str, Any]] = [{"v": value} for value in values] + [dict.fromkeys(aligned, values)]
     result = result_of(spec, gold, gold, metrics=METRICS)
-    assert result.evidence is not None
     assert wrong_leaves(result.evidence) == []
     right = result.evidence.filter(pl.col("kind") == "value", pl.col("outcome") == "match")
     assert set(right["score"]) == {1.0}
@@ -161,7 +149,7 @@ def test_gold_is_right_against_itself_alone_and_in_lists(
 @pytest.mark.slow
 @pytest.mark.parametrize("comparator", LIST_COMPARATORS)
 @pytest.mark.parametrize("items", ["text", "number", "date"])
-def test_a_list_judged_as_a_whole_is_right_against_itself(comparator: str, items: str) -> None:
+def test_a_list_judged_as_a_whole_is_right_against_itself(comparator, items):
     spec = {"fields": {"v": {"type": "list", "items": items, "compare": comparator}}}
     gold = [
         {"v": VALUES[items]},
@@ -172,19 +160,17 @@ def test_a_list_judged_as_a_whole_is_right_against_itself(comparator: str, items
         {"v": []},
     ]
     result = result_of(spec, gold, gold)
-    assert result.evidence is not None
     assert (wrong_leaves(result.evidence), result.value("accuracy"), result.value("f1")) == ([], 1.0, 1.0)
 
 
 @pytest.mark.slow
 @LAWS
 @given(chances)
-def test_gold_is_right_against_itself(chance: random.Random) -> None:
+def test_gold_is_right_against_itself(chance):
     maker = Maker(chance, WILD)
     spec = maker.spec()
     gold = [maker.record(spec) for _ in range(4)]
     result = result_of(spec, gold, gold)
-    assert result.evidence is not None
     assert wrong_leaves(result.evidence) == []
     assert result.value("accuracy") in (None, 1.0)
 
@@ -192,9 +178,8 @@ def test_gold_is_right_against_itself(chance: random.Random) -> None:
 @pytest.mark.slow
 @LAWS
 @given(chances)
-def test_scores_and_ratios_are_between_0_and_1(chance: random.Random) -> None:
+def test_scores_and_ratios_are_between_0_and_1(chance):
     result = result_of(*case(chance, WILD), metrics=METRICS, bootstrap=20)
-    assert result.evidence is not None
     scored = result.evidence.filter(pl.col("kind") == "value")
     assert (scored["score"].is_null() == (scored["outcome"] == "failed")).all()
     assert scored["score"].drop_nulls().is_between(0, 1).all()
@@ -205,7 +190,7 @@ def test_scores_and_ratios_are_between_0_and_1(chance: random.Random) -> None:
             assert estimate.interval is None or 0 <= estimate.interval[0] <= estimate.interval[1] <= 1
 
 
-def shuffled(field: Any, value: Any, chance: random.Random) -> Any:
+def shuffled(field, value, chance):
     """Return the value with the items of its lists in another order, wherever order means nothing."""
     if isinstance(value, list) and field["type"] == "list" and field.get("compare") is None:
         items = field["items"] if isinstance(field["items"], dict) else {"type": field["items"]}
@@ -219,7 +204,7 @@ def shuffled(field: Any, value: Any, chance: random.Random) -> Any:
     return value
 
 
-def turned(spec: Any, records: list[dict[str, Any]], chance: random.Random) -> list[dict[str, Any]]:
+def turned(spec, records, chance):
     """Return the records with their lists in another order."""
     return [
         {
@@ -233,7 +218,7 @@ def turned(spec: Any, records: list[dict[str, Any]], chance: random.Random) -> l
 @pytest.mark.slow
 @LAWS
 @given(chances)
-def test_the_order_of_items_does_not_show(chance: random.Random) -> None:
+def test_the_order_of_items_does_not_show(chance):
     spec, gold, pred = case(chance, UNORDERED)
     expected = told(spec, gold, pred)
     assert told(spec, turned(spec, gold, chance), pred) == expected
@@ -259,9 +244,7 @@ LINES = st.lists(
     st.sampled_from(["mean", "weighted", "product"]),
     chances,
 )
-def test_the_order_of_items_does_not_show_among_many_ties(
-    gold: list[Any], pred: list[Any], comparator: str, combine: str, chance: random.Random
-) -> None:
+def test_the_order_of_items_does_not_show_among_many_ties(gold, pred, comparator, combine, chance):
     text = {"type": "text", "compare": comparator}
     parts = {"type": "list", "items": {"type": "object", "fields": {"x": "text", "y": "number"}}}
     items = {"type": "object", "fields": {"name": text, "n": {"type": "number", "weight": 2}, "parts": parts}}
@@ -275,7 +258,7 @@ def test_the_order_of_items_does_not_show_among_many_ties(
 @pytest.mark.slow
 @LAWS
 @given(chances)
-def test_batches_and_the_order_of_documents_do_not_show(chance: random.Random) -> None:
+def test_batches_and_the_order_of_documents_do_not_show(chance):
     spec, gold, pred = case(chance, EVERY_ALIGNER, 8)
     gold, pred = with_ids(gold), with_ids(pred)
     expected = told(spec, gold, pred, bootstrap=30)
@@ -284,33 +267,7 @@ def test_batches_and_the_order_of_documents_do_not_show(chance: random.Random) -
     assert told(spec, chance.sample(gold, 8), chance.sample(pred, 8), bootstrap=30, batch=3) == expected
 
 
-@pytest.mark.slow
-@LAWS
-@given(chances, st.sampled_from([1, 2, 7]))
-def test_parts_merge_to_the_same_in_any_order(chance: random.Random, parts: int) -> None:
-    spec, gold, pred = case(chance, EVERY_ALIGNER, 10)
-    plan = with_sections(read_plan(spec), bootstrap=30)
-    folding = fold_plan(plan, ScoreOptions(metrics=METRICS))
-    matching = open_inputs(plan, with_ids(gold), {"s": with_ids(pred)})
-    order = chance.sample(range(10), 10)
-    partials = []
-    for positions in np.array_split(order, parts):
-        for batch in batches(matching, 4, positions.tolist()):
-            (judged,) = judge_batch(plan, batch, ())
-            partials.append(fold(folding, judged.evidence, judged.documents))
-    chance.shuffle(partials)
-    assert [estimate.to_dict() for estimate in estimates(folding, merge(partials))] == told(
-        spec, gold, pred, bootstrap=30
-    )
-
-
-@pytest.mark.slow
-def test_processes_do_not_show() -> None:
-    spec, gold, pred = case(random.Random(5), EVERY_ALIGNER, 450)
-    assert told(spec, gold, pred, bootstrap=50, workers=2) == told(spec, gold, pred, bootstrap=50)
-
-
-def at_path(record: Any, path: list[str | int], value: Any) -> bool:
+def at_path(record, path, value):
     """Put a value at a path, and return whether there was one."""
     for step in path[:-1]:
         if not isinstance(record, list if isinstance(step, int) else dict):
@@ -322,7 +279,7 @@ def at_path(record: Any, path: list[str | int], value: Any) -> bool:
     return True
 
 
-def steps_of(path: str) -> list[str | int]:
+def steps_of(path):
     """Return the steps of a path without odd keys."""
     return [
         int(step) if step.isdigit() else step for step in path.replace("[", ".").replace("]", "").split(".")
@@ -332,11 +289,10 @@ def steps_of(path: str) -> list[str | int]:
 @pytest.mark.slow
 @LAWS
 @given(chances)
-def test_mending_a_value_lowers_nothing(chance: random.Random) -> None:
+def test_mending_a_value_lowers_nothing(chance):
     spec, gold, pred = case(chance, Tastes(aligners=("ordered",), trees=False, distinct=False))
     metrics = ("accuracy", "f1", "precision", "recall")
     before = result_of(spec, gold, pred, metrics=metrics)
-    assert before.evidence is not None
     is_wrong = pl.col("kind").eq("value") & pl.col("outcome").is_in(["mismatch", "partial"])
     for row in before.evidence.filter(is_wrong).head(3).iter_rows(named=True):
         mended = json.loads(json.dumps(pred))
@@ -348,10 +304,9 @@ def test_mending_a_value_lowers_nothing(chance: random.Random) -> None:
             assert old is None or (new is not None and new >= old), (name, row)
 
 
-def gold_places(spec: Any, gold: Any, pred: Any) -> list[tuple[str, str, str]]:
+def gold_places(spec, gold, pred):
     """Return the (document, field, path) of every value that gold brings into the denominators."""
     evidence = result_of(spec, gold, pred, metrics=("counts",)).evidence
-    assert evidence is not None
     counted = evidence.filter(
         pl.col("kind") == "value", pl.col("outcome").is_in(["match", "partial", "mismatch", "missing"])
     )
@@ -361,7 +316,7 @@ def gold_places(spec: Any, gold: Any, pred: Any) -> list[tuple[str, str, str]]:
 @pytest.mark.slow
 @LAWS
 @given(chances)
-def test_no_prediction_changes_what_gold_counts(chance: random.Random) -> None:
+def test_no_prediction_changes_what_gold_counts(chance):
     spec, gold, pred = case(chance, WILD)
     expected = gold_places(spec, gold, [{}] * 4)
     assert gold_places(spec, gold, pred) == expected
@@ -377,9 +332,7 @@ TASTES = Tastes(aligners=("assignment", "key", "ordered", "sequence"))
 FREE = Tastes(aligners=("assignment", "key", "ordered", "sequence"))
 
 
-def judged(
-    chance: random.Random, tastes: Tastes
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Result, pl.DataFrame]:
+def judged(chance, tastes):
     """Return random gold and predictions, their result and its evidence."""
     maker = Maker(chance, tastes)
     spec = maker.spec()
@@ -390,12 +343,12 @@ def judged(
     return gold, pred, result, result.evidence
 
 
-def ratio(numerator: float, denominator: float) -> float | None:
+def ratio(numerator, denominator):
     """Return a ratio, None where it is undefined."""
     return numerator / denominator if denominator else None
 
 
-def recount(rows: list[dict[str, Any]]) -> dict[str, float | None]:
+def recount(rows):
     """Return the pooled metrics of value rows, counted one by one."""
     count = Counter(row["outcome"] for row in rows)
     right = count["match"]
@@ -416,7 +369,7 @@ def recount(rows: list[dict[str, Any]]) -> dict[str, float | None]:
 @pytest.mark.slow
 @settings(few_examples(), derandomize=True)
 @given(chances)
-def test_estimates_are_what_a_recount_of_the_evidence_gives(chance: random.Random) -> None:
+def test_estimates_are_what_a_recount_of_the_evidence_gives(chance):
     _, _, result, evidence = judged(chance, TASTES)
     rows = evidence.filter(pl.col("kind") == "value").to_dicts()
     found = {name: result.value(name) for name in recount(rows)}
@@ -440,7 +393,7 @@ def test_estimates_are_what_a_recount_of_the_evidence_gives(chance: random.Rando
 @pytest.mark.slow
 @settings(few_examples(), derandomize=True)
 @given(chances)
-def test_rows_are_sound(chance: random.Random) -> None:
+def test_rows_are_sound(chance):
     _, _, _, evidence = judged(chance, TASTES)
     assert evidence.columns[: len(evidence_schema())] == list(evidence_schema())
     names = {outcome.name.lower() for outcome in Outcome}
@@ -454,7 +407,7 @@ def test_rows_are_sound(chance: random.Random) -> None:
             assert (row["gold_path"] is not None, row["pred_path"] is not None) == sides, row
 
 
-def look_up(record: Any, path: str) -> Any:
+def look_up(record, path):
     """Return what stands at a path; a text that holds JSON is read, and a single value is a list of one."""
     for step in split_path(path):
         opening = "[" if isinstance(step, int) else "{"
@@ -468,19 +421,21 @@ def look_up(record: Any, path: str) -> Any:
 @settings(few_examples(), derandomize=True)
 @given(chances)
 @example(random.Random(8461))  # a text that holds an object, where a list of lists is due
-def test_paths_lead_to_the_values_given(chance: random.Random) -> None:
+@example(random.Random(2131667))  # a text that holds a list, where a list is one value
+def test_paths_lead_to_the_values_given(chance):
     gold, pred, _, evidence = judged(chance, FREE)
     for row in evidence.filter(pl.col("kind") == "value").iter_rows(named=True):
         for records, side in ((gold, "gold"), (pred, "pred")):
             if row[f"{side}_path"] is not None:
-                assert look_up(records[int(row["doc"])], row[f"{side}_path"]) == json.loads(row[side]), row
+                found, shown = look_up(records[int(row["doc"])], row[f"{side}_path"]), json.loads(row[side])
+                assert found == shown or (isinstance(shown, list) and json.loads(found) == shown), row
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "key", ["odd.key", "x[0]", " lead", 'quo"te', "a\\b", "naïve", "new\nline", "1", "a.b[].c"]
 )
-def test_paths_of_odd_keys_lead_to_their_values(key: str) -> None:
+def test_paths_of_odd_keys_lead_to_their_values(key):
     spec = {
         "fields": {
             key: {"type": "object", "fields": {key: {"type": "list", "align": "ordered", "items": "text"}}},
@@ -489,7 +444,6 @@ def test_paths_of_odd_keys_lead_to_their_values(key: str) -> None:
     }
     record: dict[str, Any] = {key: {key: ["x", "y"]}, "t": {key: [{key: "z"}]}}
     evidence = result_of(spec, [record], [record]).evidence
-    assert evidence is not None
     rows = evidence.filter(pl.col("kind") == "value", pl.col("outcome") == "match")
     assert [look_up(record, path) for path in rows["gold_path"]] == ["x", "y", "z"]
 
@@ -508,7 +462,7 @@ SPEC: dict[str, Any] = {
 }
 
 
-def is_nothing(value: Any) -> bool:
+def is_nothing(value):
     """Return whether a value holds nothing at all."""
     if isinstance(value, dict):
         return all(map(is_nothing, value.values()))
@@ -517,7 +471,7 @@ def is_nothing(value: Any) -> bool:
     return value is None or value == ""
 
 
-def count(value: Any) -> int:
+def count(value):
     """Return the number of leaves of a value."""
     if isinstance(value, dict):
         return sum(map(count, value.values()))
@@ -526,7 +480,7 @@ def count(value: Any) -> int:
     return 0 if is_nothing(value) else 1
 
 
-def pair(gold: Any, pred: Any) -> tuple[float, int, int]:
+def pair(gold, pred):
     """Return the similarity of two items, the number of matching leaves, and that on either side.
 
     An item's similarity is the mean over its fields; a list among them counts as one field, with matches /
@@ -546,20 +500,20 @@ def pair(gold: Any, pred: Any) -> tuple[float, int, int]:
     return (sum(similarities) / len(similarities) if similarities else 0.0), matches, union
 
 
-def pair_leaves(gold: Any, pred: Any) -> tuple[int, int]:
+def pair_leaves(gold, pred):
     """Return whether two values match, and whether there is any."""
     has_both = not is_nothing(gold) and not is_nothing(pred)
     return int(has_both and gold == pred), int(not is_nothing(gold) or not is_nothing(pred))
 
 
-def pair_lists(gold: list[Any], pred: list[Any]) -> tuple[int, int]:
+def pair_lists(gold, pred):
     """Return matches and leaves of the one best pairing; a case with differing best pairings is given up."""
     ways = best_pairings(gold, pred)
     assume(len(ways) == 1)
     return next(iter(ways))
 
 
-def best_pairings(gold: list[Any], pred: list[Any]) -> set[tuple[int, int]]:
+def best_pairings(gold, pred):
     """Return (matches, leaves) of every pairing with the largest total; unlike items stay apart."""
     gold, pred = ([item for item in items if not is_nothing(item)] for items in (gold, pred))
     table = [[pair(item, other) for other in pred] for item in gold]
@@ -589,7 +543,7 @@ RECORDS = st.fixed_dictionaries({"title": TEXTS, "lines": SMALL_LINES, "tags": s
 
 @settings(derandomize=True)
 @given(RECORDS, RECORDS)
-def test_the_engine_finds_what_trying_every_pairing_finds(gold: dict[str, Any], pred: dict[str, Any]) -> None:
+def test_the_engine_finds_what_trying_every_pairing_finds(gold, pred):
     title = pair_leaves(gold["title"], pred["title"])
     ways = {
         (title[0] + lines[0] + tags[0], title[1] + lines[1] + tags[1])
@@ -613,19 +567,19 @@ def test_the_engine_finds_what_trying_every_pairing_finds(gold: dict[str, Any], 
         ),
     ],
 )
-def test_the_oracle_itself_counts_right(gold: Any, pred: Any, ways: set[tuple[int, int]]) -> None:
+def test_the_oracle_itself_counts_right(gold, pred, ways):
     assert best_pairings(gold, pred) == ways
 
 
 # Laws that were once broken: the smallest records that show each.
 
 
-def list_of(items: Any = None, **fields: Any) -> dict[str, Any]:
+def list_of(items=None, **fields):
     """Return a list of objects with these fields, or of these items."""
     return {"type": "list", "items": items or {"type": "object", "fields": fields}}
 
 
-def wrong(spec: Any, gold: Any) -> list[tuple[str, str]]:
+def wrong(spec, gold):
     """Return the value rows of gold against itself that are not right."""
     return [
         (path, outcome) for path, outcome in leaves_of(spec, gold, gold) if outcome not in ("match", "absent")
@@ -649,11 +603,11 @@ TREE = {"fields": {"t": "any"}}
         pytest.param(LINES_SPEC, {"lines": '["see attachment"]'}, id="json-text"),
     ],
 )
-def test_an_invented_item_of_another_kind_is_spurious(spec: Any, pred: Any) -> None:
+def test_an_invented_item_of_another_kind_is_spurious(spec, pred):
     assert result_of(spec, [{"lines": []}], [pred]).value("precision") == 0.0
 
 
-def test_a_tree_does_not_depend_on_other_documents() -> None:
+def test_a_tree_does_not_depend_on_other_documents():
     records: list[dict[str, Any]] = [{"t": {"a": 1}}, {"t": [1]}]
     assert [
         result_of(TREE, records, records, batch=size, metrics=("correct",)).value("correct")
@@ -661,7 +615,7 @@ def test_a_tree_does_not_depend_on_other_documents() -> None:
     ] == [2, 2]
 
 
-def test_ties_of_nested_lists_do_not_depend_on_the_order_of_items() -> None:
+def test_ties_of_nested_lists_do_not_depend_on_the_order_of_items():
     gold = ["bcd", "abcdefgxyz", "abcdefghij"]
     pred = [{"subs": ["abcdefghix", "abcdefgxyz"]}, {"subs": ["abcdefghix", "abxd", "abxd"]}]
     other = [{"subs": ["abcdefgxyz", "abcdefghix"]}, pred[1]]
@@ -673,7 +627,7 @@ def test_ties_of_nested_lists_do_not_depend_on_the_order_of_items() -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_a_value_of_another_kind_in_an_item_is_not_lost(turned: bool) -> None:
+def test_a_value_of_another_kind_in_an_item_is_not_lost(turned):
     spec = {"fields": {"lines": list_of(parts={**list_of(a="text"), "align": {"key": "a"}})}}
     gold: list[Any] = [{"parts": 7}, {"parts": {"a": "x"}}]
     rows = rows_of(spec, {"lines": gold[::-1] if turned else gold}, {"lines": [{"parts": ["junk"]}]})
@@ -682,7 +636,7 @@ def test_a_value_of_another_kind_in_an_item_is_not_lost(turned: bool) -> None:
     assert item["pred_path"].to_list() == ["lines[0]"]
 
 
-def test_distinct_items_are_told_apart_by_their_lists() -> None:
+def test_distinct_items_are_told_apart_by_their_lists():
     spec = {"fields": {"lines": {**list_of(tags={"type": "list", "items": "text"}), "distinct": True}}}
     record = {"lines": [{"tags": ["a"]}, {"tags": ["b"]}]}
     assert wrong(spec, record) == []
@@ -707,11 +661,11 @@ def test_distinct_items_are_told_apart_by_their_lists() -> None:
         ),
     ],
 )
-def test_gold_equals_itself_whatever_its_items_are(spec: Any, gold: Any) -> None:
+def test_gold_equals_itself_whatever_its_items_are(spec, gold):
     assert wrong(spec, gold) == []
 
 
-def test_the_order_of_items_of_another_kind_does_not_show() -> None:
+def test_the_order_of_items_of_another_kind_does_not_show():
     spec = {"fields": {"lines": {**list_of(a="text"), "combine": "product"}}}
     values = [
         result_of(spec, [{"lines": [["red"]]}], [{"lines": order}], metrics=("correct",)).value("correct")
@@ -720,13 +674,13 @@ def test_the_order_of_items_of_another_kind_does_not_show() -> None:
     assert values[0] == values[1]
 
 
-def test_a_long_prediction_does_not_take_gold_out_of_the_denominator() -> None:
+def test_a_long_prediction_does_not_take_gold_out_of_the_denominator():
     spec = {"fields": {"a": {"type": "text", "compare": "levenshtein"}}}
     result = result_of(spec, [{"a": "ab" * 10_000}], [{"a": "xy" * 5_000_000}])
     assert result.estimate("recall").n == 1
 
 
-def test_the_row_of_gold_of_another_kind_shows_the_prediction() -> None:
+def test_the_row_of_gold_of_another_kind_shows_the_prediction():
     row = rows_of(
         {"fields": {"o": {"type": "object", "fields": {"a": "text"}}}}, {"o": "text"}, {"o": {"a": "x"}}
     ).filter(kind="value")
@@ -734,7 +688,7 @@ def test_the_row_of_gold_of_another_kind_shows_the_prediction() -> None:
 
 
 @pytest.mark.parametrize("align", ["ordered", "sequence"])
-def test_empty_items_agree(align: str) -> None:
+def test_empty_items_agree(align):
     spec = {"fields": {"lines": {**list_of(a="text"), "align": align}}}
     outcomes = set(
         rows_of(spec, {"lines": [{}, {"a": "x"}]}, {"lines": [{}, {"a": "x"}]}).filter(kind="item")["outcome"]
@@ -742,7 +696,7 @@ def test_empty_items_agree(align: str) -> None:
     assert not outcomes & {"mismatch", "missing", "spurious"}
 
 
-def test_the_path_of_a_field_without_a_name_is_quoted() -> None:
+def test_the_path_of_a_field_without_a_name_is_quoted():
     assert leaves_of({"fields": {"": "text", "a": "text"}}, {"": "x", "a": "y"}, {"": "x", "a": "y"}) == [
         ('[""]', "match"),
         ("a", "match"),
@@ -750,7 +704,7 @@ def test_the_path_of_a_field_without_a_name_is_quoted() -> None:
 
 
 @pytest.mark.parametrize("align", ["assignment", "ordered"])
-def test_an_item_of_another_kind_leaves_other_documents_alone(align: str) -> None:
+def test_an_item_of_another_kind_leaves_other_documents_alone(align):
     parts = {**list_of(a="text"), "combine": "product"}
     spec = {"fields": {"lines": {**list_of(parts=parts), "align": align}}}
     gold = [{"lines": [{"parts": [False]}]}, {"lines": [{"parts": [{"a": "x"}]}]}]
@@ -758,7 +712,7 @@ def test_an_item_of_another_kind_leaves_other_documents_alone(align: str) -> Non
     assert [result_of(spec, gold, pred, batch=size).value("precision") for size in (1, 2)] == [0.5, 0.5]
 
 
-def test_items_of_a_tree_count_once_in_any_batch() -> None:
+def test_items_of_a_tree_count_once_in_any_batch():
     spec = {"fields": {"t": {"type": "any", "align": "ordered"}}}
     pred = [{"t": [[1]]}, {"t": [True]}]
     values = [
@@ -768,12 +722,12 @@ def test_items_of_a_tree_count_once_in_any_batch() -> None:
     assert values == [2, 2]
 
 
-def test_an_empty_list_in_a_tree_agrees_with_itself() -> None:
+def test_an_empty_list_in_a_tree_agrees_with_itself():
     spec = {"fields": {"t": {"type": "any", "align": "sequence"}}}
     assert set(rows_of(spec, {"t": [[""]]}, {"t": [[""]]})["outcome"]) <= {"match", "absent"}
 
 
-def test_the_mean_over_fields_does_not_depend_on_the_batch() -> None:
+def test_the_mean_over_fields_does_not_depend_on_the_batch():
     spec = {
         "fields": {
             "alpha": {"type": "any", "align": "ordered"},

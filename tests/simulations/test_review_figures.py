@@ -74,7 +74,6 @@ def accuracy(found: list[LabelRow], chance: BootstrapSettings) -> ReviewedShare:
 
 
 def covers(found: ReviewedShare, truth: float) -> bool:
-    assert found.interval is not None
     return found.interval[0] <= truth <= found.interval[1]
 
 
@@ -115,7 +114,6 @@ def test_a_slip_is_no_error_of_the_system_where_a_second_person_looked() -> None
     chance = random.Random(8)
     found = list(rows(chance, 0.0, 0.15, documents=200, doubled=200, has_gold=False))
     share = accuracy(found, BootstrapSettings()).share
-    assert share is not None
     assert share > 0.995
     naive = sum(row.text == json.loads(row.predicted or "") for row in found) / len(found)
     assert naive < 0.9

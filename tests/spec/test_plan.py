@@ -1,8 +1,6 @@
 """The compiled plan."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,11 +12,8 @@ from fieldassay.errors import ProblemsError
 from fieldassay.metrics.evidence import Kind
 from fieldassay.scoring.explain import explain_values
 from fieldassay.scoring.score import score
-from fieldassay.spec.language.model import Accept, Field, Spec
-from fieldassay.spec.language.names import apply_aliases, type_names
-from fieldassay.spec.language.parse import parse_spec
-from fieldassay.spec.language.write import write_spec
-from fieldassay.spec.plan.compile import compile_plan, digest_of, read_plan
+from fieldassay.spec.language.names import apply_aliases
+from fieldassay.spec.plan.compile import compile_plan, read_plan
 from fieldassay.spec.plan.nodes import COLUMNS, AnyNode, Leaf, ListNode, ObjectNode, describe
 from fieldassay.values.aligners import Assignment, Key
 
@@ -41,12 +36,6 @@ def nodes(node):
     )
     for inner in below:
         yield from nodes(inner)
-
-
-@pytest.mark.parametrize("kind", sorted(set(type_names()) - {"list", "map", "object", "any"}))
-def test_every_type_of_value_compiles_by_its_name_alone(kind):
-    node = leaf(kind)
-    assert isinstance(node, Leaf) and node.accept == Accept(node.comparator.accept)
 
 
 @given(spec=specs())
@@ -240,45 +229,6 @@ def test_metrics_and_gates_are_checked(key, text, said):
     assert any(said in problem for problem in problems({"fields": {"TOTAL": "money"}, key: [text]}))
 
 
-def test_problems_of_the_text_and_of_the_options_come_together():
-    found = problems("fields:\n  a: {type: mony}\n  b: {type: date, ordr: dmy}\nmetrics: ['f1(']")
-    assert [problem.split(":")[1] for problem in found] == ["2", "3", "4"]
-
-
-@pytest.mark.parametrize(
-    ("change", "is_same"),
-    [
-        (
-            {
-                "name": "other",
-                "description": "d",
-                "metrics": ["f1"],
-                "gates": ["accuracy > 0.5"],
-                "slices": ["type"],
-            },
-            True,
-        ),
-        ({"fields": {"b": "money", "a": "id"}}, True),
-        ({"fields": {"a": {"type": "id", "weight": 1.0}, "b": "money"}}, True),
-        ({"fields": {"a": {"type": "id", "labels": ["No."]}, "b": "money"}}, True),
-        ({"fields": {"a": "id", "b": "number"}}, False),
-        ({"fields": {"a": "id", "b": {"type": "money", "tolerance": 0.01}}}, False),
-        ({"locale": "de_DE"}, False),
-        ({"null_values": ["-"]}, False),
-    ],
-)
-def test_the_digest_covers_what_decides_scores_only(change, is_same):
-    base = {"name": "s", "fields": {"a": "id", "b": "money"}}
-    assert (read_plan({**base, **change}).digest == read_plan(base).digest) is is_same
-
-
-def test_the_digest_depends_on_the_order_of_patterns():
-    first, second = (("**.a", Field("**.a", "id")), ("**.b", Field("**.b", "text")))
-    assert digest_of(Spec("s", (Field("x", "any", patterns=(first, second)),))) != digest_of(
-        Spec("s", (Field("x", "any", patterns=(second, first)),))
-    )
-
-
 def test_a_thousand_fields_compile_in_seconds():
     with costs_at_most(160):
         assert (
@@ -292,12 +242,12 @@ def test_a_thousand_fields_compile_in_seconds():
 
 
 @pytest.mark.parametrize("weight", [2.5e9, 1e300, 1001, 1e-12, 0.0009])
-def test_a_weight_that_sums_cannot_hold_is_refused_at_its_place(weight: float) -> None:
+def test_a_weight_that_sums_cannot_hold_is_refused_at_its_place(weight):
     with pytest.raises(ProblemsError, match=r"\$\.fields\.a\.weight: has the weight"):
         read_plan({"fields": {"a": {"type": "number", "weight": weight}, "b": "number"}})
 
 
-def test_weights_are_bounded_with_those_around_them() -> None:
+def test_weights_are_bounded_with_those_around_them():
     inner = {"b": {"weight": 200, "type": "number"}, "c": {"type": "number", "weight": 0}}
     with pytest.raises(ProblemsError, match="2000") as refusal:
         read_plan({"fields": {"o": {"weight": 10, "fields": inner}}})
@@ -305,7 +255,7 @@ def test_weights_are_bounded_with_those_around_them() -> None:
 
 
 @pytest.mark.parametrize("weight", [1000, 0.001])
-def test_the_largest_and_the_smallest_weight_count_to_seven_digits(weight: float) -> None:
+def test_the_largest_and_the_smallest_weight_count_to_seven_digits(weight):
     gold = [{"id": 1, "a": 1, "l": list(range(300))}]
     pred = [{"id": 1, "a": 1, "l": [-1] * 300}]
     spec = {"fields": {"a": "number", "l": {"items": "number", "weight": weight, "align": "ordered"}}}
@@ -343,9 +293,7 @@ STEPS = {"cascade": {"steps": ["exact", "bare_number"]}}
         ({"compare": STEPS, "tolerence": 0.5}, None),
     ],
 )
-def test_an_option_goes_to_whoever_has_it_and_to_nobody_else(
-    definition: dict[str, object], compared: str | None
-) -> None:
+def test_an_option_goes_to_whoever_has_it_and_to_nobody_else(definition, compared):
     if compared is None:
         with pytest.raises(ProblemsError, match="no option"):
             read_plan({"fields": {"x": definition}})
@@ -353,12 +301,7 @@ def test_an_option_goes_to_whoever_has_it_and_to_nobody_else(
         assert describe(read_plan({"fields": {"x": definition}}))[0]["compared"] == compared
 
 
-def test_an_option_with_a_wrong_value_is_a_problem_of_the_comparator() -> None:
-    with pytest.raises(ProblemsError, match="tolerance"):
-        read_plan({"fields": {"x": {"compare": STEPS, "tolerance": "much"}}})
-
-
-def test_the_option_counts() -> None:
+def test_the_option_counts():
     values = [
         explain_values("100", "105", {"compare": STEPS, "tolerance": tolerance})[0].score
         for tolerance in (0.04, 0.05)
@@ -391,62 +334,44 @@ GOLD = [{"id": 1, "total": 5, "vendor": {"name": "Ada"}, "lines": [{"sku": "x"},
         pytest.param({}, {}, id="neither"),
     ],
 )
-def test_which_key_counts(record: dict[str, Any], wanted: dict[str, Any]) -> None:
+def test_which_key_counts(record, wanted):
     given = dict(record)
     assert apply_aliases(record, (("a", ("b", "c")),)) == wanted
     assert record == given
 
 
-def test_fields_are_found_under_their_other_names_at_every_level() -> None:
+def test_fields_are_found_under_their_other_names_at_every_level():
     pred = [{"id": 1, "amount": 5, "seller": {"called": "Ada"}, "rows": [{"code": "y"}, {"code": "x"}]}]
     result = score(GOLD, pred, SPEC)
     assert result.value("accuracy") == 1.0
     assert result.warnings == ()
 
 
-def test_gold_may_use_other_names_and_absent_fields_are_seen_under_them() -> None:
+def test_gold_may_use_other_names_and_absent_fields_are_seen_under_them():
     gold = [{"id": 1, "sum": 5, "seller": {"called": "Ada"}}]
     result = score(gold, GOLD, f"absent_fields: skip\n{SPEC}")
     assert result.value("accuracy") == 1.0
-    assert result.warnings[0] == "fields that no gold record has are not judged: lines"
+    assert result.warnings[0] == "ignored, since no gold record has them: lines"
 
 
 @pytest.mark.parametrize("extra", ["ignore", "spurious"])
-def test_a_skipped_field_and_its_unit_are_neither_judged_nor_undeclared(extra: str) -> None:
+def test_a_skipped_field_and_its_unit_are_neither_judged_nor_undeclared(extra):
     weight = "weight: {type: quantity, unit_field: weight_unit}"
     spec = f"{{fields: {{sum: number, {weight}}}, absent_fields: skip, extra: {extra}}}"
     result = score([{"id": 1, "sum": 5}], [{"id": 1, "sum": 5, "weight": 3, "weight_unit": "kg"}], spec)
     assert result.value("accuracy") == 1.0
-    assert result.warnings == ("fields that no gold record has are not judged: weight",)
+    assert result.warnings == ("ignored, since no gold record has them: weight",)
 
 
-def test_other_names_are_no_undeclared_keys_and_a_second_one_is() -> None:
+def test_other_names_are_no_undeclared_keys_and_a_second_one_is():
     result = score(GOLD, [{**GOLD[0], "sum": 6}], f"extra: spurious\n{SPEC}")
     spurious = result.evidence.filter(result.evidence["outcome"] == "spurious")
     assert spurious["field"].to_list() == ["sum"]
 
 
-def test_a_column_of_a_table_may_hold_a_list_under_another_name(tmp_path: Path) -> None:
-    path = tmp_path / "pred.csv"
-    path.write_text(
-        'id,amount,seller.called,rows\n1,5,Ada,"[{""code"": ""x""}, {""code"": ""y""}]"\n', encoding="utf-8"
-    )
-    assert score(GOLD, path, SPEC).value("accuracy") == 1.0
-
-
-def test_a_data_key_and_a_raw_answer_are_read_under_other_names_too() -> None:
+def test_a_data_key_and_a_raw_answer_are_read_under_other_names_too():
     answer = json.dumps({"sum": 5, "seller": {"name": "Ada"}, "rows": [{"sku": "x"}, {"code": "y"}]})
     assert score(GOLD, [{"id": 1, "raw": f"Here: {answer}"}], SPEC).value("accuracy") == 1.0
-
-
-def test_names_are_written_and_read_back() -> None:
-    spec = parse_spec(SPEC).spec
-    assert spec.fields[0].names == ("sum", "amount")
-    assert parse_spec(write_spec(spec)).spec == spec
-
-
-def test_names_decide_the_digest() -> None:
-    assert read_plan("fields: {a: text}").digest != read_plan("fields: {a: {type: text, names: [b]}}").digest
 
 
 @pytest.mark.parametrize(
@@ -475,7 +400,7 @@ def test_names_decide_the_digest() -> None:
         pytest.param("fields: {a: {type: text, names: [[b]]}}", "must be a text, not a list", id="a-list"),
     ],
 )
-def test_names_that_make_no_sense_are_refused(spec: str, message: str) -> None:
+def test_names_that_make_no_sense_are_refused(spec, message):
     with pytest.raises(ProblemsError) as refused:
         read_plan(spec)
     assert message in str(refused.value)

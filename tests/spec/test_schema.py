@@ -47,18 +47,18 @@ class Nested(BaseModel):
     prices: list[dict[str, Price]]
 
 
-def paths(model: object, name: str) -> dict[str, str]:
+def paths(model, name):
     return {info.path: info.type for info in read_plan(model).fields if info.path.startswith(f"{name}")}
 
 
-def test_a_map_of_typed_values_is_a_map() -> None:
+def test_a_map_of_typed_values_is_a_map():
     assert paths(Rates, "rates") == {"rates": "map", "rates.*": "number"}
     assert paths(Nested, "more") == {"more": "map", "more.*": "map", "more.*.*": "number"}
     assert paths(Nested, "prices")["prices[].*.net"] == "number"
     assert paths(Nested, "prices")["prices[].*.valid[]"] == "number"
 
 
-def test_a_number_in_a_map_equals_the_same_number_in_a_text() -> None:
+def test_a_number_in_a_map_equals_the_same_number_in_a_text():
     result = score(
         [{"id": "a", "rates": {"usd": 0.57, "odd.key": 2}}],
         {"m": [{"id": "a", "rates": {"usd": "0.57", "odd.key": "2.0"}}]},
@@ -67,7 +67,7 @@ def test_a_number_in_a_map_equals_the_same_number_in_a_text() -> None:
     assert result.value("accuracy") == 1
 
 
-def test_a_record_may_be_a_map() -> None:
+def test_a_record_may_be_a_map():
     spec = read_spec({"type": "object", "additionalProperties": {"type": "number"}})
     assert [(field.name, field.type, [text for text, _ in field.patterns]) for field in spec.fields] == [
         ("", "any", ["*"])
@@ -84,7 +84,7 @@ def test_a_record_may_be_a_map() -> None:
     ],
     ids=json.dumps,
 )
-def test_patterns_of_keys_become_globs_where_they_can(schema: dict, found: dict) -> None:
+def test_patterns_of_keys_become_globs_where_they_can(schema, found):
     field = read_spec({"properties": {"x": {"type": "object", "patternProperties": schema}}}).fields[0]
     assert {text: inner.type for text, inner in field.patterns} == found
 
@@ -109,7 +109,7 @@ class Payment(BaseModel):
 
 
 @pytest.mark.parametrize("name", ["paid_by", "plain"])
-def test_a_union_of_models_has_the_fields_of_all(name: str) -> None:
+def test_a_union_of_models_has_the_fields_of_all(name):
     field = next(field for field in read_spec(Payment).fields if field.name == name)
     types = {inner.name: inner.type for inner in field.fields}
     assert types == {"kind": "enum", "amount": "number", "number": "text", "mark": "any", "iban": "text"}
@@ -118,7 +118,7 @@ def test_a_union_of_models_has_the_fields_of_all(name: str) -> None:
     assert named["mark"].description == "the choices of the schema differ: integer, list"
 
 
-def test_choices_beside_properties_keep_the_properties() -> None:
+def test_choices_beside_properties_keep_the_properties():
     schema = {
         "properties": {"a": {"type": "number"}, "b": {"type": "string"}},
         "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
@@ -139,7 +139,7 @@ class Titled(BaseModel):
     lines: list[Line]
 
 
-def test_a_title_that_repeats_the_name_is_left_out_and_another_is_the_description() -> None:
+def test_a_title_that_repeats_the_name_is_left_out_and_another_is_the_description():
     text = write_spec(read_spec(Titled))
     assert text.count("description") == text.count("description: Price of one") == 2
     assert "name: Titled" in text
@@ -162,7 +162,7 @@ WRAPPED = [
 
 
 @pytest.mark.parametrize("wrapped", [case[1] for case in WRAPPED], ids=[case[0] for case in WRAPPED])
-def test_what_requests_wrap_around_a_schema_is_taken_off(wrapped: dict) -> None:
+def test_what_requests_wrap_around_a_schema_is_taken_off(wrapped):
     spec = read_spec(wrapped)
     assert (spec.name, [(field.name, field.type) for field in spec.fields]) == (
         "invoice",
@@ -170,7 +170,7 @@ def test_what_requests_wrap_around_a_schema_is_taken_off(wrapped: dict) -> None:
     )
 
 
-def test_a_problem_inside_a_wrapper_is_placed_in_it() -> None:
+def test_a_problem_inside_a_wrapper_is_placed_in_it():
     wrapped = {
         "name": "invoice",
         "input_schema": {"type": "object", "properties": {"x": {"$ref": "#/$defs/Nothing"}}},
@@ -178,7 +178,7 @@ def test_a_problem_inside_a_wrapper_is_placed_in_it() -> None:
     assert "$.input_schema.properties.x: " in problems(wrapped)[0]
 
 
-def problems(source: object) -> list[str]:
+def problems(source):
     with pytest.raises(ProblemsError) as caught:
         read_plan(source)
     return [str(problem) for problem in caught.value.problems]
@@ -204,14 +204,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("schema", "said"), WRONG, ids=[json.dumps(case[0])[:60] for case in WRONG])
-def test_a_keyword_that_holds_another_kind_is_a_problem_at_its_place(schema: dict, said: str) -> None:
+def test_a_keyword_that_holds_another_kind_is_a_problem_at_its_place(schema, said):
     assert any(said in problem for problem in problems(schema)), problems(schema)
 
 
-def doubling(levels: int, keyword: str) -> dict:
+def doubling(levels, keyword):
     """Return a schema whose definitions refer to the next one twice."""
 
-    def twice(name: str) -> dict:
+    def twice(name):
         reference = {"$ref": f"#/$defs/{name}"}
         return (
             {keyword: [reference, reference]}
@@ -224,17 +224,17 @@ def doubling(levels: int, keyword: str) -> dict:
 
 
 @pytest.mark.parametrize("keyword", ["properties", "allOf", "anyOf", "oneOf"])
-def test_references_that_double_are_refused_where_they_grow_too_large(keyword: str) -> None:
+def test_references_that_double_are_refused_where_they_grow_too_large(keyword):
     found = problems(doubling(40, keyword))
     assert len(found) == 1 and "parts once its references are followed" in found[0]
 
 
-def test_a_schema_may_refer_to_one_definition_often() -> None:
+def test_a_schema_may_refer_to_one_definition_often():
     schema = {"$defs": {"D": TOTAL}, "properties": {f"x{n}": {"$ref": "#/$defs/D"} for n in range(1000)}}
     assert len(read_spec(schema).fields) == 1000
 
 
-def test_definitions_that_nest_too_deeply_are_refused() -> None:
+def test_definitions_that_nest_too_deeply_are_refused():
     defs = {f"d{level}": {"properties": {"x": {"$ref": f"#/$defs/d{level + 1}"}}} for level in range(500)}
     assert (
         "deeper than 100 levels"
@@ -242,7 +242,7 @@ def test_definitions_that_nest_too_deeply_are_refused() -> None:
     )
 
 
-def test_a_long_description_counts_each_time_it_is_referred_to() -> None:
+def test_a_long_description_counts_each_time_it_is_referred_to():
     long = {"type": "string", "description": "d" * 100_000}
     schema = {"$defs": {"D": long}, "properties": {f"x{n}": {"$ref": "#/$defs/D"} for n in range(1000)}}
     assert "parts once its references are followed" in problems(schema)[0]
@@ -290,7 +290,7 @@ KEYS = [
 
 
 @st.composite
-def mutated(draw: st.DrawFn) -> object:
+def mutated(draw):
     """Return a JSON Schema in which a few parts are replaced, removed or added."""
     whole = {"root": copy.deepcopy(draw(st.sampled_from(SEEDS)))}
     for _ in range(draw(st.integers(1, 4))):
@@ -304,13 +304,13 @@ def mutated(draw: st.DrawFn) -> object:
     return whole["root"]
 
 
-def members(data: object) -> list[tuple]:
+def members(data):
     pairs = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     return [place for key, inner in list(pairs) for place in ((data, key), *members(inner))]
 
 
 @given(data=mutated())
-def test_whatever_a_schema_holds_it_is_a_spec_or_a_clear_problem(data: object) -> None:
+def test_whatever_a_schema_holds_it_is_a_spec_or_a_clear_problem(data):
     try:
         parsed = parse_spec(data)
         assert isinstance(parsed.spec, Spec)
@@ -328,11 +328,11 @@ def test_whatever_a_schema_holds_it_is_a_spec_or_a_clear_problem(data: object) -
 WORDS = "{type: money, tolerance: {relative: 0.01}, weight: 2, description: with tax}"
 
 
-def names(count: int) -> list[str]:
+def names(count):
     return [f"field_{number}" for number in range(count)]
 
 
-def mapping(count: int, definition: str = "text") -> str:
+def mapping(count, definition="text"):
     return "".join(f"  {name}: {definition}\n" for name in names(count))
 
 
@@ -380,11 +380,11 @@ SPECS: dict[str, Callable[[int], Any]] = {
 }
 
 
-def calls(source: Any) -> int:
+def calls(source):
     """Return how many functions are called to read and check a spec."""
     count = 0
 
-    def note(frame: object, event: str, argument: object) -> None:
+    def note(frame, event, argument):
         nonlocal count
         count += event in ("call", "c_call")
 
@@ -399,7 +399,7 @@ def calls(source: Any) -> int:
 
 
 @pytest.mark.parametrize("kind", SPECS)
-def test_twice_the_fields_take_about_twice_the_work(kind: str) -> None:
+def test_twice_the_fields_take_about_twice_the_work(kind):
     make = SPECS[kind]
     calls(make(3))
     small, large = calls(make(40)), calls(make(160))
@@ -407,7 +407,7 @@ def test_twice_the_fields_take_about_twice_the_work(kind: str) -> None:
 
 
 @pytest.mark.parametrize("size", [500, 20_000])
-def test_the_nearest_of_very_many_names_is_found_and_few_are_listed(size: int) -> None:
+def test_the_nearest_of_very_many_names_is_found_and_few_are_listed(size):
     assert nearest("field_17x", names(size)).startswith("did you mean 'field_17")
     assert nearest("zzzzzzzz", names(size)).endswith(f" and {size - 100:,} more")
 
@@ -456,19 +456,19 @@ DOUBLING = {
 
 
 @pytest.mark.parametrize("name", DOUBLING)
-def test_what_doubles_with_each_line_is_refused_quickly(name: str) -> None:
+def test_what_doubles_with_each_line_is_refused_quickly(name):
     last = "t59" if name.startswith(("types", "a type")) else "text"
     with costs_at_most(300), pytest.raises(ProblemsError, match=r"more than|within itself|deep"):
         read_plan(f"{DOUBLING[name]}\nfields: {{x: {last}}}")
 
 
-def test_a_formula_as_long_as_it_may_be_is_computed() -> None:
+def test_a_formula_as_long_as_it_may_be_is_computed():
     spec = f"fields: {{x: text}}\ndefinitions: {{long: '{' + '.join(['accuracy'] * MOST_STEPS)}'}}"
     assert score([{"id": 1, "x": "a"}], {"s": [{"id": 1, "x": "a"}]}, spec).value("long") == MOST_STEPS
 
 
 @pytest.mark.parametrize("sign", "+-*/")
-def test_definitions_stand_on_one_another_where_they_are_few(sign: str) -> None:
+def test_definitions_stand_on_one_another_where_they_are_few(sign):
     lines = "".join(f", d{n}: 'd{n - 1} {sign} d{n - 1}'" for n in range(1, 10))
     assert read_plan(f"fields: {{x: text}}\ndefinitions: {{d0: accuracy{lines}}}\nmetrics: [d9]")
 

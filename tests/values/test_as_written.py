@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import unicodedata
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from tests.doc_tables import rows
+from tests.effort import is_full
 from tests.judging import outcome_of
 from tests.number_pages import assert_same
 
@@ -65,25 +65,30 @@ OURS = (
         ("enum", {"values": ("paid", "open"), "aliases": (("opne", ("due",)),)}, "did you mean 'open'"),
         ("enum", {"aliases": (("a", ("x",)), ("b", ("X",)))}, "both 'a' and 'b'"),
         ("url", {"scheme": "not a scheme"}, "is not a scheme"),
+        ("number", {"locale": "german"}, "locale"),
+        ("number", {"locale": False}, "locale"),
+        ("number", {"decimal": ";"}, "decimal"),
+        ("number", {"percent": "ratio"}, "percent"),
+        ("integer", {"locale": "zz"}, "locale"),
+        ("quantity", {"unit": "boxes"}, "unit"),
+        ("quantity", {"canonical": "m3/"}, "canonical"),
+        ("quantity", {"locale": "xx_YY"}, "locale"),
+        ("quantity", {"decimal": "x"}, "decimal"),
+        *(("money", {"currency": name}, "currency") for name in ("aud", "XYZ", "dollars", "A$", "", "$")),
     ],
     ids=str,
 )
-def test_an_impossible_option_is_refused(type_name: str, options: dict[str, Any], message: str) -> None:
+def test_an_impossible_option_is_refused(type_name, options, message):
     with pytest.raises((ValueError, ProblemsError), match=message):
         READERS.load(type_name)(**options)
 
 
-def test_an_empty_separator_is_refused() -> None:
+def test_an_empty_separator_is_refused():
     with pytest.raises(ValueError, match="separator"):
         ListReader(TextReader(), separator="")
 
 
-def test_an_unknown_type_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ProblemsError, match="did you mean 'duration'"):
-        READERS.load("durations")
-
-
-def test_every_checksum_name_makes_a_reader() -> None:
+def test_every_checksum_name_makes_a_reader():
     names = checksum_names()
     assert {"au.abn", "eu.vat", "iban", "isbn", "luhn", "in.pan"} <= set(names)
     assert all(READERS.load("id")(checksum=name).read("12 345-678 90x").canonical for name in names)
@@ -91,7 +96,7 @@ def test_every_checksum_name_makes_a_reader() -> None:
 
 @pytest.mark.parametrize("type_name", OURS)
 @pytest.mark.slow
-def test_a_reader_loads_no_heavy_library(type_name: str) -> None:
+def test_a_reader_loads_no_heavy_library(type_name):
     heavy = ("babel", "phonenumbers", "stdnum", "scipy", "polars", "pint", "rapidfuzz")
     loaded = f"READERS.load({type_name!r})(); print(*[name for name in {heavy} if name in sys.modules])"
     code = f"import sys; from fieldassay.values.catalogue import READERS; {loaded}"
@@ -123,7 +128,7 @@ TYPES = (
 )
 
 
-def options(text: str) -> dict[str, Any]:
+def options(text):
     """Return what a reader takes for options written as in a spec."""
     given = YAML(typ="safe").load("{" + text + "}") or {}
     made = {name: hashable(value) for name, value in given.items()}
@@ -132,7 +137,7 @@ def options(text: str) -> dict[str, Any]:
     return made
 
 
-def hashable(value: Any) -> Any:
+def hashable(value):
     if isinstance(value, list):
         return tuple(map(hashable, value))
     return (
@@ -142,12 +147,12 @@ def hashable(value: Any) -> Any:
     )
 
 
-def normalizer(entry: Any) -> Any:
+def normalizer(entry):
     name, given = (entry, {}) if isinstance(entry, str) else next(iter(entry.items()))
     return NORMALIZERS.load(name)(**{option: hashable(value) for option, value in given.items()})
 
 
-def reader(type_name: str, given: str) -> Reader:
+def reader(type_name, given):
     made = options(given)
     if type_name == "list":
         return ListReader(READERS.load(made.pop("items", "text"))(), **made)
@@ -160,7 +165,7 @@ CASES = [(name, row) for name in TYPES for row in rows(PAGES / f"{name}.md", "Ex
 @pytest.mark.parametrize(
     ("type_name", "row"), CASES, ids=[f"{name}-{row['raw']}-{row['options']}" for name, row in CASES]
 )
-def test_an_example_reads_as_its_page_says(type_name: str, row: dict[str, str]) -> None:
+def test_an_example_reads_as_its_page_says(type_name, row):
     reading = reader(type_name, row["options"]).read(json.loads(row["raw"]))
     remark = row["why not / remark"].partition("(")[0].strip()
     if row["canonical"]:
@@ -171,14 +176,6 @@ def test_an_example_reads_as_its_page_says(type_name: str, row: dict[str, str]) 
         )
     else:
         assert (reading.value, reading.problem) == (None, row["why not / remark"])
-
-
-@pytest.mark.parametrize(
-    ("type_name", "least"),
-    [("date", 80), ("datetime", 15), ("duration", 20), ("phone", 12), ("id", 15), ("url", 15)],
-)
-def test_a_page_has_enough_examples(type_name: str, least: int) -> None:
-    assert sum(name == type_name for name, _ in CASES) >= least
 
 
 # Two values with a stroke between them are two; a fraction is one where it looks like one
@@ -234,12 +231,12 @@ EQUAL = [
 
 
 @pytest.mark.parametrize(("type_name", "gold", "pred"), DIFFERENT)
-def test_values_that_differ_in_a_part_are_no_match(type_name: str, gold: str, pred: str) -> None:
+def test_values_that_differ_in_a_part_are_no_match(type_name, gold, pred):
     assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "mismatch"
 
 
 @pytest.mark.parametrize(("type_name", "gold", "pred"), EQUAL)
-def test_values_that_agree_in_every_part_match(type_name: str, gold: str, pred: str) -> None:
+def test_values_that_agree_in_every_part_match(type_name, gold, pred):
     assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "match"
 
 
@@ -253,12 +250,12 @@ def test_values_that_agree_in_every_part_match(type_name: str, gold: str, pred: 
         ("quantity", "120-130/80 mmHg", "several values, one of them a range: '120-130/80 mmHg'"),
     ],
 )
-def test_a_type_of_one_value_says_that_there_are_two(type_name: str, text: str, problem: str) -> None:
+def test_a_type_of_one_value_says_that_there_are_two(type_name, text, problem):
     [step] = explain_values(text, "1", {"type": type_name})
     assert step.gold.problem == problem
 
 
-def test_each_part_has_the_tolerance() -> None:
+def test_each_part_has_the_tolerance():
     near, far = (
         explain_values("120/80 mmHg", text, {"type": "quantity", "tolerance": 0.02})[0].outcome
         for text in ("121/81 mmHg", "121/90 mmHg")
@@ -270,7 +267,7 @@ PARTS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**6), m
 
 
 @given(st.lists(PARTS, min_size=2, max_size=4), st.sampled_from(["mmHg", "mg", "V", ""]))
-def test_several_values_are_read_in_order_and_read_back(parts: list[Decimal], unit: str) -> None:
+def test_several_values_are_read_in_order_and_read_back(parts, unit):
     reading = QuantityReader().read(" / ".join(map(str, parts)) + f" {unit}")
     assert reading.value == Quantity(tuple(parts), unit or None)
     assert QuantityReader().read(reading.canonical).value == reading.value
@@ -302,16 +299,17 @@ FIELDS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_form_and_invisible_characters_make_no_difference_in_any_type(name: str) -> None:
+def test_form_and_invisible_characters_make_no_difference_in_any_type(name):
     options, text = FIELDS[name]
-    marked = [text[:at] + mark + text[at:] for mark in INVISIBLE for at in (0, 2, len(text))]
+    some = INVISIBLE if is_full() else INVISIBLE[list(FIELDS).index(name) % 5 :: 5]
+    marked = [text[:at] + mark + text[at:] for mark in some for at in (0, 2, len(text))]
     for other in (text, *marked, unicodedata.normalize("NFD", text)):
         for gold, pred in ((text, other), (other, text)):
             [step] = explain_values(gold, pred, {"type": name, **options})
             assert (step.outcome, SETTLED in step.flags) == ("match", other != text), (gold, pred)
 
 
-def test_a_value_of_a_spec_may_be_decomposed() -> None:
+def test_a_value_of_a_spec_may_be_decomposed():
     [step] = explain_values(
         "Café", "Café", {"type": "enum", "values": [unicodedata.normalize("NFD", "Café")]}
     )
@@ -320,16 +318,16 @@ def test_a_value_of_a_spec_may_be_decomposed() -> None:
 
 @pytest.mark.parametrize("blank", ["\u200b", "\ufeff", " \u200b \u00ad", "N/A\u200b", "\u2060"])
 @pytest.mark.parametrize("name", ["text", "id", "enum", "email", "money", "date", "any"])
-def test_a_text_of_nothing_but_invisible_characters_is_empty(name: str, blank: str) -> None:
+def test_a_text_of_nothing_but_invisible_characters_is_empty(name, blank):
     options, text = FIELDS[name]
     definition = {"type": name, **options, "null_values": ["n/a"]}
     assert [step.outcome for step in explain_values(text, blank, definition)] == ["missing"]
     assert [step.outcome for step in explain_values(blank, text, definition)] == ["spurious"]
 
 
-def test_a_reader_of_a_plugin_gets_settled_texts() -> None:
+def test_a_reader_of_a_plugin_gets_settled_texts():
     class Plain(Reader):
-        def read(self, raw: Any) -> Reading:
+        def read(self, raw):
             return Reading(raw, raw, raw)
 
     reading = Plain().read("Cafe\u0301\u200b")
@@ -337,12 +335,12 @@ def test_a_reader_of_a_plugin_gets_settled_texts() -> None:
 
 
 @given(st.text(max_size=30))
-def test_settling_twice_is_settling_once(text: str) -> None:
+def test_settling_twice_is_settling_once(text):
     assert settle(settle(text)) == settle(text)
     assert is_empty_text(text) == (not settle(text).strip())
 
 
-def test_nothing_that_can_be_seen_is_dropped() -> None:
+def test_nothing_that_can_be_seen_is_dropped():
     dropped = [chr(code) for code in range(sys.maxunicode + 1) if not settle(chr(code))]
     assert len(dropped) == 4_174
     assert {unicodedata.category(char) for char in dropped} == {
@@ -361,14 +359,14 @@ def test_nothing_that_can_be_seen_is_dropped() -> None:
         ("Ŧ", "T"), ("Ɓ", "B"), ("ð", "d"),
     ],
 )  # fmt: skip
-def test_accents_fold_strokes_and_ligatures_and_the_diagnosis_says_so(gold: str, pred: str) -> None:
+def test_accents_fold_strokes_and_ligatures_and_the_diagnosis_says_so(gold, pred):
     folded = {"type": "text", "normalize": ["accents"]}
     assert explain_values(gold, pred, folded)[0].outcome == "match"
     assert explain_values(gold, pred, {"type": "text"})[0].diagnoses == ("accents_only",)
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=0x24F), max_size=20))
-def test_folding_accents_leaves_ascii_as_it_is(text: str) -> None:
+def test_folding_accents_leaves_ascii_as_it_is(text):
     assert text.isascii() <= (Accents().apply(text) == text)
     assert Accents().apply(Accents().apply(text)) == Accents().apply(text)
 
@@ -392,18 +390,10 @@ SCALARS = (
 
 
 @given(AMOUNTS)
-def test_what_babel_writes_in_a_market_is_read_back_exactly(amount: Decimal) -> None:
+def test_what_babel_writes_in_a_market_is_read_back_exactly(amount):
     for locale, currency in MARKETS.items():
         written = format_currency(amount, currency, locale=locale, decimal_quantization=False)
         assert MoneyReader(locale=locale).read(written).value == Money(amount, currency), (locale, written)
-
-
-@given(AMOUNTS, st.sampled_from(["USD", "AUD", "EUR", "$", "kr", None]))
-def test_the_canonical_text_reads_as_the_same_value(amount: Decimal, currency: str | None) -> None:
-    raw = f"{amount:,} {currency or ''}"
-    reading = MoneyReader().read(raw)
-    assert reading.value == Money(amount, currency)
-    assert MoneyReader().read(reading.canonical).value == reading.value
 
 
 @pytest.mark.parametrize(
@@ -412,19 +402,13 @@ def test_the_canonical_text_reads_as_the_same_value(amount: Decimal, currency: s
     ids=str,
 )
 @given(raws=st.lists(st.integers()) | st.lists(st.floats()) | st.lists(SCALARS))
-def test_the_fast_way_through_a_column_agrees_with_read(reader: MoneyReader, raws: list[Any]) -> None:
+def test_the_fast_way_through_a_column_agrees_with_read(reader, raws):
     assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))
 
 
-def test_every_symbol_means_a_code_or_a_shared_symbol() -> None:
+def test_every_symbol_means_a_code_or_a_shared_symbol():
     assert [
         meaning for meaning in SYMBOLS.values() if meaning not in codes() and meaning not in GENERIC
     ] == []
     assert [code for shared in GENERIC.values() for code in shared if code not in codes()] == []
     assert [symbol for symbol, meaning in SYMBOLS.items() if currency_named(symbol) != meaning] == []
-
-
-@pytest.mark.parametrize("currency", ["aud", "XYZ", "dollars", "A$", "", "$"])
-def test_a_currency_option_that_is_no_code_is_a_problem(currency: str) -> None:
-    with pytest.raises(ProblemsError, match="currency"):
-        MoneyReader(currency=currency)

@@ -227,7 +227,7 @@ IDLE = {
 @pytest.mark.parametrize(("spec", "named"), IDLE.values(), ids=IDLE)
 def test_a_check_that_saw_no_value_is_named_if_its_path_may_be_misspelled(spec, named):
     found = validate(spec, predictions={"a": [{"id": 1, "total": 5, "extraction": {"total": 5}}]})
-    told = [note for note in found.notes if "could look at" in note]
+    told = [note for note in found.notes if "no prediction has a value for these checks" in note]
     assert [name for name in named if not any(name in note for note in told)] == []
     assert bool(told) is bool(named)
 
@@ -270,16 +270,6 @@ CASES = {
 @pytest.mark.parametrize("pattern", CASES)
 def test_a_pattern_finds_each_place_once_in_the_order_of_the_data(pattern):
     assert [join_path(steps) for steps, _ in Pattern(pattern).find(RECORD)] == CASES[pattern]
-
-
-def test_the_value_comes_with_its_place():
-    assert [value for _, value in Pattern("pumps[].unit").find(RECORD)] == ["bar", "Pa"]
-
-
-@pytest.mark.parametrize("record", [None, 5, "flow", [], {}])
-def test_a_record_without_members_is_found_by_its_own_pattern_only(record):
-    assert list(Pattern("").find(record)) == [((), record)]
-    assert list(Pattern("flow").find(record)) == []
 
 
 KEYS = st.sampled_from(["a", "b", "ab", "a_unit", "x.y", ""])
@@ -339,9 +329,7 @@ FIELDS = """
 HOLDS, FAILS, SILENT = (1, 0, 0), (1, 1, 0), (0, 0, 1)
 
 
-def counts(
-    rule: str, record: dict[str, Any], at: str = ".", spec: str = f"fields:{FIELDS}"
-) -> tuple[int, int, int]:
+def counts(rule, record, at=".", spec=f"fields:{FIELDS}"):
     """Return how often the rule was judged, was violated, and did not apply."""
     found = validate(
         f"{spec}\nnull_values: [N/A]\nchecks: {{'{at}': {{holds: '{rule}'}}}}",
@@ -352,7 +340,7 @@ def counts(
     return count.values, count.violations, count.not_applicable
 
 
-def lines(*amounts: Any) -> dict[str, Any]:
+def lines(*amounts):
     return {"lines": [{"amount": amount} for amount in amounts]}
 
 
@@ -407,18 +395,16 @@ RELATIONS_CASES: list[tuple[str, dict[str, Any], tuple[int, int, int]]] = [
     RELATIONS_CASES,
     ids=[f"{rule}-{number}" for number, (rule, _, _) in enumerate(RELATIONS_CASES)],
 )
-def test_a_relation_is_judged_by_the_types_of_the_fields(
-    rule: str, record: dict[str, Any], wanted: tuple[int, int, int]
-) -> None:
+def test_a_relation_is_judged_by_the_types_of_the_fields(rule, record, wanted):
     assert counts(rule, record) == wanted
 
 
-def test_a_relation_may_stand_under_the_items_that_it_is_about() -> None:
+def test_a_relation_may_stand_under_the_items_that_it_is_about():
     record = {"lines": [{"qty": 2, "price": 2, "amount": 4}, {"qty": 2, "price": 2, "amount": 5}]}
     assert counts("qty * price == amount", record, at="lines[]") == (2, 1, 0)
 
 
-def test_a_relation_reads_a_tree_as_its_values_are() -> None:
+def test_a_relation_reads_a_tree_as_its_values_are():
     assert (
         counts("sum(rows[].n) == total", {"rows": [{"n": 1}, {"n": 2.5}], "total": 3.5}, spec="type: any")
         == HOLDS
@@ -434,7 +420,7 @@ def test_a_relation_reads_a_tree_as_its_values_are() -> None:
     )
 
 
-def test_a_violation_says_what_both_sides_are_and_where() -> None:
+def test_a_violation_says_what_both_sides_are_and_where():
     spec = f"fields:{FIELDS}checks: ['sum(lines[].amount) == total', 'lines[].amount > 0']"
     found = validate(
         spec, predictions={"a": [{"id": "d", **lines(-1, 2), "total": "5.00"}]}, lists_violations=True
@@ -450,7 +436,7 @@ def test_a_violation_says_what_both_sides_are_and_where() -> None:
     ]
 
 
-def test_validate_finds_gold_for_which_a_relation_does_not_hold() -> None:
+def test_validate_finds_gold_for_which_a_relation_does_not_hold():
     spec = f"fields:{FIELDS}checks: {{'.': ['net + tax == gross', has_keys: [net]], net: number}}"
     found = validate(spec, [{"id": 1, "net": 1, "tax": 1, "gross": 3}])
     assert [(one.system, one.check, one.violations) for one in found.counts] == [
@@ -482,13 +468,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("rule", WRONG)
-def test_what_is_wrong_with_a_relation_is_said(rule: str) -> None:
+def test_what_is_wrong_with_a_relation_is_said(rule):
     with pytest.raises(ProblemsError) as refusal:
         read_plan(f"fields:{FIELDS}checks: {{'.': [{json.dumps(rule)}]}}")
     assert WRONG[rule] in str(refusal.value)
 
 
-def test_a_relation_cannot_stand_under_a_star() -> None:
+def test_a_relation_cannot_stand_under_a_star():
     with pytest.raises(ProblemsError, match="under a pattern with a star"):
         read_plan({"fields": {"a": "number"}, "checks": {"**": ["a == 1"]}})
 
@@ -502,13 +488,13 @@ def test_a_relation_cannot_stand_under_a_star() -> None:
         {".": {"holds": {"relation": "a > 0", "within": 0.5}}},
     ],
 )
-def test_relations_are_written_as_they_were_read(checks: Any) -> None:
+def test_relations_are_written_as_they_were_read(checks):
     spec = read_spec({"fields": {"a": "number"}, "checks": checks})
     assert read_spec(write_spec(spec)).checks == spec.checks
 
 
 @given(st.lists(st.decimals(-10_000, 10_000, places=2), min_size=1, max_size=8), st.integers(-2, 2))
-def test_sums_are_exact_to_the_cent(amounts: list[Decimal], cents: int) -> None:
+def test_sums_are_exact_to_the_cent(amounts, cents):
     total = sum(amounts, Decimal(0)) + Decimal(cents) / 100
     assert counts("sum(lines[].amount) == total", {**lines(*map(str, amounts)), "total": str(total)}) == (
         HOLDS if cents == 0 else FAILS
@@ -525,7 +511,7 @@ OUTCOMES = {"holds": HOLDS, "violated": FAILS, "does not apply": SILENT}
 
 
 @pytest.mark.parametrize(("rule", "record", "outcome"), ROWS, ids=[f"{row[0]}-{row[2]}" for row in ROWS])
-def test_the_examples_of_the_page_come_out_as_it_says(rule: str, record: str, outcome: str) -> None:
+def test_the_examples_of_the_page_come_out_as_it_says(rule, record, outcome):
     found = validate(f"{PAGE}checks: ['{rule}']", predictions={"a": [{"id": 1, **json.loads(record)}]})
     (count,) = found.counts
     assert (count.values, count.violations, count.not_applicable) == OUTCOMES[outcome]

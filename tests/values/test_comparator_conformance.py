@@ -80,7 +80,7 @@ def all_values(name):
     return column(name, SCALARS.get(name, TEXTS))
 
 
-def every_pair(values: Column):
+def every_pair(values):
     rows, columns = np.divmod(np.arange(len(values) ** 2), len(values))
     return values.take(rows), values.take(columns)
 

@@ -33,15 +33,13 @@ VALUES = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, FIELDS - 1), st.integers(-1, 2), TEXTS), max_size=15
 )
 
-Value = tuple[int, int, int, str]
 
-
-def table(values: list[Value]) -> ValueRows:
+def table(values):
     doc, field, item = (np.array([value[part] for value in values], dtype=np.int32) for part in range(3))
     return ValueRows(doc, field, item, objects([value[3] for value in values]))
 
 
-def first_other_field(value: Value, gold: list[Value]) -> int:
+def first_other_field(value, gold):
     doc, field, _, text = value
     if len(text) < 3 or text in TRIVIAL:
         return -1
@@ -52,7 +50,7 @@ def first_other_field(value: Value, gold: list[Value]) -> int:
 
 
 @given(wrong=VALUES, gold=VALUES)
-def test_other_field_is_the_first_that_a_loop_finds(wrong: list[Value], gold: list[Value]) -> None:
+def test_other_field_is_the_first_that_a_loop_finds(wrong, gold):
     found = diagnose_context(table(wrong), table(gold), ARE_ITEMS)
     expected = [first_other_field(value, gold) for value in wrong]
     assert found.other_field.tolist() == expected
@@ -62,7 +60,7 @@ def test_other_field_is_the_first_that_a_loop_finds(wrong: list[Value], gold: li
 
 
 @given(wrong=VALUES, gold=VALUES)
-def test_documents_do_not_depend_on_each_other(wrong: list[Value], gold: list[Value]) -> None:
+def test_documents_do_not_depend_on_each_other(wrong, gold):
     together = diagnose_context(table(wrong), table(gold), ARE_ITEMS)
     for doc in {value[0] for value in wrong}:
         rows = [row for row, value in enumerate(wrong) if value[0] == doc]
@@ -75,18 +73,13 @@ def test_documents_do_not_depend_on_each_other(wrong: list[Value], gold: list[Va
         assert alone.other_field.tolist() == together.other_field[rows].tolist()
 
 
-def test_repeated_values_in_fields_of_objects_are_no_duplicates() -> None:
+def test_repeated_values_in_fields_of_objects_are_no_duplicates():
     gold = [(0, 3, 0, "250.5"), (0, 3, 1, "100")]
     found = diagnose_context(table([(0, 3, 1, "250.5")]), table(gold), ARE_ITEMS)
     assert diagnosis_names(int(found.bits[0])) == ("value_of_another_item",)
 
 
-def test_other_documents_have_no_say() -> None:
-    found = diagnose_context(table([(0, 0, -1, "red")]), table([(1, 1, -1, "red")]), ARE_ITEMS)
-    assert found.bits.tolist() == [0]
-
-
-def test_outcomes_and_flags_are_diagnoses() -> None:
+def test_outcomes_and_flags_are_diagnoses():
     outcome = np.array(
         [Outcome.MISSING, Outcome.SPURIOUS, Outcome.MISMATCH, Outcome.MATCH, Outcome.SPURIOUS], dtype=np.int8
     )
@@ -103,27 +96,27 @@ LISTS = rows(PAGE, "In the document")
 OF_OUTCOMES = {"wrong_kind", "missing", "spurious"}
 
 
-def named(row: dict[str, str]) -> str:
+def named(row):
     return f"{row['name']}: {row['why']}"
 
 
-def read(type_name: str, text: str) -> Column:
+def read(type_name, text):
     return Column.of([READERS.load(type_name)().read(text)])
 
 
 @pytest.mark.parametrize("row", PAIRS, ids=named)
-def test_pair_has_the_diagnosis_exactly_if_the_page_says_so(row: dict[str, str]) -> None:
+def test_pair_has_the_diagnosis_exactly_if_the_page_says_so(row):
     bits = diagnose_pairs(row["type"], read(row["type"], row["gold"]), read(row["type"], row["prediction"]))
     assert (row["name"].lstrip("-") in diagnosis_names(int(bits[0]))) == (row["name"][0] != "-"), (
         diagnosis_names(int(bits[0]))
     )
 
 
-def items(cell: str) -> list[str]:
+def items(cell):
     return cell.replace("`", "").split(" / ")
 
 
-def diagnose_lists(gold: list[str], pred: list[str], other: str) -> tuple[set[str], set[int]]:
+def diagnose_lists(gold, pred, other):
     """Compare two lists of field 1 by position, with one value of field 0 beside it."""
     wrong = [
         (place if place < len(gold) else -1, text)
@@ -146,13 +139,13 @@ def diagnose_lists(gold: list[str], pred: list[str], other: str) -> tuple[set[st
 
 
 @pytest.mark.parametrize("row", LISTS, ids=named)
-def test_document_has_the_diagnosis_exactly_if_the_page_says_so(row: dict[str, str]) -> None:
+def test_document_has_the_diagnosis_exactly_if_the_page_says_so(row):
     names, fields = diagnose_lists(items(row["gold list"]), items(row["predicted list"]), row["other field"])
     assert (row["name"].lstrip("-") in names) == (row["name"][0] != "-"), names
     assert (0 in fields) == ("value_of_another_field" in names)
 
 
-def test_every_diagnosis_has_three_examples_and_two_that_come_near() -> None:
+def test_every_diagnosis_has_three_examples_and_two_that_come_near():
     counts = Counter(row["name"] for row in PAIRS + LISTS)
     short = [
         name for name in DIAGNOSES if name not in OF_OUTCOMES and (counts[name] < 3 or counts[f"-{name}"] < 2)
@@ -160,7 +153,7 @@ def test_every_diagnosis_has_three_examples_and_two_that_come_near() -> None:
     assert short == []
 
 
-def test_page_lists_the_diagnoses_in_their_order() -> None:
+def test_page_lists_the_diagnoses_in_their_order():
     assert tuple(row["diagnosis"] for row in rows(PAGE, "Order")) == DIAGNOSES
 
 
@@ -176,10 +169,9 @@ def test_page_lists_the_diagnoses_in_their_order() -> None:
     ],
     ids=["dates a month apart", "amounts of one digit", "numbers of the same digits"],
 )
-def test_the_main_reason_of_exchanged_values_is_the_exchange(gold: dict[str, str], types: str) -> None:
+def test_the_main_reason_of_exchanged_values_is_the_exchange(gold, types):
     pred = dict(zip(gold, reversed(gold.values()), strict=True))
     result = score([{"id": 1, **gold}], [{"id": 1, **pred}], {"fields": dict.fromkeys(gold, types)})
-    assert result.evidence is not None
     assert [names[0] for names in result.evidence["diagnoses"]] == ["value_of_another_field"] * 2
 
 
@@ -210,7 +202,7 @@ TYPES = (
 few = few_examples()
 
 
-def names_of(type_name: str, gold: str, pred: str) -> tuple[str, ...]:
+def names_of(type_name, gold, pred):
     reader = READERS.load(type_name)()
     bits = diagnose_pairs(type_name, Column.of([reader.read(gold)]), Column.of([reader.read(pred)]))
     return diagnosis_names(int(bits[0]))
@@ -231,7 +223,7 @@ WORD_DAMAGES: dict[str, Callable[[list[str]], str]] = {
 
 @few
 @given(words=WORDS, name=st.sampled_from(sorted(WORD_DAMAGES)))
-def test_damage_to_words_is_named(words: list[str], name: str) -> None:
+def test_damage_to_words_is_named(words, name):
     gold, pred = " ".join(words), WORD_DAMAGES[name](words)
     assume(gold != pred)
     names = names_of("text", gold, pred)
@@ -240,7 +232,7 @@ def test_damage_to_words_is_named(words: list[str], name: str) -> None:
         assert names == (name,)
 
 
-def rounded(amount: Decimal) -> str:
+def rounded(amount):
     return str(amount.quantize(Decimal("0.1"), ROUND_HALF_UP))
 
 
@@ -255,7 +247,7 @@ NUMBER_DAMAGES: dict[str, Callable[[Decimal], str]] = {
 @few
 @given(amount=AMOUNTS, name=st.sampled_from(sorted(NUMBER_DAMAGES)))
 @pytest.mark.parametrize("type_name", ["number", "text"])
-def test_damage_to_numbers_is_named(type_name: str, amount: Decimal, name: str) -> None:
+def test_damage_to_numbers_is_named(type_name, amount, name):
     pred = NUMBER_DAMAGES[name](amount)
     assume(Decimal(pred) != amount)
     assert name in names_of(type_name, str(amount), pred)
@@ -264,7 +256,7 @@ def test_damage_to_numbers_is_named(type_name: str, amount: Decimal, name: str) 
 @few
 @given(day=DAYS)
 @pytest.mark.parametrize("type_name", ["date", "text"])
-def test_damage_to_dates_is_named(type_name: str, day: dt.date) -> None:
+def test_damage_to_dates_is_named(type_name, day):
     assert "off_by_one" in names_of(type_name, str(day), str(day + dt.timedelta(days=1)))
     assume(day.day <= 12 and day.day != day.month)
     assert "day_month_exchanged" in names_of(type_name, str(day), str(dt.date(day.year, day.day, day.month)))
@@ -272,7 +264,7 @@ def test_damage_to_dates_is_named(type_name: str, day: dt.date) -> None:
 
 @few
 @given(digits=st.text("0123456789", min_size=6, max_size=12), place=st.integers(0, 4))
-def test_exchanged_digits_of_an_id_are_named(digits: str, place: int) -> None:
+def test_exchanged_digits_of_an_id_are_named(digits, place):
     assume(digits[place] != digits[place + 1])
     pred = digits[:place] + digits[place + 1] + digits[place] + digits[place + 2 :]
     assert names_of("id", digits, pred)[0] == "digits_transposed"
@@ -283,7 +275,7 @@ def test_exchanged_digits_of_an_id_are_named(digits: str, place: int) -> None:
     head=st.text("ACEFHKN", min_size=2, max_size=5),
     pair=st.sampled_from(["0O", "1I", "1l", "5S", "8B", "2Z", "6G", "9g"]),
 )
-def test_confused_characters_are_named(head: str, pair: str) -> None:
+def test_confused_characters_are_named(head, pair):
     assert names_of("id", f"{head}{pair[0]}7", f"{head}{pair[1]}7")[0] == "ocr_confusion"
 
 
@@ -311,7 +303,7 @@ ANY_TEXT = st.one_of(
 )
 
 
-def columns(type_name: str, pairs: list[tuple[str, str]]) -> tuple[Column, Column]:
+def columns(type_name, pairs):
     reader = READERS.load(type_name)()
     return Column.of([reader.read(gold) for gold, _ in pairs]), Column.of(
         [reader.read(pred) for _, pred in pairs]
@@ -320,9 +312,7 @@ def columns(type_name: str, pairs: list[tuple[str, str]]) -> tuple[Column, Colum
 
 @pytest.mark.parametrize("type_name", [*TYPES, "list"])
 @given(pairs=st.lists(st.tuples(ANY_TEXT, ANY_TEXT), max_size=12))
-def test_bits_of_a_pair_do_not_depend_on_the_others_and_are_never_empty(
-    type_name: str, pairs: list[tuple[str, str]]
-) -> None:
+def test_bits_of_a_pair_do_not_depend_on_the_others_and_are_never_empty(type_name, pairs):
     gold, pred = columns("text" if type_name == "list" else type_name, pairs)
     bits = diagnose_pairs(type_name, gold, pred)
     alone = [
@@ -333,10 +323,6 @@ def test_bits_of_a_pair_do_not_depend_on_the_others_and_are_never_empty(
     assert bits.dtype == np.int64
     assert all(0 < each < 1 << len(DIAGNOSES) for each in alone)
     assert all(each == BIT["different"] or not each & BIT["different"] for each in alone)
-
-
-def test_no_pairs_give_no_bits() -> None:
-    assert diagnose_pairs("text", Column.of([]), Column.of([])).shape == (0,)
 
 
 LONG = characters(10_000_000)
@@ -355,14 +341,12 @@ LONG = characters(10_000_000)
     ],
     ids=["case", "extended", "truncated", "digits", "separators", "accents", "brackets"],
 )
-def test_long_texts_are_diagnosed_in_linear_time(
-    pair: Callable[[], tuple[str, str]], expected: set[str]
-) -> None:
+def test_long_texts_are_diagnosed_in_linear_time(pair, expected):
     one, other = (Column.of([Reading(text, text, text)]) for text in pair())
     assert set(diagnosis_names(int(diagnose_pairs("text", one, other)[0]))) == expected
 
 
-def test_numbers_beyond_float_do_not_raise() -> None:
+def test_numbers_beyond_float_do_not_raise():
     values = [10**400, Decimal("1E+5000"), Decimal("1E-5000"), float("1e308"), Decimal("NaN")]
     gold = Column.of([Reading(str(value), value, str(value)) for value in values])
     pred = Column.of([Reading("7", 7, "7")] * len(values))

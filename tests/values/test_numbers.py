@@ -5,7 +5,6 @@ import re
 import string
 from decimal import Decimal
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from tests.judging import outcome_of
 from tests.number_pages import assert_same, check, examples, hostile
 from tests.values.test_dates import letters
 
-from fieldassay.errors import ProblemsError
 from fieldassay.scoring.explain import explain_values, judge_rows
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.values.comparators.numbers import MoneyAmount, NumberComparator, QuantityAmount
@@ -47,38 +45,32 @@ NUMBERLIKE = st.text(alphabet="0123456789.,' -+()eEx%/½²٣\u00a0\u202f−–",
 SCALARS = NUMBERS | st.booleans() | st.floats() | PLAIN | NUMBERLIKE | st.text(max_size=20)
 
 
-PAGES: dict[str, tuple[type[Any], int]] = {
-    "number": (NumberReader, 60),
-    "integer": (IntegerReader, 20),
-    "money": (MoneyReader, 40),
-    "quantity": (QuantityReader, 60),
-    "unit": (UnitReader, 60),
+PAGES = {
+    "number": NumberReader,
+    "integer": IntegerReader,
+    "money": MoneyReader,
+    "quantity": QuantityReader,
+    "unit": UnitReader,
 }
-"""The reader of each page of amounts, and how many examples it has at least."""
 EXAMPLES = [
     pytest.param(page, *row.values, id=f"{page}-{row.id}") for page in PAGES for row in examples(page)
 ]
 
 
 @pytest.mark.parametrize(("page", "row"), EXAMPLES)
-def test_an_example_of_a_page_reads_as_it_says(page: str, row: dict[str, str]) -> None:
-    check(PAGES[page][0], row)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_has_enough_examples(page: str) -> None:
-    assert len(examples(page)) >= PAGES[page][1]
+def test_an_example_of_a_page_reads_as_it_says(page, row):
+    check(PAGES[page], row)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9, places=6))
-def test_what_babel_writes_in_a_locale_is_read_back_exactly(number: Decimal) -> None:
+def test_what_babel_writes_in_a_locale_is_read_back_exactly(number):
     for locale in LOCALES:
         written = format_decimal(number, locale=locale, decimal_quantization=False)
         assert NumberReader(locale=locale).read(written).value == number, (locale, written)
 
 
 @given(AMOUNT, AMOUNT, st.integers(-9, 9))
-def test_a_power_of_ten_behind_a_range_is_that_of_both_ends(one: Decimal, other: Decimal, power: int) -> None:
+def test_a_power_of_ten_behind_a_range_is_that_of_both_ends(one, other, power):
     low, high = sorted((one, other))
     for joint in ("-", " to ", "–"):
         read = NumberReader(ranges=True).read(f"{low}{joint}{high} x 10^{power}").canonical
@@ -86,7 +78,7 @@ def test_a_power_of_ten_behind_a_range_is_that_of_both_ends(one: Decimal, other:
 
 
 @given(AMOUNT, st.integers(1, 99))
-def test_a_percentage_behind_a_tolerance_is_a_share_of_the_value(middle: Decimal, percent: int) -> None:
+def test_a_percentage_behind_a_tolerance_is_a_share_of_the_value(middle, percent):
     margin = middle * percent / 100
     ends = f"{canonical_number(middle - margin)} to {canonical_number(middle + margin)}"
     assert QuantityReader().read(f"{middle} ±{percent}% Ω").canonical == f"{ends} Ohm"
@@ -94,27 +86,28 @@ def test_a_percentage_behind_a_tolerance_is_a_share_of_the_value(middle: Decimal
     assert (reading.canonical, reading.flags) == (ends, ("ambiguous",))
 
 
+@given(AMOUNT, AMOUNT, st.sampled_from("<≤>≥"), st.sampled_from("<≤>≥"))
+def test_a_bound_equals_only_the_same_bound(one: Decimal, other: Decimal, sign: str, mark: str) -> None:
+    gold, pred = f"{sign} {one} mg", f"{mark}{other}mg"
+    assert QuantityReader().read(gold).canonical == f"{sign}{canonical_number(one)} mg"
+    is_same = (one, sign) == (other, mark)
+    assert outcome_of("quantity", gold, pred) == ("match" if is_same else "mismatch")
+    assert outcome_of("quantity", gold, f"{one} mg") == "mismatch"
+
+
 @given(st.lists(st.integers(1, 10**8).map(lambda cents: cents / 100), min_size=2, max_size=30))
-def test_a_sum_of_floats_is_the_number_that_it_rounds_to(parts: list[float]) -> None:
+def test_a_sum_of_floats_is_the_number_that_it_rounds_to(parts):
     total = canonical_number(sum(Decimal(str(part)) for part in parts))
     readings = (NumberReader().read(sum(parts)), NumberReader().read_column([sum(parts)]).reading(0))
     assert [reading.canonical for reading in readings] == [total, total]
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False))
-def test_canonical_text_says_the_value_and_only_the_value(number: Decimal) -> None:
+def test_canonical_text_says_the_value_and_only_the_value(number):
     text = canonical_number(number)
     assert len(text) < 100 + len(number.as_tuple().digits)
     assert Decimal(text) == number
     assert canonical_number(Decimal(text)) == text
-
-
-@given(SCALARS)
-def test_the_canonical_text_reads_as_the_same_value(raw: Any) -> None:
-    reader = NumberReader(ranges=True)
-    reading = reader.read(raw)
-    again = reader.read(reading.canonical)
-    assert reading.value is None or (again.value, again.canonical) == (reading.value, reading.canonical)
 
 
 @pytest.mark.parametrize(
@@ -135,9 +128,7 @@ def test_the_canonical_text_reads_as_the_same_value(raw: Any) -> None:
     | st.lists(PLAIN)
     | st.lists(SCALARS)
 )
-def test_the_fast_way_through_a_column_agrees_with_read(
-    reader: NumberReader | IntegerReader, raws: list[Any]
-) -> None:
+def test_the_fast_way_through_a_column_agrees_with_read(reader, raws):
     assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))
 
 
@@ -158,43 +149,21 @@ def test_the_fast_way_through_a_column_agrees_with_read(
         "nothing",
     ],
 )
-def test_the_fast_way_agrees_on_hard_columns(raws: list[Any]) -> None:
+def test_the_fast_way_agrees_on_hard_columns(raws):
     for reader in (NumberReader(), NumberReader(locale="de_DE"), IntegerReader()):
         assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))
 
 
-def test_json_numbers_stay_as_they_are_in_a_column() -> None:
+def test_json_numbers_stay_as_they_are_in_a_column():
     column = NumberReader().read_column([5, 2.5, 2**53 + 1])
     assert [type(value) for value in column.values] == [int, float, int]
     assert list(column.canonical) == ["5", "2.5", "9007199254740993"]
 
 
-def test_a_tolerance_is_the_range_it_means_and_says_that_it_was_one() -> None:
+def test_a_tolerance_is_the_range_it_means_and_says_that_it_was_one():
     value = NumberReader(ranges=True).read("20±5").value
     assert value == NumberRange(Decimal(15), Decimal(25))
     assert value.is_tolerance
-    assert value.middle == 20
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "where"),
-    [
-        (NumberReader, {"locale": "xx_YY"}, "locale"),
-        (NumberReader, {"locale": "german"}, "locale"),
-        (NumberReader, {"locale": False}, "locale"),
-        (NumberReader, {"decimal": ";"}, "decimal"),
-        (NumberReader, {"percent": "ratio"}, "percent"),
-        (IntegerReader, {"locale": "zz"}, "locale"),
-        (QuantityReader, {"unit": "boxes"}, "unit"),
-        (QuantityReader, {"canonical": "m3/"}, "canonical"),
-        (QuantityReader, {"locale": "xx_YY"}, "locale"),
-        (QuantityReader, {"decimal": "x"}, "decimal"),
-    ],
-)
-def test_an_impossible_option_is_a_problem(kind: Any, options: dict[str, Any], where: str) -> None:
-    with pytest.raises(ProblemsError) as caught:
-        kind(**options)
-    assert caught.value.problems[0].where == where
 
 
 @pytest.mark.parametrize(
@@ -202,7 +171,7 @@ def test_an_impossible_option_is_a_problem(kind: Any, options: dict[str, Any], w
     [NumberReader(ranges=True), IntegerReader(), MoneyReader("AUD"), QuantityReader(), UnitReader()],
     ids=str,
 )
-def test_hostile_texts_are_settled_at_once(reader: Any) -> None:
+def test_hostile_texts_are_settled_at_once(reader):
     with costs_at_most(160):
         readings = [reader.read(text) for text in hostile()]
         told = [reading.text for reading in readings if reading.value is not None]
@@ -213,7 +182,7 @@ FLOATS = st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.sampled_
 
 
 @given(raws=FLOATS.filter(bool), data=st.data())
-def test_texts_written_on_demand_are_those_of_the_readings(raws: list[float], data: st.DataObject) -> None:
+def test_texts_written_on_demand_are_those_of_the_readings(raws, data):
     column, slow = NumberReader().read_column(raws), Column.of([NumberReader().read(raw) for raw in raws])
     at = np.array(data.draw(st.lists(st.integers(0, len(raws) - 1))), dtype=np.intp)
     assert column.take(at).canonical.tolist() == slow.take(at).canonical.tolist()
@@ -305,29 +274,29 @@ EQUAL = [
     ("spelling", "unit"),
     [(spelling, unit) for unit, spellings in SPELLINGS.items() for spelling in spellings.split()],
 )
-def test_a_spelling_of_laboratories_is_read_without_a_doubt(spelling: str, unit: str) -> None:
+def test_a_spelling_of_laboratories_is_read_without_a_doubt(spelling, unit):
     assert (canonical_unit(spelling), unit_flags(spelling)) == (unit, ())
 
 
 @pytest.mark.parametrize(("type_name", "gold", "pred"), DIFFERENT)
-def test_a_prefix_is_no_unit_and_a_count_no_mass(type_name: str, gold: str, pred: str) -> None:
+def test_a_prefix_is_no_unit_and_a_count_no_mass(type_name, gold, pred):
     assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "mismatch"
 
 
 @pytest.mark.parametrize(("type_name", "gold", "pred"), EQUAL)
-def test_one_amount_in_two_spellings_matches(type_name: str, gold: str, pred: str) -> None:
+def test_one_amount_in_two_spellings_matches(type_name, gold, pred):
     assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "match"
 
 
 @pytest.mark.parametrize("unit", ["10^9/L", "x10⁹/L", "G/L", "10*9/L", "10E9/L"])
 @pytest.mark.parametrize("text", ["7.2 x10^9/L", "7.2 G/L"])
-def test_value_and_unit_in_two_keys_are_as_in_one_text(unit: str, text: str) -> None:
+def test_value_and_unit_in_two_keys_are_as_in_one_text(unit, text):
     plan = read_plan({"name": "lab", "fields": {"v": {"type": "quantity", "unit_field": "u"}}})
     for gold, pred in (({"v": 7.2, "u": unit}, {"v": text}), ({"v": text}, {"v": "7.2", "u": unit})):
         assert [row["outcome"] for row in judge_rows(plan, gold, pred)] == ["match"]
 
 
-def test_a_power_of_ten_may_be_the_unit_of_a_field() -> None:
+def test_a_power_of_ten_may_be_the_unit_of_a_field():
     assert QuantityReader(canonical="10^9/L").read("7.2 K/uL").canonical == "7.2 10*9/L"
     assert QuantityReader(unit="10^9/L").read("7.2").canonical == "7200000000 1/L"
 
@@ -353,21 +322,16 @@ def test_a_power_of_ten_may_be_the_unit_of_a_field() -> None:
         "H",
     ],
 )
-def test_a_unit_read_in_small_letters_is_flagged_where_its_capitals_mean_another(text: str) -> None:
+def test_a_unit_read_in_small_letters_is_flagged_where_its_capitals_mean_another(text):
     assert canonical_unit(text) is not None
     assert unit_flags(text) == ("ambiguous",)
     assert QuantityReader().read(f"5 {text}").flags == ("ambiguous",)
 
 
 @pytest.mark.parametrize("base", PREFIXED)
-def test_a_capital_prefix_is_never_a_small_one_in_silence(base: str) -> None:
+def test_a_capital_prefix_is_never_a_small_one_in_silence(base):
     for other in {f"M{base}", f"m{base}".capitalize(), f"m{base}".upper()}:
         assert canonical_unit(other) != canonical_unit(f"m{base}") or unit_flags(other), other
-
-
-def test_body_surface_converts_to_nothing_else() -> None:
-    assert conversion("mL/min/1.73m2", "mL/min") is None
-    assert conversion("mL/min/1.73m2", "mL/min/m2") is None
 
 
 @given(
@@ -376,7 +340,7 @@ def test_body_surface_converts_to_nothing_else() -> None:
     st.integers(1, 15),
     st.sampled_from(["L", "uL", "mm3", "mL"]),
 )
-def test_a_power_of_ten_is_a_factor_in_every_spelling(sign: str, form: str, power: int, volume: str) -> None:
+def test_a_power_of_ten_is_a_factor_in_every_spelling(sign, form, power, volume):
     unit = f"{sign}{form.format(power)}/{volume}"
     assert canonical_unit(unit) == f"10*{power}/{volume}"
     assert (
@@ -413,7 +377,7 @@ COMPARATORS = {
 
 
 @cache
-def cases() -> list[tuple[str, str, int, str]]:
+def cases():
     """Return type, text, place, and the letter to insert there, alone or as a word."""
     every = [
         (kind, text, place, inserted)
@@ -426,7 +390,7 @@ def cases() -> list[tuple[str, str, int, str]]:
     return every if is_full() else random.Random(40).sample(every, CASES)
 
 
-def is_listed(kind: str, text: str, place: int) -> bool:
+def is_listed(kind, text, place):
     """Return whether the word around a place is in the list of the type: currencies, units, a sign before a power."""
     start = len(text[:place].rstrip(string.ascii_letters + "$€£¥₹."))
     word = text[start : re.compile("[A-Za-z$€£¥₹]*").match(text, place).end()]  # type: ignore[union-attr]
@@ -442,13 +406,13 @@ def is_listed(kind: str, text: str, place: int) -> bool:
     )
 
 
-def test_scripts_and_types_have_their_cases() -> None:
+def test_scripts_and_types_have_their_cases():
     assert len(LETTERS) > 90
     assert all(len(texts) == 20 for texts in VALUES.values())
     assert all(READERS[kind].read(text).value is not None for kind, texts in VALUES.items() for text in texts)
 
 
-def test_an_inserted_letter_never_leaves_a_value_equal_in_silence() -> None:
+def test_an_inserted_letter_never_leaves_a_value_equal_in_silence():
     silent = []
     for kind, text, place, inserted in cases():
         other = text[:place] + inserted + text[place:]
@@ -472,13 +436,13 @@ def test_an_inserted_letter_never_leaves_a_value_equal_in_silence() -> None:
         ("quantity", "5 g", "5 9"), ("unit", "mol/l", "mo1/I"), ("unit", "10^9/L", "1O^9/L"),
     ],
 )  # fmt: skip
-def test_a_digit_that_ocr_took_for_a_letter_is_called_so(kind: str, gold: str, pred: str) -> None:
+def test_a_digit_that_ocr_took_for_a_letter_is_called_so(kind, gold, pred):
     [step] = explain_values(gold, pred, {"type": kind})
     assert step.outcome == "mismatch"
     assert "ocr_confusion" in step.diagnoses
 
 
-def test_the_tokens_are_the_whole_text_and_each_has_a_rule_where_it_is_read() -> None:
+def test_the_tokens_are_the_whole_text_and_each_has_a_rule_where_it_is_read():
     for kind, text, place, inserted in [
         *((name, value, 0, "") for name, values in VALUES.items() for value in values),
         *cases(),
@@ -499,7 +463,7 @@ PRINTABLE = st.sampled_from(["m3/h", "Nm3/h", "degC", "mg/Nm3", "vol%", "kWh", "
 AMOUNTS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9, places=4)
 
 
-def test_every_table_entry_leads_to_a_canonical_unit() -> None:
+def test_every_table_entry_leads_to_a_canonical_unit():
     spellings = {*SYMBOLS, *SYMBOLS.values(), *WHOLE, *WHOLE.values(), *WORDS, *ATOMS, *PREFIXED}
     assert [spelling for spelling in spellings if canonical_unit(spelling) is None] == []
 
@@ -508,7 +472,7 @@ def test_every_table_entry_leads_to_a_canonical_unit() -> None:
     st.lists(st.tuples(st.sampled_from(SIMPLE), st.integers(-3, 3).filter(bool)), min_size=1, max_size=4)
     | UNITLIKE
 )
-def test_a_canonical_unit_is_its_own_canonical_unit(given_unit: Any) -> None:
+def test_a_canonical_unit_is_its_own_canonical_unit(given_unit):
     text = (
         given_unit
         if isinstance(given_unit, str)
@@ -550,15 +514,17 @@ def test_a_canonical_unit_is_its_own_canonical_unit(given_unit: Any) -> None:
         ("rpm", "1/min", None),
         ("VA", "W", None),
         ("pcs", "boxes", None),
+        ("mL/min/1.73m2", "mL/min", None),
+        ("mL/min/1.73m2", "mL/min/m2", None),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_a_conversion_is_exact_or_refused(origin: str, target: str, expected: tuple[str, str] | None) -> None:
+def test_a_conversion_is_exact_or_refused(origin, target, expected):
     assert conversion(origin, target) == (None if expected is None else tuple(map(Decimal, expected)))
 
 
 @pytest.mark.parametrize("unit", SIMPLE)
-def test_every_unit_knows_its_size(unit: str) -> None:
+def test_every_unit_knows_its_size(unit):
     found = canonical_unit(f"{unit}/h")
     if found is not None and found.endswith("/h"):
         assert conversion(found, f"{unit}/min") is not None
@@ -568,17 +534,14 @@ def test_every_unit_knows_its_size(unit: str) -> None:
     AMOUNTS,
     st.sampled_from([("m3/h", "L/s"), ("degC", "degF"), ("psi", "bar"), ("kWh", "BTU"), ("t/yr", "kg/h")]),
 )
-def test_a_conversion_and_its_inverse_return_the_amount(amount: Decimal, units: tuple[str, str]) -> None:
+def test_a_conversion_and_its_inverse_return_the_amount(amount, units):
     there, back = conversion(*units), conversion(*reversed(units))
-    assert there is not None and back is not None
     again = convert(convert(amount, there), back)
     assert abs(again - amount) <= abs(amount) * Decimal("1E-15") + Decimal("1E-15")  # type: ignore[operator]
 
 
 @given(AMOUNTS, AMOUNTS, PRINTABLE, st.booleans())
-def test_the_canonical_text_of_a_quantity_reads_as_the_same_value(
-    one: Decimal, other: Decimal, unit: str, is_range: bool
-) -> None:
+def test_the_canonical_text_of_a_quantity_reads_as_the_same_value(one, other, unit, is_range):
     low, high = sorted((one, other))
     reading = QuantityReader().read(f"{low} to {high} {unit}" if is_range else f"{one} {unit}")
     assert reading.value == Quantity(NumberRange(low, high) if is_range else one, unit)
@@ -595,7 +558,7 @@ def test_the_canonical_text_of_a_quantity_reads_as_the_same_value(
         | UNITLIKE.map("5 {}".format)
     )
 )
-def test_nothing_raises(raws: list[Any]) -> None:
+def test_nothing_raises(raws):
     for reader in (
         QuantityReader(),
         QuantityReader("kg", "g", "de_DE"),

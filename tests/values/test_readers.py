@@ -5,7 +5,6 @@ import json
 import re
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 from babel.dates import format_date, format_datetime
@@ -75,13 +74,13 @@ HOSTILE = [
 ]
 
 
-def name(reader: Reader) -> str:
+def name(reader):
     return str(reader)[:60]
 
 
 @pytest.mark.parametrize("reader", ALL, ids=name)
 @given(raw=SCALARS)
-def test_any_scalar_has_a_reading(reader: Reader, raw: Any) -> None:
+def test_any_scalar_has_a_reading(reader, raw):
     reading = reader.read(raw)
     assert isinstance(reading.text, str)
     assert isinstance(reading.canonical, str)
@@ -93,7 +92,7 @@ def test_any_scalar_has_a_reading(reader: Reader, raw: Any) -> None:
 
 @pytest.mark.parametrize("reader", SHOWN_READERS, ids=name)
 @given(raw=SCALARS)
-def test_a_canonical_text_reads_back_to_itself(reader: Reader, raw: Any) -> None:
+def test_a_canonical_text_reads_back_to_itself(reader, raw):
     reading = reader.read(raw)
     if reading.problem is None:
         assert reader.read(reading.canonical).canonical == reading.canonical
@@ -106,7 +105,7 @@ def test_a_canonical_text_reads_back_to_itself(reader: Reader, raw: Any) -> None
         max_size=12,
     )
 )
-def test_a_column_is_the_readings_of_its_values(reader: Reader, raws: list[Any]) -> None:
+def test_a_column_is_the_readings_of_its_values(reader, raws):
     column = reader.read_column(raws)
     assert len(column) == len(raws)
     assert [repr(column.reading(index)) for index in range(len(raws))] == [
@@ -118,13 +117,13 @@ def test_a_column_is_the_readings_of_its_values(reader: Reader, raws: list[Any])
 @pytest.mark.parametrize(
     "raw", HOSTILE, ids=lambda raw: "huge-integer" if isinstance(raw, int) else ascii(raw[:8])
 )
-def test_hostile_values_are_read_at_once(reader: Reader, raw: Any) -> None:
+def test_hostile_values_are_read_at_once(reader, raw):
     with costs_at_most(100):
         assert isinstance(reader.read(raw), Reading)
 
 
 @pytest.mark.parametrize("reader", ALL, ids=name)
-def test_a_reader_is_a_frozen_hashable_value(reader: Reader) -> None:
+def test_a_reader_is_a_frozen_hashable_value(reader):
     assert hash(reader) == hash(with_options(reader))
 
 
@@ -133,7 +132,7 @@ LOCALES = [*LANGUAGES, "en_US", "en_AU", "pt_BR", "ja_JP", "ko_KR", "zh_Hans_CN"
 
 @pytest.mark.parametrize("locale", LOCALES)
 @given(day=st.dates(dt.date(1950, 1, 1), dt.date(2099, 12, 31)))
-def test_a_date_as_its_locale_writes_it_reads_back(locale: str, day: dt.date) -> None:
+def test_a_date_as_its_locale_writes_it_reads_back(locale, day):
     reader = DateReader(locale=locale)
     for length in ("medium", "long", "full"):
         assert reader.read(format_date(day, length, locale=locale)).canonical == day.isoformat()
@@ -143,13 +142,13 @@ def test_a_date_as_its_locale_writes_it_reads_back(locale: str, day: dt.date) ->
 
 @pytest.mark.parametrize("locale", ["en_US", "en_AU", "fr", "es", "sv", "pl", "tr", "nl"])
 @given(moment=st.datetimes(dt.datetime(1970, 1, 1), dt.datetime(2060, 1, 1)))
-def test_a_point_in_time_as_its_locale_writes_it_reads_back(locale: str, moment: dt.datetime) -> None:
+def test_a_point_in_time_as_its_locale_writes_it_reads_back(locale, moment):
     text = format_datetime(moment, "medium", locale=locale)
     assert DateTimeReader(locale=locale).read(text).canonical == moment.replace(microsecond=0).isoformat()
 
 
 @given(moment=st.datetimes(dt.datetime(1000, 1, 1), dt.datetime(9000, 1, 1)), hours=st.integers(-12, 14))
-def test_one_instant_has_one_canonical_text(moment: dt.datetime, hours: int) -> None:
+def test_one_instant_has_one_canonical_text(moment, hours):
     aware = moment.replace(tzinfo=dt.UTC)
     elsewhere = aware.astimezone(dt.timezone(dt.timedelta(hours=hours)))
     assert (
@@ -164,7 +163,7 @@ def test_one_instant_has_one_canonical_text(moment: dt.datetime, hours: int) -> 
     ),
     keep_empty=st.booleans(),
 )
-def test_a_list_holds_the_readings_of_its_items(items: list[Any], keep_empty: bool) -> None:
+def test_a_list_holds_the_readings_of_its_items(items, keep_empty):
     reader = ListReader(DateReader(), keep_empty=keep_empty)
     column = reader.read_column([["2024"], items, []])
     value = column.values[1]
@@ -314,7 +313,7 @@ def test_a_word_for_a_sign_is_no_scale_where_a_unit_may_stand_beside():
 NORMALIZERS_PAGE = Path(__file__).parents[2] / "docs" / "normalizers.md"
 
 
-def made(entry: Any) -> Any:
+def made(entry):
     name, options = (entry, {}) if isinstance(entry, str) else next(iter(entry.items()))
     kind = NORMALIZERS.load(name)
     if not isinstance(options, dict):  # {case: upper}: the first option
@@ -322,11 +321,11 @@ def made(entry: Any) -> Any:
     return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()})
 
 
-def reader(text: str) -> TextReader:
+def reader(text):
     return TextReader(tuple(made(entry) for entry in YAML(typ="safe").load(text)), case="exact")
 
 
-def published(position: int) -> TextReader:
+def published(position):
     blocks = re.findall(
         r"```yaml\nnormalize:\n(.*?)```", NORMALIZERS_PAGE.read_text(encoding="utf-8"), re.DOTALL
     )
@@ -336,7 +335,7 @@ def published(position: int) -> TextReader:
 @pytest.mark.parametrize(
     "row", rows(NORMALIZERS_PAGE, "Examples"), ids=lambda row: f"{row['normalize']}-{row['text']}"
 )
-def test_a_normalizer_does_what_its_example_says(row: dict[str, str]) -> None:
+def test_a_normalizer_does_what_its_example_says(row):
     assert reader(row["normalize"]).read(row["text"]).canonical == row["normalized"]
 
 
@@ -346,16 +345,11 @@ def test_a_normalizer_does_what_its_example_says(row: dict[str, str]) -> None:
     + [(1, row) for row in rows(NORMALIZERS_PAGE, "Business examples")],
     ids=lambda value: value["text"] if isinstance(value, dict) else str(value),
 )
-def test_a_published_normalization_is_reproduced(position: int, row: dict[str, str]) -> None:
+def test_a_published_normalization_is_reproduced(position, row):
     assert published(position).read(row["text"]).canonical == row["normalized"]
 
 
-def test_clinical_punctuation_keeps_counts_apart() -> None:
-    clinical = published(0)
-    assert clinical.read("1-2 TABLETAS").canonical != clinical.read("12 TABLETAS").canonical
-
-
-def test_every_normalizer_is_on_the_page() -> None:
+def test_every_normalizer_is_on_the_page():
     text = NORMALIZERS_PAGE.read_text(encoding="utf-8")
     assert [name for name in NORMALIZERS.names() if f"| `{name}` |" not in text] == []
 
@@ -382,14 +376,14 @@ IDEMPOTENT += [
 
 @pytest.mark.parametrize("entry", IDEMPOTENT, ids=str)
 @given(text=st.text(max_size=30))
-def test_a_normalizer_applied_twice_changes_nothing_more(entry: Any, text: str) -> None:
+def test_a_normalizer_applied_twice_changes_nothing_more(entry, text):
     normalizer = made(entry)
     once = normalizer.apply(text)
     assert normalizer.apply(once) == once
 
 
 @given(text=st.text(alphabet=st.characters(codec=None), max_size=60))
-def test_no_text_stops_the_published_normalizations(text: str) -> None:
+def test_no_text_stops_the_published_normalizations(text):
     assert all(isinstance(published(position).read(text).canonical, str) for position in (0, 1))
 
 
@@ -403,41 +397,16 @@ def test_no_text_stops_the_published_normalizations(text: str) -> None:
     ],
     ids=str,
 )
-def test_an_unknown_form_is_refused_with_the_valid_ones(name: str, options: dict[str, Any]) -> None:
+def test_an_unknown_form_is_refused_with_the_valid_ones(name, options):
     with pytest.raises(ValueError, match=r"cannot be .*(did you mean|one of)"):
         NORMALIZERS.load(name)(**options)
 
 
-def test_an_unknown_normalizer_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ProblemsError, match="did you mean 'accents'"):
-        NORMALIZERS.load("accent")
-
-
 @pytest.mark.skipif(find_spec("ftfy") is not None, reason="ftfy is installed")
-def test_ftfy_says_how_to_install_it() -> None:
+def test_ftfy_says_how_to_install_it():
     with pytest.raises(MissingExtraError, match="pip install ftfy"):
         NORMALIZERS.load("ftfy")()
 
 
-def test_long_text_is_normalized_in_linear_time() -> None:
+def test_long_text_is_normalized_in_linear_time():
     assert len(Punctuation("space", ("decimal_point", "minus_sign")).apply("1.-" * 300_000)) == 900_000
-
-
-@pytest.mark.parametrize(
-    ("gold", "pred"),
-    [
-        ("Müller", "Mueller"),
-        ("Straße", "Strasse"),
-        ("STRAẞE", "STRASSE"),
-        ("ÜBER", "UEBER"),
-        ("Übung", "Uebung"),
-    ],
-)
-def test_umlauts_and_their_digraphs_are_equal(gold: str, pred: str) -> None:
-    folding = reader("[umlauts]")
-    assert folding.read(gold).canonical == folding.read(pred).canonical
-    assert reader("[]").read(gold).canonical != reader("[]").read(pred).canonical or gold == pred
-
-
-def test_an_umlaut_is_not_its_bare_letter() -> None:
-    assert reader("[umlauts]").read("Müller").canonical != reader("[umlauts]").read("Muller").canonical

@@ -24,14 +24,14 @@ It changes only with the computation.
 EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "embeddings": (
         ("tokenizers", "safetensors"),
-        "texts compared by meaning, with BERT-family encoders such as MiniLM, without torch",
+        "compare texts by meaning with small encoders such as MiniLM",
     ),
     "sentence-transformers": (
         ("sentence_transformers",),
-        "texts compared by meaning, with any encoder of sentence-transformers",
+        "compare texts by meaning with sentence-transformers",
     ),
     "calendars": (("hijridate", "convertdate"), "dates of the Islamic and the Persian calendar"),
-    "pandas": (("pandas",), "tables of results as those of pandas, in notebooks"),
+    "pandas": (("pandas",), "results as pandas tables in notebooks"),
 }
 """Optional parts: their modules and their purposes."""
 
@@ -93,10 +93,7 @@ def self_test() -> dict[str, Any]:
         digest, why = "", str(error)
     is_passed = digest == EXPECTED
     if not is_passed and not why:
-        why = (
-            f"the estimates have the digest {digest[:16]}, not {EXPECTED[:16]}; a package computes "
-            "something else here"
-        )
+        why = f"the estimates have the digest {digest[:16]}, expected {EXPECTED[:16]}: reinstall the packages"
     return {
         "is_passed": is_passed,
         "documents": DOCUMENTS,

@@ -51,19 +51,18 @@ _MOST_DOCUMENTS, _MOST_PROBED = 200, 20
 """Documents that rules are proposed from, and those whose keys may be an id."""
 _HEAD = (
     "# A first spec, written by `fieldassay init` from {source}.\n"
-    "# The types are what fits the values seen. Read them through: what is money, what is an id, which "
-    "fields are critical?\n"
+    "# The types fit the values seen. Check them: what is money, what is an id, which fields are critical?\n"
     "# Text forgives letter case and runs of white space: `{{type: text, case: exact, white_space: exact}}` "
     "does not, and `normalize: [accents, punctuation]` forgives more.\n"
     "# Then: fieldassay score --check --spec THIS_FILE --gold GOLD\n"
 )
 _MARGIN = (
-    "# Against a baseline: `gates: [regression(accuracy) > -{margin:g}]`, the least usual margin that an "
-    "unchanged system passes 4 times out of 5 with {count}.\n"
+    "# Against a baseline, with {count}, use a margin of {margin:g} or more: "
+    "`gates: [regression(accuracy) > -{margin:g}]`\n"
 )
 _ALARM = (
-    "# Against a baseline: `gates: [regression(accuracy) >= 0]` fails if a loss is shown; for a margin "
-    "{count} would be too few.\n"
+    "# Against a baseline: `gates: [regression(accuracy) >= 0]` fails on a clear loss; {count} are too few "
+    "for a margin.\n"
 )
 
 
@@ -172,10 +171,7 @@ def spec_from_gold(
     return Draft(text, (*map(str, source.notes), *remarks))
 
 
-_ENVELOPE = (
-    "each row holds one object, {key!r}, beside the id: it is taken as the record; if it is a field of one, "
-    "leave `gold_key` out, and declare it as an object"
-)
+_ENVELOPE = "read the record from {key!r}; if that is a field, remove `gold_key` and declare it as an object"
 
 
 def _read_begun(schema: str) -> Spec:

@@ -119,14 +119,12 @@ def _remarks(
 ) -> list[str]:
     notes = []
     if folders:
-        notes.append(
-            f"{list_names(folders, 8)} hold the same documents: each is compared as a reading of them"
-        )
+        notes.append(f"{list_names(folders, 8)} hold the same documents; each counts as a reading of them")
     if joined.note:
         notes.append(f"{joined.note}; {OPTION} says otherwise")
     if is_shared:
         formats = list_names(sorted({format_of(name) for name in joined.owners}), 8)
-        notes.append(f"several documents have one gold record ({formats}): each is a result of its own")
+        notes.append(f"several documents share a gold record ({formats}); each has its own result")
     left = [name for name in names if name not in joined.owners]
     owned = {*joined.owners.values()}
     missing = [name for name in ids if name not in owned]

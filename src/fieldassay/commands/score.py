@@ -274,7 +274,7 @@ def _finish(request: ScoreRequest, options: ScoreOptions, folder: RunFolder | No
     result = scored.result
     if is_silent(result):
         raise NothingEvaluatedError(
-            "nothing was evaluated: every field of the spec is empty in gold and in every prediction"
+            "nothing was evaluated: all fields are empty in gold and in every prediction"
         )
     decisions = decide_scored(result, options, request.baseline)
     if folder is None:

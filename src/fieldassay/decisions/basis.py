@@ -270,7 +270,7 @@ def _read(reference: str, folder: Path, runs: dict[Path, NamedRun]) -> NamedRun:
         }  # fmt: skip
         lacking = [name for name, part in needed.items() if part is None]
         if lacking:
-            what = f"run.json does not say what the run stands on ({', '.join(lacking)})"
+            what = f"run.json lacks {', '.join(lacking)}"
             raise problem(folder, what, "score again with this version", "run_folder")
         assert (
             run.paired is not None
@@ -323,7 +323,7 @@ def _check(chosen: list[tuple[NamedRun, str]]) -> None:
         problems.append(
             Problem(
                 f"run {run.reference!r}",
-                f"has one system, {chosen[0][1]!r}: there is nothing to compare it with",
+                f"has one system, {chosen[0][1]!r}",
                 remedy,
                 "unclear_system",
             )

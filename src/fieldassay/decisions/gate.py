@@ -338,7 +338,7 @@ def _list_together(
         if records is not None and records.system is not None:
             _choose_systems(holders, records, request)
         case = _Case(names.replace(", ", " + "), listed.rules, together, pooled=listed.pooled)
-        said = f"the runs call their systems {names}; they are decided on as one"
+        said = f"one decision for all of {names}: each run has one system"
         return [case], [said] if len({held.system for held in together}) > 1 else []
     cases, remarks = [], []
     for name in _choose_systems(holders, records, request):
@@ -365,10 +365,10 @@ def _choose_systems(holders: Holders, records: RunRecords | None, request: GateR
             where, f"no run has the system {asked[:100]!r}", nearest(asked[:100], systems), "unknown_name"
         )
     if records is not None and records.system is not None and request.system not in (None, records.system):
-        what = f"its records are of {records.system[:100]!r}, not of {request.system!r}"
+        what = f"its records are of {records.system[:100]!r}; you asked for {request.system!r}"
         raise problem(records.label, what, "give the records of that system", "unclear_system")
     if records is not None and asked is None and len(systems) > 1:
-        what = f"does not say which system it is about: {', '.join(systems)}"
+        what = f"belongs to one of these systems: {', '.join(systems)}"
         raise problem(records.label, what, "add `system: NAME` to it, or give --system", "unclear_system")
     return [asked] if asked is not None else systems
 
@@ -410,11 +410,9 @@ def describe_chance(decision: Decision, data: PairedData) -> str:
     if len(drawn) < 2:
         return ""
     share = float(np.any(drawn, axis=0).mean())
-    shown = f"in {share:.0%}" if share >= 0.01 else "in less than 1%"
-    return (
-        f"{len(drawn)} gates on values passed; by chance alone at least one of them fails {shown} of other "
-        f"samples of {len(own[0].documents):,} documents, if the true values are those of this run"
-    )
+    shown = f"{share:.0%}" if share >= 0.01 else "less than 1%"
+    head = f"{'Close call: on' if share >= 0.05 else 'On'} another {len(own[0].documents):,} documents"
+    return f"{head} one of these gates would fail {shown} of the time"
 
 
 def passed_gates(decision: Decision) -> list[Gate]:

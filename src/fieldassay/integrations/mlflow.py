@@ -1,11 +1,14 @@
-"""A scorer of MLflow's `genai.evaluate`: the expectations of a row are gold."""
+"""A scorer of MLflow's `genai.evaluate`, and a result as metrics and report of the active run."""
 
 from typing import Any
 
+import mlflow
 from mlflow.entities import Feedback
 from mlflow.genai.scorers import Scorer, scorer
 
 from fieldassay.commands.judge import Judge
+from fieldassay.commands.runs import report
+from fieldassay.metrics.result.result import Result, metrics_json
 
 
 def extraction(spec: Any = None, gold: str | None = None) -> Scorer:
@@ -34,3 +37,20 @@ def extraction(spec: Any = None, gold: str | None = None) -> Scorer:
         ]
 
     return score
+
+
+def log_result(result: Result, artifact: str = "fieldassay") -> None:
+    """Log a result to the active run: its estimates as metrics, its reports and numbers as artifacts.
+
+    A metric is called `accuracy`, of a field `field_accuracy/total`; of several systems, the name of the
+    system stands in front. Estimates without a value, and those of slices, are in `metrics.json` alone.
+    """
+    metrics = {}
+    for one in result.estimates:
+        parts = (one.system if len(result.systems) > 1 else "", one.metric, one.field or "")
+        if one.value is not None and not one.slice:
+            name = "/".join(filter(None, parts))
+            metrics["".join(char if char.isalnum() or char in "_./ -" else "_" for char in name)] = one.value
+    mlflow.log_metrics(metrics)
+    mlflow.log_text(report(result, "html"), f"{artifact}/report.html")
+    mlflow.log_text(metrics_json(result).decode(), f"{artifact}/metrics.json")

@@ -339,7 +339,7 @@ def format_value(estimate: Estimate | None) -> str:
     return NOTHING if estimate is None else format_in_unit(estimate.value, estimate.unit)
 
 
-FEW = "few: a metric without bounds (a time, a cost) on fewer than 20 documents, whose interval is too narrow"
+FEW = "few: fewer than 20 documents, so the interval of a time or cost is too narrow"
 """The legend of the mark `few`."""
 
 

@@ -12,7 +12,6 @@ from fieldassay.metrics.estimate import (
     UnitDisplay,
     decimals_shown,
     difference_unit,
-    format_p,
     format_share,
     shown_as,
 )
@@ -144,27 +143,17 @@ def _exact_decimals(value: float, shown: UnitDisplay) -> int:
 
 
 def describe_least(documents: int, alpha: float = 0.05) -> str:
-    r"""Return what a test at `alpha` can find in documents that do not say which difference it finds.
+    """Return what a test at `alpha` can find in documents that do not say which difference it finds.
 
-    >>> print(describe_least(40).replace("; ", ";\n"))
-    these 40 documents do not say which difference would have been found;
-    at least 5 must change, all to one side, to be called (p = .031);
-    a loss that hits 17% of documents is called in 8 of 10 samples
+    >>> describe_least(40)
+    'a difference shows from about 17% of the documents on'
     >>> describe_least(3)
-    'no difference is called in 3 documents: at least 5 must change, all to one side (p = .031)'
+    '3 documents are too few to show a difference: at least 5 must change the same way'
     """
-    least, count = Alike.at(alpha), format_count(documents, "document")
-    if documents < least.documents:
-        return (
-            f"no difference is called in {count}: at least {least.documents} must change, all to one side "
-            f"({format_p(least.p)})"
-        )
-    these = "this document does" if documents == 1 else f"these {count} do"
-    said = [
-        f"{these} not say which difference would have been found",
-        f"at least {least.documents} must change, all to one side, to be called ({format_p(least.p)})",
-    ]
+    least = Alike.at(alpha)
     if least.expected < documents:
-        share = format_share(least.expected / documents, 0)
-        said.append(f"a loss that hits {share} of documents is called in 8 of 10 samples")
-    return "; ".join(said)
+        return (
+            f"a difference shows from about {format_share(least.expected / documents, 0)} of the documents on"
+        )
+    count = f"{format_count(documents, 'document')} {'is' if documents == 1 else 'are'}"
+    return f"{count} too few to show a difference: at least {least.documents} must change the same way"

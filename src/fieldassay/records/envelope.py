@@ -3,6 +3,7 @@
 import json
 import operator
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Any
@@ -40,7 +41,6 @@ from fieldassay.records.services import (
     Response,
     Scalars,
     Taken,
-    may_hold_confidences,
     read_confidence,
     read_response,
     take_values,
@@ -191,16 +191,12 @@ def _is_texts(value: Any) -> bool:
 _CLAIMS: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
 
 
-def _claim_text(value: Any) -> str | None:
-    return str(value).strip().lower() if isinstance(value, str | int) else None
-
-
 META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "timing": lambda value: isinstance(value, dict) and "duration_ms" in value,
     "usage": lambda value: isinstance(value, dict),
     "processing_time": lambda value: value is None or read_number(value) is not None,
     "error": lambda value: value is None or isinstance(value, str | dict | bool),
-    "parse_success": lambda value: value is None or _claim_text(value) in ("", *_CLAIMS),
+    "parse_success": lambda value: value in (None, "") or _read_claim(value) is not None,
     "raw": lambda value: value is None or isinstance(value, str),
     "confidence": lambda value: isinstance(value, dict) or read_confidence(value) is not None,
     "variant": lambda value: isinstance(value, str),
@@ -282,8 +278,8 @@ def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> l
     objects = [record.data for record in records if record.data is not None]
     if options.fields is not None and may_have_texts(objects, options.fields):
         records = [_without_texts(record, options.fields, options) for record in records]
-    if options.scalars:
-        _take_values(records, suspects, options.scalars)
+    for at in suspects if options.scalars else ():
+        records[at] = _with_values(records[at], options.scalars)
     return records
 
 
@@ -320,14 +316,6 @@ def _with_own_names(record: Record, options: SourceOptions) -> Record:
     return replace(record, data=data)
 
 
-def _take_values(records: list[Record], suspects: list[int], scalars: Scalars) -> None:
-    """Replace the suspected records by those with values in place of value objects."""
-    suspects = [at for at in suspects if records[at].data is not None]
-    if may_hold_confidences([records[at].data or {} for at in suspects], scalars):
-        for at in suspects:
-            records[at] = _with_values(records[at], scalars)
-
-
 def _with_values(record: Record, scalars: Scalars) -> Record:
     """Return the record with values in place of objects of a value and its confidence.
 
@@ -337,10 +325,11 @@ def _with_values(record: Record, scalars: Scalars) -> Record:
     data = take_values(record.data or {}, scalars, taken)
     if not taken.repairs:
         return record
-    meta = record.meta
-    confidence = taken.confidences | dict(meta.confidence or {})
-    repairs = (*meta.repairs, *sorted(taken.repairs))
-    return replace(record, data=data, meta=replace(meta, confidence=confidence or None, repairs=repairs))
+    confidence = taken.confidences | dict(record.meta.confidence or {})
+    repairs = (*record.meta.repairs, *sorted(taken.repairs))
+    return replace(
+        record, data=data, meta=replace(record.meta, confidence=confidence or None, repairs=repairs)
+    )
 
 
 def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:
@@ -364,16 +353,14 @@ def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict
     response = _response(value, options) if options.data_key is None else None
     if response is not None:
         answer, beside = _open_response(response, options)
-        return _without_envelope(answer, options), beside, False
+        return _without_envelope(answer, options), beside, True
     key = options.key_of(value)
     if key is not None:
         answer, beside = _open_key(value, key, options)
         return _without_envelope(answer, options), beside, True
     if options.data_keys and options.is_tree and holds_tree(value, options):
         tree = {
-            key: inner
-            for key, inner in value.items()
-            if not (key in options.names and id_text(inner) == name)
+            key: inner for key, inner in value.items() if key not in options.names or id_text(inner) != name
         }
         return Answer(tree), {}, False
     answer, beside = _open_plain(value, options)
@@ -459,7 +446,8 @@ def _open_response(response: Response, options: SourceOptions) -> tuple[Answer, 
         beside["error"] = response.error
     if response.confidence is not None:
         beside["confidence"] = response.confidence
-    found = [read_value(answer, options) for answer in response.answers]
+    beside |= response.beside
+    found = [read_value(_by_class(answer, options.fields), options) for answer in response.answers]
     ranked = (
         [answer for answer in found if answer.data is not None]
         or found
@@ -475,6 +463,42 @@ def _open_response(response: Response, options: SourceOptions) -> tuple[Answer, 
     several = ("several_blocks",) if sum(map(bool, counts)) > 1 else ()
     apart = APART if are_apart(best.data, (answer.data for answer in ranked), options.expected_keys) else ()
     return replace(best, repairs=tuple(dict.fromkeys((*best.repairs, *several, *apart)))), beside
+
+
+def _by_class(answer: Any, fields: ObjectNode | None) -> Json:
+    """Return the record of LangExtract's extractions; any other answer as it is.
+
+    Each class is a field. Attributes are the fields of an object, with the text under the name of the class
+    if it has such a field; attributes of a class that is no field are fields of the record themselves.
+    """
+    if not isinstance(answer, list) or not all(
+        isinstance(item, dict) and isinstance(item.get("extraction_class"), str) for item in answer
+    ):
+        return answer  # type: ignore[no-any-return]
+    nodes = {name: child for child, names in fields.keyed() for name in names} if fields is not None else {}
+    values: defaultdict[str, list[Json]] = defaultdict(list)
+    for item in answer:
+        name, text, attributes = item["extraction_class"], item.get("extraction_text"), item.get("attributes")
+        attributes = attributes if isinstance(attributes, dict) else {}
+        node: Node | None = nodes.get(name)
+        node = node.items if isinstance(node, ListNode) else node
+        if isinstance(node, ObjectNode):
+            has_text = any(name in names for _, names in node.keyed())
+            values[name].append({name: text, **attributes} if has_text else attributes)
+        elif node is not None or nodes.keys().isdisjoint(attributes):
+            values[name].append(text)
+        else:
+            for key, value in attributes.items():
+                values[key].append(value)
+    lists = {
+        name
+        for name, node in nodes.items()
+        if isinstance(node, ListNode) or (isinstance(node, Leaf) and node.is_list)
+    }
+    return {
+        name: texts[0] if name not in lists and all(value == texts[0] for value in texts) else texts
+        for name, texts in values.items()
+    }
 
 
 def _open_key(row: dict[str, Json], key: str, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
@@ -569,7 +593,10 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         critical_paths=_read_texts(known.get("critical_fields")),
         illegible_paths=_read_texts(known.get("illegible_fields")),
         unreviewed_paths=_read_texts(known.get("unreviewed_fields")),
-        accepted_values=_read_accepted(known.get("acceptable_variations")),
+        accepted_values={
+            path: tuple(values) if isinstance(values, list) else (values,)
+            for path, values in (known.get("acceptable_variations") or {}).items()
+        },
     )
 
 
@@ -585,16 +612,8 @@ def _read_error(value: Any) -> str | None:
     return value.strip() or None if isinstance(value, str) else None
 
 
-def _read_accepted(value: Any) -> Mapping[str, tuple[Any, ...]]:
-    """Return the accepted values by path; a value that is no list is the only one."""
-    return {
-        path: tuple(values) if isinstance(values, list) else (values,)
-        for path, values in (value or {}).items()
-    }
-
-
 def _read_claim(value: Any) -> bool | None:
-    return _CLAIMS.get(_claim_text(value) or "")
+    return _CLAIMS.get(str(value).strip().lower())
 
 
 def _read_confidence(value: Any) -> Mapping[str, float] | None:
@@ -615,16 +634,12 @@ def _read_confidence(value: Any) -> Mapping[str, float] | None:
 
 
 def _read_texts(value: Any) -> tuple[str, ...]:
-    texts = _split_texts(value) if isinstance(value, str) else value or ()
-    return tuple(text.strip() for text in texts if text.strip())
-
-
-def _split_texts(text: str) -> list[Any]:
-    if text.lstrip().startswith("["):
-        row = decode_json(text.encode("utf-8", "replace"))
-        if _is_texts(row.value) and isinstance(row.value, list):
-            return row.value
-    return text.replace("|", ",").replace(";", ",").split(",")
+    """Return the texts of a list, which may be written as JSON or with commas, semicolons or bars."""
+    if isinstance(value, str):
+        row = decode_json(value.encode("utf-8", "replace")) if value.lstrip().startswith("[") else Row(None)
+        is_list = isinstance(row.value, list) and _is_texts(row.value)
+        value = row.value if is_list else re.split(r"[,;|]", value)
+    return tuple(text.strip() for text in value or () if text.strip())
 
 
 def _to_labels(values: list[Any]) -> tuple[str, ...]:

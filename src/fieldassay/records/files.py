@@ -6,9 +6,11 @@ import io
 import os
 import re
 import stat
+import struct
 import sys
 import tempfile
 import weakref
+import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,7 +28,7 @@ from fieldassay.records.keys import RATIO, UNPACKED, SourceOptions
 
 # The format of a file: by the options, its first bytes, its name, its text.
 
-BINARY = ("parquet", "xlsx")
+BINARY = ("parquet", "xlsx", "inspect")
 _SUFFIXES = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
     ".parquet": "parquet", ".pq": "parquet",
@@ -36,11 +38,13 @@ _SUFFIXES = {
 _WITH_SHEET = re.compile(r"(.+?\.xls[xm])#(.+)", re.IGNORECASE | re.DOTALL)
 _READ_VALUES = "give the values that were extracted from it"
 ZIP = b"PK\x03\x04"
+_ZIPPED_BY_ZSTD = 93
 _ZIPPED = {
     "xl/workbook.xml": "xlsx",
     "word/document.xml": "a Word document",
     "ppt/presentation.xml": "a PowerPoint presentation",
     "xl/workbook.bin": "a binary Excel workbook",
+    "_journal/start.json": "inspect",
 }
 """The format of a zip archive with a part of this name."""
 
@@ -99,11 +103,12 @@ def find_format(label: str, path: Path, head: bytes) -> str:
     is_named_workbook = bool(suffixes) and suffixes[-1] in (".xlsx", ".xlsm")
     if head.startswith(ZIP):
         kind = next((kind for part, kind in _ZIPPED.items() if part in _parts(path)), None)
-        if kind == "xlsx" or (is_named_workbook and kind is None):
+        if kind in BINARY:
+            return kind
+        if is_named_workbook and kind is None:
             return "xlsx"
-        raise _refusal(
-            label, f"is {kind or 'a zip archive'}", _READ_VALUES if kind else "unpack it, or use gzip or zstd"
-        )
+        remedy = _READ_VALUES if kind else "unpack it, or use gzip or zstd"
+        raise _refusal(label, f"is {kind or 'a zip archive'}", remedy)
     for magic, what, remedy in _FOREIGN:
         if head.startswith(magic):
             raise _refusal(label, what, remedy)
@@ -119,8 +124,6 @@ def find_format(label: str, path: Path, head: bytes) -> str:
 
 
 def _parts(path: Path) -> frozenset[str]:
-    import zipfile
-
     try:
         with zipfile.ZipFile(path) as archive:
             return frozenset(archive.namelist())
@@ -365,6 +368,32 @@ def is_open_pipe(path: Path) -> bool:
         return path.parent in _DESCRIPTORS and stat.S_ISFIFO(path.stat().st_mode)
     except (OSError, ValueError):
         return False
+
+
+def check_archive(archive: zipfile.ZipFile, source: Input) -> None:
+    """Unpack everything once: no part may exceed the size stated in the archive, nor the sum the limit."""
+    bound, size = source.bound(), 0
+    for info in archive.infolist():
+        with open_member(archive, info) as stream:
+            while chunk := stream.read(CHUNK):
+                size += len(chunk)
+                if size > bound:
+                    raise too_large(source.label, bound)
+
+
+@contextmanager
+def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[BinaryIO]:
+    """Open a part of an archive, which may be packed by zstd, as Inspect packs its logs."""
+    if info.compress_type != _ZIPPED_BY_ZSTD:
+        with archive.open(info) as stream:
+            yield stream  # type: ignore[misc]
+        return
+    with Path(str(archive.filename)).open("rb") as file:
+        file.seek(info.header_offset + 26)
+        name, extra = struct.unpack("<HH", file.read(4))
+        file.seek(name + extra, os.SEEK_CUR)
+        with _decompressed(io.BytesIO(file.read(info.compress_size)), is_gzip=False) as stream:
+            yield stream
 
 
 def _unpacked_bound(size: int) -> int:

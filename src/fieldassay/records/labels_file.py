@@ -1,13 +1,15 @@
 """Labels files: JSON lines, one line per document and reviewer, with the labels by path."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
+import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files.typed_json import RepeatedKeyError, convert, parse_json
 from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.json_value import Json
@@ -20,9 +22,13 @@ Shown = Literal["nothing", "prediction"]
 
 VERSION = 1
 _BAD = "labels_file"
+_NAMES = {"document": "id", "slot": "sheet", "is_blind": "blind"}
+"""The keys of a line of the file, by the names that a sheet has for them."""
+
+T = TypeVar("T")
 
 
-class Region(Struct, frozen=True):
+class Region(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A place of a value: the page, from 1, and a box as shares of the page as displayed.
 
     `box` is left, top, right, bottom, from 0 to 1. `text` is the text that stands there, if known.
@@ -33,7 +39,7 @@ class Region(Struct, frozen=True):
     text: str | None = None
 
 
-class Label(Struct, frozen=True):
+class Label(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The answer of one reviewer for one place.
 
     `text` is the value as it is written on the document: with the state `value` at a leaf, None at a list or
@@ -54,7 +60,7 @@ class Label(Struct, frozen=True):
         return self.text if self.value is None else self.value
 
 
-class Sheet(Struct, frozen=True):
+class Sheet(Struct, frozen=True, forbid_unknown_fields=True, rename=_NAMES):
     """One document labeled by one reviewer: the labels by concrete path (`lines[0].amount`).
 
     A place without a label was not asked. A label at a list (`lines`: `value` without a text, or `absent`)
@@ -76,11 +82,6 @@ class Sheet(Struct, frozen=True):
         False
         """
         return self.is_blind or self.labels[path].shown in (None, "nothing")
-
-
-_KEYS = ("version", "id", "reviewer", "sheet", "blind", "labels")
-_LABEL_KEYS = ("state", "text", "regions", "origin", "shown", "value")
-_REGION_KEYS = ("page", "box", "text")
 
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -156,54 +157,48 @@ def parse_labels(lines: Iterable[bytes], name: str) -> tuple[Sheet, ...]:
 
 
 def _read_line(line: bytes, where: str, problems: list[Problem]) -> Sheet | None:
+    """Return the sheet in a line, None after a problem."""
+    before = len(problems)
     try:
         row = parse_json(line, once=True)
-    except RepeatedKeyError as error:
-        problems.append(Problem(where, str(error), "keep one of the two", _BAD))
-        return None
     except UnicodeDecodeError:  # a fault of the file, not of its lines
         raise
     except ValueError as error:
-        problems.append(Problem(where, f"not JSON ({str(error)[:200]})", "correct or remove the line", _BAD))
+        is_repeated = isinstance(error, RepeatedKeyError)
+        what = str(error) if is_repeated else f"not JSON ({str(error)[:200]})"
+        remedy = "keep one of the two" if is_repeated else "correct or remove the line"
+        problems.append(Problem(where, what, remedy, _BAD))
         return None
     if not is_labels_line(row):
         what = "is no line of a labels file: `id`, `reviewer` and `labels` are required"
         problems.append(Problem(where, what, "see docs/labels.md", _BAD))
         return None
-    found = [*_check_line(row, where)]
-    problems += found
-    if found:
+    version = row.pop("version", VERSION)
+    if version != VERSION:
+        what = f"version {version!r} of the labels file; this program reads version {VERSION}"
+        problems.append(Problem(f"{where}: $.version", what, "upgrade fieldassay", _BAD))
         return None
-    labels = {path: convert(given, Label) for path, given in row["labels"].items()}
-    return Sheet(row["id"], row["reviewer"], row.get("sheet", 0), row.get("blind", False), labels)
-
-
-def _check_line(row: Mapping[str, Any], where: str) -> Iterator[Problem]:
-    if row.get("version", VERSION) != VERSION:
-        what = f"version {row['version']!r} of the labels file; this program reads version {VERSION}"
-        yield Problem(f"{where}: $.version", what, "upgrade fieldassay", _BAD)
-        return
-    yield from _unknown(row, _KEYS, f"{where}: $")
-    kinds: Mapping[str, Any] = {
-        "id": str,
-        "reviewer": str,
-        "sheet": int,
-        "blind": bool,
-        "labels": dict[str, Any],
-    }
-    for key, kind in kinds.items():
-        if key in row and (problem := _mismatch(row[key], kind, f"{where}: $.{key}")):
-            yield problem
-        elif kind is str and not row[key].strip():
-            yield Problem(f"{where}: $.{key}", "is empty", "name the document and the reviewer", _BAD)
-    labels = row["labels"] if isinstance(row["labels"], dict) else {}
-    for path, given in labels.items():
+    sheet = _convert({**row, "labels": {}}, Sheet, f"{where}: $", problems)
+    members = _convert(row["labels"], dict[str, Any], f"{where}: $.labels", problems) or {}
+    labels: dict[str, Label] = {}
+    for path, member in members.items():
         here = f"{where}: $.labels[{json.dumps(path[:80], ensure_ascii=False)}]"
-        found = [*_check_label(path, given, here)]
-        yield from found or _check_above(path, labels, here)
+        label = _convert(member, Label, here, problems)
+        if label is not None:
+            labels[path] = label
+            problems += _check_label(path, label, members, here)
+    if sheet is not None and not (sheet.document.strip() and sheet.reviewer.strip()):
+        key = "reviewer" if sheet.document.strip() else "id"
+        problems.append(Problem(f"{where}: $.{key}", "is empty", "name the document and the reviewer", _BAD))
+    return None if sheet is None or len(problems) > before else replace(sheet, labels=labels)
 
 
-def _check_label(path: str, given: Any, where: str) -> Iterator[Problem]:
+_OPEN = ((None, "value"), (None, "skipped"))
+"""Text and state of a label that leaves room for labels below its place."""
+
+
+def _check_label(path: str, label: Label, labels: Mapping[str, Any], where: str) -> Iterator[Problem]:
+    """Yield what is wrong with a label: its path, what it says, and labels above it that leave no room."""
     try:
         steps = split_path(path)
     except ValueError as error:
@@ -212,59 +207,33 @@ def _check_label(path: str, given: Any, where: str) -> Iterator[Problem]:
     if not steps or ITEM in steps or join_path(steps) != path:
         right = join_path(steps) if steps and ITEM not in steps else "lines[0].amount"
         yield Problem(where, "is not the path of one value", f"write it as `{right}`", _BAD)
-    if problem := _mismatch(given, dict[str, Any], where):
-        yield problem
-        return
-    yield from _unknown(given, _LABEL_KEYS, where)
-    if problem := _mismatch(given, Label, where):
-        yield problem
-    elif given["state"] != "value" and given.get("text") is not None:
-        yield Problem(where, f"has a text, and the state {given['state']!r}", "leave out one of them", _BAD)
-    elif given.get("value") is not None and given.get("text") is None:
+    if label.state != "value" and label.text is not None:
+        yield Problem(where, f"has a text, and the state {label.state!r}", "leave out one of them", _BAD)
+    elif label.value is not None and label.text is None:
         yield Problem(where, "has a value without its text", "give the text, too", _BAD)
-    else:
-        yield from _check_regions(given.get("regions", ()), where)
-
-
-_OPEN = ((None, "value"), (None, "skipped"))
-"""Text and state of a label that leaves room for labels below its place."""
-
-
-def _check_above(path: str, labels: Mapping[str, Any], where: str) -> Iterator[Problem]:
-    """Yield a problem for each place above a path with a label that leaves no room for one below."""
-    steps = split_path(path)
+    for number, region in enumerate(label.regions):
+        left, top, right_edge, bottom = region.box
+        if not (0 <= left <= right_edge <= 1 and 0 <= top <= bottom <= 1 and region.page >= 1):
+            what = "the box is left, top, right, bottom from 0 to 1, and pages count from 1"
+            yield Problem(f"{where}.regions[{number}]", what, "correct the region", _BAD)
     for above in (join_path(steps[:end]) for end in range(1, len(steps))):
-        given = labels.get(above)
-        if isinstance(given, dict) and (given.get("text"), given.get("state")) not in _OPEN:
+        other = labels.get(above)
+        if isinstance(other, dict) and (other.get("text"), other.get("state")) not in _OPEN:
             what = f"is below {above!r}, which has a text or no value"
             yield Problem(where, what, "keep one of the two labels", _BAD)
 
 
-def _check_regions(regions: Sequence[Any], where: str) -> Iterator[Problem]:
-    for number, given in enumerate(regions):
-        here = f"{where}.regions[{number}]"
-        yield from _unknown(given, _REGION_KEYS, here)
-        left, top, right, bottom = given["box"]
-        if not (0 <= left <= right <= 1 and 0 <= top <= bottom <= 1 and given["page"] >= 1):
-            what = "the box is left, top, right, bottom from 0 to 1, and pages count from 1"
-            yield Problem(here, what, "correct the region", _BAD)
-
-
-def _unknown(given: Mapping[str, Any], known: Sequence[str], where: str) -> Iterator[Problem]:
-    for key in given.keys() - set(known):
-        yield Problem(where, f"unknown key {str(key)[:80]!r}", nearest(str(key), known), _BAD)
-
-
-def _mismatch(given: Any, kind: Any, where: str) -> Problem | None:
+def _convert(data: Any, kind: type[T], where: str, problems: list[Problem]) -> T | None:
+    """Return plain data as an object of a type, None after a problem."""
     try:
-        convert(given, kind)
+        return convert(data, kind)
     except ValueError as error:
-        place, what = error.args
+        place, what = map(str, error.args)
         states = {"state": get_args(State), "origin": get_args(Origin), "shown": get_args(Shown)}
-        key = str(place).removeprefix("$.")
+        key = place.removeprefix("$.")
         remedy = f"one of: {', '.join(states[key])}" if key in states else "see docs/labels.md"
-        return Problem(f"{where}{str(place).removeprefix('$')}", str(what), remedy, _BAD)
-    return None
+        problems.append(Problem(f"{where}{place.removeprefix('$')}", what, remedy, _BAD))
+        return None
 
 
 def check_texts(sheets: Iterable[Sheet], leaves: Collection[str], name: str) -> Iterator[Problem]:
@@ -351,17 +320,5 @@ def labels_lines(sheets: Iterable[Sheet]) -> Iterator[str]:
     {"version": 1, "id": "a", "reviewer": "ada", "sheet": 0, "blind": false, "labels": {}}
     """
     for sheet in sorted(sheets, key=lambda one: (one.document, one.slot, one.reviewer)):
-        labels = {path: _label_dict(label) for path, label in sheet.labels.items()}
-        head = {"version": VERSION, "id": sheet.document, "reviewer": sheet.reviewer}
-        row = {**head, "sheet": sheet.slot, "blind": sheet.is_blind, "labels": labels}
+        row = {"version": VERSION, **msgspec.to_builtins(sheet)}
         yield json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace").decode() + "\n"
-
-
-def _label_dict(label: Label) -> dict[str, Any]:
-    regions = [
-        {"page": one.page, "box": list(one.box), **({} if one.text is None else {"text": one.text})}
-        for one in label.regions
-    ]
-    given = {"state": label.state, "text": label.text, "regions": regions, "origin": label.origin}
-    told = {key: value for key, value in {**given, "shown": label.shown}.items() if value not in (None, [])}
-    return told if label.value is None else {**told, "value": label.value}

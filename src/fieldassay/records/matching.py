@@ -1,10 +1,8 @@
 """The matching of predictions with gold: by id, by name, in a form that the user chose."""
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from itertools import islice
 from pathlib import PurePath
 from unicodedata import normalize
@@ -22,7 +20,6 @@ from fieldassay.records.keys import (
     MAX_LISTED,
     NUMBER,
     Positions,
-    base_name,
     cap_problems,
     drop_endings,
     number_of,
@@ -108,7 +105,7 @@ def join_names(
 
 
 def _letters_and_digits(text: str) -> str:
-    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
+    return "".join(filter(str.isalnum, normalize("NFKC", unquote(text)).casefold()))
 
 
 def _plain_number(text: str) -> str:
@@ -258,69 +255,28 @@ def find_twins(owners: Mapping[str, str], readings: Mapping[str, str] | None = N
 
 # The matching of predictions with gold records: by id, exactly or in a form chosen by the user.
 
-_PAGE = re.compile(r"[ _.-](?:page|pg|p|seite)[ _.-]?[0-9]{1,4}$", re.IGNORECASE)
-_ROUNDED = re.compile(r"[0-9](?:\.([0-9]{1,14}))?[eE]\+?[0-9]{1,2}")
-_SUFFIX = re.compile(r"(?<=[^.])\.(?=[^.]{0,4}[A-Za-z])[A-Za-z0-9]{1,5}$")
 
+def suggest(unmatched: Sequence[str], missing: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield (id, gold id, what they share) for ids that are one missing gold id in one of the loose ways.
 
-def _drop_suffix(name: str) -> str:
-    return _SUFFIX.sub("", drop_endings(name))
-
-
-def _drop_page(name: str) -> str:
-    return _PAGE.sub("", name)
-
-
-def _fold_unicode(name: str) -> str:
-    return unicodedata.normalize("NFKC", name)
-
-
-DIFFERENCES: tuple[tuple[str, Callable[[str], str]], ...] = (
-    ("percent-encoding", unquote),
-    ("Unicode form", _fold_unicode),
-    ("folder", base_name),
-    ("suffix", _drop_suffix),
-    ("page", _drop_page),
-    ("case", str.casefold),
-    ("number", number_of),
-)
-
-
-def suggest(unmatched: Iterable[str], missing: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield (id, gold id, difference) for ids equal to exactly one missing gold id but for small differences.
-
-    These are case, folder, suffix, page, Unicode form, percent-encoding, and what a spreadsheet does to
-    numbers: zeros, `.0`, an exponent with fewer digits.
-
-    >>> list(suggest(["scans/A.PNG", "b"], ["a.png", "c"]))
-    [('scans/A.PNG', 'a.png', 'folder, case')]
+    >>> list(suggest(["scans/A.PNG", "b", "007"], ["a.png", "c", "7"]))
+    [('scans/A.PNG', 'a.png', 'letters and digits'), ('007', '7', 'number')]
     """
-    folded: dict[str, list[str]] = {}
-    rounded: dict[int, dict[str, list[str]]] = {}
-    for name in missing:
-        folded.setdefault(_fold(name), []).append(name)
-    for name in unmatched:
-        near, difference = folded.get(_fold(name), ()), None
-        if not near and (short := _ROUNDED.fullmatch(name)):
-            digits = len(short[1] or "")
-            if digits not in rounded:
-                rounded[digits] = {}
-                for other in filter(str.isdecimal, folded):
-                    rounded[digits].setdefault(f"{Decimal(other):.{digits}E}", []).extend(folded[other])
-            near = rounded[digits].get(f"{Decimal(name):.{digits}E}", ())
-            difference = "rounded number"
-        if len(near) == 1:
-            yield name, near[0], difference or _difference(name, near[0])
+    near: dict[str, tuple[str, str]] = {}
+    for part, fold, noun in _LOOSE_WAYS:
+        for name, own in _by_fold(unmatched, missing, part, fold, noun).owners.items():
+            near.setdefault(name, (own, noun))
+    return ((name, *near[name]) for name in unmatched if name in near)
 
 
-def describe_near(names: Iterable[str], ids: Iterable[str]) -> list[str]:
-    """Return a sentence for each of some names that is a gold id but for small differences.
+def describe_near(names: Sequence[str], ids: Sequence[str]) -> list[str]:
+    """Return a sentence for each of some names that is a gold id in one of the loose ways.
 
     >>> describe_near(["a/IMAGE_001.PNG"], ["image_001.png"])
-    ["'a/IMAGE_001.PNG' may be gold's 'image_001.png' (folder, case)"]
+    ["'a/IMAGE_001.PNG' may be gold's 'image_001.png' (same letters and digits)"]
     """
     found = islice(suggest(names, ids), MAX_LISTED)
-    return [f"{name!r} may be gold's {other!r} ({difference})" for name, other, difference in found]
+    return [f"{name!r} may be gold's {other!r} (same {noun})" for name, other, noun in found]
 
 
 def describe_leftovers(names: Sequence[str], missing: Sequence[str]) -> list[str]:
@@ -334,24 +290,6 @@ def describe_leftovers(names: Sequence[str], missing: Sequence[str]) -> list[str
     return said + (
         [f"{count(missing)} of gold without a document: their fields count as missing"] if missing else []
     )
-
-
-def _fold(name: str) -> str:
-    for _, drop in DIFFERENCES:
-        name = drop(name)
-    return name
-
-
-def _difference(first: str, second: str) -> str:
-    needed = []
-    for skipped, _ in DIFFERENCES:
-        one, other = first, second
-        for label, drop in DIFFERENCES:
-            if label != skipped:
-                one, other = drop(one), drop(other)
-        if one != other:
-            needed.append(skipped)
-    return ", ".join(needed) or "spelling"
 
 
 JOINED = "joined_by_name"
@@ -439,9 +377,7 @@ def match(
     id with gold.
     """
     problems = [
-        problem
-        for source in (gold, *predictions.values())
-        for problem in find_duplicates(source) or _find_mergers(source, form)
+        problem for source in (gold, *predictions.values()) for problem in find_duplicates(source, form)
     ]
     problems += [problem for source in predictions.values() for problem in _compare_numbering(gold, source)]
     if problems:
@@ -542,39 +478,30 @@ def _share(
     return gold, None if chosen is None else np.flatnonzero(np.isin(places, chosen))
 
 
-def find_duplicates(source: Source) -> list[Problem]:
-    """Return a problem with its places for each id that repeats in the source: `MAX_LISTED`, and a count."""
-    ids = source.ids
-    if len(set(ids)) == len(ids):
-        return []
-    first: dict[str, int] = {}
-    problems: list[Problem] = []
-    for position, name in enumerate(ids):
-        before = first.setdefault(name, position)
-        if before != position:
-            what = f"duplicate id {name!r}, first in {source.place(before)}"
-            remedy = _remedy(source, before, position) if len(problems) < MAX_LISTED else ""
-            problems.append(Problem(source.place(position), what, remedy, "duplicate_id"))
-    return cap_problems(problems)
+def find_duplicates(source: Source, form: str = "exact") -> list[Problem]:
+    """Return a problem with its places for each id that repeats, or is the same as another in a form.
 
-
-def _find_mergers(source: Source, form: str) -> list[Problem]:
-    """Return a problem for each id equal to an earlier one in the form used for comparing ids."""
-    first: dict[str, int] = {}
-    problems: list[Problem] = []
+    Of predictions, ids that are the same in a form may be of several formats of one document.
+    """
     drop = ID_FORMS.get(form, str)
-    twins = find_twins({name: drop(name) for name in source.ids if drop is not str})
-    alike = frozenset(name for names in twins for name in names)
-    for position, name in enumerate(source.ids if drop is not str else ()):
-        if not source.options.is_gold and name not in alike:
+    if len(set(map(drop, source.ids))) == len(source.ids):
+        return []
+    twins = find_twins({name: drop(name) for name in source.ids if not source.options.is_gold})
+    alike = {name for names in twins for name in names}
+    first: dict[str, int] = {}
+    problems: list[Problem] = []
+    for position, name in enumerate(source.ids):
+        before = first.setdefault(drop(name) if source.options.is_gold or name in alike else name, position)
+        if before == position:
             continue
-        before = first.setdefault(drop(name), position)
-        if before != position:
-            other = source.ids[before]
-            what = f"the ids {other!r} (in {source.place(before)}) and {name!r} are the same by {form}"
-            problems.append(
-                Problem(source.place(position), what, "rename one, or match ids exactly", "duplicate_id")
-            )
+        other, where = source.ids[before], source.place(before)
+        if other == name:
+            what = f"duplicate id {name!r}, first in {where}"
+            remedy = _remedy(source, before, position) if len(problems) < MAX_LISTED else ""
+        else:
+            what = f"the ids {other!r} (in {where}) and {name!r} are the same by {form}"
+            remedy = "rename one, or match ids exactly"
+        problems.append(Problem(source.place(position), what, remedy, "duplicate_id"))
     return cap_problems(problems)
 
 
@@ -600,7 +527,11 @@ def batches(matching: Matching, size: int = 1000, positions: Sequence[int] | Non
     of a batch that cannot be read.
     """
     order = np.arange(len(matching)) if positions is None else np.array(sorted(positions), dtype=np.int64)
-    bytes_so_far = np.cumsum(_bytes(matching, order))
+    sizes = matching.gold.rows.bytes(order)  # of files; 0 for data in memory
+    for system, source in matching.predictions.items():
+        where = matching.positions[system][order]
+        sizes[where >= 0] += source.rows.bytes(where[where >= 0])
+    bytes_so_far = np.cumsum(sizes)
     start = 0
     while start < len(order):
         before = bytes_so_far[start - 1] if start else 0
@@ -609,15 +540,6 @@ def batches(matching: Matching, size: int = 1000, positions: Sequence[int] | Non
         )
         yield _read_batch(matching, order[start:end].tolist())
         start = end
-
-
-def _bytes(matching: Matching, order: Positions) -> Positions:
-    """Return each document's bytes in files, those of its predictions included; 0 for data in memory."""
-    total = matching.gold.rows.bytes(order)
-    for system, source in matching.predictions.items():
-        where = matching.positions[system][order]
-        total[where >= 0] += source.rows.bytes(where[where >= 0])
-    return total
 
 
 def _read_batch(matching: Matching, chosen: Sequence[int]) -> Batch:
@@ -694,20 +616,14 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
     gold, where, strangers = part.gold, part.positions[system], part.unmatched[system]
     notes = list(source.notes)
     absent = np.flatnonzero(where < 0)
-    near = (
-        list(suggest(strangers, (gold.ids[position] for position in absent.tolist())))
-        if strangers and len(absent)
-        else []
-    )
     hints = [
-        (f"{name!r} may be gold's {other!r} ({difference})", _form_for(name, other))
-        for name, other, difference in near[:MAX_LISTED]
-    ]
-    told = [
-        hint + (f"; `data: {{match_ids: {form}}}` would match them" if form else "") for hint, form in hints
+        (f"{name!r} may be gold's {other!r} (same {noun})", _form_for(name, other))
+        for name, other, noun in islice(
+            suggest(strangers, [gold.ids[position] for position in absent.tolist()]), MAX_LISTED
+        )
     ]
     if len(strangers) == len(source):
-        _refuse(gold, system, source, told)
+        _refuse(gold, system, source, [hint for hint, _ in hints])
     if source.is_numbered:
         notes.append(
             Problem(
@@ -729,11 +645,9 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
             )
         )
     if len(absent):
-        what = (
-            f"{len(absent):,} of {len(where):,} documents have no prediction by {system} (such as "
-            f"{gold.ids[int(absent[0])]!r})"
-        )
-        notes.append(Problem(source.label, what, "they are judged as empty predictions", "missing"))
+        what = f"{system} has no prediction for {len(absent):,} of {len(where):,} documents"
+        what = f"{what} (such as {gold.ids[int(absent[0])]!r})"
+        notes.append(Problem(source.label, what, "they count as empty", "missing"))
     same = "if they are the same document"
     return notes + [
         Problem(

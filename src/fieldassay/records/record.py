@@ -248,13 +248,27 @@ def _may_repeat_keys(data: bytes, value: Json) -> bool:
 
 def _decode_leniently(data: bytes) -> Row:
     repairs: list[str] = []
-    text = _to_text(data, repairs).strip("\ufeff\0 \t\r\n")
     try:
-        value = _load(text, repairs)
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        repairs.append("not_utf8")
+        text = data.decode("cp1252", "replace")
+    text = text.strip("\ufeff\0 \t\r\n")
+    if not text:
+        return Row(None, problem="is empty")
+    hooks, before = _hooks(repairs), tuple(repairs)
+    try:
+        try:
+            value: Json = json.loads(text, **hooks)
+        except json.JSONDecodeError:
+            repairs[:] = before
+            value = json.loads(text, strict=False, **hooks)
+            repairs.append("control_character")
     except RecursionError:
         return Row(None, problem=TOO_DEEP)
     except json.JSONDecodeError as error:
-        return Row(None, problem=_describe(error, text))
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        return Row(None, problem=f"not JSON ({error.msg}, {line}column {error.colno})")
     if is_too_deep(value):
         return Row(None, problem=TOO_DEEP)
     if "\\ud" in text or "\\uD" in text:
@@ -263,25 +277,6 @@ def _decode_leniently(data: bytes) -> Row:
             value = cleaned
             repairs.append("lone_surrogate")
     return Row(value, tuple(dict.fromkeys(repairs)))
-
-
-def _to_text(data: bytes, repairs: list[str]) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        repairs.append("not_utf8")
-        return data.decode("cp1252", "replace")
-
-
-def _load(text: str, repairs: list[str]) -> Json:
-    hooks = _hooks(repairs)
-    try:
-        value: Json = json.loads(text, **hooks)
-    except json.JSONDecodeError:
-        repairs[:] = [name for name in repairs if name == "not_utf8"]
-        value = json.loads(text, strict=False, **hooks)
-        repairs.append("control_character")
-    return value
 
 
 def _hooks(repairs: list[str]) -> dict[str, Any]:
@@ -313,13 +308,6 @@ def _hooks(repairs: list[str]) -> dict[str, Any]:
         "parse_int": read_int,
         "parse_constant": read_constant,
     }
-
-
-def _describe(error: json.JSONDecodeError, text: str) -> str:
-    if not text:
-        return "is empty"
-    place = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
-    return f"not JSON ({error.msg}, {place})"
 
 
 # Python values as JSON values: those of callers, data frames and Parquet files.
@@ -387,29 +375,6 @@ def convert_members(
                 raise
             found[name] = {WITHOUT_JSON: str(error)}
     return found, WITH_LOSSES if lost else ()
-
-
-def convert_column(values: list[Any], lost: set[int], problems: dict[int, str] | None) -> list[Json]:
-    """Return the values of a column as JSON values.
-
-    Positions of values that cannot be one are added to `lost`, and of data nested too deeply to `problems`,
-    with the reason; without `problems` the column is not read, and what cannot be converted fails alone.
-    """
-    kinds = set(map(type, values))
-    if kinds <= _SCALARS:
-        return [None if value != value else value for value in values] if float in kinds else values
-    found: list[Json] = []
-    for at, value in enumerate(values):
-        lacking: list[str] = []
-        try:
-            found.append(to_json(value, 1, lacking))
-        except UnplainError as error:
-            found.append({WITHOUT_JSON: str(error)})
-            if problems is not None:
-                problems.setdefault(at, str(error))
-        if lacking and problems is not None:
-            lost.add(at)
-    return found
 
 
 def keys_of_json(objects: Sequence[Any]) -> set[str] | None:

@@ -4,6 +4,8 @@ import json
 import operator
 import os
 import re
+import zipfile
+import zlib
 from abc import abstractmethod
 from array import array
 from collections import Counter
@@ -16,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, problem
+from fieldassay.errors import Problem, ProblemsError, list_names, problem
 from fieldassay.io.files.whole_files import (
     WRITTEN_FILE,
     FileListing,
@@ -28,10 +30,10 @@ from fieldassay.io.json_value import Json, id_text, is_written
 from fieldassay.io.text.encoding import detect_encoding
 from fieldassay.io.text.shown import format_count
 from fieldassay.records.envelope import META_SHAPES, holds_tree
-from fieldassay.records.files import Input, Spool, is_url, unpack_plain
+from fieldassay.records.files import Input, Spool, check_archive, is_url, open_member, unpack_plain
 from fieldassay.records.keys import Positions, SourceOptions, cap_problems, find_id
 from fieldassay.records.record import CASE_KEY, Row, decode_json, decode_rows
-from fieldassay.records.services import ID_KEYS
+from fieldassay.records.services import ID_KEYS, is_log, read_response
 from fieldassay.spec.language.names import ID_NAMES
 
 # Rows of a source by position: slices of a file, held in memory, or one file each.
@@ -151,18 +153,15 @@ class HeldRows(SourceRows, Struct, frozen=True, eq=False):
         held = [self.held[position] for position in positions]
         if set(map(type, held)) == {bytes}:
             return decode_rows(held)
-        return [_to_row(one) for one in held]
+        return [
+            decode_json(row) if isinstance(row, bytes) else row if isinstance(row, Row) else Row(row)
+            for row in held
+        ]
 
 
 def find_ids(rows: Sequence[Row], names: Sequence[str]) -> list[str | None]:
     """Return the id of each row under one of some names, None for a row without."""
     return [find_id(row.value, names) if isinstance(row.value, dict) else None for row in rows]
-
-
-def _to_row(held: Any) -> Row:
-    if isinstance(held, bytes):
-        return decode_json(held)
-    return held if isinstance(held, Row) else Row(held)
 
 
 class FolderRows(SourceRows, Struct, frozen=True, eq=False):
@@ -386,7 +385,8 @@ def find_set(
         return found
     sets = {key: inner for key in value if (inner := _under(value, key, options, depth)) is not None}
     lists = {key: inner for key, inner in sets.items() if isinstance(value[key], list)}
-    chosen = list((lists or sets).items())
+    answers = {key: inner for key, inner in sets.items() if _are_answers(inner.records, options)}
+    chosen = list((answers or lists or sets).items())
     if len(chosen) != 1:
         return None
     [(key, inner)] = chosen
@@ -471,11 +471,17 @@ def _in_columns(value: dict[str, Any], options: SourceOptions) -> DocumentSet | 
 def _are_alike(records: Sequence[Json], options: SourceOptions) -> bool:
     """Return whether most objects have a key in common: with a spec, one that its records have."""
     filled = [record for record in records if isinstance(record, dict) and record]
+    if _are_answers(records, options):
+        return True
     counts = Counter(key for record in filled for key in record)
     common = {key for key, count in counts.items() if 2 * count > len(filled)}
     if _fields(options):
         return not common.isdisjoint(_own_keys(options) | META_SHAPES.keys()) or (not filled and any(records))
     return bool(common)
+
+
+def _are_answers(records: Sequence[Json], options: SourceOptions) -> bool:
+    return not options.is_gold and any(read_response(record) is not None for record in records[:1])
 
 
 def _fields(options: SourceOptions) -> frozenset[str]:
@@ -512,6 +518,11 @@ def read_records(source: Input, options: SourceOptions) -> Contents:
     has_lines = source.format == "jsonl" and _has_lines(source)
     contents = (read_lines if has_lines else read_array)(source, options)
     count = len(contents.ids)
+    if count and not options.is_gold and is_log(contents.rows.read([0])[0].value):
+        events = enumerate(contents.rows.read(range(count)))
+        positions = [at for at, row in events if read_response(row.value) is not None]
+        rows_of_log = contents.rows.take(np.array(positions, np.int64))
+        return Contents(rows_of_log, [contents.ids[at] for at in positions], contents.problems)
     documents: DocumentSet | None = None
     rows: list[Row] = []
     for most in (min(PROBED, count), count) if set(contents.ids) == {None} else ():
@@ -526,6 +537,24 @@ def read_records(source: Input, options: SourceOptions) -> Contents:
     places = [f"{documents.place}[{at if name is None else name}]" for at, name in enumerate(documents.names)]
     held = [Row(record, repairs) for record in documents.records]
     return Contents(HeldRows(source.label, tuple(held), tuple(places)), documents.names, contents.problems)
+
+
+def read_log(source: Input, options: SourceOptions) -> Contents:
+    """Return the samples in a packed log of Inspect, in the order of their names."""
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            check_archive(archive, source)
+            names = sorted(name for name in archive.namelist() if re.fullmatch(r"samples/.+\.json", name))
+            texts = []
+            for name in names:
+                with open_member(archive, archive.getinfo(name)) as stream:
+                    texts.append(stream.read())
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError) as error:
+        what = f"cannot be unpacked ({error})"
+        raise problem(source.label, what, "save the log again", "unreadable_file") from None
+    rows = decode_rows(texts)
+    places = tuple(f"/{name}" for name in names)
+    return Contents(HeldRows(source.label, tuple(rows), places), find_ids(rows, options.names))
 
 
 def _note_form(source: Input, form: str) -> None:
@@ -671,9 +700,7 @@ def _other_files(folder: Path | str, others: Counter[str]) -> Problem:
     """Return the note on files with other endings than those of answers."""
     count = others.total()
     ranked = sorted(others.items(), key=lambda item: (-item[1], item[0]))
-    named = ", ".join(f"{ending[:20]} ({each:,})" for ending, each in ranked[:5]) + (
-        ", …" if len(ranked) > 5 else ""
-    )
+    named = list_names([f"{ending[:20]} ({each:,})" for ending, each in ranked], 5)
     what = (
         f"{format_count(count, 'file')} with other endings "
         f"{'was' if count == 1 else 'were'} not read: {named}"

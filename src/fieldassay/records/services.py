@@ -1,22 +1,26 @@
-"""What services save: responses, lines of batches, values with their confidences."""
+"""What services and evaluations save: responses, lines of batches and logs, values with confidences."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from itertools import chain, repeat
+from types import UnionType
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
 from fieldassay.io.json_value import Json
 from fieldassay.records.record import read_number
+from fieldassay.spec.language.names import ID_NAMES
 
 # Responses of services as they were saved: one alone, or as a line of a batch's output.
 
 BATCH_ID = "custom_id"
 """The key of the id in the output of a batch of OpenAI, Azure and Anthropic."""
 
-ID_KEYS = frozenset({BATCH_ID, "object", "role", "key", "request", "recordId"})
+ID_KEYS = frozenset({
+    BATCH_ID, "object", "role", "key", "request", "recordId", "extractions", "pages", "promptIdx",
+    "sample_id", "traceId", "trace_id", "bookmarked",
+})  # fmt: skip
 """Keys of which one is in every saved response with an id of its own."""
 
 SERVICE_KEYS = ID_KEYS | {
@@ -35,13 +39,15 @@ class Response(Struct, frozen=True):
     error: str | None = None
     confidence: Json = None
     """The confidences that stand beside the record, by its fields."""
+    beside: Mapping[str, Json] = {}
+    """What else is known of the answer: its duration, its variant, its run."""
 
 
 class Body(Struct, frozen=True):
     """A kind of response: how to know it, and where answers, reasons for none and tokens stand.
 
-    `signs` are the values or types of its keys; those in a batch may lack keys that only name the kind. Paths
-    go through every item of a list (`0`: its first); `@text` takes objects of that type alone.
+    `signs` are the values or types at its keys, or at paths; those in a batch may lack keys that only name
+    the kind. Paths go through every item of a list (`0`: its first); `@text` takes objects of that type.
     """
 
     kind: str
@@ -51,11 +57,20 @@ class Body(Struct, frozen=True):
     errors: tuple[str, ...] = ()
     tokens: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     in_batch: Mapping[str, Any] | None = None
+    confidence: str = ""
+    """The path of confidences in the shape of the record."""
+    ids: tuple[str, ...] = ()
+    """The paths of the document's id; `*` stands for each of its usual names."""
+    beside: Mapping[str, tuple[str, ...]] = {}
+    """The paths of what else is known of the answer; of several the values are joined."""
+    has_parts: bool = False
+    """Whether its answers are the parts of one record."""
 
 
 _CHAT, _PARTS, _BLOCKS = "choices.0.message", "candidates.0.content.parts", "output.message.content"
 _NEVER = {"": list}
 """The signs of a body that is known in a batch only."""
+_MODELS = ("model", "modelVersion", "provider.id", "provided_model_name", "output.model")
 _BODIES = (
     # platform.openai.com/docs/api-reference/chat/object
     Body("OpenAI chat completion", {"object": "chat.completion", "choices": list},
@@ -95,6 +110,52 @@ _BODIES = (
           ("generation", str, (("prompt_token_count",), ("generation_token_count",))),
           ("results.outputText", list, (("inputTextTokenCount",), ("results.tokenCount",))),
           ("outputs.text", list, ((), ())))),
+    # developers.llamaindex.ai/python/cloud/llamaextract/features/extensions
+    Body("LlamaExtract", {"extraction_metadata": dict, "data": dict | list}, (), ("data",),
+        confidence="extraction_metadata.field_metadata"),
+    Body("LlamaExtract", {"extract_metadata": dict, "extract_result": dict | list}, (), ("extract_result",),
+        confidence="extract_metadata.field_metadata"),
+    # docs.reducto.ai/extract/response-format
+    Body("Reducto", {"job_id": str, "result": dict | list}, (), ("result",)),
+    # documentation.datalab.to/docs/recipes/structured-extraction
+    Body("Datalab", {"extraction_schema_json": dict | str}, (), ("extraction_schema_json",)),
+    # learn.microsoft.com/rest/api/aiservices/document-models/get-analyze-result; 2.1: documentResults
+    *(Body("Azure", {f"analyzeResult.{name}.fields": dict}, (), (f"analyzeResult.{name}.fields",))
+      for name in ("documents", "documentResults")),
+    # github.com/google/langextract: data_lib.py, annotated_document_to_dict
+    Body("LangExtract", {"extractions.extraction_class": str, "extractions.extraction_text": str}, (),
+        ("extractions",), ids=("document_id",)),
+    # github.com/docling-project/docling: datamodel/extraction.py, ExtractionResult
+    *(Body("Docling extraction", signs, (), (answer,), ("errors.error_message", "pages.errors.0"),
+        ids=("input.file",), has_parts=True)
+      for answer, signs in (
+          ("pages.extracted_data", {"pages.extracted_data": dict, "pages.page_no": int}),
+          ("pages.raw_text", {"pages": list, "input.document_hash": str}))),
+    # github.com/promptfoo/promptfoo: types/index.ts, EvaluateResult
+    Body("promptfoo result", {"promptIdx": int, "testCase": dict}, (), ("response.output",),
+        ("error", "response.error"),
+        (("response.tokenUsage.prompt",), ("response.tokenUsage.completion",)),
+        ids=("vars.*", "testCase.metadata.*", "metadata.*"),
+        beside={"latency_ms": ("latencyMs",), "variant": ("provider.id", "promptIdx")}),
+    # github.com/openai/evals: record.py, Event
+    *(Body("OpenAI Evals sample", {"type": "sampling", "sample_id": str, "data.sampled": kind}, (), (answer,),
+        ids=("sample_id",))
+      for answer, kind in (("data.sampled.0", list), ("data.sampled", str))),
+    # langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields; in camel case: of the page
+    *(Body(f"Langfuse {kind}", signs, (), ("output",), ("status_message", "statusMessage"),
+        (("usage_details.input", "usageDetails.input"), ("usage_details.output", "usageDetails.output")),
+        ids=("metadata.*", "input.*", "id"), beside={"latency_s": ("latency",)})
+      for kind, signs in (
+          ("trace", {"id": str, "bookmarked": bool, "public": bool}),
+          ("observation", {"id": str, "trace_id": str, "type": str}),
+          ("observation", {"id": str, "traceId": str, "type": str}))),
+    # inspect.aisi.org.uk/eval-logs.html: EvalSample
+    Body("Inspect sample", {"epoch": int, "output": dict, "messages": list}, (), ("output.completion",),
+        ("error",), (("output.usage.input_tokens",), ("output.usage.output_tokens",)),
+        beside={"run": ("epoch",), "duration_s": ("total_time",)}),
+    # docs.extend.ai/extraction/response-format
+    Body("Extend", {"output.metadata": dict, "output.value": dict | list}, (), ("output.value",),
+        confidence="output.metadata"),
 )  # fmt: skip
 
 
@@ -139,22 +200,6 @@ _LINES = (
         ("modelOutput", "error")),
 )  # fmt: skip
 
-_EXTRACTIONS = (
-    # developers.llamaindex.ai/python/cloud/llamaextract/features/extensions
-    ("LlamaExtract", "extraction_metadata", "data", "extraction_metadata.field_metadata"),
-    ("LlamaExtract", "extract_metadata", "extract_result", "extract_metadata.field_metadata"),
-    # docs.extend.ai/extraction/response-format
-    ("Extend", "output.metadata", "output.value", "output.metadata"),
-    # docs.reducto.ai/extract/response-format
-    ("Reducto", "job_id", "result", ""),
-    # documentation.datalab.to/docs/recipes/structured-extraction
-    ("Datalab", "extraction_schema_json", "extraction_schema_json", ""),
-    # learn.microsoft.com/rest/api/aiservices/document-models/get-analyze-result; 2.1: documentResults
-    ("Azure", "analyzeResult.documents", "analyzeResult.documents.fields", ""),
-    ("Azure", "analyzeResult.documentResults", "analyzeResult.documentResults.fields", ""),
-)
-"""Services that extract: a path by which they are known, the record, and the confidences of its fields."""
-
 CONFIDENCES = ("confidence", "logprobsConfidence", "ocrConfidence")
 
 
@@ -164,22 +209,15 @@ def read_response(row: Any) -> Response | None:
     The response stands alone or in the output of a batch.
 
     >>> read_response({"custom_id": "r1", "result": {"type": "expired"}})
-    Response(kind='Anthropic batch', answers=(), usage={}, error='expired', confidence=None)
+    Response(kind='Anthropic batch', answers=(), usage={}, error='expired', confidence=None, beside={})
     """
     if not isinstance(row, dict):
         return None
     line = _line_of(row)
     if line is not None:
         return _of_line(row, line)
-    body = next((body for body in _BODIES if _has(row, body.signs)), None)
-    if body is not None:
-        return _of_body(row, body)
-    for kind, sign, record, beside in _EXTRACTIONS:
-        answers = tuple(_find(row, record)) if any(_find(row, sign)) else ()
-        if answers and all(isinstance(answer, dict | list) or "{" in str(answer) for answer in answers):
-            confidence = _confidences(next(_find(row, beside), None)) if beside else None
-            return Response(kind, answers, confidence=confidence)
-    return None
+    body = _body_of(row)
+    return None if body is None else _of_body(row, body)
 
 
 def names_of_id(row: Mapping[str, Any], names: Sequence[str]) -> Sequence[str]:
@@ -191,8 +229,21 @@ def names_of_id(row: Mapping[str, Any], names: Sequence[str]) -> Sequence[str]:
     line = _line_of(row)
     if line is not None:
         return line.id_keys or (line.key,)
-    has_own = ("object" in row or "role" in row) and read_response(row) is not None
-    return [name for name in names if name != "id"] if has_own else names
+    body = _body_of(row)
+    if body is None or not (body.ids or "object" in row or "role" in row):
+        return names
+    others = [name for name in names if name != "id"]
+    usual = dict.fromkeys((*names, *ID_NAMES))
+    return [*others, *dict.fromkeys(place.replace("*", name) for place in body.ids for name in usual)]
+
+
+def is_log(row: Any) -> bool:
+    """Return whether a row is the head of a log of OpenAI Evals, whose other lines are events."""
+    return isinstance(row, dict) and row.keys() == {"spec"} and _has(row, {"spec.run_id": str})
+
+
+def _body_of(row: Mapping[str, Any]) -> Body | None:
+    return next((body for body in _BODIES if _has(row, body.signs)), None)
 
 
 def _line_of(row: Mapping[str, Any]) -> BatchLine | None:
@@ -223,19 +274,48 @@ def _of_line(row: Mapping[str, Any], line: BatchLine) -> Response:
 def _of_body(row: Mapping[str, Any], body: Body) -> Response:
     calls = [call for path in body.calls for call in _find(row, path)]
     text = "".join(part for path in body.texts for part in _find(row, path) if isinstance(part, str))
-    answers = (*calls, *([text] if text else []))
+    answers = (*(_join(calls) if body.has_parts else calls), *([text] if text else []))
     error = next((error for path in body.errors for error in _find(row, path)), None)
-    model = row.get("model", row.get("modelVersion"))
-    usage: dict[str, Any] = {"model": model} if isinstance(model, str) else {}
+    models = (model for path in _MODELS for model in _find(row, path) if isinstance(model, str))
+    usage: dict[str, Any] = dict(zip(["model"], models, strict=False))
     for name, paths in zip(("prompt_tokens", "completion_tokens"), body.tokens, strict=True):
         counts = [count for path in paths for count in _find(row, path) if isinstance(count, int)]
         usage |= {name: sum(counts)} if counts else {}
-    return Response(body.kind, answers, usage, None if answers else _message(error))
+    confidence = _confidences(next(_find(row, body.confidence), None)) if body.confidence else None
+    beside: dict[str, Json] = {}
+    for name, paths in body.beside.items():
+        values = [value for path in paths for value in _find(row, path)]
+        beside |= {name: values[0] if len(paths) == 1 else " ".join(map(str, values))} if values else {}
+    return Response(body.kind, answers, usage, None if answers else _message(error), confidence, beside)
+
+
+def _join(parts: list[Any]) -> list[Any]:
+    """Return the record of parts that tell of different fields; parts that disagree stay apart.
+
+    >>> _join([{"shop": "Oak", "total": None}, {"shop": None, "total": 5}])
+    [{'shop': 'Oak', 'total': 5}]
+    >>> _join([{"total": 4}, {"total": 5}])
+    [{'total': 4}, {'total': 5}]
+    """
+    record: dict[str, Any] = {}
+    for part in parts:
+        filled = (
+            [(key, value) for key, value in part.items() if value not in (None, "", [], {})]
+            if isinstance(part, dict)
+            else None
+        )
+        if filled is None or any(record.setdefault(key, value) != value for key, value in filled):
+            return parts
+    return [record] if parts else []
 
 
 def _has(row: Mapping[str, Any], signs: Mapping[str, Any]) -> bool:
+    """Return whether a row has a value of each sign: at a key of its own, or anywhere at a path."""
     return all(
-        isinstance(row.get(key), sign) if isinstance(sign, type) else row.get(key) == sign
+        any(
+            isinstance(value, sign) if isinstance(sign, type | UnionType) else value == sign
+            for value in (_find(row, key) if "." in key else (row.get(key),))
+        )
         for key, sign in signs.items()
     )
 
@@ -302,40 +382,6 @@ class Taken(Struct):
 
     confidences: dict[str, float] = field(default_factory=dict)
     repairs: set[str] = field(default_factory=set)
-
-
-def may_hold_confidences(objects: Sequence[dict[str, Json]], scalars: Scalars) -> bool:
-    """Return whether any of the objects at one place has anything that `take_values` may take.
-
-    Quick, since most have not: their keys and values are looked at together.
-    """
-    return _may_hold(objects, set().union(*objects), scalars)
-
-
-def _may_hold(objects: Sequence[dict[str, Json]], names: Set[str], scalars: Scalars) -> bool:
-    if not names <= scalars.keys() and any(name.endswith(SUFFIX) for name in names):
-        return True
-    if _CONTAINERS.isdisjoint(map(type, chain.from_iterable(map(dict.values, objects)))):
-        return False
-    for name in scalars.keys() & names:
-        inner = _objects_in(list(map(dict.get, objects, repeat(name))))
-        keys = set().union(*inner)
-        if (
-            not _MARKS.isdisjoint(keys)
-            or any(key.startswith(_TYPED) for key in keys)
-            or (scalars[name] and _may_hold(inner, keys, scalars[name]))
-        ):
-            return True
-    return False
-
-
-def _objects_in(values: list[Any]) -> list[dict[str, Json]]:
-    """Return the objects among values, those in lists included."""
-    found: list[dict[str, Json]] = []
-    while (kinds := set(map(type, values))) - {dict}:
-        found += [value for value in values if value.__class__ is dict] if dict in kinds else []
-        values = [*chain.from_iterable(value for value in values if value.__class__ is list)]
-    return found + values
 
 
 def take_values(data: dict[str, Json], scalars: Scalars, taken: Taken, path: str = "") -> dict[str, Json]:

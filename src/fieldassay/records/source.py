@@ -4,6 +4,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ from fieldassay.records.rows import (
     SourceRows,
     find_ids,
     read_folder,
+    read_log,
     read_records,
 )
 from fieldassay.records.services import BATCH_ID, read_response
@@ -60,6 +62,7 @@ _READERS: Mapping[str, Callable[[Input, SourceOptions], Contents]] = {
     "tsv": read_table,
     "parquet": read_parquet,
     "xlsx": read_workbook,
+    "inspect": read_log,
 }
 """The function that reads each format of a file."""
 
@@ -413,21 +416,31 @@ def split_runs(system: str, source: Source) -> list[Source] | None:
 
     Every record needs `repeat` or `run`, beside its data or in it, and no id may repeat within a run.
     """
-    ids = source.ids
-    if source.is_numbered or len(set(ids)) == len(ids):
+    if source.is_numbered or len(set(source.ids)) == len(source.ids):
         return None
     for key in RUN_KEYS:
-        places = _places_of_runs(source, key)
-        if (
-            places is not None
-            and len(places) > 1
-            and all(len({ids[position] for position in found}) == len(found) for found in places.values())
-        ):
-            what = f"has ids once per {key}: {len(places)} repeated runs of {system}"
+        runs = _group(source, partial(_name_run, key=key, declared=source.options.declared))
+        if None not in runs and len(runs) > 1 and _are_apart(source, runs):
+            what = f"has ids once per {key}: {len(runs)} repeated runs of {system}"
             note = Problem(source.label, what, kind="repeats")
-            runs = {name: places[name] for name in sorted(places, key=_order)}
-            return list(_split(source, runs, (*source.notes, note)).values())
+            ordered = {
+                name: runs[name] for name in sorted(filter(None, runs), key=lambda name: (len(name), name))
+            }
+            return list(_split(source, ordered, (*source.notes, note)).values())
     return None
+
+
+def _group(source: Source, name: Callable[[Record], str | None]) -> dict[str | None, list[int]]:
+    """Return the positions of records by the name that each has; None: it has none."""
+    groups: defaultdict[str | None, list[int]] = defaultdict(list)
+    for position, record in enumerate(source):
+        groups[name(record)].append(position)
+    return dict(groups)
+
+
+def _are_apart(source: Source, groups: Mapping[str | None, Sequence[int]]) -> bool:
+    """Return whether no id repeats within a group."""
+    return all(len({source.ids[at] for at in positions}) == len(positions) for positions in groups.values())
 
 
 def _split(
@@ -442,17 +455,6 @@ def _split(
     return parts | {first: replace(parts[first], notes=tuple(notes))}
 
 
-def _places_of_runs(source: Source, key: str) -> Mapping[str, Sequence[int]] | None:
-    """Return the positions of records by run; None if one names no run."""
-    places: dict[str, list[int]] = {}
-    for position, record in enumerate(source):
-        name = _name_run(record, key, source.options.declared)
-        if name is None:
-            return None
-        places.setdefault(name, []).append(position)
-    return places
-
-
 def _name_run(record: Record, key: str, declared: Collection[str]) -> str | None:
     """Return the run that a record names beside its data, or in it under a key that is no field."""
     beside = record.meta.attributes.get(key)
@@ -460,10 +462,6 @@ def _name_run(record: Record, key: str, declared: Collection[str]) -> str | None
         return beside
     within = (record.data or {}).get(key)
     return str(within) if isinstance(within, str | int) else None
-
-
-def _order(name: str) -> tuple[int, str]:
-    return (int(name) if name.isascii() and name.isdigit() and len(name) < 19 else 0, name)
 
 
 # Predictions given once per variant: one source with repeated ids, as one system per variant.
@@ -482,33 +480,33 @@ def split_variants(system: str, source: Source) -> dict[str, Source]:
     is_repeating = len(set(ids)) < len(ids)
     if source.is_numbered or not (is_repeating or "/" in system):
         return {system: source}
-    places, lost = _places_of_variants(source)
-    unnamed = places.pop(None, [])
-    own = next((found for variant, found in places.items() if system.endswith(f"/{variant}")), None)
-    is_apart = all(len({ids[position] for position in found}) == len(found) for found in places.values())
-    if not is_apart or len(unnamed) >= sum(map(len, places.values())) or not (is_repeating or own):
+    variants = _group(source, lambda record: record.meta.variant)
+    records = source.fetch(variants.pop(None, [])) if len(variants) > 1 else []
+    lost = [record for record in records if record.data is None]
+    unnamed = [record for record in records if record.data is not None]
+    own = next((found for variant, found in variants.items() if system.endswith(f"/{variant}")), None)
+    is_named = len(unnamed) < sum(map(len, variants.values()))
+    if None in variants or not is_named or not _are_apart(source, variants) or not (is_repeating or own):
         return {system: source}
     if unnamed:
         what, remedy = "names no variant, as most records here do", "add `variant`, or leave it out"
         raise ProblemsError(
-            cap_problems([Problem(source.place(at), what, remedy, "variants") for at in unnamed])
+            cap_problems([Problem(record.place, what, remedy, "variants") for record in unnamed])
         )
-    named = {f"{system}/{variant}": found for variant, found in places.items()}
-    if own is not None:
-        named = {system: own}
-    what = f"has ids once per variant, so each variant is a system: {list_names(list(named), MAX_LISTED)}"
+    systems = (
+        {f"{system}/{variant}": positions for variant, positions in variants.items()}
+        if own is None
+        else {system: own}
+    )
+    left_out = [
+        Problem(
+            record.place,
+            f"cannot be read ({record.invalid}), so its variant cannot be seen, and it is left out",
+            "correct the line",
+            "variants",
+        )
+        for record in lost
+    ]
+    what = f"has ids once per variant, so each variant is a system: {list_names(list(systems), MAX_LISTED)}"
     note = () if own is not None else (Problem(source.label, what, kind="variants"),)
-    return _split(source, named, (*source.notes, *cap_problems(lost), *note))
-
-
-def _places_of_variants(source: Source) -> tuple[dict[str | None, list[int]], list[Problem]]:
-    """Return the positions of records by variant, and a problem for each unreadable one without a variant."""
-    places: defaultdict[str | None, list[int]] = defaultdict(list)
-    lost = []
-    for position, record in enumerate(source):
-        if record.data is None and record.meta.variant is None:
-            what = f"cannot be read ({record.invalid}), so its variant cannot be seen, and it is left out"
-            lost.append(Problem(record.place, what, "correct the line", "variants"))
-        else:
-            places[record.meta.variant].append(position)
-    return dict(places), lost
+    return _split(source, systems, (*source.notes, *cap_problems(left_out), *note))

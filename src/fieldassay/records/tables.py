@@ -23,12 +23,11 @@ from fieldassay.records.files import Input
 from fieldassay.records.keys import Positions, SourceOptions, cap_problems, find_id
 from fieldassay.records.record import (
     PREDICTION_KEY,
-    WITH_LOSSES,
     Row,
     UnplainError,
-    convert_column,
     decode_json,
     to_json,
+    to_rows,
 )
 from fieldassay.records.rows import Contents, HeldRows, SourceRows, find_ids
 from fieldassay.spec.language.names import ID_NAMES
@@ -220,7 +219,10 @@ def group_rows(
     unnamed = table.places[: min(rows[0] for rows in groups.values())]
     problems = [Problem(f"{table.label}{place}", "has no id", "write one", "no_id") for place in unnamed]
     if not items and len(groups) < len(table.rows):
-        raise ProblemsError([_no_items(table.label, options)])
+        path, names = next(iter(options.item_lists), ("", frozenset("x")))
+        lacking = f"no column that holds items of {path}" if path else "the spec has no list of objects"
+        remedy = f"name columns such as {path}.{min(names)}" if path else "declare the list that the rows are"
+        raise problem(table.label, f"has ids that repeat, and {lacking}", remedy, "no_items")
     for own, rows in groups.items():
         problems += _differences(table, others, own, rows)
     if problems:
@@ -265,21 +267,6 @@ def _item_columns(
     remedy = f"name them {path}.NAME; or make them equal in all rows of an id"
     note = Problem(table.label, what, remedy, "item_columns")
     return [ItemColumns(path, tuple(own), columns)], [at for at in others if at not in varying], [note]
-
-
-def _no_items(label: str, options: SourceOptions) -> Problem:
-    if not options.item_lists:
-        return Problem(
-            label,
-            "has ids that repeat, and the spec has no list of objects to group rows into",
-            "declare one",
-            "no_items",
-        )
-    path, names = options.item_lists[0]
-    remedy = f"name columns such as {path}.{min(names)}"
-    return Problem(
-        label, f"has ids that repeat, and no column that holds items of {path}", remedy, "no_items"
-    )
 
 
 def _differences(table: HeadedRows, others: Sequence[int], name: str, found: Sequence[int]) -> list[Problem]:
@@ -630,7 +617,7 @@ class FrameRows(SourceRows, Struct, frozen=True, eq=False):
     frame: pl.DataFrame
     numbers: Positions
     nesting: Columns
-    read_columns: frozenset[str] = frozenset()
+    read_keys: frozenset[str] = frozenset()
     columns: ClassVar[tuple[str, ...]] = ("frame", "numbers")
     kind: ClassVar[Literal["file", "folder", "table"]] = "table"
 
@@ -638,22 +625,8 @@ class FrameRows(SourceRows, Struct, frozen=True, eq=False):
         return f"{self.label}: row {self.numbers[position]}"
 
     def read(self, positions: Sequence[int]) -> list[Row]:
-        part = self.frame[list(positions)]
-        lost, problems = set[int](), dict[int, str]()
-        columns = [
-            convert_column(part[name].to_list(), lost, problems if self.is_read(name) else None)
-            for name in part.columns
-        ]
-        return [
-            Row(None, problem=problems[at])
-            if at in problems
-            else Row(self.nesting.nest(list(cells)), WITH_LOSSES if at in lost else ())
-            for at, cells in enumerate(zip(*columns, strict=True))
-        ]
-
-    def is_read(self, name: str) -> bool:
-        """Return whether the values of a column are read."""
-        return not self.read_columns or name in self.read_columns
+        cells = self.frame[list(positions)].rows()
+        return to_rows([self.nesting.nest(row) for row in cells], self.read_keys)
 
 
 def read_parquet(source: Input, options: SourceOptions) -> Contents:
@@ -671,10 +644,9 @@ def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> Conte
     for name in reversed(names or ["id"] * ({"id", PREDICTION_KEY} <= {*frame.columns})):
         for position, value in enumerate(frame[name].to_list()):
             found[position] = id_text(value) or found[position]
-    read_keys = options.read_keys
-    read = frozenset(name for name in frame.columns if re.split(r"[.\[]", name)[0] in read_keys)
     numbers = np.arange(1, frame.height + 1, dtype=np.int64)
-    return Contents(FrameRows(label, frame, numbers, Columns.of(frame.columns, options), read), found)
+    columns = Columns.of(frame.columns, options)
+    return Contents(FrameRows(label, frame, numbers, columns, options.read_keys), found)
 
 
 def table_of(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> HeadedRows:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.json_value import Json
 from fieldassay.io.text.shown import format_count
-from fieldassay.records.files import CHUNK, Input, too_large
+from fieldassay.records.files import CHUNK, Input, check_archive
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.rows import Contents
 from fieldassay.records.tables import TableSheet, hold_table, lay_out
@@ -199,7 +199,7 @@ def _read_cells(source: Input) -> tuple[str, list[list[Any]], Sequence[_Range], 
     from python_calamine import CalamineWorkbook
 
     with zipfile.ZipFile(source.path) as archive:
-        _check_size(archive, source)
+        check_archive(archive, source)
         parts = _sheets(archive)
         sheet = _choose(source, {name: _extent(archive, part) for name, part in parts.items()})
         scan = _scan(archive, parts[sheet], source)
@@ -207,17 +207,6 @@ def _read_cells(source: Input) -> tuple[str, list[list[Any]], Sequence[_Range], 
         read = book.get_sheet_by_name(sheet)
         cells = [list(row) for row in read.to_python(skip_empty_area=False)]
         return sheet, cells, read.merged_cell_ranges or (), scan
-
-
-def _check_size(archive: zipfile.ZipFile, source: Input) -> None:
-    """Unpack everything once: no part may exceed the size stated in the archive, nor the sum the limit."""
-    bound, size = source.bound(), 0
-    for info in archive.infolist():
-        with archive.open(info) as stream:
-            while chunk := stream.read(CHUNK):
-                size += len(chunk)
-                if size > bound:
-                    raise too_large(source.label, bound)
 
 
 def _sheets(archive: zipfile.ZipFile) -> dict[str, str]:

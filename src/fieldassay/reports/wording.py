@@ -113,41 +113,41 @@ def _say(one: Mapping[str, Any], width: int, has_place: bool) -> str:
 # Reasons, diagnoses and outcomes in words.
 
 OUTCOMES: dict[str, str] = {
-    "match": "right: the score reaches what the field accepts",
-    "partial": "partly right: the score is below what the field accepts",
+    "match": "right",
+    "partial": "partly right",
     "mismatch": "wrong",
-    "missing": "gold has a value, the prediction has none",
-    "spurious": "the prediction has a value, gold has none",
-    "absent": "neither side has a value",
-    "failed": "could not be judged; left out of every denominator",
+    "missing": "only gold has a value",
+    "spurious": "only the prediction has a value",
+    "absent": "both are empty",
+    "failed": "could not be judged, and does not count",
 }
 """The meaning of each outcome."""
 
 REASONS: dict[str, str] = {
-    "absent": "neither side has a value",
-    "accepted": "the prediction is one of the values accepted beside gold",
-    "coarser": "the prediction says the date less precisely",
-    "components_exchanged": "the same runs of digits in another order",
-    "contained": "one text is contained in the other",
-    "contained_items": "some items match only because one contains the other",
+    "absent": "both are empty",
+    "accepted": "the spec accepts this value, too",
+    "coarser": "the predicted date is less precise",
+    "components_exchanged": "the same groups of digits in another order",
+    "contained": "one text contains the other",
+    "contained_items": "some items match because one contains the other",
     "currency_differs": "the currencies differ",
-    "currency_unknown": "one side does not say the currency",
-    "day_month_swapped": "day and month are exchanged",
+    "currency_unknown": "one side has no currency",
+    "day_month_swapped": "day and month swapped",
     "different": "the values differ",
-    "digits_in_place": "some digits agree in their places",
+    "digits_in_place": "some digits are right",
     "equal": "both sides mean the same",
-    "equal_ignoring": "equal, apart from what the comparison leaves out",
+    "equal_ignoring": "equal, apart from what the spec ignores",
     "inside": "the value lies inside the range",
     "items_not_judged": "some items could not be judged",
-    "matching_items": "all items match, though not all are the same",
+    "matching_items": "all items match, some only nearly",
     "missing": "the prediction has no value",
     "no_digits": "there are no digits to compare",
     "not_a_date": "one side is not a date",
     "not_numeric": "one side is not a number",
-    "other_kind": "the values are of different kinds",
-    "other_length": "the numbers of digits differ",
+    "other_kind": "the values have different types",
+    "other_length": "one has more digits",
     "overlapping": "the ranges overlap",
-    "paired": "the items were paired with each other",
+    "paired": "the two items belong together",
     "parts_agree": "some parts of the date agree",
     "precision_differs": "one date is more precise than the other",
     "present": "both sides have it",
@@ -155,23 +155,23 @@ REASONS: dict[str, str] = {
     "same_digits": "the digits are the same",
     "same_items": "the same items",
     "same_meaning": "two words for the same thing",
-    "shared_items": "one item of gold stands for several predicted ones",
+    "shared_items": "several predicted items match one gold item",
     "similar": "the texts are similar",
-    "some_items": "some items agree",
+    "some_items": "some items match",
     "spurious": "gold has no value",
-    "too_few_parts": "too few parts of the date can be compared",
-    "too_long": "the texts are too long to be compared; longer than any value should be",
-    "too_many_items": "there are too many items to be compared",
-    "two_components": "two of day, month and year agree",
+    "too_few_parts": "too little of the date is there to compare",
+    "too_long": "the texts are too long to compare",
+    "too_many_items": "there are too many items to compare",
+    "two_components": "one of day, month and year is wrong",
     "unit_differs": "the units differ",
     "unit_missing": "one side has no unit",
-    "unknown_word": "a text is none of the words that are known here",
-    "unreadable": "the prediction cannot be read as the field's type",
+    "unknown_word": "one side is a word that this field does not know",
+    "unreadable": "the predicted value does not fit the field's type",
     "within_days": "the dates are within the tolerance",
     "within_tolerance": "the numbers are within the tolerance",
     "illegible": "nobody can read the value on the document",
-    "words_in_common": "some words are in both texts",
-    "wrong_kind": "the prediction has another kind of JSON here",
+    "words_in_common": "the texts share some words",
+    "wrong_kind": "wrong JSON type",
 }
 """The meaning of each reason; reasons of plugins are shown by their names."""
 
@@ -179,58 +179,62 @@ DIAGNOSES: dict[str, str] = {
     "case_only": "only upper and lower case differ",
     "white_space_or_punctuation": "only white space or punctuation differs",
     "accents_only": "only accents differ",
-    "unicode_form": "the same letters, encoded in another way",
-    "other_format": "the same value, written in another way",
-    "separator": "a decimal or thousands separator was misread",
+    "unicode_form": "the same letters, encoded differently",
+    "other_format": "the same value, written differently",
+    "separator": "the decimal point moved",
     "sign": "the sign is wrong",
-    "percent": "a factor of 100, as between a percentage and a fraction",
+    "percent": "100 times too large or too small",
     "rounding": "the value was rounded",
-    "unit_spelling": "the unit is spelled in another way",
+    "unit_spelling": "the unit is spelled differently",
     "unit_conversion": "the same quantity, in another unit",
-    "wrong_unit": "the number agrees, the unit does not",
-    "currency": "the amount agrees, the currency does not",
-    "day_month_exchanged": "day and month are exchanged",
-    "two_digit_year": "the century is wrong, as with a year of two digits",
-    "other_calendar": "the years differ as those of two calendars do",
+    "wrong_unit": "the unit is wrong",
+    "currency": "the currency is wrong",
+    "day_month_exchanged": "day and month are swapped",
+    "two_digit_year": "the century is wrong",
+    "other_calendar": "the year is from another calendar",
     "value_of_another_field": "the value belongs to another field",
-    "off_by_one": "off by one",
-    "digits_transposed": "two digits are exchanged",
+    "off_by_one": "one day or month off",
+    "digits_transposed": "two digits are swapped",
     "one_digit_wrong": "one digit is wrong",
-    "ocr_confusion": "characters that look alike were taken for each other",
-    "truncated": "the prediction is cut short",
-    "extended": "the prediction has more text than gold",
+    "ocr_confusion": "characters that look alike were mixed up",
+    "truncated": "the value is cut short",
+    "extended": "the value has too much text",
     "word_order": "the same words in another order",
-    "abbreviation": "one side abbreviates the other",
+    "abbreviation": "one is short for the other",
     "synonym": "another word for the same thing",
     "value_of_another_item": "the value belongs to another item",
     "list_split_or_joined": "items were split or joined",
-    "duplicate_item": "the prediction repeats an item",
-    "wrong_kind": "another kind of JSON",
+    "duplicate_item": "an item is repeated",
+    "wrong_kind": "wrong JSON type",
     "near": "nearly the same",
-    "unreadable": "the prediction cannot be read as the field's type",
-    "missing": "the prediction has no value",
+    "unreadable": "the value does not fit the field's type",
+    "missing": "no value was predicted",
     "spurious": "gold has no value",
-    "different": "no rule names the difference",
-    "item_missing": "its item of the list is missing",
-    "item_spurious": "its item of the list has no counterpart in gold",
-    "answer_missing": "there is no answer for the whole document",
-    "answer_timeout": "the answer for the whole document timed out",
-    "answer_error": "the answer for the whole document ended in an error",
-    "answer_unreadable": "the answer for the whole document could not be read",
+    "different": "another value",
+    "item_missing": "the whole item is missing",
+    "item_spurious": "gold has no such item",
+    "answer_missing": "the whole answer is missing",
+    "answer_timeout": "the whole answer timed out",
+    "answer_error": "the whole answer is an error",
+    "answer_unreadable": "the whole answer is unreadable",
 }
 
 _SHORT = {
-    "separator": "decimal separator misread", "different": "another value", "truncated": "cut short",
+    "separator": "decimal point moved", "different": "another value", "truncated": "cut short",
     "extended": "too much text", "missing": "no value", "spurious": "gold has no value",
-    "percent": "a factor of 100", "sign": "wrong sign", "day_month_exchanged": "day and month exchanged",
+    "percent": "100 times off", "sign": "wrong sign", "day_month_exchanged": "day and month swapped",
+    "off_by_one": "one day or month off", "digits_transposed": "two digits swapped",
+    "ocr_confusion": "look-alike characters", "white_space_or_punctuation": "spacing or punctuation",
+    "wrong_kind": "wrong JSON type", "unreadable": "does not fit the type", "near": "nearly the same",
+    "item_spurious": "no such item in gold", "other_format": "written differently",
 }  # fmt: skip
 
 
 def name_diagnosis(diagnosis: str) -> str:
-    """Return a kind of wrong in as few plain words as a cell of a table has room for.
+    """Return a kind of error in as few plain words as a cell of a table has room for.
 
     >>> name_diagnosis("different"), name_diagnosis("off_by_one")
-    ('another value', 'off by one')
+    ('another value', 'one day or month off')
     """
     return _SHORT.get(diagnosis, diagnosis.replace("_", " "))
 
@@ -249,29 +253,29 @@ CAUSES: dict[str, tuple[str, str, str]] = {
     "answer_failed": ("answer", "failed", "failed"),
     "answer_missing": ("answer", "is missing", "are missing"),
     "answer_timeout": ("answer", "timed out", "timed out"),
-    "answer_error": ("answer", "ended in an error", "ended in an error"),
-    "answer_unreadable": ("answer", "could not be read", "could not be read"),
+    "answer_error": ("answer", "is an error", "are errors"),
+    "answer_unreadable": ("answer", "is unreadable", "are unreadable"),
     "item_missing": ("item", "is missing", "are missing"),
-    "item_spurious": ("item", "has no counterpart in gold", "have no counterpart in gold"),
+    "item_spurious": ("item", "is not in gold", "are not in gold"),
 }
 """Descriptions of causes of loss larger than a value: the name, the problem of one and of several."""
 
 FLAGS: dict[str, str] = {
-    "ambiguous": "the value can be read in two ways; the locale, or English without one, decided",
-    "unreadable_gold": "the gold value cannot be read as its type and was compared as text",
-    "unreadable_pred": "the prediction cannot be read as the field's type",
-    "coerced": "the value was of another kind of JSON and was taken as the declared one",
-    "repaired": "the raw answer had to be repaired before it could be parsed",
-    "wrong_kind": "the prediction has another kind of JSON here",
-    "under_wrong_kind": "something above this value has another kind of JSON in the prediction",
-    "accepted_variation": "the prediction is one of the values accepted beside gold",
-    "invalid_checksum": "the checksum of the number is wrong",
+    "ambiguous": "the value can be read in two ways",
+    "unreadable_gold": "the gold value does not fit the field's type, and was compared as text",
+    "unreadable_pred": "the predicted value does not fit the field's type",
+    "coerced": "the JSON type was converted to the declared one",
+    "repaired": "the answer was repaired before it was parsed",
+    "wrong_kind": "wrong JSON type",
+    "under_wrong_kind": "inside a part with the wrong JSON type",
+    "accepted_variation": "the spec accepts this value, too",
+    "invalid_checksum": "the check digit is wrong",
     "invalid_phone": "no such phone number can exist",
-    "lone_parent": "something above this value has no partner on the other side",
-    "duplicate_item": "the prediction repeats an item",
-    "unicode": "the text was composed, or had characters that nobody can see; they do not count",
-    "calendar": "the year is before 1600 or after 2200, or of another calendar than the field's",
-    "other_length": "a number that is written in several lengths was read in its usual one",
+    "lone_parent": "the whole object is on one side only",
+    "duplicate_item": "an item is repeated",
+    "unicode": "invisible or composed characters were cleaned up",
+    "calendar": "the year looks wrong: another calendar, or far from today",
+    "other_length": "the number was read in its usual length",
     "contradictory": "parts of the value contradict each other, such as the weekday and the date",
 }
 """The meaning of each flag."""
@@ -404,16 +408,16 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "rows at or above it / rows",
     ),
     "documents": ("How many documents were scored.", "count"),
-    "documents_missing": ("How many documents have no prediction; they are judged as empty ones.", "count"),
-    "documents_invalid": ("How many answers could not be read; they are judged as empty ones.", "count"),
-    "documents_error": ("How many answers are errors; they are judged as empty ones.", "count"),
-    "documents_timeout": ("How many answers timed out; they are judged as empty ones.", "count"),
+    "documents_missing": ("How many documents have no prediction; they count as empty.", "count"),
+    "documents_invalid": ("How many answers are unreadable; they count as empty.", "count"),
+    "documents_error": ("How many answers are errors; they count as empty.", "count"),
+    "documents_timeout": ("How many answers timed out; they count as empty.", "count"),
     "documents_repaired": ("How many answers had to be repaired before they could be read.", "count"),
     "documents_unparsed": ("How many answers could not be read as a record.", "count"),
-    "failed": ("How many judgements could not be made; they are outside every denominator.", "count"),
-    "structure_errors": ("How often the prediction has another kind of JSON than was asked for.", "count"),
+    "failed": ("How many judgements failed; they count in no other metric.", "count"),
+    "structure_errors": ("How often the prediction has the wrong JSON type.", "count"),
     "unreadable_gold": (
-        "How many gold values cannot be read as their type and were compared as text.",
+        "How many gold values do not fit their type; they are compared as text.",
         "count",
     ),
     "check_violations": ("How often predictions violate a check of the spec.", "count"),
@@ -442,9 +446,9 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "total_tokens": ("The mean tokens of a document.", "mean of usage.total_tokens"),
     "total_tokens_sum": ("The tokens of all documents together.", "sum of usage.total_tokens"),
-    "out_of_type": ("How many predicted values cannot be read as their type.", "count"),
+    "out_of_type": ("How many predicted values do not fit their type.", "count"),
     "out_of_type_rate": (
-        "The share of predicted values that cannot be read as their type.",
+        "The share of predicted values that do not fit their type.",
         "out of type / (C+W+S)",
     ),
     "weighted_precision": (
@@ -468,7 +472,6 @@ MEANINGS: dict[str, tuple[str, str]] = {
 
 _NAME = 60
 _MOST_NEEDED = 10_000_000
-_FOUND = "made of documents that differ by as much as those here, is found in 8 of 10 such samples"
 
 
 def describe_estimate(estimate: Estimate) -> str:
@@ -508,8 +511,7 @@ def describe_comparison(one: Comparison, names: Mapping[str, str] | None = None)
     >>> describe_comparison(found)
     'qwen is better than llama by 6.1 points of accuracy (95% CI 2.0 to 10.4, p = .004)'
 
-    Where the guarded interval includes 0, the sentence is about documents like these, and says what is open:
-    `(…; if others occur, worse by 1.2 points is possible)`.
+    Where the guarded interval includes 0, the sentence is about documents like these.
     """
     first, second = (clip(name, _NAME) for name in one.systems)
     metric = describe_metric(one, names)
@@ -521,31 +523,11 @@ def describe_comparison(one: Comparison, names: Mapping[str, str] | None = None)
         return f"{second} and {first} are the same in {metric} (n = {one.documents:,})"
     if one.verdict == "no_difference_shown":
         detail = f"{_signed(one)}{_bounds(one, 1.0)}, {describe_p(one)}, n = {one.documents:,}"
-        return f"no difference could be shown between {first} and {second} in {metric} ({detail})"
+        return f"no clear difference between {first} and {second} in {metric} ({detail})"
     bounds = _bounds(one, 1.0 if one.difference > 0 else -1.0).removeprefix(", ")
     detail = f"{bounds}, {describe_p(one)}" if bounds else f"{describe_p(one)}, n = {one.documents:,}"
-    if one.is_guarded:
-        return f"{second} is {one.verdict} than {first} by {_size(one)} of {metric} ({detail})"
-    return (
-        f"{second} is {one.verdict} than {first} by {_size(one)} of {metric} on documents like these "
-        f"({detail}; {_not_excluded(one)})"
-    )
-
-
-def _not_excluded(one: Comparison) -> str:
-    """Return what a difference that is shown on documents like these leaves open for others."""
-    if "few_replicates" in one.marks:
-        return "too few replicates to say what others would show"
-    if one.interval_guarded is None:
-        return "if others occur, nothing is excluded"
-    low, high = one.interval_guarded
-    opposite = max(-low if (one.difference or 0.0) > 0.0 else high, 0.0)
-    if not format_points(opposite, one.unit).strip("0.,$"):
-        return "if others occur, no difference is possible"
-    turned = "worse" if one.verdict == "better" else "better"
-    return (
-        f"if others occur, {turned} by {format_size(opposite, one.unit)}{_other_unit(one.unit)} is possible"
-    )
+    scope = "" if one.is_guarded else " on documents like these"
+    return f"{second} is {one.verdict} than {first} by {_size(one)} of {metric}{scope} ({detail})"
 
 
 def describe_power(one: Comparison) -> str:
@@ -554,37 +536,29 @@ def describe_power(one: Comparison) -> str:
     >>> from fieldassay.metrics.result.comparison import Comparison
     >>> found = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.81), 0.01, (-0.01, 0.03), 0.95, 0.4, 0.4, 0.1,
     ...     3, 4, 93, 100, "halves", "no_difference_shown", 0.05, 0.03, 0.09, 840)
-    >>> print(describe_power(found).replace(", ", ",\n").replace("; ", ";\n"))
-    a difference of 3.0 points,
-    made of documents that differ by as much as those here,
-    is found in 8 of 10 such samples;
-    if whole documents are lost,
-    only one of 9.0;
-    for one of 1.0 it takes about 840 documents
+    >>> print(describe_power(found).replace(". ", ".\n"))
+    100 documents can only show differences above about 3.0 points.
+    To show 1.0 points you need about 840 documents
     """
     if one.verdict != "no_difference_shown" or one.interval is None:
         return ""
     if one.detectable is None:
         return describe_least(one.documents, one.p_needed or 1.0 - one.level)
-    parts = [f"a difference of {format_size(one.detectable, one.unit)}, {_FOUND}"]
-    whole = format_points(one.detectable_whole or 0.0, one.unit)
-    if one.detectable < (one.detectable_whole or 0.0) and whole != format_points(one.detectable, one.unit):
-        parts.append(f"if whole documents are lost, only one of {whole}")
+    least, count = format_size(one.detectable, one.unit), format_count(one.documents, "document")
+    told = f"{count} can only show differences above about {least}"
     smaller, needed = format_points(one.difference or 0.0, one.unit), one.documents_needed or 0
     if one.documents < needed < _MOST_NEEDED and smaller.strip("0.,"):
-        count = format_count(_round_up(needed), "document")
-        parts.append(f"for one of {smaller} it takes about {count}")
-    return "; ".join(parts)
+        told += f". To show {_size(one)} you need about {format_count(_round_up(needed), 'document')}"
+    return told
 
 
 def describe_power_of_fields(family: Sequence[Comparison]) -> str:
-    """Return the detectable differences of the fields without a shown difference; empty if all are shown."""
+    """Return the difference that shows in every field without a shown one; empty if all are shown."""
     open_ = [one for one in family if one.verdict == "no_difference_shown" and one.detectable is not None]
     if not open_:
         return ""
-    sizes, unit = sorted(one.detectable or 0.0 for one in open_), open_[0].unit
-    span = "" if len(sizes) == 1 else f"{format_points(sizes[0], unit)} to "
-    return f"where no difference could be shown, one of {span}{format_size(sizes[-1], unit)}, {_FOUND}"
+    least = format_size(max(one.detectable or 0.0 for one in open_), open_[0].unit)
+    return f"a field must change by about {least} to show with these documents"
 
 
 def describe_metric(one: Comparison, names: Mapping[str, str] | None = None) -> str:
@@ -611,14 +585,14 @@ def describe_first(ranking: Ranking) -> str:
     >>> from fieldassay.metrics.result.comparison import RankPlace, Ranking
     >>> places = (RankPlace("qwen", 0.92, 1, 2, 0.55), RankPlace("llama", 0.9, 1, 2, 0.45))
     >>> describe_first(Ranking("accuracy", places, (), 0.95, 100, on_new_documents=0.884))
-    'first: qwen with 92.0%, on new documents about 88.4%; it is first in 55% of resamples of these documents'
+    'qwen comes first in 55% of resamples. Expect about 88.4% on new documents'
     """
     first = ranking.places[0] if ranking.places else None
     if first is None or first.value is None or first.chance_first is None or ranking.on_new_documents is None:
         return ""
-    here, there = (format_in_unit(value, ranking.unit) for value in (first.value, ranking.on_new_documents))
-    often = f"it is first in {100 * first.chance_first:.0f}% of resamples of these documents"
-    return f"first: {clip(first.system, _NAME)} with {here}, on new documents about {there}; {often}"
+    there, often = format_in_unit(ranking.on_new_documents, ranking.unit), f"{100 * first.chance_first:.0f}%"
+    name = clip(first.system, _NAME)
+    return f"{name} comes first in {often} of resamples. Expect about {there} on new documents"
 
 
 def describe_p(one: Comparison) -> str:

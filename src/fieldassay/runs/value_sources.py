@@ -344,11 +344,11 @@ def _remarks(run: Run, document: str) -> dict[str, tuple[str, ...]]:
 
 def _remark(row: Mapping[str, Any]) -> Iterator[str]:
     if row.get("has_prediction") is False:
-        yield "there is no prediction for this document; it is judged as an empty one"
+        yield "no prediction for this document; it counts as empty"
         return
     why = f" ({row['answer_problem']})" if row.get("answer_problem") else ""
     failures = [text for claim, text in _CLAIMS.items() if row.get(claim)]
-    yield from (f"{text}{why}; it is judged as an empty prediction" for text in failures)
+    yield from (f"{text}{why}; it counts as empty" for text in failures)
     if row.get("is_repaired"):
         yield (
             f"the answer was repaired ({row['repairs'].replace(' | ', ', ')})"

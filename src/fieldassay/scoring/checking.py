@@ -297,7 +297,7 @@ def name_idle(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[str, ...]:
     listed = list_names([f"{planned.name} at {planned.path}" for planned in idle], MOST_NAMED)
     return (
         *told,
-        f"no prediction has a value that these checks could look at; are their paths right? {listed}",
+        f"no prediction has a value for these checks; are their paths right? {listed}",
     )
 
 

@@ -383,11 +383,9 @@ def explain_document(
 
 def _remarks(record: Record | None) -> list[str]:
     if record is None:
-        return ["there is no prediction for this document; it is judged as an empty one"]
+        return ["no prediction for this document; it counts as empty"]
     if record.data is None:
-        return [
-            f"{record.place}: {record.invalid or 'no readable answer'}; it is judged as an empty prediction"
-        ]
+        return [f"{record.place}: {record.invalid or 'no readable answer'}; it counts as empty"]
     return (
         [f"{record.place}: the answer was repaired ({', '.join(record.meta.repairs)})"]
         if record.meta.repairs

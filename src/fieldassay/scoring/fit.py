@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fieldassay.errors import list_names
 from fieldassay.io.json_value import Json
-from fieldassay.io.text.shown import clip
+from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.evidence import FLAG, BatchEvidence, Kind, Outcome
 from fieldassay.metrics.result.result import Result, find_headline
 from fieldassay.options import with_options
@@ -322,9 +322,7 @@ def _count_wrong(raws: Mapping[int, Any], documents: Any, ids: tuple[str, ...], 
         finding.unreadable += 1
         _add(
             finding.examples,
-            ExampleValue(
-                ids[documents[row]], json_text(raw), "is another kind of JSON than the spec declares"
-            ),
+            ExampleValue(ids[documents[row]], json_text(raw), "has another JSON type than the spec declares"),
         )
 
 
@@ -498,7 +496,7 @@ def _describe_apart(gold: Source, source: Source, system: str) -> str | None:
     )
     return "; ".join(
         (
-            f"nothing was evaluated: no value by {system} stands at a place of a gold record",
+            f"nothing was evaluated: {system} has no value where gold has one",
             f"gold has the keys {_listed([*ours])}",
             f"{clip(source.label, _LONGEST_NAME)} has {_listed([*theirs])}",
             _hint(source, frozenset(ours))
@@ -580,7 +578,7 @@ def describe_fit(
     known = {} if is_preset else gold.undeclared
     said = list(_describe_gold(plan, matching, gold))
     if known and gold.values.any():
-        told = "gold: keys that the spec does not declare are not judged: "
+        told = "gold: keys that the spec lacks are ignored: "
         told += _counted(_without_ids(plan, gold.undeclared))
         said.append("; ".join(filter(None, (told, _name_alike(plan, known)))))
     for system in matching.predictions:
@@ -589,7 +587,7 @@ def describe_fit(
         if undeclared and not fill.values.any():
             said.append(describe_empty(plan, matching.predictions[system], system, fill.undeclared))
         elif more := [(path, count) for path, count in undeclared if path not in known]:
-            told = f"{system}: predicted keys that the spec does not declare are not judged: {_counted(more)}"
+            told = f"{system}: keys that the spec lacks are ignored: {_counted(more)}"
             hints = (_name_alike(plan, fill.undeclared), _hint(matching.predictions[system]))
             said.append("; ".join(filter(None, (told, *hints))))
     sources = {**({} if is_preset else {"gold": matching.gold}), **matching.predictions}
@@ -606,11 +604,11 @@ def _describe_beside(label: str, source: Source, slices: Collection[str]) -> str
         return ""
     names = list_names([clip(key, _LONGEST_NAME) for key in dict.fromkeys(keys)], MOST_NAMED)
     time = next(
-        (f"; a time is read with its unit, as in `{key}_ms`" for key in keys if fold_key(key) in _TIMES), ""
+        (f"; name a time with its unit, as in `{key}_ms`" for key in keys if fold_key(key) in _TIMES), ""
     )
     return (
-        f"{label}: beside the records stand keys that nothing reads: {names}{time}; "
-        f"`--slice {clip(keys[0], _LONGEST_NAME)}` gives the metrics by it"
+        f"{label}: ignored beside the records: {names}{time}; "
+        f"`--slice {clip(keys[0], _LONGEST_NAME)}` splits the metrics by it"
     )
 
 
@@ -635,9 +633,9 @@ def describe_ambiguity(plan: Plan, fills: Mapping[str, Fill]) -> tuple[str, ...]
         return ()
     ranked = [(path, count) for path, count in _ranked(found) if path in open_options]
     options = list(dict.fromkeys(name for path, _ in ranked for name in open_options[path]))
-    named = f"; set {_either(options)}" if options else ""
-    what = f"values with two readings were read by the locale: {_counted(ranked)}{named}"
-    return (f"{what}; see `score --check`",)
+    named = f"set {_either(options)}; " if options else ""
+    count = format_count(sum(count for _, count in ranked), "value")
+    return (f"{count} could be read in two ways ({_counted(ranked)}); {named}`score --check` shows them",)
 
 
 def _either(names: Sequence[str]) -> str:
@@ -648,9 +646,7 @@ def _either(names: Sequence[str]) -> str:
 def describe_empty(plan: Plan, source: Source, side: str, undeclared: Counter[str]) -> str:
     """Return the sentence for a side without a value in any declared field: a system by its name, or gold."""
     whose, effect = (
-        ("prediction", "each is judged as empty")
-        if side
-        else ("gold record", "every predicted value is spurious")
+        ("prediction", "all count as empty") if side else ("gold record", "every predicted value is wrong")
     )
     told = f"no {whose} has a value in a field of {_spec_name(plan)}, so {effect}"
     keys = _counted(_without_ids(plan, undeclared)) or "none"
@@ -675,9 +671,7 @@ def _describe_gold(plan: Plan, matching: Matching, gold: Fill) -> Iterator[str]:
             for path in unfilled
             if (key := near_key(path, gold.undeclared))
         ]
-        told = "; ".join(
-            ["a prediction that is silent there is right where regime=baseline counts", *near[:MOST_NAMED]]
-        )
+        told = "; ".join(["an empty prediction is right there with regime=baseline", *near[:MOST_NAMED]])
         yield f"gold never has a value in {_listed(unfilled)}: {told}"
 
 
@@ -721,10 +715,10 @@ def _name_alike(plan: Plan, undeclared: Iterable[str]) -> str:
             line = f"`{own[-1]}: {{names: [{key}]}}`"
             pairs[path] = f"{clip(path, _LONGEST_NAME)!r} is {join_path(own)!r}: {line}"
             owners.add(own)
-    told = "differ from fields by case or separators only, and the spec may name them"
-    loose = ", or `data: {names: loose}` takes them"
+    told = "nearly the names of fields: name them in the spec"
+    loose = ", or set `data: {names: loose}`"
     if len(owners) < len(pairs):
-        loose = "; of several for one field `names: loose` takes none"
+        loose = "; several are for one field, so `names: loose` cannot choose"
     return f"{told} ({list_names([*pairs.values()], MOST_NAMED)}){loose}" if pairs else ""
 
 
@@ -755,12 +749,9 @@ def _spec_name(plan: Plan) -> str:
 def _remedy(plan: Plan, names: Sequence[str], keys: Sequence[str]) -> str:
     name = plan.spec.name
     if name in preset_names():
-        return f"`fieldassay protocols show {name}` says what records it is for"
+        return f"`fieldassay protocols show {name}` shows which records it needs"
     line = f"`{clip(names[0], _LONGEST_NAME)}: {{names: [{clip(keys[0], _LONGEST_NAME)}]}}`" if names else ""
-    return (
-        "declare the fields under the names that the data has, or name the key of a field in the spec "
-        f"({line}); `fieldassay init` drafts a spec from gold"
-    )
+    return f"name the keys of the data in the spec ({line}), or draft a spec from gold: `fieldassay init`"
 
 
 def _without_ids(plan: Plan, undeclared: Counter[str]) -> list[tuple[str, int]]:

@@ -432,20 +432,17 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
     if done.untyped:
         where = run.plan.spec.document_type.field if run.plan.spec.document_type else ""
         warnings.append(
-            f"{done.untyped} gold documents have no known document type in {where!r}; "
-            "all fields count for them"
+            f"{done.untyped} gold documents have no known document type in {where!r}: all their fields count"
         )
     if done.excluded:
         named = ", ".join(f"{path} ({count})" for path, count in done.excluded.most_common(5))
         warnings.append(
-            f"gold values in fields that do not apply to their document's type are not judged: {named}; "
-            "see `applies_to`"
+            f"ignored, since the field does not apply to the document's type: {named}; see `applies_to`"
         )
     if fields := done.unreviewed["fields"]:
-        were = "was" if fields == 1 else "were"
         documents = format_count(done.unreviewed["documents"], "document")
         warnings.append(
-            f"{format_count(fields, 'field')} in {documents} {were} never reviewed, and no number counts them"
+            f"ignored, since nobody reviewed them: {format_count(fields, 'field')} in {documents}"
         )
     warnings += [
         f"no document has a value for the slice {key!r}"
@@ -454,14 +451,11 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
     ]
     lacking = [top.name for top in run.plan.spec.fields if top.name not in run.plan.slots]
     if lacking:
-        warnings.append(f"fields that no gold record has are not judged: {', '.join(lacking[:20])}")
+        warnings.append(f"ignored, since no gold record has them: {', '.join(lacking[:20])}")
     names = run.plan.spec.data.id_key or ID_NAMES
     key = next((name for name in names if name in run.plan.slots), None)
     if key is not None and not run.matching.gold.is_numbered:
-        warnings.append(
-            f"the field {key!r} may be what documents are matched by, and then it is always right: leave "
-            "it out of the spec's fields"
-        )
+        warnings.append(f"the field {key!r} looks like the id of a document, and is always right: remove it")
     unreadable = [
         Problem(
             run.matching.gold.label,
@@ -474,7 +468,7 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
     warnings += map(str, cap_problems([*unreadable, *done.too_long]))
     warnings += name_idle(run.plan, _tallies(run, done))
     if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):
-        warnings.append("the spec has no `checks:`, so nothing was checked and no violation could be counted")
+        warnings.append("the spec has no `checks:`, so there is nothing to check")
     gold = len(run.matching)
     warnings += remark_repairs("gold", gold, done.repairs[GOLD], done.repaired[GOLD], "records")
     for system in run.matching.predictions:

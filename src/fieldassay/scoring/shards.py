@@ -54,37 +54,20 @@ if TYPE_CHECKING:
 _LONGEST = 60
 
 _REMARKS: Mapping[str, str] = {
-    "several_blocks": (
-        "held several objects; the one with most declared keys was taken, of equals that with most "
-        "readable values, or the last"
-    ),
-    "fields_apart": (
-        "held their fields in several objects, of which only one was taken; put the fields of a "
-        "document into one object"
-    ),
-    "truncated": "were cut off; they were judged as far as they go",
-    "wrapped": "had their record in another object, which was taken off",
+    "several_blocks": "hold several objects; read the one that fits the spec best",
+    "fields_apart": "spread their fields over several objects; only one was read: put them into one",
+    "truncated": "were cut off; judged up to there",
+    "wrapped": "hold their record inside another object; read it there",
     "several_wrapped": (
-        "had no declared key and several objects inside that have some, of which none was taken; name its "
-        "key: `data: {pred_key: KEY}`"
+        "hold several objects that could be the record; name its key: `data: {pred_key: KEY}`"
     ),
-    "json_in_text": "had texts in place of lists or objects; what stands in the texts was taken",
-    "one_text": (
-        "gave a text in place of a list of texts, which counts as one item; give a list, or set `separator`"
-    ),
-    "inside_thinking": (
-        "had their record in a thought that is never closed; it was taken, since there was nothing else"
-    ),
-    "value_object": (
-        "gave values as objects with a confidence; the values were judged, and the confidences are theirs"
-    ),
-    "without_json": (
-        "hold values that JSON cannot, such as bytes; in a declared field each is of the wrong kind"
-    ),
-    "confidence_beside": "had keys FIELD_confidence; they were taken as the confidences of those fields",
-    "confidence_in_words": (
-        "had confidences in words, such as 'high'; they were not taken, since no number belongs to them"
-    ),
+    "json_in_text": "give lists or objects as text; read from the text",
+    "one_text": "give one text in place of a list; read as one item: give a list, or set `separator`",
+    "inside_thinking": "hold their record in a thought that never closes; read it there",
+    "value_object": "give each value with its confidence; read both",
+    "without_json": "hold values that JSON lacks, such as bytes; judged as wrong JSON type",
+    "confidence_beside": "have keys FIELD_confidence; read as the confidences of those fields",
+    "confidence_in_words": "give confidences in words, such as 'high'; ignored: give numbers",
 }
 """The remarks on repairs that choose the answer object or provide a confidence."""
 
@@ -112,7 +95,7 @@ def remark_repairs(
     """Return a sentence for each noteworthy kind of repair; `first` has the first documents of `NAMED`.
 
     >>> remark_repairs("m", 60, {"truncated": 2, "trailing_comma": 3}, {"truncated": ["a", "b"]})
-    ['m: 2 of 60 answers were cut off; they were judged as far as they go (a, b)']
+    ['m: 2 of 60 answers were cut off; judged up to there (a, b)']
     """
     return [
         f"{system}: {repairs[name]:,} of {answers:,} {noun} "

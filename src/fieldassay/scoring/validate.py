@@ -140,7 +140,7 @@ def _of_predictions(
     Where the spec is not sound, their files are only opened.
     """
     if where:
-        what = "takes documents by their gold, and none is given"
+        what = "chooses documents by their gold, which is missing"
         problems.append(Problem("--where", what, "add --gold", "no_gold"))
     try:
         sources = open_predictions(findings.plan, given)

@@ -192,6 +192,7 @@ def test_a_run_that_passes_leaves_a_summary_a_junit_file_and_a_comment(runner: R
     assert ended.code == 0, ended.logs
     assert runner.summary.startswith("## GO atlas: sample")
     assert ended.outputs["score"] == {"exit-code": "0", "run": "fieldassay-run"}
+    assert json.loads(ended.outputs["report"]["recommendation"])["systems"] == ["atlas"]
     assert ET.parse(runner.folder / ended.outputs["report"]["junit"]).getroot()[0].attrib["failures"] == "0"
     assert [one["body"].split("\n")[:2] for one in runner.comments[1:]] == [
         ["<!-- fieldassay:fieldassay -->", "## GO atlas: sample"]

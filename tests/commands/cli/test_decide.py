@@ -137,7 +137,7 @@ def test_runs_on_other_gold_are_refused_and_compared_where_they_agree(
     assert "--common" in ran.err
     shared = run("diff", runs[0], files.folder / "other", "--common")
     assert shared.code == 0
-    assert "WARNING: only the 2 documents that all runs have with the same gold are compared" in " ".join(
+    assert "WARNING: compared only on the 2 documents that all runs share with equal gold" in " ".join(
         shared.out.split()
     )
 

@@ -146,7 +146,7 @@ def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path
 def test_a_comparison_names_no_leader_among_few_documents(run: Run, folder: Path, tmp_path: Path) -> None:
     assert run("report", folder, "--table", "comparison", "-o", tmp_path / "executive.md").code == 0
     text = (tmp_path / "executive.md").read_text(encoding="utf-8")
-    assert "No difference between atlas and birch is shown overall (95.1% → 78.2%, p = .12)" in text
+    assert "No clear difference between atlas and birch overall (95.1% → 78.2%, p = .12)" in text
     assert "is better" not in text
     assert "| invoice | 3 | 96.1% | 85.1% |" in text
 
@@ -323,7 +323,7 @@ def test_a_run_without_such_lists_has_no_curve(run: Run, folder: Path, tmp_path:
 def test_a_comparison_recommends_nothing_that_may_be_chance(run: Run, folder: Path, tmp_path: Path) -> None:
     assert run("report", folder, "--table", "comparison", "-o", tmp_path / "executive.md").code == 0
     text = (tmp_path / "executive.md").read_text(encoding="utf-8")
-    assert "8 documents: too few to recommend a system" in text
+    assert "8 documents are too few to recommend a system" in text
     assert "- **Use " not in text
     repairs = [line for line in text.splitlines() if line.startswith("- **Repair first in atlas**")]
     assert len(repairs) == 3
@@ -346,7 +346,7 @@ def test_every_report_recommends_what_the_gates_let_pass(run: Run, tmp_path: Pat
     formats = ("markdown", "table", "comment", "html")
     texts = [run("report", tmp_path / "run", "--format", one).out for one in formats]
     for text in ((tmp_path / "executive.md").read_text(encoding="utf-8"), *texts):
-        assert "Use cheap: it alone passes all gates (2)" in text.replace("\\", "").split("<script type")[0]
+        assert "Use cheap: only it passes all gates (2)" in text.replace("\\", "").split("<script type")[0]
         assert "Use good" not in text
 
 

@@ -96,9 +96,9 @@ CLINICAL: dict[str, tuple[tuple[str, str], dict[str, Any], int, str]] = {
         ("rx bad", "lab"),
         {},
         1,
-        "prescription_accuracy >= 85 failed: 80.0% is not at least 85%",
+        "prescription_accuracy >= 85 failed: 80.0%, needed at least 85%",
     ),
-    "labs below": (("rx", "lab bad"), {}, 1, "lab_accuracy >= 75 failed: 70.0% is not at least 75%"),
+    "labs below": (("rx", "lab bad"), {}, 1, "lab_accuracy >= 75 failed: 70.0%, needed at least 75%"),
     "pipeline below": (
         ("rx", "lab"),
         {"pipeline": [*RECORDS["pipeline"][2:], {}, {}]},
@@ -111,21 +111,21 @@ CLINICAL: dict[str, tuple[tuple[str, str], dict[str, Any], int, str]] = {
         ("rx", "lab"),
         {"reliability": RECORDS["reliability"][1:]},
         1,
-        "reliability_runs >= 5 failed: 4 is not at least 5",
+        "reliability_runs >= 5 failed: 4, needed at least 5",
     ),
-    "nothing offline": (("rx", "lab"), {"offline": []}, 1, "offline_runs >= 1 failed: 0 is not at least 1"),
+    "nothing offline": (("rx", "lab"), {"offline": []}, 1, "offline_runs >= 1 failed: 0, needed at least 1"),
     "one proof": (
         ("rx", "lab"),
         {"proofs": RECORDS["proofs"][:1] * 2},
         1,
-        "proofs >= 2 failed: 1 is not at least 2",
+        "proofs >= 2 failed: 1, needed at least 2",
     ),
     "a proof of no document": (("rx", "lab"), {"manifest": ["d0"]}, 1, "'d1' is not in the manifest"),
     "systems of other names": (
         ("rx", "lab of qwen"),
         {},
         0,
-        "the runs call their systems llama, qwen; they are decided on as one",
+        "one decision for all of llama, qwen",
     ),
     "both runs of one kind": (("rx", "rx good"), {}, 4, "2 runs have prescription_accuracy"),
 }
@@ -140,12 +140,12 @@ def test_clinical_decision(run: Run, runs: dict[str, Path], tmp_path: Path, case
     )
     assert ran.code == code, ran.out + ran.err
     assert said in " ".join(ran.out.split())
-    assert ("decided on as one" in " ".join(ran.out.split())) == (case == "systems of other names")
+    assert ("one decision for all" in " ".join(ran.out.split())) == (case == "systems of other names")
 
 
 def test_without_records_or_a_run_nothing_is_decided(run: Run, runs: dict[str, Path], tmp_path: Path) -> None:
     ran = run("gate", runs["rx good"], runs["lab good"], "--protocol", "clinical-decision")
-    assert ran.code == 4 and "reliability_runs comes from a records file, and none is given" in ran.out
+    assert ran.code == 4 and "reliability_runs comes from a records file: give one" in ran.out
     ran = run("gate", runs["rx"], "--protocol", "clinical-decision", "--records", write_records(tmp_path))
     assert ran.code == 4 and "no metric 'lab_accuracy'" in " ".join(ran.out.split())
 
@@ -280,14 +280,14 @@ def test_hostile_names_are_shown_harmlessly(run: Run, tmp_path: Path) -> None:
 SCORED: dict[str, tuple[str, list[str], int, str]] = {
     "passes": ("[accuracy >= 0.5]", [], 0, ""),
     "fails": ("[accuracy >= 0.99]", [], 1, "failed: llama: accuracy is 70.8%"),
-    "fails quietly": ("[accuracy >= 0.99]", ["--quiet"], 1, "at least 99% is asked for"),
+    "fails quietly": ("[accuracy >= 0.99]", ["--quiet"], 1, "needed at least 99%"),
     "exits with zero": ("[accuracy >= 0.99]", ["--exit-zero"], 0, "failed: llama"),
     "threshold exits with zero": ("[]", ["--gate", "accuracy=0.99", "--exit-zero"], 0, "failed: llama"),
     "too few": (
         "[lower(accuracy) >= 0.6]",
         ["--bootstrap", "800"],
         0,
-        "inconclusive: llama: lower(accuracy) >= 0.6: not shown: the lower bound (95% interval) of",
+        "inconclusive: llama: lower(accuracy) >= 0.6: too close to call: lower bound (95% interval) ",
     ),
     "too few, strict": ("[lower(accuracy) >= 0.6]", ["--strict"], 4, "inconclusive"),
     "passes, strict": ("[accuracy >= 0.5]", ["--strict"], 0, ""),
@@ -317,7 +317,12 @@ SCORED: dict[str, tuple[str, list[str], int, str]] = {
     "better when lower": ("[latency_p95 <= 2000]", ["--strict"], 4, "undefined"),
     "contradiction": ("[accuracy >= 0.5]", ["--strict", "--exit-zero"], 2, "contradict"),
     "a group": ("[presence >= 0.5]", [], 2, "stands for several metrics"),
-    "each field": ("[field_accuracy >= 0.7]", [], 1, "failed: llama: field_accuracy[total] is 66.7% (n = 3)"),
+    "each field": (
+        "[field_accuracy >= 0.7]",
+        [],
+        1,
+        "failed: llama: field_accuracy[total] is 66.7%, needed at least 70% (n = 3)",
+    ),
     "unknown field": ("['field_accuracy[totl] >= 0.5']", [], 2, "did you mean 'total'?"),
 }
 

@@ -51,7 +51,7 @@ def test_inferred_spec_scores_its_own_gold_as_perfect(run: Run, files: Files) ->
 @pytest.mark.parametrize(
     ("count", "gate"),
     [
-        (40, "regression(accuracy) >= 0]` fails if a loss is shown"),
+        (40, "regression(accuracy) >= 0]` fails on a clear loss"),
         (150, "regression(accuracy) > -0.05]`"),
         (400, "regression(accuracy) > -0.02]`"),
     ],
@@ -251,7 +251,7 @@ def test_one_object_beside_the_id_is_taken_for_the_record_and_it_is_said(
     run: Run, files: Files, row: dict[str, object], is_envelope: bool
 ) -> None:
     path = files.write("rows.jsonl", [row])
-    ran, said = run("init", "--gold", path), "it is taken as the record"
+    ran, said = run("init", "--gold", path), "read the record from "
     assert (said in ran.err) == (said in ran.out) == is_envelope
     assert (read_plan(ran.out).spec.data.gold_key in row) == is_envelope
     assert run("score", "--check", "--spec", ran.out, "--gold", path).code == 0

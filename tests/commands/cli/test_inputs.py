@@ -101,7 +101,7 @@ def test_records_one_level_down_on_both_sides_are_told(run: Run, tmp_path: Path)
     data = [{"id": row["id"], "data": row} for row in SHOP]
     scored = run("score", *given(tmp_path, ["--spec", "fields: {supplier: text, total: money}"], data, data))
     assert "did you mean `data: {gold_key: data}`?" in scored.out + scored.err
-    assert "answers had their record in another object" in scored.out + scored.err
+    assert "answers hold their record inside another object" in scored.out + scored.err
 
 
 def test_in_python_such_a_spec_raises() -> None:
@@ -111,7 +111,7 @@ def test_in_python_such_a_spec_raises() -> None:
 
 def test_fields_that_are_empty_everywhere_have_no_number_and_exit_with_5(run: Run, tmp_path: Path) -> None:
     scored = run("score", *given(tmp_path, ["--spec", "fields: {total: money}"], SILENT, SILENT))
-    assert scored.code == 5 and "every field of the spec is empty" in scored.err
+    assert scored.code == 5 and "all fields are empty" in scored.err
     assert score_in_python(SILENT, {"s": SILENT}, "fields: {total: money}").value("accuracy") is None
 
 
@@ -133,21 +133,21 @@ REMARKS = {
     ),
     "keys of gold beside the spec": (
         "fields: {supplier: text}", SHOP, SHOP,
-        ["gold: keys that the spec does not declare are not judged: total (2)"], ["s0: ", "id (2)"],
+        ["gold: keys that the spec lacks are ignored: total (2)"], ["s0: ", "id (2)"],
     ),
     "keys that only predictions have": (
         "fields: {supplier: text}", SHOP, [{**SHOP[0], "bic": 1}],
-        ["s0: predicted keys that the spec does not declare are not judged: bic (1)"], [],
+        ["s0: keys that the spec lacks are ignored: bic (1)"], [],
     ),
     "gold without any declared field": (
         "fields: {supplier: text}", [{"id": "a1", "gold": {"supplier": "Oak"}}], SHOP,
-        ["no gold record has a value in a field of the spec, so every predicted value is spurious; keys "
+        ["no gold record has a value in a field of the spec, so every predicted value is wrong; keys "
          "in gold: gold (1)",
          "did you mean `data: {gold_key: gold}`?"], [],
     ),
     "predictions one level down": (
         "fields: {supplier: text, total: money}", SHOP, [{"id": row["id"], "result": row} for row in SHOP],
-        ["s0: 2 of 2 answers had their record in another object"], ["no prediction has a value"],
+        ["s0: 2 of 2 answers hold their record inside another object"], ["no prediction has a value"],
     ),
     "a protocol says nothing of the rest of gold": (
         "prescription", [{"doc_id": "1", "ward": 3,
@@ -176,7 +176,7 @@ TREE, SHOP_SPEC = "{type: any, fields: {'**': any}}", "fields: {supplier: text, 
 APART: dict[str, tuple[str, list[Any], list[Any], str, list[str]]] = {
     "keys of other names": (SHOP_SPEC, SHOP, [{"id": "a1", "shop": "Oak"}], "`supplier: {names: [shop]}`", ["--spec", "{fields: {supplier: {type: text, names: [shop]}, total: money}}"]),
     "keys of another case": (
-        SHOP_SPEC, SHOP, [{"id": "a1", "Supplier": "Oak"}], "`supplier: {names: [Supplier]}`), or `data: {names: loose}` takes them", ["--names", "loose"],
+        SHOP_SPEC, SHOP, [{"id": "a1", "Supplier": "Oak"}], "`supplier: {names: [Supplier]}`), or set `data: {names: loose}`", ["--names", "loose"],
     ),
     "records in a text with prose": (
         SHOP_SPEC, SHOP, [{"id": one["id"], "said": f"Here: {json.dumps(one)}!"} for one in SHOP],
@@ -187,7 +187,7 @@ APART: dict[str, tuple[str, list[Any], list[Any], str, list[str]]] = {
     ),
     "trees of other keys": (TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "x": 1}], "`data: {pred_key: KEY}`", ["--names", "loose", "--pred-key", ""]),
     "trees deep under a key": (
-        TREE, [{"id": "a1", "top": FLOW}], [{"id": "a1", "top": {"found": FLOW}}], "no value by s0 stands", ["--pred-key", ""],
+        TREE, [{"id": "a1", "top": FLOW}], [{"id": "a1", "top": {"found": FLOW}}], "s0 has no value where gold", ["--pred-key", ""],
     ),
 }  # fmt: skip
 
@@ -338,16 +338,16 @@ REMARKS: dict[str, tuple[str, list[str]]] = {
     "nothing decides": (
         "fields: {date: date, total: money}",
         [
-            "values with two readings were read by the locale: date (1), total (1); set `order`, "
-            "`decimal` or `currency`; see `score --check`"
+            "2 values could be read in two ways (date (1), total (1)); set `order`, "
+            "`decimal` or `currency`; `score --check` shows them"
         ],
     ),
     "the fields decide": ("fields: {date: {type: date, order: dmy}, total: {type: money, decimal: ','}}", []),
     "one field decides": (
         "fields: {date: {type: date, order: dmy}, total: money}",
         [
-            "values with two readings were read by the locale: total (1); set `decimal` or `currency`; "
-            "see `score --check`"
+            "1 value could be read in two ways (total (1)); set `decimal` or `currency`; "
+            "`score --check` shows them"
         ],
     ),
 }
@@ -357,7 +357,7 @@ REMARKS: dict[str, tuple[str, list[str]]] = {
 def test_score_remarks_on_values_that_could_be_read_in_two_ways(case: str) -> None:
     spec, remarks = REMARKS[case]
     result = score_in_python(UNCLEAR, {"m": UNCLEAR, "n": UNCLEAR}, spec)
-    assert [text for text in result.warnings if "two readings" in text] == remarks
+    assert [text for text in result.warnings if "in two ways" in text] == remarks
 
 
 # What cannot be meant is refused by every command: code 2, a sentence that says why, and nothing is written

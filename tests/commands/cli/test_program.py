@@ -124,7 +124,6 @@ def test_command_reference_is_generated_from_the_help() -> None:
 
     path = Path(__file__).parents[3] / "docs" / "generate.py"
     spec = importlib.util.spec_from_file_location("generate_docs", path)
-    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert (path.parent / "cli.md").read_text(encoding="utf-8") == module.render_reference()

@@ -173,7 +173,7 @@ def test_the_first_failure_of_each_kind_is_told_and_nothing_is_better_than_no_an
     out = " ".join(sweep(run, place).out.split())
     assert f"mine failed: {DOCUMENTS} exception" in out
     assert re.search(r"exception, such as \S*inv\d(\.txt)?: ValueError: no key for vendor table", out)
-    assert "mine answered none of the documents, so nothing is said of it" in out
+    assert "mine answered none of the documents, and is left out" in out
     assert "better than mine" not in out
 
 
@@ -262,7 +262,7 @@ def test_a_case_in_several_formats_is_several_results_of_one_run_and_score_has_i
     (tmp_path / "systems.json").write_text(json.dumps({"systems": {"agent": system}}))
     given = ("--protocol", "engineering-extractor", "--gold", tree / "ground_truth")
     ran = run("run", tmp_path / "systems.json", "--docs", tree, "--out", tmp_path / "out", *given)
-    assert "several documents have one gold record (csv, docx, pdf, xlsx)" in ran.err, ran
+    assert "several documents share a gold record (csv, docx, pdf, xlsx)" in ran.err, ran
     run("score", "-p", f"agent={tmp_path}/out/agent/predictions.jsonl", "--out", tmp_path / "again", *given)
     found, again = (
         json.loads((tmp_path / name / "metrics.json").read_text())["estimates"]
@@ -334,9 +334,9 @@ def test_a_part_of_the_documents_is_scored_on_that_part(
     assert recall == 1.0
 
 
-@pytest.mark.parametrize("documents", [1, 2, 4, 5])
+@pytest.mark.parametrize("documents", [2, 5])
 def test_the_median_of_an_extraction_is_that_of_its_score(run: Run, tmp_path: Path, documents: int) -> None:
-    """Of 2 and 4 documents it is a mean; a document that could not be loaded took no time."""
+    """Of 2 documents it is a mean; a document that could not be loaded took no time."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "bad.pdf").write_bytes(b"no such file")
     for at in range(documents):

@@ -25,10 +25,11 @@ def test_report_names_the_worst_field_with_an_example(run: Run, files: Files) ->
     assert "colour (1)" in ran.out
 
 
-def test_json_is_the_bytes_of_the_metrics_file(run: Run, files: Files, tmp_path: Path) -> None:
+def test_json_is_the_metrics_file_and_the_recommendation(run: Run, files: Files, tmp_path: Path) -> None:
     ran = run("score", *files.inputs, *FAST, "--json", "--out", tmp_path / "run")
-    assert ran.out.encode() == (tmp_path / "run" / "metrics.json").read_bytes()
     data = json.loads(ran.out)
+    assert data.pop("recommendation")["answer"] == "3 documents are too few to recommend a system"
+    assert data == json.loads((tmp_path / "run" / "metrics.json").read_bytes())
     assert list(data) == ["format", "schema_version", "run", "estimates", "counts"]
     assert len(data["run"]["inputs"]["sha256"]) == 2 and all(data["run"]["inputs"]["sha256"].values())
 
@@ -39,7 +40,7 @@ def test_warnings_that_a_format_has_no_place_for_go_to_standard_error(
 ) -> None:
     files.write("llama.jsonl", [{**row, "answer": 1} for row in GOLD])
     ran = run("score", *files.inputs, *FAST, *shape)
-    assert "warning: llama: predicted keys that the spec does not declare are not judged: answer" in ran.err
+    assert "warning: llama: keys that the spec lacks are ignored: answer" in ran.err
     assert "warning:" not in ran.out
     assert not run("score", *files.inputs, *FAST, *shape, "--quiet").err
 
@@ -136,7 +137,11 @@ def test_perfect_predictions_leave_an_evidence_table_without_errors(
         (["accuracy=1"], 1, "failed: llama: accuracy is 70.8%"),
         (["accuracy=0.1", "f1=0.99"], 1, "failed: llama: f1 is 7"),
         (["field_accuracy[total]=0.6"], 0, ""),
-        (["field_accuracy[total]=0.7"], 1, "failed: llama: field_accuracy[total] is 66.7% (n = 3)"),
+        (
+            ["field_accuracy[total]=0.7"],
+            1,
+            "failed: llama: field_accuracy[total] is 66.7%, needed at least 70% (n = 3)",
+        ),
         (["field_accuracy[nothing]=0"], 1, "undefined"),
         (["accuracy{kind=a}=0.99"], 1, "failed: llama: accuracy{kind=a}"),
         (["accuracy{kind=zzz}=0"], 1, "undefined"),
@@ -252,7 +257,6 @@ def test_interrupted_run_leaves_no_output(run: Run, files: Files, tmp_path: Path
         "score", *files.inputs, "--pred", "late=-", "--out", folder / "run",
         stdin=subprocess.PIPE, preexec_fn=hear_interrupts,
     )  # fmt: skip
-    assert process.stdin is not None
     process.stdin.write(b" " * 1_000_000)  # more than a pipe holds: it is being read
     assert [path.name for path in folder.iterdir() if path.name.startswith(".run.partial")]
     process.send_signal(signal.SIGINT)

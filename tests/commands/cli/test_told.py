@@ -208,12 +208,9 @@ TOLD = {
         "the answer was repaired (prose_around, trailing_comma)",
         'the answer begins: Here: {"n": 1,}',
     ],
-    "error": [
-        "there is an error instead of an answer (HTTP 500 from the service); it is judged as an empty "
-        "prediction"
-    ],
+    "error": ["there is an error instead of an answer (HTTP 500 from the service); it counts as empty"],
     "timeout": ["there is a timeout instead of an answer (request timed out after 60 s)"],
-    "absent": ["there is no prediction for this document"],
+    "absent": ["no prediction for this document"],
 }
 
 

@@ -52,7 +52,7 @@ def test_unreadable_ambiguous_missing_and_undeclared_are_counted_with_examples(
     seven = next(one for one in llama["fields"] if one["field"] == "total")["examples"]
     assert [example["value"] for example in seven] == ['"seven"']
     text = run("score", "--check", *files.inputs).out
-    assert "about 5 in d4" in text and "keys that the spec does not declare: extra (1)" in text
+    assert "about 5 in d4" in text and "keys that the spec lacks: extra (1)" in text
 
 
 def test_predictions_without_gold_are_counted_by_system_and_field(run: Run, files: Files) -> None:
@@ -82,7 +82,7 @@ def test_predictions_without_gold_are_counted_by_system_and_field(run: Run, file
         "Values of a field present unreadable ambiguous",
         "total 3 1 ·",
         "seven in d3",
-        "a: keys that the spec does not declare: colour (1)",
+        "a: keys that the spec lacks: colour (1)",
         "Values of other",
         '"1.234" in d9: read as',
         "other: d8: ",

@@ -132,7 +132,6 @@ def labels(*groups: tuple[float, int, int]) -> tuple[np.ndarray, np.ndarray]:
 
 def test_clean_labels_are_all_accepted() -> None:
     found = certify_single(np.linspace(0.5, 1, 400), np.ones(400, bool), 0.01, 0.05)
-    assert found.last is not None
     assert (found.last.labels, found.last.threshold, found.last.errors) == (400, 0.5, 0)
     assert all(step.passed for step in found.steps)
 
@@ -186,7 +185,6 @@ def test_a_large_tie_among_many_confidences_is_tested_as_a_whole() -> None:
 
 def test_the_last_step_that_passed_is_taken() -> None:
     found = certify_single(*labels((0.9, 300, 0), (0.8, 60, 0), (0.7, 20, 20), (0.6, 100, 0)), 0.01, 0.05)
-    assert found.last is not None
     assert (found.last.threshold, found.last.labels, found.last.upper) == (
         0.8,
         360,

@@ -154,7 +154,6 @@ def test_repeated_runs_are_never_taken_for_more_documents(is_saved: bool, tmp_pa
 
 def test_several_systems_must_be_told_apart() -> None:
     run = bills(30, 3)
-    assert run.documents is not None and run.evidence is not None
     evidence = pl.concat([run.evidence, run.evidence.with_columns(system=pl.lit("qwen"))])
     documents = pl.concat([run.documents, run.documents.with_columns(system=pl.lit("qwen"))])
     both = replace(run, evidence_table=lambda: evidence, documents_table=lambda: documents)
@@ -218,7 +217,6 @@ def test_the_p_value_tells_a_calibrated_system_from_one_that_is_too_sure(
     found = calibrate(
         score_rows(gold, pred, "{fieldassay: 1, data: {id_key: id}, fields: {total: money}}")
     ).page.pooled.calibration
-    assert found is not None
     assert (found.accuracy, found.ece) == (0.75, pytest.approx(abs(confidence - 0.75)))
     assert (found.p_value < 0.01) == is_small
     assert (found.ece > found.ece_limit) == is_small

@@ -234,7 +234,7 @@ def remarks(run: Path, *gates: str) -> list[str]:
 
 
 def share_in(said: str) -> float:
-    return float(said.split("fails in ")[1].split("%")[0]) / 100
+    return float(said.split("would fail ")[1].split("%")[0]) / 100
 
 
 def fails(errors: int, most: int) -> float:
@@ -245,7 +245,7 @@ def fails(errors: int, most: int) -> float:
 
 def test_share_of_failing_samples_is_that_of_the_binomial(tmp_path: Path) -> None:
     [said] = remarks(save_run(tmp_path), *(f"field_accuracy[{name}] >= 0.895" for name in ERRORS))
-    assert said.startswith("4 gates on values passed; by chance alone at least one of them fails in ")
+    assert said.startswith("Close call: on another 100 documents one of these gates would fail ")
     shown = share_in(said)
     assert shown == pytest.approx(1 - prod(1 - fails(one, 10) for one in ERRORS.values()), abs=0.06)
 
@@ -274,7 +274,7 @@ def test_nothing_is_said_of_chance(documents: int, gates: list[str], tmp_path: P
 def test_gates_in_slices_are_drawn_from_their_documents(tmp_path: Path) -> None:
     run = save_run(tmp_path)
     [said] = remarks(run, "accuracy{kind=x} >= 0.9", "accuracy{kind=y} >= 0.9")
-    assert "2 gates on values passed" in said
+    assert 0.0 < share_in(said) < 1.0
 
 
 def test_the_share_stands_beside_the_verdict_of_a_run_and_in_its_reports(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_the_share_stands_beside_the_verdict_of_a_run_and_in_its_reports(tmp_pat
     gates = [f"field_accuracy[{name}] >= 0.895" for name in ERRORS]
     page = decide(GateRequest((run,), tuple(gates)))
     [said] = [one.chance for one in page.decisions]
-    assert f"chance: {said}" in lay_out_markdown(describe_page(page)).replace("\\", "")
+    assert said in lay_out_markdown(describe_page(page)).replace("\\", "")
     assert page.to_dict()["decisions"][0]["chance"] == said
 
 
@@ -295,7 +295,7 @@ def test_the_share_stands_in_the_report_of_a_run_with_gates(tmp_path: Path, shap
         tmp_path / "run"
     )
     text = report(tmp_path / "run", shape)
-    assert "2 gates on values passed; by chance alone at least one of them fails in" in " ".join(text.split())
+    assert "on another 50 documents one of these gates would fail " in " ".join(text.split())
 
 
 # What a gate on a bound says it would take
@@ -352,12 +352,11 @@ def test_a_bound_that_does_not_hold_says_how_many_documents_would_show_it(
 ) -> None:
     outcome = judge(gate, estimate)
     assert outcome.verdict is not Verdict.PASS and outcome.documents_needed == needed
-    assert (needed is None) or f"with {needed:,} documents a system that is truly at" in outcome.rule
+    assert (needed is None) or f"about {needed:,} documents would show it" in outcome.rule
 
 
 def test_the_number_of_documents_makes_the_bound_hold() -> None:
     outcome = judge("lower(accuracy) >= 0.85", ACCURACY)
-    assert outcome.documents_needed is not None
     half = 0.1 * (50 / outcome.documents_needed) ** 0.5
     wider = replace(ACCURACY, documents=outcome.documents_needed, interval=(0.9 - half, 0.98))
     assert judge("lower(accuracy) >= 0.85", wider).verdict is Verdict.PASS
@@ -393,7 +392,6 @@ def rate(value: float | None, n: int, unit: str = "percent") -> Estimate:
 )
 def test_pooling_adds_successes_and_runs(parts: list[tuple[int, int]]) -> None:
     pooled = pool_shares([(str(place), rate(100 * good / n, n)) for place, (good, n) in enumerate(parts)])
-    assert pooled.estimate is not None
     assert pooled.estimate.value == 100 * sum(good for good, _ in parts) / sum(n for _, n in parts)
 
 

@@ -168,7 +168,6 @@ def test_a_change_is_judged_by_the_paired_interval(case: str, bench: Bench) -> N
     bench.set(run_of(GOLD, OLD))
     outcome = bench.judge(gate, GOLD, predictions)
     assert outcome.verdict is verdict, outcome.rule
-    assert outcome.value is not None and outcome.interval is not None
     assert outcome.interval[0] <= outcome.value <= outcome.interval[1]
     assert (outcome.documents_needed is None) or verdict is OPEN
 
@@ -178,7 +177,7 @@ def test_what_cannot_be_decided_says_what_it_would_take(bench: Bench) -> None:
     outcome = bench.judge("regression(accuracy) > -0.01", GOLD, spoil(GOLD, 0.1, 3))
     assert outcome.detectable is not None and outcome.documents_needed is not None
     assert 2_000 < outcome.documents_needed < 6_000
-    told = f"with {outcome.documents_needed:,} documents a system that did not change passes 4 times out of 5"
+    told = f"an unchanged system needs about {outcome.documents_needed:,} documents to pass"
     assert told in outcome.rule
     assert bench.judge("regression(accuracy) >= 0", GOLD, spoil(GOLD, 0.1, 3)).documents_needed is None
 
@@ -206,15 +205,15 @@ def timed_rows(durations: Sequence[float | None]) -> Rows:
 TIMES = [100.0 + at % 7 for at in range(200)]
 TIMINGS: dict[str, tuple[Sequence[float | None], str, Verdict, str]] = {
     "every document alike slower": ([one + 200 for one in TIMES], "> -5", FAIL,
-        "its upper bound −0.200 s"),
+        "at best −0.200 s"),
     "every document alike slower, wide margin": ([one + 200 for one in TIMES], "> -500", OPEN,
-        "how much another sample could differ is not known"),
+        "so the spread is unknown"),
     "every document alike faster": ([one - 50 for one in TIMES], "> -5", OPEN,
-        "how much another sample could differ is not known"),
+        "so the spread is unknown"),
     "half of them not measured any more": ([one if at % 2 else None for at, one in enumerate(TIMES)], "> -50",
-        OPEN, "100 documents that"),
+        OPEN, "100 documents with a number in the baseline"),
     "only the fastest measured": ([one / 2 if at < 20 else None for at, one in enumerate(TIMES)], "> -5",
-        OPEN, "are not measured now"),
+        OPEN, "have none now"),
     "measured again": (TIMES, "> -5", PASS, "nothing changed"),
 }  # fmt: skip
 
@@ -234,8 +233,6 @@ def less(rows: Sequence[dict[str, Any]]) -> Rows:
 
 
 WORSE = spoil(OLD, 0.1, 2)
-TYPED = [{**row, "type": "x" if at % 2 else "y"} for at, row in enumerate(GOLD)]
-LONG = "no baseline"
 ATTACKS: dict[str, tuple[Callable[[Bench], GateOutcome], str]] = {
     "gold of other documents": (lambda bench: bench.judge("regression(accuracy) > -0.5", gold(201), WORSE),
         "other gold (gold digest"),
@@ -258,15 +255,15 @@ ATTACKS: dict[str, tuple[Callable[[Bench], GateOutcome], str]] = {
         "other formulas",
     ),
     "a percentile": (lambda bench: bench.judge("regression(latency_p95) > -5", GOLD, WORSE),
-        "not made of sums"),
+        "no sum over documents"),
     "a metric that was not kept": (lambda bench: bench.judge("regression(accuracy(regime=baseline)) > -0.5",
-        GOLD, WORSE), "keeps nothing of"),
+        GOLD, WORSE), "the run lacks"),
     "no bootstrap": (lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE, bootstrap=0),
-        "without a bootstrap"),
+        "score with a bootstrap"),
     "a slice that nobody asked for": (lambda bench: bench.judge("regression(accuracy{kind=x}) > -0.5", GOLD,
         WORSE), "slice"),
     "a count": (lambda bench: bench.judge("regression(documents_missing) >= -5", GOLD, WORSE[:150]),
-        "keeps nothing of"),
+        "the run lacks"),
     "systems of other names": (
         lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, {"x": OLD, "y": WORSE}),
         "has no system 'y'; it has: prediction",
@@ -353,7 +350,7 @@ def test_few_documents_that_differ_stand_for_more_that_were_not_drawn(bench: Ben
     new = [{**rows[0], "a": "?"}, *rows[1:]]
     outcome = bench.judge("regression(accuracy) > -0.06", rows, new, "fields: {a: text}")
     assert outcome.verdict is OPEN and outcome.interval is not None and outcome.interval[0] < -0.06
-    assert outcome.detectable is None and "these 60 documents do not say which difference" in outcome.rule
+    assert outcome.detectable is None and "a difference shows from about" in outcome.rule
     rows, new = gold(400), [{**row, "a": "?"} if at < 2 else row for at, row in enumerate(gold(400))]
     bench.set(run_of(rows, rows))
     assert bench.judge("regression(accuracy) > -0.01", rows, new).verdict is PASS
@@ -425,7 +422,7 @@ def test_a_slice_that_predictions_name_cannot_lose_its_worst_documents(bench: Be
     spec = SPEC + "\nslices: [tags]"
     bench.set(run_of(GOLD, tagged(OLD), spec))
     outcome = bench.judge("regression(accuracy{tags=t}) > -0.01", GOLD, tagged(less(OLD)), spec)
-    assert outcome.verdict is OPEN and "same documents" in outcome.rule
+    assert outcome.verdict is OPEN and "other documents" in outcome.rule
 
 
 def test_hashed_ids_give_the_same_numbers(bench: Bench) -> None:
@@ -476,16 +473,6 @@ def test_judgements_that_failed_could_be_losses(now: Rows, verdict: Verdict) -> 
     assert judge_change(gate, change, failed=2).verdict is verdict
 
 
-def test_pytest_reads_the_same_gates(bench: Bench) -> None:
-    from fieldassay.commands.pytest_plugin import decide
-
-    bench.set(run_of(GOLD, OLD))
-    gate = "regression(accuracy) > -0.01"
-    result = score(GOLD, WORSE, SPEC, ScoreOptions(gates=(gate,)))
-    assert [one.outcomes[0].verdict for one in decide(result, [gate], bench.file)] == [FAIL]
-    assert [one.outcomes[0].verdict for one in decide(result, [gate])] == [OPEN]
-
-
 @pytest.mark.parametrize(("lost", "verdict"), [(4, NO_LOSS), (5, FAIL)])
 def test_five_lost_documents_fail_a_gate_and_four_do_not(lost: int, verdict: Verdict, bench: Bench) -> None:
     """p = 1/16 and 1/32, whatever the resampled interval says."""
@@ -508,7 +495,7 @@ def test_a_loss_of_a_quarter_in_all_of_twenty_documents_fails(margin: str, bench
 
 
 def test_a_gate_without_a_margin_is_an_alarm_that_holds_nothing_up(bench: Bench) -> None:
-    """It fails, or says which loss is not excluded; a pass is more than it can say."""
+    """It fails, or says which loss is possible; a pass is more than it can say."""
     bench.set(run_of(GOLD, OLD))
     gates = ("accuracy >= .5", "regression(accuracy) >= 0")
     for now, answer in ((spoil(GOLD, 0.1, 3), "GO"), (WORSE, "NO-GO")):
@@ -541,7 +528,7 @@ def test_a_percent_metric_is_told_the_same_usual_margin_as_its_share(bench: Benc
         bench.judge(gate, rows, now, spec).rule
         for gate in ("regression(accuracy) > -0.005", "regression(mine) > -0.5")
     ]
-    assert said[0].endswith("passes with these documents is 3 points") and said[0] == said[1]
+    assert said[0].endswith("use a margin of 3 points or more") and said[0] == said[1]
 
 
 def test_the_rules_of_many_gates_do_not_contradict_their_intervals(bench: Bench) -> None:
@@ -570,8 +557,6 @@ def test_the_loss_that_a_gate_of_many_would_show_counts_all_of_them(bench: Bench
     alone = bench.judge("regression(field_accuracy[a]) > -0.01", rows, now)
     result = score(rows, now, spec, ScoreOptions(evidence="none"))
     beside = decide_result(result, [], bench.file)[-1].outcomes[0]
-    assert alone.detectable is not None and beside.detectable is not None
-    assert alone.interval is not None and beside.interval is not None
     assert beside.interval[0] < alone.interval[0] and beside.detectable > alone.detectable
 
 

@@ -125,7 +125,6 @@ def survive(kills: int, seed: int = 0) -> Found:
             in_flight = _break_and_resume(server.url, folder, children, chance, found, kills)
             _judge(server, folder, in_flight, unbroken, found)
             shutil.rmtree(folder)
-        assert children.stdin is not None
         children.stdin.close()
         children.wait(20)
     return found
@@ -135,7 +134,6 @@ def _break_and_resume(
     url: str, folder: Path, children: subprocess.Popen[str], chance: random.Random, found: Found, kills: int
 ) -> Counter[str]:
     """Run, kill and run again until the end; return how often each request was in flight at a kill."""
-    assert children.stdin is not None and children.stdout is not None
     in_flight: Counter[str] = Counter()
     before = b""
     while True:

@@ -1,10 +1,7 @@
 """Agreement of reviewers: definitions, coefficients, and what is refused."""
 
 import json
-from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +12,6 @@ from tests.effort import few_examples
 from fieldassay import agreement
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
-from fieldassay.metrics.result.tables import Agreement
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.records.labels_file import Label, Sheet, labels_lines
 from fieldassay.reports.content.agreement import render_agreement
@@ -28,10 +24,6 @@ from fieldassay.review.agreement import (
     STAND_INS,
     Answers,
     Chance,
-    Coefficients,
-    Distance,
-    Floats,
-    Ints,
     Ratings,
     agree,
     differ,
@@ -50,12 +42,12 @@ fields:
 """
 
 
-def of_records(ada: list[dict[str, Any]], bob: list[dict[str, Any]], **options: Any) -> Agreement:
+def of_records(ada, bob, **options):
     numbered = [[{"id": str(at), **row} for at, row in enumerate(rows)] for rows in (ada, bob)]
     return agreement(dict(zip(("ada", "bob"), numbered, strict=True)), SPEC, bootstrap=0, **options)
 
 
-def of_sheets(tmp_path: Path, sheets: list[Sheet], spec: str = SPEC) -> Agreement:
+def of_sheets(tmp_path, sheets, spec=SPEC):
     (tmp_path / "labels.jsonl").write_text("".join(labels_lines(sheets)))
     return agreement([tmp_path / "labels.jsonl"], spec, bootstrap=0)
 
@@ -110,16 +102,13 @@ def of_sheets(tmp_path: Path, sheets: list[Sheet], spec: str = SPEC) -> Agreemen
         pytest.param({"tags": ["x", "y"]}, {"tags": ["y"]}, "tags[]", "observed", 0.5, id="texts of a list"),
     ],
 )
-def test_answers_are_compared_by_the_spec(
-    ada: dict[str, Any], bob: dict[str, Any], field: str, measure: str, expected: float
-) -> None:
+def test_answers_are_compared_by_the_spec(ada, bob, field, measure, expected):
     assert of_records([ada], [bob]).value(measure, field) == pytest.approx(expected, abs=1e-12)
 
 
-def test_values_in_lists_have_no_agreement_by_chance() -> None:
+def test_values_in_lists_have_no_agreement_by_chance():
     found = of_records([{"tags": ["x"]}], [{"tags": ["y"]}]).field("tags[]").measures["alpha"]
     assert found.value is None
-    assert found.reason is not None
     assert "paired by their content" in found.reason
 
 
@@ -149,13 +138,11 @@ def test_values_in_lists_have_no_agreement_by_chance() -> None:
         ),
     ],
 )
-def test_plain_records_name_what_is_illegible(
-    ada: dict[str, Any], bob: dict[str, Any], field: str, observed: float
-) -> None:
+def test_plain_records_name_what_is_illegible(ada, bob, field, observed):
     assert of_records([ada], [bob]).value("observed", field) == observed
 
 
-def sheet(reviewer: str, document: str = "a", **labels: Label) -> Sheet:
+def sheet(reviewer, document="a", **labels):
     return Sheet(document, reviewer, labels=labels)
 
 
@@ -174,9 +161,7 @@ FIVE = Label("value", "5")
         pytest.param(None, FIVE, None, 0, id="not asked is no answer"),
     ],
 )
-def test_states_are_answers_and_what_was_not_answered_is_missing(
-    tmp_path: Path, ada: Label | None, bob: Label, observed: float | None, n: int
-) -> None:
+def test_states_are_answers_and_what_was_not_answered_is_missing(tmp_path, ada, bob, observed, n):
     place = {"place.city": Label("value", "Rome")}
     given = place if ada is None else {"total": ada, **place}
     sheets = [Sheet("a", "ada", labels=given), Sheet("a", "bob", labels={"total": bob, **place})]
@@ -193,9 +178,7 @@ def test_states_are_answers_and_what_was_not_answered_is_missing(
         pytest.param(FIVE, FIVE, 1.0, 1, id="both read it"),
     ],
 )
-def test_states_in_items_are_answers_too(
-    tmp_path: Path, ada: Label, bob: Label, observed: float | None, n: int
-) -> None:
+def test_states_in_items_are_answers_too(tmp_path, ada, bob, observed, n):
     sheets = [
         Sheet(
             "a",
@@ -210,7 +193,7 @@ def test_states_in_items_are_answers_too(
     assert found.value("observed", "lines[].sku") == 1.0
 
 
-def test_a_list_of_which_single_values_were_asked_is_left_out_and_told(tmp_path: Path) -> None:
+def test_a_list_of_which_single_values_were_asked_is_left_out_and_told(tmp_path):
     part = Sheet("a", "ada", labels={"tags[0]": Label("value", "x"), "total": FIVE})
     whole = Sheet("a", "bob", labels={"tags": Label("value"), "tags[0]": Label("value", "x"), "total": FIVE})
     found = of_sheets(tmp_path, [part, whole])
@@ -218,7 +201,7 @@ def test_a_list_of_which_single_values_were_asked_is_left_out_and_told(tmp_path:
     assert found.notes == ("tags: 1 sheet with single items only, left out: a list is compared as a whole",)
 
 
-def test_answers_after_a_prediction_was_shown_do_not_count(tmp_path: Path) -> None:
+def test_answers_after_a_prediction_was_shown_do_not_count(tmp_path):
     seen = Label("value", "5", shown="prediction")
     sheets = [
         sheet("ada", "a", total=seen), sheet("bob", "a", total=FIVE),
@@ -231,7 +214,7 @@ def test_answers_after_a_prediction_was_shown_do_not_count(tmp_path: Path) -> No
     assert (found.documents, found.independent) == (3, 2)
 
 
-def test_more_than_two_reviewers_and_documents_labeled_once(tmp_path: Path) -> None:
+def test_more_than_two_reviewers_and_documents_labeled_once(tmp_path):
     sheets = [sheet(name, total=FIVE) for name in ("ada", "bob", "cid")]
     sheets += [sheet("ada", "b", total=FIVE), sheet("ada", "c", total=FIVE), sheet("cid", "c", total=ABSENT)]
     found = of_sheets(tmp_path, sheets)
@@ -243,12 +226,12 @@ def test_more_than_two_reviewers_and_documents_labeled_once(tmp_path: Path) -> N
     ]
 
 
-def test_one_reviewer_twice_is_told(tmp_path: Path) -> None:
+def test_one_reviewer_twice_is_told(tmp_path):
     sheets = [Sheet("a", "ada", slot, labels={"total": FIVE}) for slot in (0, 1)]
     assert of_sheets(tmp_path, sheets).is_intra
 
 
-def test_fields_of_another_document_type_are_no_answers() -> None:
+def test_fields_of_another_document_type_are_no_answers():
     spec = """
 document_type: {field: kind}
 fields: {kind: {type: enum, values: [invoice, statement]}, total: {type: money, applies_to: [invoice]}}
@@ -260,7 +243,7 @@ fields: {kind: {type: enum, values: [invoice, statement]}, total: {type: money, 
     assert found.field("kind").measures["observed"].n == 2
 
 
-def test_trees_without_declared_fields_are_compared_too() -> None:
+def test_trees_without_declared_fields_are_compared_too():
     ada, bob = [{"id": "a", "x": {"y": "1"}, "l": [1, 2]}], [{"id": "a", "x": {"y": "2"}, "l": [2, 1]}]
     found = agreement({"ada": ada, "bob": bob}, "type: any", bootstrap=0)
     assert found.value("observed", "x.y") == 0.0
@@ -280,14 +263,14 @@ rows = st.fixed_dictionaries(
 documents = st.lists(st.tuples(rows, rows), min_size=1, max_size=4)
 
 
-def told(found: Agreement) -> Any:
+def told(found):
     data = found.to_dict()
     return {name: data[name] for name in ("overall", "fields")}
 
 
 @few_examples()
 @given(documents)
-def test_neither_the_order_of_reviewers_nor_of_documents_matters(pairs: list[tuple[Any, Any]]) -> None:
+def test_neither_the_order_of_reviewers_nor_of_documents_matters(pairs):
     named = [(f"d{at}", *pair) for at, pair in enumerate(pairs)]
     ada, bob = ([{"id": name, **row[side]} for name, *row in named] for side in (0, 1))
     one = agreement({"ada": ada, "bob": bob}, SPEC, bootstrap=50)
@@ -298,7 +281,7 @@ def test_neither_the_order_of_reviewers_nor_of_documents_matters(pairs: list[tup
 
 @few_examples()
 @given(documents)
-def test_a_reviewer_agrees_with_himself(pairs: list[tuple[Any, Any]]) -> None:
+def test_a_reviewer_agrees_with_himself(pairs):
     rows = [{"id": str(at), **first} for at, (first, _) in enumerate(pairs)]
     found = agreement({"ada": rows, "bob": rows}, SPEC, bootstrap=0)
     for field in found.fields:
@@ -313,9 +296,7 @@ def test_a_reviewer_agrees_with_himself(pairs: list[tuple[Any, Any]]) -> None:
         pytest.param([{"id": "a", "total": 1}], NothingEvaluatedError, "labeled twice", id="one reviewer"),
     ],
 )
-def test_what_cannot_be_compared_is_told(
-    tmp_path: Path, labels: list[Any], error: type[Exception], words: str
-) -> None:
+def test_what_cannot_be_compared_is_told(tmp_path, labels, error, words):
     path = tmp_path / "ada.jsonl"
     if labels:
         path.write_text("".join(f"{json.dumps(row)}\n" for row in labels))
@@ -339,30 +320,28 @@ GOOD_LINE = b'{"id": "a", "reviewer": "bob", "labels": {"total": {"state": "valu
         pytest.param(b'{"id": "b"}\n' + GOOD_LINE, "is no line of a labels file", id="another line before"),
     ],
 )
-def test_a_damaged_labels_file_is_never_compared_as_plain_records(
-    tmp_path: Path, damaged: bytes, words: str
-) -> None:
+def test_a_damaged_labels_file_is_never_compared_as_plain_records(tmp_path, damaged, words):
     (tmp_path / "ada.jsonl").write_text("".join(labels_lines([sheet("ada", total=FIVE)])))
     (tmp_path / "bob.jsonl").write_bytes(damaged)
     with pytest.raises(ProblemsError, match=words):
         agreement([tmp_path / "ada.jsonl", tmp_path / "bob.jsonl"], SPEC)
 
 
-def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_given_twice_is_refused(tmp_path):
     (tmp_path / "a.jsonl").write_text("".join(labels_lines([sheet("ada", total=FIVE)])))
     (tmp_path / "b.jsonl").write_text("".join(labels_lines([sheet("ada", total=FIVE)])))
     with pytest.raises(ProblemsError, match=r"b\.jsonl.*in .*a\.jsonl already"):
         agreement([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], SPEC)
 
 
-def test_plain_records_that_are_given_twice_are_refused(tmp_path: Path) -> None:
+def test_plain_records_that_are_given_twice_are_refused(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": 1, "total": 5}\n')
     with pytest.raises(ProblemsError, match=r"a\.jsonl: is given twice"):
         agreement([tmp_path / "a.jsonl", tmp_path / "." / "a.jsonl"], SPEC)
 
 
 @pytest.mark.parametrize("path", ["total", "lines[0].amount", "place.city"])
-def test_a_value_without_its_text_is_refused(tmp_path: Path, path: str) -> None:
+def test_a_value_without_its_text_is_refused(tmp_path, path):
     bad = Sheet("d", "ada", is_blind=True, labels={path: Label("value")})
     with pytest.raises(ProblemsError) as caught:
         of_sheets(tmp_path, [bad, Sheet("d", "bob", is_blind=True)])
@@ -370,24 +349,24 @@ def test_a_value_without_its_text_is_refused(tmp_path: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["lines", "tags", "place"])
-def test_lists_and_objects_are_labeled_as_a_whole_without_a_text(tmp_path: Path, path: str) -> None:
+def test_lists_and_objects_are_labeled_as_a_whole_without_a_text(tmp_path, path):
     both = [Sheet("d", name, is_blind=True, labels={path: Label("value")}) for name in ("ada", "bob")]
     assert of_sheets(tmp_path, both).documents == 1
 
 
-def test_keys_of_plain_records_that_the_spec_does_not_have_are_told() -> None:
+def test_keys_of_plain_records_that_the_spec_does_not_have_are_told():
     rows = [{"totl": "5", "lines": [{"sku": "A", "qty": 1}], "place": {"city": "Rome"}}]
     assert of_records(rows, rows).notes == ("not in the spec, left out: lines[].qty and totl",)
 
 
 @pytest.fixture
-def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def command(tmp_path, capsys):
     (tmp_path / "spec.yaml").write_text(SPEC)
     rows = [{"id": str(at), "total": str(at % 3), "tags": ["x"]} for at in range(25)]
     for name, changed in (("ada", rows), ("bob", [{**rows[0], "total": "9"}, *rows[1:]])):
         (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in changed))
 
-    def run(*more: str) -> tuple[int, str, str]:
+    def run(*more):
         paths = [word for name in ("ada", "bob") for word in ("--labels", str(tmp_path / f"{name}.jsonl"))]
         code = main(["review", "agreement", "--spec", str(tmp_path / "spec.yaml"), *paths, *more])
         return code, *capsys.readouterr()
@@ -395,14 +374,14 @@ def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[...,
     return run
 
 
-def test_the_command_tells_agreement_and_disagreements(command: Callable[..., tuple[int, str, str]]) -> None:
+def test_the_command_tells_agreement_and_disagreements(command):
     code, out, _ = command()
     assert code == 0
     assert "25 documents labeled twice or more, by ada (25) and bob (25)" in out
     assert "Most frequent disagreements" in out
 
 
-def test_the_command_prints_json(command: Callable[..., tuple[int, str, str]]) -> None:
+def test_the_command_prints_json(command):
     code, out, _ = command("--json")
     found = json.loads(out)
     assert code == 0
@@ -415,7 +394,7 @@ def test_the_command_prints_json(command: Callable[..., tuple[int, str, str]]) -
 
 
 @pytest.mark.parametrize("width", [80, 200])
-def test_the_page_breaks_no_number(width: int) -> None:
+def test_the_page_breaks_no_number(width):
     rows = [{"total": str(at % 3), "tags": ["x"], "lines": [{"sku": "A"}]} for at in range(25)]
     found = agreement(
         {
@@ -428,13 +407,12 @@ def test_the_page_breaks_no_number(width: int) -> None:
     text = render_agreement(found, Screen(width))
     heads = [line.split() for line in text.splitlines() if line.startswith("field ")]
     total = found.field("total").measures["observed"]
-    assert total.interval is not None
     assert f"{total.interval[0]:.2f}–{total.interval[1]:.2f}" in text
     assert len(heads) == 1
     assert max(map(len, text.splitlines())) <= width
 
 
-def test_what_gold_names_as_unreviewed_is_no_answer() -> None:
+def test_what_gold_names_as_unreviewed_is_no_answer():
     one = Answers.of_record("a", "ada", {"lines": [{"sku": "A"}]}, (), ["total", "lines[0].note"])
     assert (one.state("total"), one.state("date")) == (None, "value")
     assert one.data["lines"] == [{"sku": "A", "note": STAND_INS["skipped"]}]
@@ -452,29 +430,29 @@ KRIPPENDORFF = [
 PARADOX = [[0, 0]] * 118 + [[0, 1]] * 5 + [[1, 0]] * 2
 
 
-def interval(first: Ints, second: Ints) -> Floats:
+def interval(first, second):
     return (first - second) ** 2 / 16.0
 
 
-def ratio_scale(first: Ints, second: Ints) -> Floats:
+def ratio_scale(first, second):
     return ((first - second) / (first + second + 2.0)) ** 2
 
 
-def ordinal(first: Ints, second: Ints) -> Floats:
+def ordinal(first, second):
     """The distance of ranks by the counts of the 40 pairable answers of KRIPPENDORFF."""
     counts = np.array([9.0, 13.0, 10.0, 5.0, 3.0])
     ends = np.cumsum(counts) - counts / 2.0
     return ((ends[first] - ends[second]) / 40.0) ** 2
 
 
-def coefficients(codes: Any, distance: Distance = differ) -> Coefficients:
+def coefficients(codes, distance=differ):
     table = np.array(codes)
     texts = tuple(str(code) for code in range(max(int(table.max()) + 1, 2)))
     ratings = Ratings.of(np.arange(len(table)), table, distance, texts, len(table))
     return agree(ratings, ratings.pairs(), draw_weights([""] * len(table), BootstrapSettings(0)))
 
 
-def values(found: Coefficients) -> list[float]:
+def values(found):
     return [float(replicates[0]) for replicates in found[:3]]
 
 
@@ -495,58 +473,9 @@ def values(found: Coefficients) -> list[float]:
         pytest.param(PARADOX, differ, "ac1", Fraction(27799, 29549), id="AC1, the paradox"),
     ],
 )
-def test_published_values_come_out(
-    codes: Any, measure: Distance, coefficient: str, expected: Fraction | float
-) -> None:
+def test_published_values_come_out(codes, measure, coefficient, expected):
     digits = 1e-12 if isinstance(expected, Fraction) else 6e-6 if expected == 0.914 else 6e-11
     assert getattr(coefficients(codes, measure), coefficient)[0] == pytest.approx(float(expected), abs=digits)
-
-
-def exact_alpha(codes: list[list[int]]) -> Fraction | None:
-    """Return nominal alpha by its definition, over all pairs of single answers."""
-    units = [[code for code in row if code >= 0] for row in codes]
-    units = [row for row in units if len(row) > 1]
-    answers = [code for row in units for code in row]
-    n = len(answers)
-    if n < 2:
-        return None
-    observed = sum(
-        Fraction(sum(one != two for one in row for two in row), len(row) - 1) for row in units
-    ) / Fraction(n)
-    expected = Fraction(sum(one != two for one in answers for two in answers), n * (n - 1))
-    return 1 - observed / expected if expected else None
-
-
-tables = st.integers(2, 4).flatmap(
-    lambda columns: st.lists(
-        st.lists(st.integers(-1, 3), min_size=columns, max_size=columns), min_size=1, max_size=8
-    )
-)
-
-
-@given(tables)
-def test_alpha_is_its_definition(codes: list[list[int]]) -> None:
-    found, expected = coefficients(codes), exact_alpha(codes)
-    if expected is None:
-        assert np.isnan(found.alpha[0])
-        assert found.reason in (NO_PAIRS, NO_VARIATION)
-    else:
-        assert found.alpha[0] == pytest.approx(float(expected), abs=1e-12)
-
-
-@given(tables, st.randoms())
-def test_neither_the_order_of_reviewers_nor_of_answers_changes_a_bit(
-    codes: list[list[int]], random: Any
-) -> None:
-    turned = [random.sample(row, len(row)) for row in codes]
-    np.testing.assert_array_equal(values(coefficients(codes)), values(coefficients(turned)))
-
-
-@given(tables)
-def test_numbers_are_in_their_bounds(codes: list[list[int]]) -> None:
-    found = values(coefficients(codes))
-    assert not any(value > 1.0 for value in found)
-    assert not found[0] < 0.0
 
 
 @pytest.mark.parametrize(
@@ -558,24 +487,20 @@ def test_numbers_are_in_their_bounds(codes: list[list[int]]) -> None:
         pytest.param([[0, _], [_, 1]], "alpha", NO_PAIRS, id="alpha without pairs"),
     ],
 )
-def test_what_is_undefined_has_a_reason_and_no_value(codes: Any, coefficient: str, reason: str) -> None:
+def test_what_is_undefined_has_a_reason_and_no_value(codes, coefficient, reason):
     found = coefficients(codes)
     assert (np.isnan(getattr(found, coefficient)[0]), found.reason) == (True, reason)
 
 
-def test_one_answer_everywhere_is_observed_agreement_nevertheless() -> None:
-    assert coefficients([[0, 0], [0, 0]]).observed[0] == 1.0
-
-
-def test_a_pair_that_cannot_be_compared_leaves_nothing_that_could_be_wrong() -> None:
-    def fails(first: Ints, _second: Ints) -> Floats:
+def test_a_pair_that_cannot_be_compared_leaves_nothing_that_could_be_wrong():
+    def fails(first, _second):
         return np.full(len(first), np.nan)
 
     found = coefficients([[0, 1], [1, 1]], fails)
     assert (np.isnan(values(found)).all(), found.reason) == (True, FAILED)
 
 
-def test_a_sample_of_pairs_estimates_the_chance_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_of_pairs_estimates_the_chance_and_says_so(monkeypatch):
     random = np.random.default_rng(5)
     codes = random.integers(0, 40, (300, 2))
     codes[:150, 1] = codes[:150, 0]
@@ -588,30 +513,15 @@ def test_a_sample_of_pairs_estimates_the_chance_and_says_so(monkeypatch: pytest.
     assert sampled[near_by].alpha[0] == pytest.approx(whole[near_by].alpha[0], abs=0.02)
 
 
-def near_by(first: Ints, second: Ints) -> Floats:
+def near_by(first, second):
     return (np.abs(first - second) > 8).astype(np.float64)
 
 
-def test_a_sample_does_not_depend_on_the_order_of_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_does_not_depend_on_the_order_of_the_answers(monkeypatch):
     monkeypatch.setattr(agreement_module, "MOST_COMPARED", 5)
     codes = np.array([[0, 1]])
     orders = []
     for texts in ("abcdefgh", "hgfedcba"):
         order = Chance.of(Ratings.of(np.array([0]), codes, differ, tuple(texts), 1)).order
-        assert order is not None
         orders.append([texts[at] for at in order])
     assert orders[0] == orders[1]
-
-
-def test_the_weights_of_many_documents_take_a_byte_each() -> None:
-    import tracemalloc
-
-    documents = [f"doc-{number}" for number in range(20_000)]
-    tracemalloc.start()
-    blocks = draw_weights(documents, BootstrapSettings())
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 180e6
-    assert (blocks[0].sixteenths[:, 0] == 16).all()
-    few = draw_weights(documents[:4], BootstrapSettings(6))[0].sixteenths
-    assert blocks[0].sixteenths[:4, :7].tolist() == few.tolist()

@@ -2,8 +2,6 @@
 
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
-from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -12,7 +10,6 @@ from tests.effort import few_examples
 
 from fieldassay import agreement
 from fieldassay.errors import NothingEvaluatedError
-from fieldassay.metrics.result.tables import Agreement
 from fieldassay.records.labels_file import Label, Sheet, labels_lines
 from fieldassay.reports.content.agreement import render_agreement
 from fieldassay.reports.writers.page import Screen
@@ -23,12 +20,12 @@ Answer = str | None
 Table = list[tuple[Answer, ...]]
 
 
-def observed(units: list[list[str]]) -> Fraction:
+def observed(units):
     pairs = [list(combinations(row, 2)) for row in units if len(row) > 1]
     return sum((Fraction(sum(a == b for a, b in unit), len(unit)) for unit in pairs), Fraction()) / len(pairs)
 
 
-def alpha(units: list[list[str]]) -> Fraction | None:
+def alpha(units):
     """Krippendorff (2019): the coincidences of pairable answers, each unit weighing its answers."""
     units = [row for row in units if len(row) > 1]
     answers = [one for row in units for one in row]
@@ -38,7 +35,7 @@ def alpha(units: list[list[str]]) -> Fraction | None:
     return 1 - apart / n / expected if expected else None
 
 
-def ac1(units: list[list[str]]) -> Fraction | None:
+def ac1(units):
     """Gwet (2008), with missing answers: the shares are means over all units with an answer."""
     rated = [row for row in units if row]
     answers = sorted({one for row in rated for one in row})
@@ -51,7 +48,7 @@ def ac1(units: list[list[str]]) -> Fraction | None:
     return (observed(units) - chance) / (1 - chance)
 
 
-def sheets_of(table: Table, missing: Literal["no row", "skipped"]) -> list[Sheet]:
+def sheets_of(table, missing):
     sheets = []
     for at, row in enumerate(table):
         for name, answer in zip("abcd", row, strict=False):
@@ -63,7 +60,7 @@ def sheets_of(table: Table, missing: Literal["no row", "skipped"]) -> list[Sheet
     return sheets
 
 
-def measure(folder: Path, sheets: list[Sheet], replicates: int = 0) -> Agreement:
+def measure(folder, sheets, replicates=0):
     (folder / "labels.jsonl").write_text("".join(labels_lines(sheets)))
     return agreement([folder / "labels.jsonl"], SPEC, bootstrap=replicates)
 
@@ -77,9 +74,7 @@ tables = st.integers(2, 4).flatmap(
 
 @few_examples()
 @given(tables)
-def test_alpha_and_ac1_of_sheets_are_their_definitions_in_both_notations(
-    tmp_path_factory: pytest.TempPathFactory, table: Table
-) -> None:
+def test_alpha_and_ac1_of_sheets_are_their_definitions_in_both_notations(tmp_path_factory, table):
     folder = tmp_path_factory.mktemp("labels")
     units = [[answer for answer in row if answer is not None] for row in table]
     if not any(len(row) > 1 for row in units):
@@ -102,9 +97,7 @@ ALONE: Table = [("no", None)] * 3
 
 
 @pytest.mark.parametrize("missing", ["no row", "skipped"])
-def test_documents_of_one_reviewer_count_in_the_chance_agreement_and_are_not_labeled_twice(
-    tmp_path: Path, missing: Literal["no row", "skipped"]
-) -> None:
+def test_documents_of_one_reviewer_count_in_the_chance_agreement_and_are_not_labeled_twice(tmp_path, missing):
     found = measure(tmp_path, sheets_of(BOTH + ALONE, missing))
     expected = ac1([["yes"] * 2] * 2 + [["yes", "no"]] + [["no"]] * 3)
     assert expected == Fraction(13, 37)
@@ -115,13 +108,13 @@ def test_documents_of_one_reviewer_count_in_the_chance_agreement_and_are_not_lab
     assert "3 documents labeled once, in the chance agreement of AC1 only." in text
 
 
-def test_an_empty_cell_of_plain_records_is_an_answer() -> None:
+def test_an_empty_cell_of_plain_records_is_an_answer():
     rows = [{"id": at, "f": "x" if at else ""} for at in range(3)]
     found = agreement({"a": rows, "b": [{**row, "f": "x"} for row in rows]}, SPEC, bootstrap=0)
     assert (found.documents, found.value("observed", "f")) == (3, 2 / 3)
 
 
-def test_a_disagreement_names_its_documents(tmp_path: Path) -> None:
+def test_a_disagreement_names_its_documents(tmp_path):
     table: Table = [("x", "y"), ("x", "x"), ("y", "x"), ("z", "")]
     found = measure(tmp_path, sheets_of(table, "no row"))
     assert [(one.first, one.second, one.documents) for one in found.field("f").confusions] == [

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import Error
 from tests.reports.html.opened_report import AXE
-from tests.review.web.served import Served
+from tests.review.receipts import NONE, SPEC, add
+from tests.review.web.served import Served, served
+
+from fieldassay.review.sheets.make import ReviewRequest, make_review
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -97,3 +100,16 @@ def at_desk(browser: Browser, site: Served, **options: object) -> Iterator[Desk]
         assert desk.errors == []
     finally:
         context.close()
+
+
+@contextmanager
+def opened(browser, folder, rows, spec=SPEC, **more):
+    """Yield the desk of somebody who works alone, at the first sheet."""
+    more.setdefault("shares", NONE)
+    options = more.pop("options", {})
+    made = make_review(folder / "review", ReviewRequest(spec, {"llama": rows}, **more))
+    add(made.store)
+    with served(made.store) as site, at_desk(browser, site, **options) as desk:
+        desk.enter()
+        desk.start()
+        yield desk

@@ -47,7 +47,6 @@ class Server:
     def __init__(self, folder: Path, largest: int | None = None) -> None:
         command = review_command("team", str(folder), largest=largest)
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self._process.stdout is not None
         found = re.search(r"http://127\.0\.0\.1:(\d+)", self._process.stdout.readline())
         assert found is not None, "the server did not start"
         self.port, self.pid = int(found[1]), self._process.pid
@@ -86,7 +85,6 @@ class Client:
         self.cookie = headers["Set-Cookie"].split(";")[0]
 
     def _send(self, method: str, path: str, body: dict[str, Any] | None = None) -> tuple[dict[str, Any], Any]:
-        assert self.connection is not None
         headers = {"Origin": f"http://127.0.0.1:{self.port}", "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body)
         self.connection.request(method, path, data, {**headers, "Cookie": self.cookie})

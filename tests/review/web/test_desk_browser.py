@@ -1,21 +1,15 @@
 """Rows, places and keys of the sheet in a real browser: split and joined, moved and resized, changed."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.review.receipts import prediction
-from tests.review.web.desk import Desk
-from tests.review.web.test_sheet_browser import BLIND, opened
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+from tests.review.web.desk import opened
+from tests.review.web.test_sheet_browser import BLIND
 
 
-def rows_of(desk: Desk) -> list[list[str]]:
+def rows_of(desk):
     """Return the texts in the rows of the grid."""
     found: list[list[str]] = desk.page.evaluate(
         "desk.items('lines').map((item) => ['sku', 'amount'].map((name) => desk.byNode.get(`${item}.${name}`))"
@@ -24,11 +18,11 @@ def rows_of(desk: Desk) -> list[list[str]]:
     return found
 
 
-def go(desk: Desk, node: str) -> None:
+def go(desk, node):
     desk.page.evaluate(f"desk.go(desk.byNode.get({json.dumps(node)}))")
 
 
-def test_a_row_is_split_at_the_cursor(browser: Browser, tmp_path: Path) -> None:
+def test_a_row_is_split_at_the_cursor(browser, tmp_path):
     lines = [{"sku": "A-1 B-2", "amount": "1.00"}, {"sku": "C-3", "amount": "3.00"}]
     with opened(browser, tmp_path, [prediction(1, lines=lines)]) as desk:
         go(desk, "lines[0].sku")
@@ -38,7 +32,7 @@ def test_a_row_is_split_at_the_cursor(browser: Browser, tmp_path: Path) -> None:
         assert desk.labels() == {"lines[0].sku": ("value", "A-1"), "lines[2].sku": ("value", "B-2")}
 
 
-def test_a_row_is_not_split_without_a_cursor_in_its_text(browser: Browser, tmp_path: Path) -> None:
+def test_a_row_is_not_split_without_a_cursor_in_its_text(browser, tmp_path):
     with opened(browser, tmp_path, [prediction(1)]) as desk:
         go(desk, "lines[0].sku")
         desk.press("F2", "End", "Alt+Insert")
@@ -49,7 +43,7 @@ def test_a_row_is_not_split_without_a_cursor_in_its_text(browser: Browser, tmp_p
         assert desk.labels() == {}
 
 
-def test_a_row_is_joined_with_the_next_one(browser: Browser, tmp_path: Path) -> None:
+def test_a_row_is_joined_with_the_next_one(browser, tmp_path):
     lines: list[dict[str, Any]] = [{"sku": "A-1", "amount": "1.00"}, {"sku": "long"}, {"sku": "C-3"}]
     with opened(browser, tmp_path, [prediction(1, lines=lines)]) as desk:
         go(desk, "lines[0].sku")
@@ -67,9 +61,7 @@ def test_a_row_is_joined_with_the_next_one(browser: Browser, tmp_path: Path) -> 
     ("typed", "keys", "told", "text"),
     [("12.50", ["Alt+1"], "= 12.5 USD", "12.50 USD"), ("12.50 USD", ["Alt+1"], "= 12.5 USD", "12.50 USD")],
 )
-def test_a_currency_of_the_spec_is_put_behind_the_amount(
-    browser: Browser, tmp_path: Path, typed: str, keys: list[str], told: str, text: str
-) -> None:
+def test_a_currency_of_the_spec_is_put_behind_the_amount(browser, tmp_path, typed, keys, told, text):
     spec = "{locale: en_AU, fields: {total: {type: money, currency: USD}, flow: {type: quantity, canonical: m3/h}}}"
     with opened(browser, tmp_path, [{"id": "a", "total": "1"}], spec, shares=BLIND) as desk:
         assert desk.page.evaluate("desk.form.get('total').endings") == ["USD", "AUD"]
@@ -86,7 +78,7 @@ def test_a_currency_of_the_spec_is_put_behind_the_amount(
         assert desk.labels() == {"total": ("value", text)}
 
 
-def test_single_keys_are_changed_and_taken_back(browser: Browser, tmp_path: Path) -> None:
+def test_single_keys_are_changed_and_taken_back(browser, tmp_path):
     with opened(browser, tmp_path, [prediction(1)]) as desk:
         desk.press("?")
         desk.page.click("text=Change single keys")
@@ -121,14 +113,14 @@ def test_single_keys_are_changed_and_taken_back(browser: Browser, tmp_path: Path
 
 
 @pytest.fixture
-def documents(tmp_path: Path) -> Path:
+def documents(tmp_path):
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "doc-001.txt").write_text("Shop 1 Pty Ltd\n\nDate 03/04/2025\nTotal 11.50\n")
     return folder
 
 
-def region_of(desk: Desk, node: str) -> tuple[list[float], str]:
+def region_of(desk, node):
     desk.saved()
     [(*box, text)] = desk.site.room.db.execute(
         "SELECT x0, y0, x1, y1, text FROM region WHERE node=?", (node,)
@@ -136,9 +128,7 @@ def region_of(desk: Desk, node: str) -> tuple[list[float], str]:
     return box, text
 
 
-def test_the_outline_is_moved_and_resized_by_keyboard(
-    browser: Browser, tmp_path: Path, documents: Path
-) -> None:
+def test_the_outline_is_moved_and_resized_by_keyboard(browser, tmp_path, documents):
     with opened(browser, tmp_path, [prediction(1)], documents=documents) as desk:
         go(desk, "total")
         desk.page.wait_for_selector(".region.active")
@@ -163,9 +153,8 @@ def test_the_outline_is_moved_and_resized_by_keyboard(
         assert region_of(desk, "total")[0] != smaller
 
 
-def drag(desk: Desk, selector: str, dx: int, dy: int) -> None:
+def drag(desk, selector, dx, dy):
     box = desk.page.locator(selector).bounding_box()
-    assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     desk.page.mouse.move(x, y)
     desk.page.mouse.down()
@@ -173,35 +162,34 @@ def drag(desk: Desk, selector: str, dx: int, dy: int) -> None:
     desk.page.mouse.up()
 
 
-@pytest.mark.parametrize(
-    ("handle", "moved"),
-    [
-        ("move", [True, True, True, True]),
-        ("nw", [True, True, False, False]),
-        ("ne", [False, True, True, False]),
-        ("sw", [True, False, False, True]),
-        ("se", [False, False, True, True]),
-    ],
-)
-def test_the_outline_is_moved_and_resized_by_its_handles(
-    browser: Browser, tmp_path: Path, documents: Path, handle: str, moved: list[bool]
-) -> None:
+HANDLES = {
+    "move": [True, True, True, True],
+    "nw": [True, True, False, False],
+    "ne": [False, True, True, False],
+    "sw": [True, False, False, True],
+    "se": [False, False, True, True],
+}
+
+
+def test_the_outline_is_moved_and_resized_by_its_handles(browser, tmp_path, documents):
     with opened(browser, tmp_path, [prediction(1)], documents=documents) as desk:
         go(desk, "total")
         desk.page.wait_for_selector(".region.active")
         before = desk.page.evaluate("desk.at.found.box")
-        drag(desk, f".region.active .handle.{handle}", -9, -7)
-        assert desk.page.input_value("[data-row=total] input") == "11.50"
-        go(desk, "total")
-        desk.press("Enter")
-        after, _ = region_of(desk, "total")
-        assert [abs(b - a) > 0.001 for a, b in zip(before, after, strict=True)] == moved
-        assert all(b <= a + 1e-9 for a, b in zip(before, after, strict=True))
+        for handle, moved in HANDLES.items():
+            drag(desk, f".region.active .handle.{handle}", -9, -7)
+            assert desk.page.input_value("[data-row=total] input") == "11.50"
+            go(desk, "total")
+            desk.press("Enter")
+            after, _ = region_of(desk, "total")
+            assert [abs(b - a) > 0.001 for a, b in zip(before, after, strict=True)] == moved, handle
+            assert all(b <= a + 1e-9 for a, b in zip(before, after, strict=True))
+            before = after
+            go(desk, "total")
+            desk.page.wait_for_selector(".region.active")
 
 
-def test_moving_the_outline_keeps_a_text_that_is_being_typed(
-    browser: Browser, tmp_path: Path, documents: Path
-) -> None:
+def test_moving_the_outline_keeps_a_text_that_is_being_typed(browser, tmp_path, documents):
     with opened(browser, tmp_path, [prediction(1)], documents=documents) as desk:
         go(desk, "total")
         desk.page.wait_for_selector(".region.active")
@@ -216,7 +204,7 @@ def test_moving_the_outline_keeps_a_text_that_is_being_typed(
 WORDS = [[40, 100, 200, 130, "illicit"], [40, 160, 120, 190, "WWWWWWWW"], [40, 220, 300, 250, "合計金額"]]
 
 
-def test_words_of_another_ocr_are_as_wide_as_their_boxes(browser: Browser, tmp_path: Path) -> None:
+def test_words_of_another_ocr_are_as_wide_as_their_boxes(browser, tmp_path):
     folder = tmp_path / "documents"
     folder.mkdir()
     page = {"width": 600, "height": 800, "words": WORDS}
@@ -232,7 +220,7 @@ def test_words_of_another_ocr_are_as_wide_as_their_boxes(browser: Browser, tmp_p
         assert (left, right) == (pytest.approx(x0 / 600, abs=0.004), pytest.approx(x1 / 600, abs=0.004))
 
 
-def test_a_list_of_two_thousand_rows_takes_another_one(browser: Browser, tmp_path: Path) -> None:
+def test_a_list_of_two_thousand_rows_takes_another_one(browser, tmp_path):
     lines = [{"sku": f"A-{number}", "amount": "1.00"} for number in range(2000)]
     with opened(browser, tmp_path, [prediction(1, lines=lines)]) as desk:
         go(desk, "lines[1999].sku")
@@ -243,7 +231,7 @@ def test_a_list_of_two_thousand_rows_takes_another_one(browser: Browser, tmp_pat
         assert desk.labels() == {"lines[2000].sku": ("value", "last")}
 
 
-def test_a_value_from_right_to_left_does_not_turn_its_reading(browser: Browser, tmp_path: Path) -> None:
+def test_a_value_from_right_to_left_does_not_turn_its_reading(browser, tmp_path):
     text = "متجر الرياض رقم ٥ (a-1)"
     with opened(browser, tmp_path, [prediction(1, shop=text)]) as desk:
         go(desk, "shop")

@@ -1,20 +1,14 @@
 """Text of others stays text on every screen of a review, whatever it looks like."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.documents.making import make_pdf, text
 from tests.review.receipts import NONE, add, form_of, take
-from tests.review.web.desk import READY, Desk, at_desk
+from tests.review.web.desk import READY, at_desk
 from tests.review.web.served import served
 
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 CORPUS = (
     "<script>hacked=1</script>",
@@ -38,14 +32,14 @@ ALL = " ".join(CORPUS[:4])
 INJECTED = "main :is(script, iframe, object, form:not([method=dialog]), img[src=x], svg, style, math, noscript, a[href^=javascript])"
 
 
-def spec() -> dict[str, Any]:
+def spec():
     fields: dict[str, Any] = {f"field {at} {one}"[:60]: "text" for at, one in enumerate(CORPUS)}
     fields["kind"] = {"type": "enum", "values": list(CORPUS[:9])}
     fields["lines"] = {"type": "list", "items": {"type": "object", "fields": {CORPUS[2]: "text"}}}
     return {"name": ALL, "fields": fields}
 
 
-def row() -> dict[str, Any]:
+def row():
     texts = dict(zip(spec()["fields"], CORPUS, strict=False))
     return {
         "id": NAME, **texts, "kind": CORPUS[0], "lines": [{CORPUS[2]: one} for one in CORPUS[:3]]
@@ -55,7 +49,7 @@ def row() -> dict[str, Any]:
 NAME = "<img src=x onerror=hacked=1>\"'"
 
 
-def documents(folder: Path) -> Path:
+def documents(folder):
     """Return a folder with a PDF that has the corpus in its name, its text and its metadata."""
     folder.mkdir()
     page = "".join(text(20, 30 + 20 * at, one) for at, one in enumerate(CORPUS) if one.isascii())
@@ -65,7 +59,7 @@ def documents(folder: Path) -> Path:
     return folder
 
 
-def check_screen(desk: Desk, path: str, screen: str, told: str) -> None:
+def check_screen(desk, path, screen, told):
     """Open a screen; the text must be there as text, and nothing of it as an element."""
     desk.page.goto(desk.site.origin + path)
     desk.page.wait_for_selector(f"{READY}[data-screen={screen}]")
@@ -73,13 +67,13 @@ def check_screen(desk: Desk, path: str, screen: str, told: str) -> None:
     assert told in desk.text("main"), screen
 
 
-def check_harmless(desk: Desk) -> None:
+def check_harmless(desk):
     assert desk.page.locator(INJECTED).count() == 0
     assert desk.page.evaluate("typeof hacked") == "undefined"
     assert desk.errors == []
 
 
-def test_hostile_texts_are_text_on_the_sheet(browser: Browser, tmp_path: Path) -> None:
+def test_hostile_texts_are_text_on_the_sheet(browser, tmp_path):
     folder = documents(tmp_path / "documents")
     store = make_review(
         tmp_path / "review", ReviewRequest(spec(), {"a": [row()]}, documents=folder, shares=NONE)
@@ -100,7 +94,7 @@ def test_hostile_texts_are_text_on_the_sheet(browser: Browser, tmp_path: Path) -
         assert len(desk.labels()) >= len(CORPUS)
 
 
-def test_hostile_texts_are_text_where_people_rule_and_watch(browser: Browser, tmp_path: Path) -> None:
+def test_hostile_texts_are_text_where_people_rule_and_watch(browser, tmp_path):
     folder = documents(tmp_path / "documents")
     blind = Shares(1.0, 0.0, 0.0)
     store = make_review(

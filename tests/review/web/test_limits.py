@@ -8,17 +8,15 @@ import struct
 import threading
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import pytest
 import uvicorn
 from msgspec.structs import replace
 from tests.documents.making import make_pdf
 from tests.review.receipts import add, make_receipts, take
-from tests.review.web.served import Served, served
+from tests.review.web.served import served
 from uvicorn.server import ServerState
 
 from fieldassay.review.web import guard
@@ -34,7 +32,7 @@ pytest.importorskip("pypdfium2")
 resource = pytest.importorskip("resource", reason="no measure of memory")
 
 
-def zipped(name: str, start: bytes, end: bytes) -> bytes:
+def zipped(name, start, end):
     """Return an archive with a file of 600 MB, in three megabytes."""
     stream = io.BytesIO()
     with (
@@ -48,11 +46,11 @@ def zipped(name: str, start: bytes, end: bytes) -> bytes:
     return stream.getvalue()
 
 
-def docx() -> bytes:
+def docx():
     return zipped("word/document.xml", b"<w:document>", b"</w:document>")
 
 
-def entities() -> bytes:
+def entities():
     """Return a Word document whose entities name ten others each, nine times over."""
     kinds = "".join(f'<!ENTITY e{at} "{f"&e{at - 1};" * 10}">' for at in range(1, 10))
     stream = io.BytesIO()
@@ -62,14 +60,14 @@ def entities() -> bytes:
     return stream.getvalue()
 
 
-def xlsx() -> bytes:
+def xlsx():
     return zipped("xl/workbook.xml", b"<workbook>", b"</workbook>")
 
 
-def png() -> bytes:
+def png():
     """Return a picture of 2,500 megapixels."""
 
-    def chunk(kind: bytes, data: bytes) -> bytes:
+    def chunk(kind, data):
         return (
             struct.pack(">I", len(data))
             + kind
@@ -83,21 +81,21 @@ def png() -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-def deep_pdf() -> bytes:
+def deep_pdf():
     return make_pdf([""], extra=[b"[" * 200_000 + b"]" * 200_000]).replace(b"/Root 1 0 R", b"/Root 4 0 R")
 
 
-def nested_pages() -> bytes:
+def nested_pages():
     """Return a PDF whose tree of pages contains itself."""
     return make_pdf(["BT /F1 18 Tf 120 500 Td (1) Tj ET"]).replace(b"/Kids [4 0 R]", b"/Kids [2 0 R]")
 
 
-def huge_page() -> bytes:
+def huge_page():
     wide = b"/MediaBox [0 0 14400000 14400000]"
     return make_pdf(["BT /F1 18 Tf 120 500 Td (1) Tj ET"]).replace(b"/MediaBox [0 0 612 792]", wide)
 
 
-def long_content() -> bytes:
+def long_content():
     """Return a PDF with a page that draws a million paths."""
     return make_pdf(["0 0 m 600 700 l S\n" * 1_000_000])
 
@@ -114,9 +112,7 @@ BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
 }
 
 
-def test_a_document_that_exhausts_its_child_fails_alone_and_the_server_answers_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_document_that_exhausts_its_child_fails_alone_and_the_server_answers_on(tmp_path, monkeypatch):
     monkeypatch.setattr("fieldassay.review.web.serve.LIMITS", replace(LIMITS, memory=600 << 20, seconds=4.0))
     folder = tmp_path / "documents"
     folder.mkdir()
@@ -148,21 +144,21 @@ HALF = {
 }
 
 
-def begin(site: Served, text: bytes) -> socket.socket:
+def begin(site, text):
     made = socket.create_connection((LOOPBACK, site.port), timeout=60)
     made.sendall(text.replace(b"%d", str(site.port).encode()))
     return made
 
 
 @pytest.mark.parametrize("text", HALF.values(), ids=HALF.keys())
-def test_a_request_that_does_not_arrive_is_closed(tmp_path: Path, text: bytes) -> None:
+def test_a_request_that_does_not_arrive_is_closed(tmp_path, text):
     with served(make_receipts(tmp_path, 1), seconds=0.3) as site:
         made = begin(site, text)
         with contextlib.suppress(ConnectionResetError):
             assert made.recv(1) == b""
 
 
-def test_one_byte_now_and_then_does_not_prolong_a_request(tmp_path: Path) -> None:
+def test_one_byte_now_and_then_does_not_prolong_a_request(tmp_path):
     with served(make_receipts(tmp_path, 1), seconds=0.3) as site:
         made = begin(site, b"GET / HTTP/1.1\r\n")
         with pytest.raises(OSError):
@@ -172,7 +168,7 @@ def test_one_byte_now_and_then_does_not_prolong_a_request(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("text", HALF.values(), ids=HALF.keys())
-def test_however_many_wait_the_next_one_is_answered(tmp_path: Path, text: bytes) -> None:
+def test_however_many_wait_the_next_one_is_answered(tmp_path, text):
     store = make_receipts(tmp_path, 1)
     add(store)
     with served(store, most=8) as site:
@@ -183,11 +179,11 @@ def test_however_many_wait_the_next_one_is_answered(tmp_path: Path, text: bytes)
             made.close()
 
 
-def test_connections_that_come_in_one_turn_are_as_few_as_any() -> None:
+def test_connections_that_come_in_one_turn_are_as_few_as_any():
     class Transport(asyncio.Transport):
         aborted = False
 
-        def abort(self) -> None:  # the connection is lost in a later turn
+        def abort(self):  # the connection is lost in a later turn
             self.aborted = True
 
     loop = asyncio.new_event_loop()
@@ -201,7 +197,7 @@ def test_connections_that_come_in_one_turn_are_as_few_as_any() -> None:
     assert [one.aborted for one in transports] == [True] * 4 + [False] * 2
 
 
-def test_a_connection_that_was_answered_may_ask_again(tmp_path: Path) -> None:
+def test_a_connection_that_was_answered_may_ask_again(tmp_path):
     with served(make_receipts(tmp_path, 1), seconds=0.5) as site:
         made = begin(site, b"")
         for _ in range(3):
@@ -212,15 +208,13 @@ def test_a_connection_that_was_answered_may_ask_again(tmp_path: Path) -> None:
             assert found.startswith(b"HTTP/1.1 200")
 
 
-def test_passwords_are_hashed_one_at_a_time_and_counted_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_passwords_are_hashed_one_at_a_time_and_counted_before(tmp_path, monkeypatch):
     store = make_receipts(tmp_path, 1)
     add(store, "anna", "reviewer", "a long password")
     now, most, calls, lock = [0], [0], [0], threading.Lock()
     check = guard.check_password
 
-    def counted(*given: Any) -> Any:
+    def counted(*given):
         with lock:
             now[0], calls[0] = now[0] + 1, calls[0] + 1
             most[0] = max(most[0], now[0])
@@ -240,7 +234,7 @@ def test_passwords_are_hashed_one_at_a_time_and_counted_before(
         assert sum("too many tries" in one.data["problem"] for one in answers) >= 18
 
 
-def test_the_right_password_counts_as_no_failure(tmp_path: Path) -> None:
+def test_the_right_password_counts_as_no_failure(tmp_path):
     store = make_receipts(tmp_path, 1)
     add(store, "anna", "reviewer", "a long password")
     with served(store) as site:
@@ -249,7 +243,7 @@ def test_the_right_password_counts_as_no_failure(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def site(tmp_path_factory):
     store = make_receipts(tmp_path_factory.mktemp("numbers"), 1)
     take(store, add(store))
     with served(store) as found:
@@ -268,7 +262,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("body", NUMBERS.values(), ids=NUMBERS.keys())
-def test_a_number_that_is_none_is_told_as_such(site: Served, body: str) -> None:
+def test_a_number_that_is_none_is_told_as_such(site, body):
     assert site.ask("PUT", "/api/sheets/1/labels", body.encode(), who="r1").status == 422
 
 
@@ -276,6 +270,6 @@ def test_a_number_that_is_none_is_told_as_such(site: Served, body: str) -> None:
     "path", ["/api/claim", "/api/read", "/api/rulings", "/api/sheets/1/finish", "/sign-in"]
 )
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-1e999"])
-def test_no_request_takes_what_is_no_number(site: Served, path: str, number: str) -> None:
+def test_no_request_takes_what_is_no_number(site, path, number):
     body = f'{{"document": {number}, "name": "a", "password": "b", "field": "shop", "text": "x"}}'
     assert site.ask("POST", path, body.encode(), who="r1").status == 422

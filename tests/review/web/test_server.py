@@ -13,22 +13,19 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.review.receipts import NONE, add, make_receipts, take
 from tests.review.small_review import count_events
 from tests.review.web.hammer import Client, Server, check, make_large, review_command, work
-from tests.review.web.served import Served, served
+from tests.review.web.served import served
 from tests.review.web.test_limits import png
 
 from fieldassay.commands.cli.main import main
 from fieldassay.documents.sources import DocumentPool, list_documents
 from fieldassay.errors import ProblemsError
-from fieldassay.review.log import Store
 from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.web import guard
@@ -90,7 +87,7 @@ WRITING = [row for row in ROWS if row[0] != "GET"]
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def site(tmp_path_factory):
     """Return a review of a team: anna holds sheet 1, ben holds nothing, dora observes."""
     folder = tmp_path_factory.mktemp("routes")
     documents = folder / "documents"
@@ -104,12 +101,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
-def test_every_route_has_a_row() -> None:
+def test_every_route_has_a_row():
     assert {(one.method, one.path) for one in PATHS} == set(ROWS)
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row not in OPEN], ids=" ".join)
-def test_without_a_session_nothing_is_answered(site: Served, row: tuple[str, str]) -> None:
+def test_without_a_session_nothing_is_answered(site, row):
     address, body, _ = ROWS[row]
     answer = site.ask(row[0], address, body)
     if answer.status == 303:
@@ -121,13 +118,13 @@ def test_without_a_session_nothing_is_answered(site: Served, row: tuple[str, str
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if ROWS[row][2]], ids=" ".join)
-def test_another_role_is_refused(site: Served, row: tuple[str, str]) -> None:
+def test_another_role_is_refused(site, row):
     address, body, who = ROWS[row]
     assert site.ask(row[0], address, body, who).status == 403
 
 
 @pytest.mark.parametrize("row", OF_OTHERS, ids=" ".join)
-def test_the_sheet_of_somebody_else_is_refused(site: Served, row: tuple[str, str]) -> None:
+def test_the_sheet_of_somebody_else_is_refused(site, row):
     address, body, _ = ROWS[row]
     answer = site.ask(row[0], address, body, "r2")
     assert answer.status == 403
@@ -149,7 +146,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("case", FOREIGN)
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)
-def test_what_comes_from_elsewhere_is_refused(site: Served, row: tuple[str, str], case: str) -> None:
+def test_what_comes_from_elsewhere_is_refused(site, row, case):
     address, body, _ = ROWS[row]
     changed, status = FOREIGN[case]
     headers = {name.replace("-", "_"): text and text.format(port=site.port) for name, text in changed.items()}
@@ -157,7 +154,7 @@ def test_what_comes_from_elsewhere_is_refused(site: Served, row: tuple[str, str]
 
 
 @pytest.mark.parametrize("row", WRITING, ids=" ".join)
-def test_only_json_of_a_page_of_this_server_is_taken(site: Served, row: tuple[str, str]) -> None:
+def test_only_json_of_a_page_of_this_server_is_taken(site, row):
     address, body, refused = ROWS[row]
     who = "r3" if refused == "r1" else "r1"
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None):
@@ -170,16 +167,16 @@ def test_only_json_of_a_page_of_this_server_is_taken(site: Served, row: tuple[st
 
 
 @pytest.mark.parametrize("method", ["DELETE", "PATCH", "TRACE", "OPTIONS", "CONNECT"])
-def test_other_methods_are_refused(site: Served, method: str) -> None:
+def test_other_methods_are_refused(site, method):
     assert site.ask(method, "/", None, "r1").status == 405
 
 
 @pytest.mark.parametrize("path", ["//", "/..//x", "/api/../api/form", "/a\\b", "/%2e%2e/x", "/%00", "*"])
-def test_other_paths_are_refused(site: Served, path: str) -> None:
+def test_other_paths_are_refused(site, path):
     assert site.ask("GET", path, None, "r1").status in (400, 404)
 
 
-def test_a_web_socket_is_refused(site: Served) -> None:
+def test_a_web_socket_is_refused(site):
     answer = site.ask(
         "GET", "/", None, "r1", Upgrade="websocket", Connection="Upgrade", Sec_WebSocket_Version="13",
         Sec_WebSocket_Key="dGhlIHNhbXBsZSBub25jZQ==",
@@ -187,7 +184,7 @@ def test_a_web_socket_is_refused(site: Served) -> None:
     assert answer.status != 101
 
 
-def test_a_body_without_an_end_is_cut_off(site: Served) -> None:
+def test_a_body_without_an_end_is_cut_off(site):
     head = f"POST /api/claim HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nOrigin: {site.origin}\r\n"
     head += "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
     with socket.create_connection(("127.0.0.1", site.port), 30) as connection:
@@ -201,20 +198,20 @@ def test_a_body_without_an_end_is_cut_off(site: Served) -> None:
         assert b" 413 " in connection.recv(100)
 
 
-def test_a_large_body_is_refused_unread_where_nobody_is_signed_in(site: Served) -> None:
+def test_a_large_body_is_refused_unread_where_nobody_is_signed_in(site):
     head = f"PUT /api/sheets/1/labels HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nOrigin: {site.origin}\r\n"
     with socket.create_connection(("127.0.0.1", site.port), 30) as connection:
         connection.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 900000\r\n\r\n".encode())
         assert b" 413 " in connection.recv(100)
 
 
-def test_a_number_of_any_length_names_nothing(site: Served) -> None:
+def test_a_number_of_any_length_names_nothing(site):
     paths = [re.sub(r"\{\w+:int\}", "9" * 5000, path) for _, path in ROWS if ":int}" in path]
     assert {site.ask("GET", path, None, "r1").status for path in paths} == {404}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)
-def test_every_answer_has_the_headers(site: Served, row: tuple[str, str]) -> None:
+def test_every_answer_has_the_headers(site, row):
     address, body, _ = ROWS[row]
     answer = site.ask(row[0], address, body)
     for name, value in HEADERS.items():
@@ -222,7 +219,7 @@ def test_every_answer_has_the_headers(site: Served, row: tuple[str, str]) -> Non
     assert "'unsafe" not in answer.headers["content-security-policy"]
 
 
-def test_sign_in_gives_one_answer_for_every_failure_and_slows_down(site: Served) -> None:
+def test_sign_in_gives_one_answer_for_every_failure_and_slows_down(site):
     tries = [{"name": "anna", "password": "wrong one"}, {"name": "nobody", "password": "wrong one"}]
     told = {site.ask("POST", "/sign-in", one).data["problem"] for one in tries}
     assert told == {"name and password do not fit"}
@@ -236,9 +233,7 @@ def test_sign_in_gives_one_answer_for_every_failure_and_slows_down(site: Served)
     assert "samesite=strict" in cookie.lower()
 
 
-def test_failed_tries_while_the_clock_was_ahead_lock_nobody_out(
-    site: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_tries_while_the_clock_was_ahead_lock_nobody_out(site, monkeypatch):
     now = site.room.clock()
     monkeypatch.setattr(site.room, "clock", lambda: now + 365 * 86400.0)
     for _ in range(7):
@@ -249,7 +244,7 @@ def test_failed_tries_while_the_clock_was_ahead_lock_nobody_out(
     assert answer.status == 200
 
 
-def test_a_session_ends_with_sign_out_a_new_password_and_a_disabled_account(site: Served) -> None:
+def test_a_session_ends_with_sign_out_a_new_password_and_a_disabled_account(site):
     for change in (
         lambda journal: guard.set_password(journal, "ben", "another password"),
         lambda journal: guard.change_person(journal, "ben", is_disabled=True),
@@ -266,7 +261,7 @@ def test_a_session_ends_with_sign_out_a_new_password_and_a_disabled_account(site
     site.tokens.pop("r2")
 
 
-def test_an_idle_and_an_old_session_are_over(site: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_and_an_old_session_are_over(site, monkeypatch):
     now = site.room.clock()
     site.tokens.pop("r3", None)
     assert site.ask("GET", "/api/form", None, "r3").status == 200
@@ -275,7 +270,7 @@ def test_an_idle_and_an_old_session_are_over(site: Served, monkeypatch: pytest.M
     site.tokens.pop("r3")
 
 
-def test_a_page_and_its_words_are_for_those_who_hold_a_sheet_of_it(site: Served) -> None:
+def test_a_page_and_its_words_are_for_those_who_hold_a_sheet_of_it(site):
     [page] = site.ask("GET", "/api/pages/1", None, "r1").data["pages"]
     assert (page["number"], page["words"]) == (1, [])
     words = site.ask("GET", "/api/pages/1/1/words", None, "r1").data["words"]
@@ -289,7 +284,7 @@ def test_a_page_and_its_words_are_for_those_who_hold_a_sheet_of_it(site: Served)
     assert site.ask("GET", f"/api/pages/{1 << 70}", None, "r1").status == 404
 
 
-def test_the_same_key_saves_a_label_once(site: Served) -> None:
+def test_the_same_key_saves_a_label_once(site):
     address, body = "/api/sheets/1/labels", NEW_LABEL | {"key": "only-once"}
     first = site.ask("PUT", address, body, "r1")
     again = site.ask("PUT", address, body, "r1")
@@ -298,11 +293,11 @@ def test_the_same_key_saves_a_label_once(site: Served) -> None:
     assert site.ask("PUT", address, body | {"key": "another"}, "r1").status == 409
 
 
-def test_rows_are_not_changed_by_who_saw_others(tmp_path: Path) -> None:
+def test_rows_are_not_changed_by_who_saw_others(tmp_path):
     store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0))
     assert take(store, add(store)) == 1
 
-    def order(*nodes: str | None, expects: int) -> Any:
+    def order(*nodes, expects):
         return site.ask(
             "PUT", "/api/sheets/1/items", {"list": "lines", "nodes": nodes, "expects": expects}, "r1"
         )
@@ -314,7 +309,7 @@ def test_rows_are_not_changed_by_who_saw_others(tmp_path: Path) -> None:
     assert statuses == [200, 409, 200]
 
 
-def test_the_one_time_link_works_once_and_only_when_it_is_opened_by_hand(tmp_path: Path) -> None:
+def test_the_one_time_link_works_once_and_only_when_it_is_opened_by_hand(tmp_path):
     store = make_receipts(tmp_path, 1)
     add(store)
     with served(store) as alone:
@@ -334,7 +329,7 @@ def test_the_one_time_link_works_once_and_only_when_it_is_opened_by_hand(tmp_pat
         assert alone.ask("GET", late, Sec_Fetch_Site="none", **opened).status == 403
 
 
-def test_a_damaged_database_is_told_and_the_server_answers_on(tmp_path: Path) -> None:
+def test_a_damaged_database_is_told_and_the_server_answers_on(tmp_path):
     store = make_receipts(tmp_path, 3)
     add(store)
     with served(store) as alone:
@@ -346,7 +341,7 @@ def test_a_damaged_database_is_told_and_the_server_answers_on(tmp_path: Path) ->
         assert alone.ask("GET", "/help", None, "r1").status == 200
 
 
-def test_a_link_out_of_the_folder_of_documents_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_out_of_the_folder_of_documents_is_not_followed(tmp_path):
     folder = tmp_path / "documents"
     folder.mkdir()
     (tmp_path / "secret.txt").write_text("a secret")
@@ -369,7 +364,7 @@ def test_a_link_out_of_the_folder_of_documents_is_not_followed(tmp_path: Path) -
     ],
     ids=["plain", "wildcard", "no key", "no address"],
 )
-def test_an_address_that_is_not_safe_is_refused(address: Address, told: str) -> None:
+def test_an_address_that_is_not_safe_is_refused(address, told):
     with pytest.raises(ProblemsError, match=told):
         address.check()
 
@@ -387,18 +382,18 @@ def test_an_address_that_is_not_safe_is_refused(address: Address, told: str) -> 
     ],
     ids=["loopback", "proxy", "named", "IPv6"],
 )
-def test_only_the_named_addresses_are_answered(address: Address, origins: set[str]) -> None:
+def test_only_the_named_addresses_are_answered(address, origins):
     address.check()
     assert address.site(8000).origins == origins
 
 
-def test_a_review_without_accounts_is_not_served(tmp_path: Path) -> None:
+def test_a_review_without_accounts_is_not_served(tmp_path):
     store = make_receipts(tmp_path, 1)
     with pytest.raises(ProblemsError, match="has no accounts"):
         serve_team(store, Address(), print)
 
 
-def test_answers_are_sent_without_waiting_for_the_acknowledgement_of_earlier_packets() -> None:
+def test_answers_are_sent_without_waiting_for_the_acknowledgement_of_earlier_packets():
     """A socket that does not name its protocol keeps Nagle's delay under asyncio: 40 ms for every answer."""
     with listen(LOOPBACK, 0) as listener, socket.create_connection(listener.getsockname()):
         accepted, _ = listener.accept()
@@ -406,16 +401,14 @@ def test_answers_are_sent_without_waiting_for_the_acknowledgement_of_earlier_pac
             assert accepted.proto == socket.IPPROTO_TCP
 
 
-def test_open_is_for_one_person_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_open_is_for_one_person_alone(tmp_path, capsys):
     store = make_receipts(tmp_path, 1)
     add(store, "anna", "reviewer", "a long password")
     assert main(["review", "open", str(tmp_path), "--no-browser"]) == 2
     assert "has accounts of a team" in capsys.readouterr().err
 
 
-def test_people_have_aliases_and_no_name_is_in_the_log(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_people_have_aliases_and_no_name_is_in_the_log(tmp_path, capsys, monkeypatch):
     import io
 
     make_receipts(tmp_path, 1)
@@ -437,7 +430,7 @@ def test_people_have_aliases_and_no_name_is_in_the_log(
     assert "is too short" in capsys.readouterr().err
 
 
-def test_the_command_serves_with_tls(tmp_path: Path) -> None:
+def test_the_command_serves_with_tls(tmp_path):
     import shutil
 
     if shutil.which("openssl") is None:
@@ -463,7 +456,6 @@ def test_the_command_serves_with_tls(tmp_path: Path) -> None:
         [*command, "--cert", str(certificate), "--key", str(key)], stdout=subprocess.PIPE, text=True
     )
     try:
-        assert process.stdout is not None
         line = process.stdout.readline()
         found = re.search(r"https://127\.0\.0\.1:(\d+)", line)
         assert found, line
@@ -492,22 +484,22 @@ pytest.importorskip("pypdfium2")
 class CountingPool(DocumentPool):
     """A pool that counts what it is given to do, and does it when `may_run` is set."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(0)
         self.count = 0
         self.may_run = threading.Event()
         self.may_run.set()
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    def submit(self, function, *arguments):
         self.count += 1
         return super().submit(self._when_it_may, function, *arguments)
 
-    def _when_it_may(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _when_it_may(self, function, *arguments):
         self.may_run.wait(600)
         return function(*arguments)
 
 
-def test_an_expensive_failure_is_remembered_until_the_file_changes(tmp_path: Path) -> None:
+def test_an_expensive_failure_is_remembered_until_the_file_changes(tmp_path):
     name = "a.png"
     (tmp_path / name).write_bytes(png())
     with CountingPool() as pool:
@@ -522,7 +514,7 @@ def test_an_expensive_failure_is_remembered_until_the_file_changes(tmp_path: Pat
         assert pool.count == 2
 
 
-def test_a_document_is_read_once_for_all_who_wait_for_it(tmp_path: Path) -> None:
+def test_a_document_is_read_once_for_all_who_wait_for_it(tmp_path):
     (tmp_path / "a.txt").write_text("Total 11.50\n")
     with CountingPool() as pool, ThreadPoolExecutor(4) as threads:
         pages = Pages(tmp_path, pool)
@@ -537,7 +529,7 @@ def test_a_document_is_read_once_for_all_who_wait_for_it(tmp_path: Path) -> None
         assert pool.count == 1
 
 
-def test_a_file_that_is_another_one_now_is_not_shown(tmp_path: Path) -> None:
+def test_a_file_that_is_another_one_now_is_not_shown(tmp_path):
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "doc-001.txt").write_text("Total 11.50\n")
@@ -551,7 +543,7 @@ def test_a_file_that_is_another_one_now_is_not_shown(tmp_path: Path) -> None:
     assert "is not the file that the review was made with" in answer.data["problem"]
 
 
-def test_documents_that_were_moved_are_named_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_documents_that_were_moved_are_named_anew(tmp_path, capsys):
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "doc-001.txt").write_text("Total 11.50\n")
@@ -573,9 +565,7 @@ RIGHT_TO_LEFT = {
 
 
 @pytest.mark.parametrize(("text", "seen"), RIGHT_TO_LEFT.values(), ids=RIGHT_TO_LEFT)
-def test_a_line_of_text_from_right_to_left_begins_at_the_right(
-    tmp_path: Path, text: str, seen: list[str]
-) -> None:
+def test_a_line_of_text_from_right_to_left_begins_at_the_right(tmp_path, text, seen):
     (tmp_path / "a.txt").write_text(f"{text}\nTotal 5.00\n", encoding="utf-8")
     [page] = json.loads(read_pages(list_documents(tmp_path).files[0]))
     line = [word for word in page["words"] if word[2] < 0.5][: len(seen)]
@@ -589,14 +579,14 @@ def test_a_line_of_text_from_right_to_left_begins_at_the_right(
 # A server that is killed loses no label that it acknowledged, and keeps none twice
 
 
-def work_until(is_so: Callable[[], bool], clients: list[Client], server: Server) -> None:
+def work_until(is_so, clients, server):
     """Let the clients work until something is so, which on a busy machine takes longer."""
     ends = time.monotonic() + 600
     while not is_so() and time.monotonic() < ends:
         work(clients, server.port, 0.5)
 
 
-def work_on(store: Store, clients: list[Client]) -> None:
+def work_on(store, clients):
     """Assert that a new server takes more labels, and that none that was acknowledged is lost."""
     server = Server(store.folder)
     work_until(lambda: sum(len(client.acknowledged) for client in clients) > 30, clients, server)
@@ -610,7 +600,7 @@ def work_on(store: Store, clients: list[Client]) -> None:
 @pytest.mark.parametrize(
     "kills", [pytest.param(1, id="once"), pytest.param(3, id="three times", marks=pytest.mark.full)]
 )
-def test_killed_under_load_nothing_acknowledged_is_lost(tmp_path: Path, kills: int) -> None:
+def test_killed_under_load_nothing_acknowledged_is_lost(tmp_path, kills):
     store = make_large(tmp_path, 60, 3)
     clients, chance = [Client(number) for number in range(3)], random.Random(1)
     for _ in range(kills):
@@ -623,7 +613,7 @@ LIMITED = pytest.mark.skipif(sys.platform == "win32", reason="no limit of a file
 
 
 @LIMITED
-def test_on_a_full_disk_a_label_is_kept_or_its_client_is_told(tmp_path: Path) -> None:
+def test_on_a_full_disk_a_label_is_kept_or_its_client_is_told(tmp_path):
     store = make_large(tmp_path, 60, 3)
     clients = [Client(number) for number in range(3)]
     server = Server(tmp_path, largest=store.file.stat().st_size + 50_000)
@@ -639,7 +629,7 @@ def test_on_a_full_disk_a_label_is_kept_or_its_client_is_told(tmp_path: Path) ->
 
 
 @LIMITED
-def test_a_command_on_a_full_disk_says_so_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_command_on_a_full_disk_says_so_and_changes_nothing(tmp_path):
     rows = [{"id": "a", "shop": "x" * 60_000}]
     store = make_review(tmp_path, ReviewRequest("{fields: {shop: text}}", {"a": rows}, shares=NONE)).store
     before = count_events(store)
@@ -650,7 +640,7 @@ def test_a_command_on_a_full_disk_says_so_and_changes_nothing(tmp_path: Path) ->
     assert count_events(store) == before
 
 
-def test_clients_at_once_get_every_sheet_once_and_no_error(tmp_path: Path) -> None:
+def test_clients_at_once_get_every_sheet_once_and_no_error(tmp_path):
     store = make_large(tmp_path, 12, 4)
     clients = [Client(number) for number in range(4)]
     server = Server(tmp_path)

@@ -1,44 +1,20 @@
 """The sheet in a real browser: by keyboard alone, nothing lost, nothing shown that must not be."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.review.receipts import NONE, SPEC, add, prediction
+from tests.review.receipts import add, prediction
 from tests.review.small_review import count_events
-from tests.review.web.desk import Desk, at_desk
+from tests.review.web.desk import at_desk, opened
 from tests.review.web.served import served
 
-from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+from fieldassay.review.sheets.make import Shares
 
 BLIND = Shares(1.0, 0.0, 0.0)
 
 
-@contextmanager
-def opened(
-    browser: Browser, folder: Path, rows: list[dict[str, Any]], spec: str = SPEC, **more: Any
-) -> Iterator[Desk]:
-    """Yield the desk of somebody who works alone, at the first sheet."""
-    more.setdefault("shares", NONE)
-    options = more.pop("options", {})
-    made = make_review(folder / "review", ReviewRequest(spec, {"llama": rows}, **more))
-    add(made.store)
-    with served(made.store) as site, at_desk(browser, site, **options) as desk:
-        desk.enter()
-        desk.start()
-        yield desk
-
-
-def test_twelve_right_values_take_thirteen_keys(browser: Browser, tmp_path: Path) -> None:
+def test_twelve_right_values_take_thirteen_keys(browser, tmp_path):
     names = [f"field_{number}" for number in range(12)]
     spec = "{fields: {" + ", ".join(f"{name}: text" for name in names) + "}}"
     rows = [{"id": f"doc-{number}", **{name: f"value {name}" for name in names}} for number in range(2)]
@@ -73,7 +49,7 @@ TYPED = {
 }
 
 
-def test_every_type_is_read_live_by_the_spec(browser: Browser, tmp_path: Path) -> None:
+def test_every_type_is_read_live_by_the_spec(browser, tmp_path):
     spec = (
         "{locale: en_AU, fields: {" + ", ".join(f"{name}: {told[0]}" for name, told in TYPED.items()) + "}}"
     )
@@ -89,7 +65,7 @@ def test_every_type_is_read_live_by_the_spec(browser: Browser, tmp_path: Path) -
         }
 
 
-def test_an_empty_field_is_never_absent_by_enter(browser: Browser, tmp_path: Path) -> None:
+def test_an_empty_field_is_never_absent_by_enter(browser, tmp_path):
     with opened(browser, tmp_path, [prediction(1)], shares=BLIND) as desk:
         desk.press("Enter")
         assert "F4: the document does not have it" in desk.text("#told")
@@ -99,9 +75,7 @@ def test_an_empty_field_is_never_absent_by_enter(browser: Browser, tmp_path: Pat
         assert desk.labels() == {"kind": ("absent", None), "shop": ("illegible", None)}
 
 
-def test_choices_are_taken_by_number_and_letters_act_outside_fields_only(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_choices_are_taken_by_number_and_letters_act_outside_fields_only(browser, tmp_path):
     with opened(browser, tmp_path, [prediction(1)]) as desk:
         assert desk.at == "kind"
         desk.press("2")
@@ -117,7 +91,7 @@ def test_choices_are_taken_by_number_and_letters_act_outside_fields_only(
         }  # fmt: skip
 
 
-def test_keys_of_an_input_method_and_of_altgr_do_nothing_else(browser: Browser, tmp_path: Path) -> None:
+def test_keys_of_an_input_method_and_of_altgr_do_nothing_else(browser, tmp_path):
     with opened(browser, tmp_path, [prediction(1)]) as desk:
         send = """({key, composing, altgr}) => document.activeElement.dispatchEvent(Object.assign(new KeyboardEvent('keydown',
             {key, isComposing: composing, modifierAltGraph: altgr, bubbles: true, cancelable: true})))"""
@@ -128,9 +102,7 @@ def test_keys_of_an_input_method_and_of_altgr_do_nothing_else(browser: Browser, 
         assert desk.at == "kind"
 
 
-def test_rows_of_a_list_are_added_moved_and_removed_with_their_labels(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_rows_of_a_list_are_added_moved_and_removed_with_their_labels(browser, tmp_path):
     with opened(browser, tmp_path, [prediction(1)], shares=BLIND) as desk:
         desk.page.evaluate("desk.go(desk.byNode.get('lines'))")
         desk.press("Insert")
@@ -151,7 +123,7 @@ def test_rows_of_a_list_are_added_moved_and_removed_with_their_labels(
         desk.until("desk.sheet.items.lines.join() === 'lines[0]'")
 
 
-def test_without_a_connection_labels_wait_and_are_saved_later(browser: Browser, tmp_path: Path) -> None:
+def test_without_a_connection_labels_wait_and_are_saved_later(browser, tmp_path):
     with opened(browser, tmp_path, [prediction(1)]) as desk:
         desk.press("Enter")
         desk.saved()
@@ -164,7 +136,7 @@ def test_without_a_connection_labels_wait_and_are_saved_later(browser: Browser, 
         desk.errors[:] = [one for one in desk.errors if "ERR_INTERNET_DISCONNECTED" not in one]
 
 
-def test_undo_reaches_over_sheets_and_redo_back(browser: Browser, tmp_path: Path) -> None:
+def test_undo_reaches_over_sheets_and_redo_back(browser, tmp_path):
     spec = "{fields: {shop: text, total: text}}"
     with opened(browser, tmp_path, [prediction(1), prediction(2)], spec) as desk:
         first = int(desk.page.url.rsplit("/", 1)[1])
@@ -184,7 +156,7 @@ def test_undo_reaches_over_sheets_and_redo_back(browser: Browser, tmp_path: Path
         assert desk.labels() == {"shop": ("value", "Shop 1"), "total": ("value", "11.50")}
 
 
-def test_two_tabs_do_not_overwrite_each_other(browser: Browser, tmp_path: Path) -> None:
+def test_two_tabs_do_not_overwrite_each_other(browser, tmp_path):
     with opened(browser, tmp_path, [prediction(1)]) as desk:
         other = desk.page.context.new_page()
         other.goto(desk.page.url)
@@ -203,16 +175,14 @@ def test_two_tabs_do_not_overwrite_each_other(browser: Browser, tmp_path: Path) 
 
 
 @pytest.fixture
-def documents(tmp_path: Path) -> Path:
+def documents(tmp_path):
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "doc-001.txt").write_text("Shop 1 Pty Ltd\n\nDate 03/04/2025\nTotal 11.50\n")
     return folder
 
 
-def test_a_word_of_the_page_fills_the_field_with_its_place(
-    browser: Browser, tmp_path: Path, documents: Path
-) -> None:
+def test_a_word_of_the_page_fills_the_field_with_its_place(browser, tmp_path, documents):
     with opened(browser, tmp_path, [prediction(1)], documents=documents, shares=BLIND) as desk:
         desk.until("viewer.words.get(1)?.length === 8")
         desk.page.evaluate("desk.go(desk.byNode.get('total'))")
@@ -228,7 +198,7 @@ def test_a_word_of_the_page_fills_the_field_with_its_place(
         assert rows == [(1, "11.50")]
 
 
-def test_a_shown_value_is_outlined_where_it_stands(browser: Browser, tmp_path: Path, documents: Path) -> None:
+def test_a_shown_value_is_outlined_where_it_stands(browser, tmp_path, documents):
     with opened(browser, tmp_path, [prediction(1)], documents=documents) as desk:
         desk.page.evaluate("desk.go(desk.byNode.get('total'))")
         desk.page.wait_for_selector(".region.active")
@@ -240,7 +210,7 @@ PDFS = {"upright": "", "turned": "/Rotate 90", "cropped": "/CropBox [40 380 440 
 
 
 @pytest.mark.parametrize("case", PDFS)
-def test_the_outline_covers_the_ink(browser: Browser, tmp_path: Path, case: str) -> None:
+def test_the_outline_covers_the_ink(browser, tmp_path, case):
     """The darkest pixels of the page as it is shown lie in the outline, and few outside."""
     import io
 
@@ -267,7 +237,7 @@ def test_the_outline_covers_the_ink(browser: Browser, tmp_path: Path, case: str)
     assert (box[2] - box[0]) * (box[3] - box[1]) < 0.1
 
 
-def test_a_value_is_found_on_any_of_300_pages(browser: Browser, tmp_path: Path) -> None:
+def test_a_value_is_found_on_any_of_300_pages(browser, tmp_path):
     from tests.documents.making import make_pdf, text
 
     folder = tmp_path / "documents"
@@ -285,7 +255,7 @@ def test_a_value_is_found_on_any_of_300_pages(browser: Browser, tmp_path: Path) 
         desk.until("document.querySelector('#page-number').textContent === '251 / 300'")
 
 
-def test_a_page_without_text_is_shown_and_its_values_are_typed(browser: Browser, tmp_path: Path) -> None:
+def test_a_page_without_text_is_shown_and_its_values_are_typed(browser, tmp_path):
     from tests.documents.making import make_pdf
 
     folder = tmp_path / "documents"
@@ -314,12 +284,12 @@ MIDDLE = """(() => { const on = document.querySelector('#page').getBoundingClien
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202egnp\"'`{{7*7}}"
 
 
-def test_a_form_of_another_port_changes_nothing(browser: Browser, tmp_path: Path) -> None:
+def test_a_form_of_another_port_changes_nothing(browser, tmp_path):
     import http.server
     import threading
 
     class Page(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
@@ -329,7 +299,7 @@ def test_a_form_of_another_port_changes_nothing(browser: Browser, tmp_path: Path
                 "<script>document.forms[0].submit()</script>".encode()
             )
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             pass
 
     with opened(browser, tmp_path, [prediction(1)]) as desk:
@@ -345,9 +315,7 @@ def test_a_form_of_another_port_changes_nothing(browser: Browser, tmp_path: Path
 
 
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.full)])
-def test_axe_finds_nothing_on_any_screen(
-    browser: Browser, tmp_path: Path, documents: Path, theme: str
-) -> None:
+def test_axe_finds_nothing_on_any_screen(browser, tmp_path, documents, theme):
     options = {"color_scheme": theme}
     with opened(browser, tmp_path, [prediction(1)], documents=documents, options=options) as desk:
         desk.press("Enter")
@@ -362,7 +330,7 @@ def test_axe_finds_nothing_on_any_screen(
             assert desk.axe() == [], screen
 
 
-def test_at_twice_the_size_nothing_is_out_of_reach(browser: Browser, tmp_path: Path, documents: Path) -> None:
+def test_at_twice_the_size_nothing_is_out_of_reach(browser, tmp_path, documents):
     options = {"device_scale_factor": 2}
     with opened(browser, tmp_path, [prediction(1)], documents=documents, options=options) as desk:
         desk.page.set_viewport_size({"width": 640, "height": 360})
@@ -373,7 +341,7 @@ def test_at_twice_the_size_nothing_is_out_of_reach(browser: Browser, tmp_path: P
         )
 
 
-def test_a_lead_rules_watches_and_reads_histories(browser: Browser, tmp_path: Path) -> None:
+def test_a_lead_rules_watches_and_reads_histories(browser, tmp_path):
     from tests.review.test_draw import labeled_twice
 
     store, _ = labeled_twice(tmp_path, (["A-1", HOSTILE], ["A-1"]), HOSTILE)

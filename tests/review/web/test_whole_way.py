@@ -1,25 +1,17 @@
 """From the first page to gold: what is to be done is said, the page is at the value, and the end says what comes next."""
 
-from __future__ import annotations
-
 import json
 import random
 import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.judging import score_alone
 from tests.review.receipts import add
-from tests.review.web.desk import READY, Desk, at_desk
+from tests.review.web.desk import READY, at_desk, opened
 from tests.review.web.served import served
 
 from fieldassay.commands.cli.main import main
-from fieldassay.review.log import Store
-from fieldassay.review.sheets.make import ReviewRequest, make_review
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+from fieldassay.review.sheets.make import GOLD, ReviewRequest, make_review
 
 SPEC = """
 name: bills
@@ -36,7 +28,7 @@ fields:
 FIELDS = ("supplier", "kind", "day", "due", "number", "net", "tax", "total")
 
 
-def write_documents(folder: Path, count: int) -> list[dict[str, Any]]:
+def write_documents(folder, count):
     """Write the texts of bills, and return what stands on them; nothing is due on every fifth."""
     folder.mkdir()
     chance, truth = random.Random(7), []
@@ -56,7 +48,7 @@ def write_documents(folder: Path, count: int) -> list[dict[str, Any]]:
     return truth
 
 
-def predict(truth: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def predict(truth):
     """Return a model that misses 12 % of the suppliers, and is wrong in 5 % of the rest."""
     chance, found = random.Random(3), []
     missed = set(random.Random(1).sample(range(len(truth)), round(0.12 * len(truth))))
@@ -73,7 +65,7 @@ def predict(truth: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def true_accuracy(truth: list[dict[str, Any]], answers: list[dict[str, Any]]) -> float:
+def true_accuracy(truth, answers):
     """Return the mean over documents of the share of right values, counted by hand: no value on both sides is none."""
     shares = []
     for row, answer in zip(truth, answers, strict=True):
@@ -82,7 +74,7 @@ def true_accuracy(truth: list[dict[str, Any]], answers: list[dict[str, Any]]) ->
     return sum(shares) / len(shares)
 
 
-def by_keyboard(desk: Desk, node: str, text: str | None, shown: str) -> None:
+def by_keyboard(desk, node, text, shown):
     if text is None:
         desk.press("F4")
     elif shown == text:
@@ -96,7 +88,7 @@ def by_keyboard(desk: Desk, node: str, text: str | None, shown: str) -> None:
         desk.press("Enter")
 
 
-def by_touch(desk: Desk, node: str, text: str | None, shown: str) -> None:
+def by_touch(desk, node, text, shown):
     if text is None:
         desk.page.tap(".act:has-text('Absent')")
     elif shown != text and node == "kind":
@@ -117,8 +109,8 @@ def by_touch(desk: Desk, node: str, text: str | None, shown: str) -> None:
     ],
 )
 def test_gold_made_from_predictions_is_the_truth_and_the_model_is_as_good_as_it_is(
-    browser: Browser, tmp_path: Path, way: Any, count: int, options: dict[str, Any]
-) -> None:
+    browser, tmp_path, way, count, options
+):
     """A person who sees the page and types what stands there, from the first page to the last."""
     truth = write_documents(tmp_path / "documents", count)
     answers = predict(truth)
@@ -162,19 +154,11 @@ def test_gold_made_from_predictions_is_the_truth_and_the_model_is_as_good_as_it_
     assert score_alone(gold, truth, SPEC).value("accuracy") == 1.0
 
 
-def open_review(
-    folder: Path, rows: list[dict[str, Any]], documents: Path | None = None, spec: str = SPEC
-) -> Store:
-    store = make_review(folder / "review", ReviewRequest(spec, {"m": rows}, documents=documents)).store
-    add(store)
-    return store
-
-
-def test_the_first_page_says_what_is_to_be_done_and_how_long_it_takes(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_the_first_page_says_what_is_to_be_done_and_how_long_it_takes(browser, tmp_path):
     spec = "{name: bills, fields: {a: text, b: text}}"
-    store = open_review(tmp_path, [{"id": name, "a": "x", "b": "y"} for name in "pqr"], spec=spec)
+    rows = [{"id": name, "a": "x", "b": "y"} for name in "pqr"]
+    store = make_review(tmp_path / "review", ReviewRequest(spec, {"m": rows})).store
+    add(store)
     with served(store) as site, at_desk(browser, site) as desk:
         desk.enter()
         told = desk.text("main")
@@ -193,12 +177,9 @@ def test_the_first_page_says_what_is_to_be_done_and_how_long_it_takes(
         assert "About 24 s at your pace (12 s each)" in desk.text("main")
 
 
-def test_one_key_takes_the_value_of_the_document_before(browser: Browser, tmp_path: Path) -> None:
+def test_one_key_takes_the_value_of_the_document_before(browser, tmp_path):
     spec = "{name: bills, fields: {a: text, b: text}}"
-    store = open_review(tmp_path, [{"id": name} for name in "pq"], spec=spec)
-    with served(store) as site, at_desk(browser, site) as desk:
-        desk.enter()
-        desk.start()
+    with opened(browser, tmp_path, [{"id": name} for name in "pq"], spec, shares=GOLD) as desk:
         desk.press("F3")
         assert "no document before" in desk.text("#told")
         desk.page.keyboard.type("Oak")
@@ -209,53 +190,52 @@ def test_one_key_takes_the_value_of_the_document_before(browser: Browser, tmp_pa
         assert "As before: Oak" in desk.text(".acts")
         desk.press("F3", "F3")
         desk.saved()
-        rows = site.room.db.execute("SELECT node, state, text FROM label WHERE sheet=2").fetchall()
+        rows = desk.site.room.db.execute("SELECT node, state, text FROM label WHERE sheet=2").fetchall()
         assert rows == [("a", "value", "Oak"), ("b", "absent", None)]
 
 
-def test_the_page_goes_to_where_the_value_probably_is(browser: Browser, tmp_path: Path) -> None:
+def test_the_page_goes_to_where_the_value_probably_is(browser, tmp_path):
     documents = tmp_path / "documents"
     documents.mkdir()
     (documents / "p.txt").write_text(
         "Invoice no. 7\n" + "\n".join(f"line {at}" for at in range(400)) + "\nTotal due 5.00\n"
     )
-    store = open_review(
-        tmp_path, [{"id": "p"}], documents, "{fields: {invoice_no: id, total: money, other: text}}"
-    )
-    with served(store) as site, at_desk(browser, site) as desk:
-        desk.enter()
-        desk.start()
+    spec = "{fields: {invoice_no: id, total: money, other: text}}"
+    with opened(browser, tmp_path, [{"id": "p"}], spec, documents=documents, shares=GOLD) as desk:
         desk.until("viewer.hint && viewer.hint.page === 1")
         desk.page.evaluate("desk.go(desk.byNode.get('total'))")
         desk.until(
             "viewer.hint && viewer.hint.page === viewer.pages.length && viewer.number === viewer.pages.length"
         )
         pane, hint = (desk.page.locator(one).bounding_box() for one in ("#page", ".region.hint"))
-        assert pane is not None
-        assert hint is not None
         assert pane["y"] <= hint["y"] <= pane["y"] + pane["height"]
         desk.page.keyboard.type("5.00")
         desk.press("Enter")
         desk.saved()
-        assert site.room.db.execute("SELECT count(*) FROM region").fetchone()[0] == 0, "a guess is no place"
+        assert desk.site.room.db.execute("SELECT count(*) FROM region").fetchone()[0] == 0, (
+            "a guess is no place"
+        )
 
 
 @pytest.mark.parametrize("width", [375, 768])
-def test_page_and_field_are_seen_together(browser: Browser, tmp_path: Path, width: int) -> None:
+def test_page_and_field_are_seen_together(browser, tmp_path, width):
     truth = write_documents(tmp_path / "documents", 1)
-    store = open_review(tmp_path, predict(truth), tmp_path / "documents")
-    with served(store) as site, at_desk(browser, site, has_touch=True) as desk:
+    with opened(
+        browser,
+        tmp_path,
+        predict(truth),
+        SPEC,
+        documents=tmp_path / "documents",
+        options={"has_touch": True},
+        shares=GOLD,
+    ) as desk:
         desk.page.set_viewport_size({"width": width, "height": 740})
-        desk.enter()
-        desk.start()
         for node in FIELDS:
             desk.page.evaluate(f"desk.go(desk.byNode.get('{node}'))")
             desk.until(f"desk.at.node === '{node}'")
             desk.page.wait_for_timeout(100)
             page = desk.page.locator("#page").bounding_box()
             field = desk.page.locator(f"[data-row='{node}'] input").bounding_box()
-            assert page is not None
-            assert field is not None
             assert page["y"] >= 0
             assert page["height"] > 150
             assert page["y"] + page["height"] <= field["y"], node

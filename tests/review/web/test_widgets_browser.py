@@ -1,20 +1,12 @@
 """The key that is shown does what it shows, and nothing typed anywhere is done without being in gold."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.review.receipts import add, form_of
-from tests.review.web.desk import at_desk
-from tests.review.web.served import served
+from tests.review.receipts import form_of
+from tests.review.web.desk import opened
 
-from fieldassay.review.sheets.make import ReviewRequest, make_review
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+from fieldassay.review.sheets.make import GOLD
 
 SPEC = """
 fields:
@@ -56,18 +48,12 @@ RESET = """async (node) => {
 @pytest.mark.parametrize(
     "characters", ["12acx/ .", pytest.param("".join(CHARACTERS), marks=pytest.mark.full)], ids=["some", "all"]
 )
-def test_any_first_key_in_any_widget_is_in_gold_or_is_not_done(
-    browser: Browser, tmp_path: Path, characters: str, is_shown: bool
-) -> None:
+def test_any_first_key_in_any_widget_is_in_gold_or_is_not_done(browser, tmp_path, characters, is_shown):
     """After the key and Enter a value is open, not readable and marked so, or a label that the spec reads."""
     rows = [{"id": "a", **GIVEN}] if is_shown else [{"id": "a"}]
-    store = make_review(tmp_path / "review", ReviewRequest(SPEC, {"m": rows})).store
-    add(store)
-    form = form_of(store)
     wrong = []
-    with served(store) as site, at_desk(browser, site) as desk:
-        desk.enter()
-        desk.start()
+    with opened(browser, tmp_path, rows, SPEC, shares=GOLD) as desk:
+        form = form_of(desk.site.room.store)
         for node in SHOWN if is_shown else BLIND:
             for char in characters:
                 desk.page.evaluate(RESET, node)
@@ -93,15 +79,9 @@ def test_any_first_key_in_any_widget_is_in_gold_or_is_not_done(
 
 
 @pytest.mark.parametrize("is_shown", [True, False], ids=["shown", "blind"])
-def test_the_digit_that_is_shown_takes_the_choice_beside_it(
-    browser: Browser, tmp_path: Path, is_shown: bool
-) -> None:
+def test_the_digit_that_is_shown_takes_the_choice_beside_it(browser, tmp_path, is_shown):
     rows = [{"id": "a", **GIVEN}] if is_shown else [{"id": "a"}]
-    store = make_review(tmp_path / "review", ReviewRequest(SPEC, {"m": rows})).store
-    add(store)
-    with served(store) as site, at_desk(browser, site) as desk:
-        desk.enter()
-        desk.start()
+    with opened(browser, tmp_path, rows, SPEC, shares=GOLD) as desk:
         for node in ("kind", "size", "paid", "settled"):
             desk.page.evaluate(RESET, node)
             buttons = desk.page.evaluate(
@@ -119,15 +99,9 @@ LETTERS = {"kind": ("c", "credit note"), "paid": ("n", "no"), "size": ("2", "2")
 
 
 @pytest.mark.parametrize("is_shown", [True, False], ids=["shown", "blind"])
-def test_a_first_letter_chooses_and_the_rest_of_the_word_goes_nowhere_else(
-    browser: Browser, tmp_path: Path, is_shown: bool
-) -> None:
+def test_a_first_letter_chooses_and_the_rest_of_the_word_goes_nowhere_else(browser, tmp_path, is_shown):
     rows = [{"id": "a", **GIVEN}] if is_shown else [{"id": "a"}]
-    store = make_review(tmp_path / "review", ReviewRequest(SPEC, {"m": rows})).store
-    add(store)
-    with served(store) as site, at_desk(browser, site) as desk:
-        desk.enter()
-        desk.start()
+    with opened(browser, tmp_path, rows, SPEC, shares=GOLD) as desk:
         for node, (letter, choice) in LETTERS.items():
             desk.page.evaluate(RESET, node)
             desk.press(letter)
@@ -143,16 +117,8 @@ def test_a_first_letter_chooses_and_the_rest_of_the_word_goes_nowhere_else(
         assert desk.labels() == {"size": ("value", "1")}
 
 
-def test_what_cannot_be_read_is_marked_asked_about_at_the_end_and_left_out_of_gold(
-    browser: Browser, tmp_path: Path
-) -> None:
-    store = make_review(
-        tmp_path / "review", ReviewRequest("fields: {day: date, shop: text}", {"m": [{"id": "a"}]})
-    ).store
-    add(store)
-    with served(store) as site, at_desk(browser, site) as desk:
-        desk.enter()
-        desk.start()
+def test_what_cannot_be_read_is_marked_asked_about_at_the_end_and_left_out_of_gold(browser, tmp_path):
+    with opened(browser, tmp_path, [{"id": "a"}], "fields: {day: date, shop: text}", shares=GOLD) as desk:
         desk.page.keyboard.type("31.02.2014")
         desk.press("Enter")
         desk.page.keyboard.type("Oak")
@@ -164,26 +130,22 @@ def test_what_cannot_be_read_is_marked_asked_about_at_the_end_and_left_out_of_go
         assert "31.02.2014" in desk.text("#unreadable")
         desk.page.click("text=Look again")
         desk.until("desk.at.node === 'day'")
-        assert store_states(site) == ["held"]
+        assert store_states(desk.site) == ["held"]
         desk.press("Control+Enter")
         desk.page.click("text=Finish anyway")
         desk.page.wait_for_selector("body[data-screen=queue][data-ready='yes']")
-        assert store_states(site) == ["done"]
+        assert store_states(desk.site) == ["done"]
 
 
-def store_states(site: object) -> list[str]:
-    return [row[0] for row in site.room.db.execute("SELECT state FROM sheet ORDER BY id")]  # type: ignore[attr-defined]
+def store_states(site):
+    return [row[0] for row in site.room.db.execute("SELECT state FROM sheet ORDER BY id")]
 
 
-def test_what_was_typed_is_kept_however_its_field_is_left(browser: Browser, tmp_path: Path) -> None:
+def test_what_was_typed_is_kept_however_its_field_is_left(browser, tmp_path):
     names = "abcde"
     spec = "fields: {" + ", ".join(f"{name}: text" for name in names) + "}"
     rows = [{"id": "x", **dict.fromkeys(names, "old")}]
-    store = make_review(tmp_path / "review", ReviewRequest(spec, {"m": rows})).store
-    add(store)
-    with served(store) as site, at_desk(browser, site) as desk:
-        desk.enter()
-        desk.start()
+    with opened(browser, tmp_path, rows, spec, shares=GOLD) as desk:
         desk.press("F2")
         desk.page.keyboard.type("one")
         desk.press("ArrowDown")
@@ -202,14 +164,10 @@ def test_what_was_typed_is_kept_however_its_field_is_left(browser: Browser, tmp_
         }  # fmt: skip
 
 
-def test_a_list_is_one_widget_and_so_is_one_in_a_row(browser: Browser, tmp_path: Path) -> None:
+def test_a_list_is_one_widget_and_so_is_one_in_a_row(browser, tmp_path):
     spec = "fields: {lines: {items: {fields: {sku: text, tags: {type: list, items: text}}}}}"
     rows = [{"id": "a"}, {"id": "b", "lines": [{"sku": "A"}]}, {"id": "c", "lines": [{"sku": "ghost"}]}]
-    store = make_review(tmp_path / "review", ReviewRequest(spec, {"m": rows})).store
-    add(store)
-    with served(store) as site, at_desk(browser, site) as desk:
-        desk.enter()
-        desk.start()
+    with opened(browser, tmp_path, rows, spec, shares=GOLD) as desk:
         assert desk.page.locator("#values > .row").count() == 0
         assert desk.page.locator("#values > .grid").count() == 1
         desk.press("Enter")
@@ -242,16 +200,12 @@ def test_a_list_is_one_widget_and_so_is_one_in_a_row(browser: Browser, tmp_path:
         desk.saved()
         desk.press("Control+Enter")
         desk.page.wait_for_selector("body[data-screen=queue][data-ready='yes']")
-        assert store_states(site) == ["done", "done", "done"]
+        assert store_states(desk.site) == ["done", "done", "done"]
 
 
-def test_what_is_typed_quickly_at_an_empty_list_is_its_first_row(browser: Browser, tmp_path: Path) -> None:
+def test_what_is_typed_quickly_at_an_empty_list_is_its_first_row(browser, tmp_path):
     spec = "fields: {lines: {items: {fields: {sku: text}}}}"
-    store = make_review(tmp_path / "review", ReviewRequest(spec, {"m": [{"id": "a"}]})).store
-    add(store)
-    with served(store) as site, at_desk(browser, site) as desk:
-        desk.enter()
-        desk.start()
+    with opened(browser, tmp_path, [{"id": "a"}], spec, shares=GOLD) as desk:
         desk.page.keyboard.type("Plug a-j")
         desk.until("desk.at.node === 'lines[0].sku' && desk.at.draft === 'Plug a-j'")
         desk.press("Enter")

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from tests.spec.presets.clinical_cases import (
     LAB_REPORT,
     PRESCRIPTION,
-    Kind,
     Maker,
     document_figures,
     figures,
@@ -22,7 +21,6 @@ from tests.spec.presets.clinical_cases import (
 )
 
 from fieldassay.commands.cli.main import main
-from fieldassay.metrics.result.result import Result
 from fieldassay.scoring.score import score
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Leaf, ListNode, ObjectNode
@@ -35,9 +33,7 @@ from fieldassay.values.types.text import Punctuation, TextReader
 FAST = {"bootstrap": 0}
 
 
-def rx(
-    name: Any = None, dose: Any = None, every: Any = None, days: Any = None, note: Any = None
-) -> dict[str, Any]:
+def rx(name=None, dose=None, every=None, days=None, note=None):
     return {
         "nombre_medicamento": name,
         "dosis": dose,
@@ -47,9 +43,7 @@ def rx(
     }
 
 
-def lab(
-    name: Any = None, value: Any = None, unit: Any = None, normal: Any = None, state: Any = None
-) -> dict[str, Any]:
+def lab(name=None, value=None, unit=None, normal=None, state=None):
     return {
         "nombre_prueba": name,
         "valor": value,
@@ -59,7 +53,7 @@ def lab(
     }
 
 
-def score_records(protocol: str, gold: Any, predicted: Any, **beside: Any) -> Result:
+def score_records(protocol, gold, predicted, **beside):
     """One document."""
     key = "medications" if protocol == "prescription" else "results"
     return score(
@@ -70,17 +64,16 @@ def score_records(protocol: str, gold: Any, predicted: Any, **beside: Any) -> Re
     )
 
 
-def figures_of(result: Result) -> dict[str, float | None]:
+def figures_of(result):
     return {estimate.metric: estimate.value for estimate in result.estimates if estimate.field is None}
 
 
-def figure(result: Result, metric: str) -> Any:
+def figure(result, metric):
     value = figures_of(result)[metric]
     return value if value is None else pytest.approx(value, rel=0, abs=1e-9)
 
 
-def document_scores(result: Result) -> list[float | None]:
-    assert result.documents is not None
+def document_scores(result):
     return result.documents["score"].to_list()
 
 
@@ -88,7 +81,7 @@ METFORMIN = rx("METFORMINA", "850 mg", "cada 12 h", "30 días", "con alimentos")
 LOSARTAN = rx("LOSARTÁN", "50 mg", "cada 24 h", "30 días", "")
 
 
-def test_the_worked_prescription_scores_0_575() -> None:
+def test_the_worked_prescription_scores_0_575():
     result = score_records(
         "prescription",
         [METFORMIN, LOSARTAN],
@@ -126,7 +119,7 @@ VALUES: list[tuple[Any, Any, bool]] = [
 
 
 @pytest.mark.parametrize(("gold", "predicted", "is_right"), VALUES, ids=lambda given: repr(given)[:25])
-def test_a_value_is_right_if_equal_or_within_2_percent(gold: Any, predicted: Any, is_right: bool) -> None:
+def test_a_value_is_right_if_equal_or_within_2_percent(gold, predicted, is_right):
     result = score_records("lab-report", [lab("GLUCOSA", gold)], [lab("Glucosa", predicted)])
     assert figure(result, "lab_field_accuracy") == (
         1.0 if is_right else 2 / 3
@@ -142,7 +135,7 @@ RANGES: list[tuple[Any, Any, float]] = [
 
 
 @pytest.mark.parametrize(("gold", "predicted", "accuracy"), RANGES)
-def test_a_range_of_reference_counts_where_gold_has_one(gold: Any, predicted: Any, accuracy: float) -> None:
+def test_a_range_of_reference_counts_where_gold_has_one(gold, predicted, accuracy):
     result = score_records(
         "lab-report",
         [lab("Na", "140", "mmol/L", gold, "normal")],
@@ -173,13 +166,13 @@ UNEQUAL = [
     [*((*pair, True) for pair in EQUAL), *((*pair, False) for pair in UNEQUAL)],
     ids=repr,
 )
-def test_attributes_are_compared_after_normalization(gold: Any, predicted: Any, is_equal: bool) -> None:
+def test_attributes_are_compared_after_normalization(gold, predicted, is_equal):
     result = score_records("prescription", [rx("A", gold)], [rx("a", predicted)])
     assert figure(result, "attribute_accuracy") == (1.0 if is_equal else 0.75)
 
 
 @pytest.mark.parametrize(("gold", "predicted"), [pair for pair in EQUAL if pair[1]], ids=repr)
-def test_names_are_matched_after_normalization(gold: Any, predicted: Any) -> None:
+def test_names_are_matched_after_normalization(gold, predicted):
     assert (
         figure(score_records("prescription", [rx(gold, "1")], [rx(predicted, "1")]), "prescription_accuracy")
         == 100
@@ -254,7 +247,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_edges(case: str) -> None:
+def test_edges(case):
     gold, predicted, wanted = CASES[case]
     found = figures_of(score_records("prescription", gold, predicted))
     assert {name: found[name] for name in wanted} == {
@@ -262,14 +255,14 @@ def test_edges(case: str) -> None:
     }
 
 
-def test_a_document_without_a_prediction_scores_0_and_is_a_run_without_success() -> None:
+def test_a_document_without_a_prediction_scores_0_and_is_a_run_without_success():
     gold = [{"doc_id": doc, "medications": [METFORMIN]} for doc in ("a", "b")]
     found = score(gold, gold[:1], {"protocol": "prescription"}, **FAST)
     assert document_scores(found) == [1.0, 0.0]
     assert figures_of(found)["prescription_accuracy"] == figures_of(found)["pipeline_success_rate"] == 50
 
 
-def test_of_equal_names_the_pairing_with_most_attributes_right_is_taken() -> None:
+def test_of_equal_names_the_pairing_with_most_attributes_right_is_taken():
     gold = [rx("A", "1", "x", "p", "k"), rx("a", "2", "y", "q", "l"), rx("A.", "3", "z", "r", "m")]
     predicted = [rx("A", "2", "y", "r", "m"), rx("A", "1", "y", "p", "k"), rx("A", "3", "x", "r", "l")]
     # 1 with 2: x is wrong (3); 2 with 1: q, l (2); 3 with 3: z, m (2); every other pairing has fewer than 7
@@ -277,7 +270,7 @@ def test_of_equal_names_the_pairing_with_most_attributes_right_is_taken() -> Non
     assert figure(score_records("prescription", gold, predicted), "attribute_accuracy") == 7 / 12
 
 
-def test_a_test_without_a_range_wins_among_equally_good_pairings() -> None:
+def test_a_test_without_a_range_wins_among_equally_good_pairings():
     gold = [lab("A", "1", "u", "0-1", "n"), lab("A", "1", "u", None, "n")]
     found = score_records("lab-report", gold, [lab("A", "1", "u", None, "n")])
     assert figure(found, "lab_field_accuracy") == 1  # 3 of 3, not 3 of 4
@@ -296,16 +289,13 @@ RUNS: list[tuple[dict[str, Any], Any, int]] = [
 
 @pytest.mark.parametrize(("beside", "predicted", "rate"), RUNS, ids=str)
 @pytest.mark.parametrize("gold", [[METFORMIN], []], ids=["gold", "no gold"])
-def test_a_run_succeeds_without_an_error_parsed_and_with_a_named_item(
-    beside: dict[str, Any], predicted: Any, rate: int, gold: Any
-) -> None:
+def test_a_run_succeeds_without_an_error_parsed_and_with_a_named_item(beside, predicted, rate, gold):
     result = score_records("prescription", gold, predicted, **beside)
     assert figures_of(result)["pipeline_success_rate"] == rate
-    assert result.documents is not None
     assert result.documents["pipeline_success_rate"].to_list() == [rate]
 
 
-def test_components_are_means_over_documents_and_pooled_ones_are_beside() -> None:
+def test_components_are_means_over_documents_and_pooled_ones_are_beside():
     gold = [
         {"doc_id": 1, "medications": [METFORMIN]},
         {"doc_id": 2, "medications": [METFORMIN, LOSARTAN, rx("C")]},
@@ -333,7 +323,7 @@ def test_components_are_means_over_documents_and_pooled_ones_are_beside() -> Non
 
 
 @pytest.mark.parametrize("protocol", ["prescription", "lab-report"])
-def test_latency_and_the_documents_table_have_the_published_names(protocol: str) -> None:
+def test_latency_and_the_documents_table_have_the_published_names(protocol):
     result = score_records(protocol, [rx("A") | lab("A")], [rx("A") | lab("A")], timing={"duration_ms": 1500})
     assert figures_of(result)["latency_p50"] == 1500
     assert isinstance(result.documents, pl.DataFrame)
@@ -348,8 +338,8 @@ def test_latency_and_the_documents_table_have_the_published_names(protocol: str)
     ("protocol", "measured"), [("prescription", ()), ("lab-report", ("valor", "rango_referencia"))]
 )
 def test_fields_are_read_by_one_normalization_but_for_the_percent_sign_of_what_is_measured(
-    protocol: str, measured: tuple[str, ...]
-) -> None:
+    protocol, measured
+):
     [listed] = read_plan({"protocol": protocol}).root.children
     assert isinstance(listed, ListNode)
     assert isinstance(listed.items, ObjectNode)
@@ -369,7 +359,7 @@ def test_fields_are_read_by_one_normalization_but_for_the_percent_sign_of_what_i
     assert steps[True] <= {tuple(without)}
 
 
-def test_the_gates_are_the_published_thresholds() -> None:
+def test_the_gates_are_the_published_thresholds():
     assert read_plan({"protocol": "prescription"}).spec.gates == (
         "prescription_accuracy >= 85",
         "pipeline_success_rate >= 90",
@@ -395,13 +385,13 @@ DOSES: list[tuple[str, str, bool]] = [
 
 
 @pytest.mark.parametrize(("gold", "predicted", "is_right"), DOSES, ids=lambda given: repr(given)[:25])
-def test_what_says_how_much_is_no_punctuation_of_a_dose(gold: str, predicted: str, is_right: bool) -> None:
+def test_what_says_how_much_is_no_punctuation_of_a_dose(gold, predicted, is_right):
     result = score_records("prescription", [rx("A", gold)], [rx("A", predicted)])
     assert figure(result, "attribute_accuracy") == (1.0 if is_right else 0.75)
 
 
 @pytest.mark.parametrize(("gold", "predicted", "is_right"), [("%", "", False), ("%", "％", True)])
-def test_percent_is_a_unit(gold: str, predicted: str, is_right: bool) -> None:
+def test_percent_is_a_unit(gold, predicted, is_right):
     result = score_records("lab-report", [lab("HB", "5", gold)], [lab("HB", "5", predicted)])
     assert figure(result, "lab_field_accuracy") == (1.0 if is_right else 2 / 3)
 
@@ -412,7 +402,7 @@ SAMPLE = Path(__file__).parents[3] / "examples" / "clinical"
 KINDS = (("prescription", "rx"), ("lab-report", "lab"))
 
 
-def score_version(folder: Path, version: str) -> list[str]:
+def score_version(folder, version):
     runs = []
     for protocol, short in KINDS:
         out = folder / f"{short}-{version}"
@@ -427,7 +417,7 @@ def score_version(folder: Path, version: str) -> list[str]:
     return runs
 
 
-def read_value(run: str, metric: str) -> Any:
+def read_value(run, metric):
     estimates = json.loads((Path(run) / "metrics.json").read_text(encoding="utf-8"))["estimates"]
     [value] = [
         estimate["value"]
@@ -453,9 +443,7 @@ DECISIONS = {
 
 
 @pytest.mark.parametrize("version", DECISIONS)
-def test_the_sample_is_decided_on_by_six_gates(
-    version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_sample_is_decided_on_by_six_gates(version, tmp_path, capsys):
     code, answer, accuracy, success, pooled = DECISIONS[version]
     runs = score_version(tmp_path, version)
     assert read_value(runs[0], "prescription_accuracy") == pytest.approx(accuracy, rel=0, abs=1e-9)
@@ -475,7 +463,7 @@ def test_the_sample_is_decided_on_by_six_gates(
     assert "Records that do not count" not in page
 
 
-def test_the_manifest_lists_every_document_of_the_sample() -> None:
+def test_the_manifest_lists_every_document_of_the_sample():
     ids = [
         json.loads(line)["doc_id"]
         for _, short in KINDS
@@ -512,11 +500,11 @@ METRICS = {
 }
 
 
-def hundredfold(value: Fraction | None) -> Fraction | None:
+def hundredfold(value):
     return None if value is None else 100 * value
 
 
-def near(value: Fraction | None) -> object:
+def near(value):
     return None if value is None else pytest.approx(float(value), rel=0, abs=1e-9)
 
 
@@ -526,7 +514,7 @@ def near(value: Fraction | None) -> object:
     ids=lambda given: str(given)[:12],
 )
 @pytest.mark.parametrize("seed", range(4))
-def test_random_documents_come_to_the_same_numbers(protocol: str, kind: Kind, seed: int) -> None:
+def test_random_documents_come_to_the_same_numbers(protocol, kind, seed):
     gold, predicted = Maker(kind, Random(seed)).documents(150)
     outcomes = [judge(record, predicted.get(record["doc_id"]), kind) for record in gold]
     successes = [
@@ -536,7 +524,6 @@ def test_random_documents_come_to_the_same_numbers(protocol: str, kind: Kind, se
     result = score(gold, {"s": list(predicted.values())}, {"protocol": protocol}, bootstrap=0)
     names = METRICS[protocol]
 
-    assert result.documents is not None
     rows = {row["doc"]: row for row in result.documents.iter_rows(named=True)}
     for record, outcome, success in zip(gold, outcomes, successes, strict=True):
         own = document_figures(outcome, kind)
@@ -557,7 +544,7 @@ def test_random_documents_come_to_the_same_numbers(protocol: str, kind: Kind, se
     assert {name: found[name] for name in wanted} == {name: near(value) for name, value in wanted.items()}
 
 
-def test_random_documents_hold_what_is_hard() -> None:
+def test_random_documents_hold_what_is_hard():
     gold, predicted = Maker(PRESCRIPTION, Random(0)).documents(150)
     outcomes = [judge(record, predicted.get(record["doc_id"]), PRESCRIPTION) for record in gold]
     assert sum(not outcome.gold for outcome in outcomes) > 10

@@ -2,8 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,6 @@ from tests.spec.presets.engineering_cases import (
     CRITICAL,
     EXPECTED,
     VARIATIONS,
-    TreeCase,
     compare,
     counts,
     figures,
@@ -29,7 +26,6 @@ from tests.spec.presets.engineering_cases import (
 
 from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
-from fieldassay.metrics.result.result import Result
 from fieldassay.reports.export.pages import render_error_report
 from fieldassay.runs.run import Run
 from fieldassay.spec.plan.compile import read_plan
@@ -43,7 +39,7 @@ from fieldassay.values.types.numbers.numbers import NumberReader, QuantityReader
 
 
 @pytest.mark.slow
-def test_a_case_with_nothing_to_divide_has_the_published_values_and_pooled_ones_are_undefined() -> None:
+def test_a_case_with_nothing_to_divide_has_the_published_values_and_pooled_ones_are_undefined():
     result = judge({"a": 1}, {})
     assert {name: result.value(name) for name in ACCURACIES} == {
         "overall_accuracy": 0.0, "complete_accuracy": 0.0, "critical_complete_accuracy": 1.0,
@@ -53,13 +49,13 @@ def test_a_case_with_nothing_to_divide_has_the_published_values_and_pooled_ones_
 
 
 @pytest.mark.slow
-def test_an_empty_case_has_no_complete_accuracy_for_which_nothing_is_published() -> None:
+def test_an_empty_case_has_no_complete_accuracy_for_which_nothing_is_published():
     result = judge({}, {})
     assert (result.value("overall_accuracy"), result.value("complete_accuracy")) == (0.0, None)
 
 
 @pytest.mark.slow
-def test_figures_are_means_over_cases_and_pooled_ones_stand_beside() -> None:
+def test_figures_are_means_over_cases_and_pooled_ones_stand_beside():
     gold = [
         {"test_case_id": "a", "expected_extraction": {"x": 1, "y": 2, "z": 3, "w": 4}},
         {"test_case_id": "b", "expected_extraction": {"x": 1}},
@@ -73,7 +69,7 @@ def test_figures_are_means_over_cases_and_pooled_ones_stand_beside() -> None:
 
 
 @pytest.mark.slow
-def test_a_case_without_a_prediction_is_judged_as_an_empty_one() -> None:
+def test_a_case_without_a_prediction_is_judged_as_an_empty_one():
     gold = [
         {"test_case_id": "a", "expected_extraction": {"x": 1}},
         {"test_case_id": "b", "expected_extraction": {"x": {"y": 1, "z": 2}}},
@@ -84,9 +80,8 @@ def test_a_case_without_a_prediction_is_judged_as_an_empty_one() -> None:
 
 
 @pytest.mark.slow
-def test_each_case_has_its_figures_as_columns() -> None:
+def test_each_case_has_its_figures_as_columns():
     result = judge(EXPECTED, ACTUAL, CRITICAL, VARIATIONS)
-    assert result.documents is not None
     row = result.documents.to_dicts()[0]
     assert (row["score"], row["overall_accuracy"]) == (pytest.approx(8 / 12), pytest.approx(8 / 12))
     assert (row["errors_unit"], row["errors_value"], row["errors_missing"], row["errors_extra"]) == (
@@ -97,9 +92,7 @@ def test_each_case_has_its_figures_as_columns() -> None:
     )
 
 
-def of_difficulty(
-    name: str, difficulty: str, right: int, wrong: int, **notes: Any
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def of_difficulty(name, difficulty, right, wrong, **notes):
     """Return a case and its prediction with so many texts right and so many wrong."""
     keys = [f"t{number}" for number in range(right + wrong)]
     case = {
@@ -111,7 +104,7 @@ def of_difficulty(
     return case, {"id": name, "extraction": {key: "x" if at < right else "y" for at, key in enumerate(keys)}}
 
 
-def decide(*pairs: tuple[dict[str, Any], dict[str, Any]]) -> tuple[str, dict[str, str]]:
+def decide(*pairs):
     """Return the answer, and the verdict of each gate by the text before its threshold."""
     decision = decide_result(
         judge_rows([case for case, _ in pairs], [prediction for _, prediction in pairs])
@@ -122,9 +115,7 @@ def decide(*pairs: tuple[dict[str, Any], dict[str, Any]]) -> tuple[str, dict[str
 
 
 @pytest.mark.slow
-def test_the_thresholds_are_the_published_ones_on_the_published_figures_and_those_of_critical_fields_on_ours_too() -> (
-    None
-):
+def test_the_thresholds_are_the_published_ones_on_the_published_figures_and_those_of_critical_fields_on_ours_too():
     gates = read_plan({"protocol": "engineering-extractor"}).spec.gates
     metrics = [
         "overall_accuracy",
@@ -164,9 +155,7 @@ def test_the_thresholds_are_the_published_ones_on_the_published_figures_and_thos
         ("hard", 16, 3, "FAIL"),
     ],
 )
-def test_each_difficulty_has_its_threshold_inclusive(
-    difficulty: str, right: int, wrong: int, verdict: str
-) -> None:
+def test_each_difficulty_has_its_threshold_inclusive(difficulty, right, wrong, verdict):
     answer, verdicts = decide(of_difficulty("a", difficulty, right, wrong))
     assert verdicts[f"overall_accuracy{{difficulty={difficulty}}}"] == verdict
     # any wrong leaf that is no unit is an error of values, as published
@@ -175,19 +164,19 @@ def test_each_difficulty_has_its_threshold_inclusive(
 
 
 @pytest.mark.slow
-def test_a_run_passes_only_if_every_difficulty_that_occurs_passes() -> None:
+def test_a_run_passes_only_if_every_difficulty_that_occurs_passes():
     assert decide(of_difficulty("a", "easy", 20, 0), of_difficulty("b", "hard", 17, 0))[0] == "GO"
     assert decide(of_difficulty("a", "easy", 20, 0), of_difficulty("b", "hard", 8, 2))[0] == "NO-GO"
 
 
 @pytest.mark.slow
-def test_one_wrong_critical_leaf_of_an_easy_case_fails_the_run() -> None:
+def test_one_wrong_critical_leaf_of_an_easy_case_fails_the_run():
     answer, verdicts = decide(of_difficulty("a", "easy", 19, 1, critical_fields=["t19"]))
     assert (answer, verdicts["critical_complete_accuracy{difficulty=easy}"]) == ("NO-GO", "FAIL")
 
 
 @pytest.mark.slow
-def test_cases_are_sliced_by_difficulty_and_by_each_focus_area() -> None:
+def test_cases_are_sliced_by_difficulty_and_by_each_focus_area():
     first = of_difficulty("a", "easy", 1, 0, focus_areas=["units", "values"])
     second = of_difficulty("b", "hard", 0, 1, focus_areas=["units"])
     result = judge_rows([first[0], second[0]], [first[1], second[1]])
@@ -229,7 +218,7 @@ ROWS = [
 ]
 
 
-def write_cases(folder: Path) -> Path:
+def write_cases(folder):
     folder.mkdir()
     case = {
         "test_case_id": "c1",
@@ -261,8 +250,8 @@ FAILED: list[dict[str, Any]] = [
     ],
 )
 def test_a_prediction_is_the_tree_however_it_is_wrapped_and_a_failed_one_is_an_empty_tree(
-    row: dict[str, Any], accuracy: float, errors: dict[str, int], tmp_path: Path
-) -> None:
+    row, accuracy, errors, tmp_path
+):
     (tmp_path / "p.jsonl").write_text(json.dumps(row))
     result = score(
         write_cases(tmp_path / "cases"), {"p": tmp_path / "p.jsonl"}, {"protocol": "engineering-extractor"}
@@ -271,7 +260,7 @@ def test_a_prediction_is_the_tree_however_it_is_wrapped_and_a_failed_one_is_an_e
 
 
 @pytest.mark.slow
-def test_a_folder_of_trees_is_named_by_its_files_and_the_trees_are_taken_whole(tmp_path: Path) -> None:
+def test_a_folder_of_trees_is_named_by_its_files_and_the_trees_are_taken_whole(tmp_path):
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "c1.json").write_text(json.dumps(TREE))
     result = score(
@@ -281,7 +270,7 @@ def test_a_folder_of_trees_is_named_by_its_files_and_the_trees_are_taken_whole(t
 
 
 @pytest.mark.slow
-def test_a_case_file_with_a_misspelled_envelope_is_refused_and_the_right_name_is_said() -> None:
+def test_a_case_file_with_a_misspelled_envelope_is_refused_and_the_right_name_is_said():
     with pytest.raises(ProblemsError) as caught:
         judge_rows(
             [{"test_case_id": "a", "expected_extractoin": {"x": 1}}], [{"id": "a", "extraction": {"x": 1}}]
@@ -290,7 +279,7 @@ def test_a_case_file_with_a_misspelled_envelope_is_refused_and_the_right_name_is
 
 
 @pytest.mark.slow
-def test_one_case_file_without_its_envelope_among_others_is_refused() -> None:
+def test_one_case_file_without_its_envelope_among_others_is_refused():
     with pytest.raises(ProblemsError):
         judge_rows(
             [{"test_case_id": "a", "expected_extraction": {"x": 1}}, {"test_case_id": "b", "x": 1}],
@@ -299,7 +288,7 @@ def test_one_case_file_without_its_envelope_among_others_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_a_spec_of_ones_own_on_this_protocol_may_type_fields() -> None:
+def test_a_spec_of_ones_own_on_this_protocol_may_type_fields():
     spec = {
         "protocol": "engineering-extractor",
         "locale": "de_DE",
@@ -313,9 +302,7 @@ def test_a_spec_of_ones_own_on_this_protocol_may_type_fields() -> None:
 
 
 @pytest.mark.slow
-def test_an_extractor_that_leaves_out_every_critical_value_passes_the_published_figure_and_fails_ours() -> (
-    None
-):
+def test_an_extractor_that_leaves_out_every_critical_value_passes_the_published_figure_and_fails_ours():
     case, prediction = of_difficulty("a", "easy", 9, 0, critical_fields=["t0"])
     prediction["extraction"].pop("t0")
     answer, verdicts = decide((case, prediction))
@@ -324,7 +311,7 @@ def test_an_extractor_that_leaves_out_every_critical_value_passes_the_published_
 
 
 @pytest.mark.slow
-def test_the_report_says_which_figures_and_errors_are_the_source_s() -> None:
+def test_the_report_says_which_figures_and_errors_are_the_source_s():
     case, prediction = of_difficulty("a", "easy", 3, 1)
     text = render_error_report(Run.of(judge_rows([case], [prediction])))
     assert (
@@ -358,9 +345,8 @@ CASES = [
 ]
 
 
-def diagnoses(expected: Any, actual: Any) -> dict[str, list[str]]:
+def diagnoses(expected, actual):
     result = judge(expected, actual)
-    assert result.evidence is not None
     return {
         row["gold_path"]: row["diagnoses"]
         for row in result.evidence.iter_rows(named=True)
@@ -370,13 +356,13 @@ def diagnoses(expected: Any, actual: Any) -> dict[str, list[str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "gold", "pred", "name"), CASES)
-def test_the_main_diagnosis_names_the_class_of_error(key: str, gold: Any, pred: Any, name: str) -> None:
+def test_the_main_diagnosis_names_the_class_of_error(key, gold, pred, name):
     assert diagnoses({"flow": {key: gold}}, {"flow": {key: pred}})["flow." + key][0] == name
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "gold", "pred", "name"), CASES)
-def test_the_score_is_that_of_the_protocol(key: str, gold: Any, pred: Any, name: str) -> None:
+def test_the_score_is_that_of_the_protocol(key, gold, pred, name):
     assert judge({"flow": {key: gold}}, {"flow": {key: pred}}).value("overall_accuracy") == 0.0
 
 
@@ -408,9 +394,7 @@ ELSEWHERE = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("expected", "actual", "path", "is_named"), ELSEWHERE)
-def test_a_short_number_is_another_fields_only_if_it_can_tell(
-    expected: Any, actual: Any, path: str, is_named: bool
-) -> None:
+def test_a_short_number_is_another_fields_only_if_it_can_tell(expected, actual, path, is_named):
     assert ("value_of_another_field" in diagnoses(expected, actual)[path]) == is_named
 
 
@@ -433,9 +417,7 @@ NUMBERS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "meaning"), NUMBERS)
 @pytest.mark.parametrize("locale", [None, "de_DE", "en_US"])
-def test_a_number_whose_notation_is_clear_means_the_same_under_every_locale(
-    text: str, meaning: str, locale: str | None
-) -> None:
+def test_a_number_whose_notation_is_clear_means_the_same_under_every_locale(text, meaning, locale):
     reading = NumberReader(locale=locale).read(text)
     assert (reading.canonical, reading.flags) == (meaning, ())
 
@@ -449,9 +431,7 @@ def test_a_number_whose_notation_is_clear_means_the_same_under_every_locale(
         ("1,000", "en_US", "1000"),
     ],
 )  # fmt: skip
-def test_a_lone_group_of_three_is_decided_by_the_locale_and_said_to_be_ambiguous(
-    text: str, locale: str | None, meaning: str
-) -> None:
+def test_a_lone_group_of_three_is_decided_by_the_locale_and_said_to_be_ambiguous(text, locale, meaning):
     reading = NumberReader(locale=locale).read(text)
     assert (reading.canonical, reading.flags) == (meaning, ("ambiguous",))
 
@@ -476,12 +456,12 @@ QUANTITIES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "meaning"), QUANTITIES)
-def test_a_quantity_is_an_amount_or_a_range_in_a_canonical_unit(text: str, meaning: str) -> None:
+def test_a_quantity_is_an_amount_or_a_range_in_a_canonical_unit(text, meaning):
     assert QuantityReader().read(text).canonical == meaning
 
 
 @pytest.mark.slow
-def test_an_ambiguous_amount_of_a_quantity_is_decided_by_the_locale_too() -> None:
+def test_an_ambiguous_amount_of_a_quantity_is_decided_by_the_locale_too():
     readings = [QuantityReader(locale=locale).read("5.000 m3/h") for locale in ("de_DE", "en_US")]
     assert [(reading.canonical, reading.flags) for reading in readings] == [
         ("5000 m3/h", ("ambiguous",)),
@@ -500,14 +480,14 @@ UNITS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "canonical"), UNITS)
-def test_a_unit_has_one_canonical_spelling_which_is_ascii(text: str, canonical: str) -> None:
+def test_a_unit_has_one_canonical_spelling_which_is_ascii(text, canonical):
     assert UnitReader().read(text).canonical == canonical
     assert canonical.isascii()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("normal", "plain"), [("Nm3/h", "m3/h"), ("Nm³/h", "m³/h"), ("mg/Nm3", "mg/m3")])
-def test_normal_units_are_not_their_plain_counterparts(normal: str, plain: str) -> None:
+def test_normal_units_are_not_their_plain_counterparts(normal, plain):
     assert UnitReader().read(normal).canonical != UnitReader().read(plain).canonical
     assert QuantityReader(canonical=plain).read(f"5 {normal}").problem is not None
 
@@ -521,12 +501,12 @@ PLAIN = [text for text in TEXTS if text not in ("m3 / h", "M3/H", "toluene")]
 KEYS = ["flow", "unit", "value", "unit_b", "value_b", "min_value", "a"]
 
 
-def leaves(key: str) -> st.SearchStrategy[Any]:
+def leaves(key):
     """Values; texts that differ in case and blanks only where source and protocol read units alike."""
     return st.sampled_from([None, *ENGINEERING_PUBLISHED_NUMBERS, *(TEXTS if key == "unit" else PLAIN)])
 
 
-def trees(depth: int, key: str = "") -> st.SearchStrategy[Any]:
+def trees(depth, key=""):
     if depth == 0:
         return leaves(key)
     inner = st.sets(st.sampled_from(KEYS), max_size=4).flatmap(
@@ -541,7 +521,7 @@ ROOTS = st.sets(st.sampled_from([key for key in KEYS if key != "unit"]), max_siz
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Any, Any, list[str]]:
+def cases(draw):
     expected = draw(ROOTS)
     actual = {
         key: draw(st.one_of(st.just(value), trees(3, key)))
@@ -552,7 +532,7 @@ def cases(draw: st.DrawFn) -> tuple[Any, Any, list[str]]:
     return expected, actual, draw(st.lists(st.sampled_from(paths), max_size=4)) if paths else []
 
 
-def list_leaves(tree: Any, path: str) -> Iterator[str]:
+def list_leaves(tree, path):
     if isinstance(tree, dict):
         for key, value in tree.items():
             yield from list_leaves(value, f"{path}.{key}" if path else key)
@@ -566,13 +546,12 @@ def list_leaves(tree: Any, path: str) -> Iterator[str]:
 @pytest.mark.slow
 @settings(few_examples(), suppress_health_check=list(HealthCheck))
 @given(drawn=st.lists(cases(), min_size=1, max_size=25))
-def test_random_cases_have_the_figures_of_the_source(drawn: list[tuple[Any, Any, list[str]]]) -> None:
+def test_random_cases_have_the_figures_of_the_source(drawn):
     gold = [
         {"id": at, "expected_extraction": case[0], "critical_fields": case[2]}
         for at, case in enumerate(drawn)
     ]
     result = judge_rows(gold, [{"id": at, "extraction": case[1]} for at, case in enumerate(drawn)])
-    assert result.documents is not None
     rows = {row["doc"]: row for row in result.documents.iter_rows(named=True)}
     wanted = [figures(*case) for case in drawn]
     for at, case in enumerate(drawn):
@@ -592,7 +571,7 @@ BY_HAND = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("metric", "value"), BY_HAND)
-def test_the_figures_are_those_worked_by_hand(metric: str, value: float) -> None:
+def test_the_figures_are_those_worked_by_hand(metric, value):
     expected = {
         "f": {"value": 5, "unit": "K"},
         "g": {"unit": "m3/h", "name": "x"},
@@ -620,7 +599,7 @@ DIFFERENT = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("expected", "actual"), DIFFERENT)
-def test_where_the_page_says_that_they_differ_they_do(expected: Any, actual: Any) -> None:
+def test_where_the_page_says_that_they_differ_they_do(expected, actual):
     name = "overall_accuracy"
     assert judge(expected, actual).value(name) != pytest.approx(figures(expected, actual)[name])
 
@@ -629,7 +608,7 @@ def test_where_the_page_says_that_they_differ_they_do(expected: Any, actual: Any
 
 
 @pytest.mark.slow
-def test_the_worked_case_has_the_figures_worked_out_by_hand() -> None:
+def test_the_worked_case_has_the_figures_worked_out_by_hand():
     # 13 expected leaves. Right: name, cas_number (null accepted), concentration (858.5 is 1% off), category,
     # tvoc_unit, total_carbon, value, max_value.
     # Wrong: concentration_unit and flow unit (unit), tvoc "1270" and min_value (value). odor_units is
@@ -671,9 +650,7 @@ ENGINEERING_EXTRACTOR_NUMBERS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("expected", "actual", "is_right"), ENGINEERING_EXTRACTOR_NUMBERS)
-def test_a_number_matches_within_one_percent_of_itself_or_of_one(
-    expected: Any, actual: Any, is_right: bool
-) -> None:
+def test_a_number_matches_within_one_percent_of_itself_or_of_one(expected, actual, is_right):
     result = judge({"a": expected}, {"a": actual})
     assert counts(result) == ({} if is_right else {"value": 1})
     assert result.value("pooled_value_accuracy") == float(is_right)
@@ -696,9 +673,7 @@ ENGINEERING_EXTRACTOR_UNITS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "expected", "actual", "is_right"), ENGINEERING_EXTRACTOR_UNITS)
-def test_a_unit_matches_whatever_its_case_and_white_space(
-    key: str, expected: Any, actual: Any, is_right: bool
-) -> None:
+def test_a_unit_matches_whatever_its_case_and_white_space(key, expected, actual, is_right):
     result = judge({key: expected}, {key: actual})
     assert counts(result) == ({} if is_right else {"unit": 1})
     assert result.value("pooled_unit_accuracy") == float(is_right)
@@ -707,16 +682,14 @@ def test_a_unit_matches_whatever_its_case_and_white_space(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["units", "Unit", "unit_of", "unitary", "nunit"])
-def test_only_unit_and_names_that_end_in_unit_are_units(key: str) -> None:
+def test_only_unit_and_names_that_end_in_unit_are_units(key):
     result = judge({key: "m3/h"}, {key: "M3/H"})
     assert (counts(result), result.value("pooled_unit_accuracy")) == ({"value": 1}, None)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("expected", "metric"), [(5, "pooled_value_accuracy"), (None, None), (True, None)])
-def test_a_unit_key_with_something_else_than_text_is_a_leaf_like_any_other(
-    expected: Any, metric: str | None
-) -> None:
+def test_a_unit_key_with_something_else_than_text_is_a_leaf_like_any_other(expected, metric):
     result = judge({"unit": expected}, {"unit": "x"})
     assert (counts(result), result.value("pooled_unit_accuracy")) == ({"value": 1}, None)
     assert metric is None or result.value(metric) == 0.0
@@ -742,14 +715,13 @@ ENGINEERING_EXTRACTOR_PLAIN = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("expected", "actual", "is_right"), ENGINEERING_EXTRACTOR_PLAIN)
-def test_everything_else_is_plain_equality(expected: Any, actual: Any, is_right: bool) -> None:
+def test_everything_else_is_plain_equality(expected, actual, is_right):
     assert counts(judge({"a": expected}, {"a": actual})) == ({} if is_right else {"value": 1})
 
 
 @pytest.mark.slow
-def test_a_number_in_another_notation_is_a_value_error_that_is_diagnosed_as_a_reading_question() -> None:
+def test_a_number_in_another_notation_is_a_value_error_that_is_diagnosed_as_a_reading_question():
     result = judge({"flow": 5000}, {"flow": "5.000"})
-    assert result.evidence is not None
     rows = {row["gold_path"]: row for row in result.evidence.to_dicts()}
     assert counts(result) == {"value": 1}
     assert (rows["flow"]["outcome"], rows["flow"]["reason"], rows["flow"]["diagnoses"]) == (
@@ -780,8 +752,8 @@ STRUCTURES = [
 @pytest.mark.parametrize(("expected", "actual"), STRUCTURES)
 @pytest.mark.parametrize("place", ["key", "item"])
 def test_a_container_against_another_kind_is_one_structure_error_and_nothing_below_counts(
-    expected: Any, actual: Any, place: str
-) -> None:
+    expected, actual, place
+):
     sides = [
         {"x": side, "ok": 1} if place == "key" else {"x": [side], "ok": 1} for side in (expected, actual)
     ]
@@ -795,7 +767,7 @@ def test_a_container_against_another_kind_is_one_structure_error_and_nothing_bel
 
 
 @pytest.mark.slow
-def test_a_missing_container_counts_each_leaf_and_once_as_published() -> None:
+def test_a_missing_container_counts_each_leaf_and_once_as_published():
     expected = {"ok": 1, "a": {"b": [1, 2, {"c": None, "unit": "K"}]}, "empty": {}}
     assert counts(judge(expected, {"ok": 1})) == {"missing": 4, "missing_fields": 2}
 
@@ -814,12 +786,12 @@ def test_a_missing_container_counts_each_leaf_and_once_as_published() -> None:
         pytest.param([1, 2], [2, 1], {"value": 2}, id="lists are compared by position"),
     ],
 )
-def test_lists_are_walked_by_index(expected: Any, actual: Any, found: Any) -> None:
+def test_lists_are_walked_by_index(expected, actual, found):
     assert counts(judge({"x": expected}, {"x": actual})) == found
 
 
 @pytest.mark.slow
-def test_null_expected_and_a_missing_key_is_missing_and_null_that_nobody_expected_is_extra() -> None:
+def test_null_expected_and_a_missing_key_is_missing_and_null_that_nobody_expected_is_extra():
     assert counts(judge({"a": None}, {})) == {"missing": 1, "missing_fields": 1}
     assert counts(judge({}, {"a": None})) == {"extra": 1}
 
@@ -840,9 +812,7 @@ ACCEPTED = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("expected", "actual", "accepted", "is_right"), ACCEPTED)
-def test_an_accepted_variation_matches_as_it_is(
-    expected: Any, actual: Any, accepted: Any, is_right: bool
-) -> None:
+def test_an_accepted_variation_matches_as_it_is(expected, actual, accepted, is_right):
     assert counts(judge({"x": [expected]}, {"x": [actual]}, accepted={"x[0]": accepted})) == (
         {} if is_right else {"value": 1}
     )
@@ -850,9 +820,7 @@ def test_an_accepted_variation_matches_as_it_is(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("actual", "is_right"), [("Nm3/h", True), ("nm3/H", False), ("M3 / H", True)])
-def test_an_accepted_unit_matches_to_the_character_and_the_expected_one_as_a_unit(
-    actual: str, is_right: bool
-) -> None:
+def test_an_accepted_unit_matches_to_the_character_and_the_expected_one_as_a_unit(actual, is_right):
     result = judge({"unit": "m3/h"}, {"unit": actual}, accepted={"unit": ["Nm3/h"]})
     assert (counts(result), result.value("pooled_unit_accuracy")) == (
         {} if is_right else {"unit": 1},
@@ -861,14 +829,14 @@ def test_an_accepted_unit_matches_to_the_character_and_the_expected_one_as_a_uni
 
 
 @pytest.mark.slow
-def test_an_absent_key_stays_missing_even_where_null_is_accepted() -> None:
+def test_an_absent_key_stays_missing_even_where_null_is_accepted():
     result = judge({"a": 1, "b": 2}, {"b": 2}, ["a"], {"a": [None]})
     assert counts(result) == {"missing": 1, "missing_fields": 1}
     assert result.value("critical_complete_accuracy") == 0.0
 
 
 @pytest.mark.slow
-def test_critical_leaves_below_what_is_missing_or_of_another_kind_are_wrong() -> None:
+def test_critical_leaves_below_what_is_missing_or_of_another_kind_are_wrong():
     expected = {"a": {"b": 1, "c": 2}, "l": [{"d": 3}], "s": 4, "t": 5}
     result = judge(
         expected, {"a": 7, "s": {"x": 4}, "t": 5, "u": 9}, ["a.b", "l[0].d", "s", "t", "u", "nowhere"]
@@ -877,7 +845,7 @@ def test_critical_leaves_below_what_is_missing_or_of_another_kind_are_wrong() ->
 
 
 @pytest.mark.slow
-def test_a_critical_container_makes_every_leaf_in_it_critical() -> None:
+def test_a_critical_container_makes_every_leaf_in_it_critical():
     result = judge(
         {"flow": {"value": 1, "unit": "K"}, "x": 2}, {"flow": {"value": 1, "unit": "F"}, "x": 3}, ["flow"]
     )
@@ -886,7 +854,7 @@ def test_a_critical_container_makes_every_leaf_in_it_critical() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ['["odd.key"][0]["a b"]', '["odd.key"][0].a b'])
-def test_paths_of_odd_keys_may_be_quoted_or_not(path: str) -> None:
+def test_paths_of_odd_keys_may_be_quoted_or_not(path):
     result = judge({"odd.key": [{"a b": 1}]}, {"odd.key": [{"a b": 2}]}, [path])
     assert result.value("critical_complete_accuracy") == 0.0
 
@@ -894,7 +862,7 @@ def test_paths_of_odd_keys_may_be_quoted_or_not(path: str) -> None:
 # The engine against the protocol written down a second time, on random trees.
 
 
-def judge_trees(cases: list[TreeCase], workers: int = 1) -> Result:
+def judge_trees(cases, workers=1):
     gold = [
         {
             "id": number,
@@ -910,11 +878,10 @@ def judge_trees(cases: list[TreeCase], workers: int = 1) -> Result:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_metric_of_every_case_is_that_of_the_plain_recursion(seed: int) -> None:
+def test_every_metric_of_every_case_is_that_of_the_plain_recursion(seed):
     source = random.Random(seed)
     cases = [make_case(source) for _ in range(64)]
     result = judge_trees(cases)
-    assert result.documents is not None
     rows = {row["doc"]: row for row in result.documents.to_dicts()}
     for number, case in enumerate(cases):
         wanted = measure([compare(*case)])
@@ -923,7 +890,7 @@ def test_every_metric_of_every_case_is_that_of_the_plain_recursion(seed: int) ->
         assert rows[str(number)]["score"] == pytest.approx(wanted["overall_accuracy"], abs=1e-9)
 
 
-def test_every_metric_of_all_cases_is_that_of_the_plain_recursion() -> None:
+def test_every_metric_of_all_cases_is_that_of_the_plain_recursion():
     source = random.Random(99)
     cases = [make_case(source) for _ in range(150)]
     result = judge_trees(cases)
@@ -931,7 +898,7 @@ def test_every_metric_of_all_cases_is_that_of_the_plain_recursion() -> None:
     assert {name: result.value(name) for name in wanted} == pytest.approx(wanted, abs=1e-9)
 
 
-def test_the_random_trees_hold_every_kind_of_error() -> None:
+def test_the_random_trees_hold_every_kind_of_error():
     source = random.Random(99)
     told = {what for _ in range(150) for _, what in compare(*make_case(source)).seen}
     assert told == {"match", "unit", "value", "structure", "missing", "extra"}

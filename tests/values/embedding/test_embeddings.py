@@ -258,18 +258,6 @@ def test_a_terminal_shows_how_many_texts_are_encoded_and_when_they_will_be(monke
         assert _wait_for(terminal, "7 documents scored")
 
 
-@pytest.mark.parametrize("is_quiet", [False, True], ids=["piped", "quiet"])
-def test_nobody_who_is_not_watching_is_shown_anything(is_quiet, monkeypatch):
-    stream = Terminal() if is_quiet else io.StringIO()
-    monkeypatch.setattr(sys, "stderr", stream)
-    with output.show_progress(is_quiet) as add:
-        report_progress(1, 2)
-        assert add is None
-        if is_quiet:
-            warnings.warn_explicit("the disk is full", UserWarning, "fieldassay", 1)
-    assert stream.getvalue() == ""
-
-
 def test_the_command_line_says_warnings_in_a_line(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with output.show_progress(is_quiet=False):

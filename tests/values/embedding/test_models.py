@@ -71,7 +71,7 @@ def test_no_texts_make_no_vectors_and_no_scores(backend):
 
 
 @pytest.mark.slow
-@few_examples()
+@few_examples(10, 3)
 @given(texts=st.lists(st.text(max_size=30), min_size=1, max_size=5))
 def test_any_texts_have_unit_vectors_that_their_order_leaves_alone(texts):
     vectors = Embedding().encode(texts)

@@ -57,7 +57,13 @@ _SHAPES = ("table", "markdown", "junit")
     metavar="FORMAT",
     help=f"What is printed: {', '.join(_SHAPES)}.",
 )
-@option("--json", "is_json", group="Output", is_flag=True, help="Print every estimate as JSON.")
+@option(
+    "--json",
+    "is_json",
+    group="Output",
+    is_flag=True,
+    help="Print every estimate and the recommendation as JSON.",
+)
 @option(
     "-q",
     "--quiet",
@@ -317,9 +323,16 @@ def show_run(run: Run, shape: str, shown: Shown, kept: str | None = None) -> Non
         for warning in run.result.warnings:
             complain(f"warning: {warning}")
     if shape == "json":
-        from fieldassay.metrics.result.result import metrics_json
+        from msgspec.structs import asdict
 
-        write_bytes(metrics_json(run.result))
+        from fieldassay.io.json_value import json_line
+        from fieldassay.metrics.result.result import metrics_json
+        from fieldassay.reports.findings.recommendation import advise
+
+        told = json_line(asdict(advise(run.result, run.decisions)))
+        write_bytes(
+            metrics_json(run.result).removesuffix(b"}\n") + f', "recommendation": {told}}}\n'.encode()
+        )
         return
     if shape == "junit":
         from fieldassay.reports.formats import find_format

@@ -100,10 +100,7 @@ def describe_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate])
             elif outcome.verdict is Verdict.NO_LOSS:
                 lines.append(f"no loss shown: {decision.system}: {outcome.gate.metric}: {outcome.rule}")
             elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked:
-                lines.append(
-                    f"failed: {decision.system}: {outcome.gate.metric}: {outcome.rule}; "
-                    f"{_describe_wanted(outcome)}"
-                )
+                lines.append(f"failed: {decision.system}: {outcome.gate}: {outcome.rule}")
             elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.title == UNGATED:
                 lines.append(f"inconclusive: {decision.system}: {outcome.rule}")
             elif outcome.verdict is Verdict.INCONCLUSIVE:
@@ -131,16 +128,12 @@ def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *,
 
 
 def _describe_failure(outcome: GateOutcome) -> str:
-    gate = outcome.gate
-    looked_at = str(gate.metric) if gate.function == "value" else f"{gate.function}({gate.metric})"
-    return f"{looked_at} is {outcome.value_text} (n = {outcome.n:,}); {_describe_wanted(outcome)}"
-
-
-def _describe_wanted(outcome: GateOutcome) -> str:
     from fieldassay.metrics.thresholds import WORDS, format_threshold
 
-    wanted = format_threshold(outcome.threshold, outcome.unit_shown)
-    return f"{WORDS[outcome.gate.operator]} {wanted} is asked for"
+    gate = outcome.gate
+    looked_at = str(gate.metric) if gate.function == "value" else f"{gate.function}({gate.metric})"
+    wanted = f"{WORDS[gate.operator]} {format_threshold(outcome.threshold, outcome.unit_shown)}"
+    return f"{looked_at} is {outcome.value_text}, needed {wanted} (n = {outcome.n:,})"
 
 
 # The options for comparing a scoring run with a baseline: `--baseline` and `--fail-on-regression`.

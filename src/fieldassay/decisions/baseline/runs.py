@@ -48,10 +48,7 @@ from fieldassay.scoring.provenance import freeze_recorded
 _NEW = 'set a new baseline: fieldassay baseline set RUN --reason "…"'
 _FREEZE = 'start a new baseline: fieldassay baseline set RUN --freeze --reason "…"'
 MOST_NAMED = 8
-SINGLE_RUNS = (
-    "a single run each: answers drawn again cannot be told from a change of the system; "
-    "score repeated runs to tell"
-)
+SINGLE_RUNS = "one run each: score repeated runs to tell random answers from a change of the system"
 
 
 def list_regressions(result: Result, more: Iterable[Gate] = ()) -> tuple[MetricCall, ...]:
@@ -79,7 +76,7 @@ def match_result(result: Result, gates: Sequence[Gate], baseline: Path | None) -
         return dict.fromkeys(result.systems, BaselineMatch(why=f"no baseline: {error}"))
     if result.paired is None:
         return dict.fromkeys(
-            result.systems, BaselineMatch(why="the result does not keep the statistics of its documents")
+            result.systems, BaselineMatch(why="the result lacks the statistics of its documents")
         )
     return match_systems(held, result.paired, result.run, calls)
 
@@ -118,7 +115,7 @@ def match_systems(
     return {name: replace(one, evidence=(*one.evidence, remark)) for name, one in matches.items()}
 
 
-UNKNOWN = "the run does not say what it stands on; score it again with this version"
+UNKNOWN = "the run lacks the digests of its spec and gold; score it again with this version"
 
 
 def find_difference(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> BasisDifference:
@@ -494,7 +491,10 @@ def _check_whole(run: Run) -> Mapping[str, str]:
     bases = [basis_of_run(run.facts, system) for system in run.paired.systems]
     if any(basis.unknown for basis in bases):
         raise problem(
-            run.folder, "does not say what it stands on", "score it again with this version", "incomparable"
+            run.folder,
+            "lacks the digests of its spec and gold",
+            "score it again with this version",
+            "incomparable",
         )
     return bases[0].digests
 

@@ -420,7 +420,7 @@ def find_common_documents(
     problems = [
         Problem(
             f"run {name!r}",
-            f"does not say what it stands on ({', '.join(basis.unknown)})",
+            f"lacks the digest of its {' and '.join(basis.unknown)}",
             f"score it again with this version: fieldassay score --run {name}",
             "incomparable",
         )
@@ -450,7 +450,7 @@ def find_common_documents(
         raise problem(f"run {others[-1].reference!r}", what, remedy, "incomparable")
     sizes = ", ".join(f"{name}: {len(basis.gold):,}" for name, basis in bases.items())
     counted = format_count(len(alike), "document")
-    told = f"only the {counted} that all runs have with the same gold are compared ({sizes})"
+    told = f"compared only on the {counted} that all runs share with equal gold ({sizes})"
     left = len(shared) - len(alike)
     more = f"; {format_count(left, 'document')} in common left out, because the gold differs" if left else ""
     return tuple(sorted(alike)), (told + more,)
@@ -524,9 +524,7 @@ def _bind(data: PairedData, name: str) -> BoundMetric:
         remedy = (
             f"score with `--compare {name[:100]}`, or take {', '.join(str(one.call) for one in data.metrics)}"
         )
-        raise problem(
-            "metrics", f"the runs did not keep what {name[:100]!r} is made of", remedy, "not_comparable"
-        )
+        raise problem("metrics", f"the runs lack the statistics of {name[:100]!r}", remedy, "not_comparable")
     fields = {
         field
         for system in data.systems
@@ -574,7 +572,7 @@ def _find_changes(
 ) -> tuple[Changes | None, str]:
     """Return the fixed and broken values, or None and the reason for not knowing them."""
     if len(entries) != 2:
-        return None, "values are told apart between two systems: name two"
+        return None, "fixed and broken values are those of two systems: name two"
     frames = [_rows_of(entry) for entry in entries]
     lacking = [
         entry.run.reference
@@ -606,7 +604,7 @@ def _remark(entries: Sequence[DiffSystem], data: PairedData) -> tuple[str, ...]:
     """Return the remarks on failed answers, and on how the runs were sampled and made."""
     failed = [f"{entry.contestant.label}: {told}" for entry in entries if (told := _describe_failures(entry))]
     runs = {entry.run.reference: entry.run.run for entry in entries}
-    answers = (f"answers that could not be judged as they should: {'; '.join(failed)}",) if failed else ()
+    answers = (f"failed answers: {'; '.join(failed)}",) if failed else ()
     drawn = {
         name: _describe_drawing(one.paired.replicates, one.paired.seed, one.paired.level)
         for name, one in runs.items()
@@ -615,14 +613,11 @@ def _remark(entries: Sequence[DiffSystem], data: PairedData) -> tuple[str, ...]:
     if len(set(drawn.values())) > 1:
         told = "; ".join(f"{name}: {text}" for name, text in drawn.items())
         used = _describe_drawing(data.replicates, data.seed, data.level)
-        remarks.append(f"the runs' intervals were drawn differently ({told}); this comparison draws {used}")
+        remarks.append(f"the runs drew their intervals differently ({told}); this comparison uses {used}")
     versions = {name: one.version for name, one in runs.items()}
     if len(set(versions.values())) > 1:
         told = "; ".join(f"{name}: {version}" for name, version in versions.items())
-        remarks.append(
-            f"the runs were made by different versions of fieldassay ({told}); see the changelog for what "
-            "computes differently"
-        )
+        remarks.append(f"the runs come from different versions of fieldassay ({told}); see the changelog")
     return (*answers, *remarks)
 
 

@@ -169,7 +169,7 @@ class Holdings(Struct, frozen=True, eq=False):
         if call.name in self.records:
             if call.parameters or call.field is not None or call.slice is not None:
                 return GateEstimate(
-                    why=f"{call.name} comes from the records, which have no parameters, fields or slices"
+                    why=f"{call.name} comes from the records: write it without parameters, fields and slices"
                 )
             baseline = BaselineMatch(why="it comes from the records, and a baseline is of a run")
             return GateEstimate(
@@ -248,7 +248,7 @@ class Holdings(Struct, frozen=True, eq=False):
         }
         names |= self.records.keys()
         if call.name in FROM_RECORDS and not self.records:
-            return f"{call.name} comes from a records file, and none is given"
+            return f"{call.name} comes from a records file: give one"
         if call.name not in names:
             near = ask_for(call.name, names)
             there = (
@@ -258,8 +258,8 @@ class Holdings(Struct, frozen=True, eq=False):
             )
             return f"the run has no metric {call.name!r}" + (f"; {there}" if names else "")
         if call.slice is not None and not self._values(call.slice[0]):
-            return f"there is no {call}: the run is not broken down by {call.slice[0]!r}"
-        return f"there is no estimate {call}: no such field, slice or parameter in the run"
+            return f"there is no {call}: score with `--slice {call.slice[0]}`"
+        return f"the run has no {call}: check its field, slice and parameters"
 
     def _is_absent(self, call: MetricCall, chosen: tuple[str, str]) -> bool:
         """Return whether every run with the metric is known to have no document in the slice."""
@@ -394,7 +394,7 @@ def judge_result(gates: Sequence[Gate], result: Result, system: str) -> tuple[Ga
     >>> result = Result((Estimate("accuracy", "a", None, {}, "filled", 0.5, 30, 30, 0, "leaf"),))
     >>> outcomes = judge_result([parse_gate("accuracy >= 0.5")], result, "a")
     >>> [(outcome.verdict.value, outcome.rule) for outcome in outcomes]
-    [('PASS', '50.0% is at least 50%')]
+    [('PASS', '50.0%, needed at least 50%')]
     """
     return judge_gates(gates, Holdings((Holder("", result, system),)))
 
@@ -505,11 +505,8 @@ def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:
     found = replace(outcome, detectable=reach.detectable, documents_needed=reach.needed)
     if reach.needed is None or estimate.value is None:
         return found
-    truly = f"a system that is truly at {format_in_unit(estimate.value, estimate.unit)}"
     kind = "documents with wrong values" if estimate.granularity == "wrong_values" else "documents"
-    return replace(
-        found, rule=f"{outcome.rule}; with {reach.needed:,} {kind} {truly} passes 4 times out of 5"
-    )
+    return replace(found, rule=f"{outcome.rule}; about {reach.needed:,} {kind} would show it")
 
 
 def _compare(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome:
@@ -520,14 +517,14 @@ def _compare(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome:
     if len(verdicts) > 1:
         return replace(
             outcome,
-            rule=f"{outcome.value_text} or more: judgements that failed could make up the difference",
+            rule=f"{outcome.value_text} or more: failed judgements could change the answer",
         )
     does_hold = verdicts.pop()
     shown = f"{look.subject} {format_compared(look.values[0], gate.threshold, look.unit)}".lstrip()
     wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, look.unit)}"
-    rule = f"{shown} is {'' if does_hold else 'not '}{wanted}"
+    rule = f"{shown}, needed {wanted}"
     if does_hold and look.is_vacuous:
-        return replace(outcome, rule=f"{rule}, but that is over nothing (n = 0), which never passes")
+        return replace(outcome, rule=f"{rule}, but there is nothing to judge (n = 0)")
     return replace(outcome, verdict=Verdict.PASS if does_hold else Verdict.FAIL, rule=rule)
 
 
@@ -541,17 +538,15 @@ def _compare_bound(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome
     does_hold = holds(look.values[0], gate.operator, gate.threshold, unit)
     outcome = replace(outcome, value=look.values[0])
     shown = format_compared(look.values[0], gate.threshold, unit)
-    rule = f"{look.subject} {shown} is {'' if does_hold else 'not '}{wanted}"
+    rule = f"{look.subject} {shown}, needed {wanted}"
     if does_hold and look.is_vacuous:
-        return replace(outcome, rule=f"{rule}, but that is over nothing (n = 0), which never passes")
+        return replace(outcome, rule=f"{rule}, but there is nothing to judge (n = 0)")
     if does_hold:
         return replace(outcome, verdict=Verdict.PASS, rule=rule)
     if not any(holds(end, gate.operator, gate.threshold, unit) for end in ends):
         low, high = (format_compared(end, gate.threshold, unit) for end in ends)
-        return replace(
-            outcome, verdict=Verdict.FAIL, rule=f"the whole interval, {low} to {high}, is not {wanted}"
-        )
-    return replace(outcome, rule=f"not shown: {rule}")
+        return replace(outcome, verdict=Verdict.FAIL, rule=f"interval {low} to {high}, needed {wanted}")
+    return replace(outcome, rule=f"too close to call: {rule}")
 
 
 def _look(function: str, estimate: Estimate, is_count: bool) -> _Look:
@@ -562,7 +557,7 @@ def _look(function: str, estimate: Estimate, is_count: bool) -> _Look:
     if estimate.value is None:
         return _Look(why=f"it is undefined (n = {estimate.n:,})")
     if not is_number(estimate.value):
-        return _Look(why="its value is no number")
+        return _Look(why="its value is not a number")
     if estimate.interval is None and FEW_REPLICATES in estimate.marks:
         return _Look(why="it has no interval: too few bootstrap replicates", unit=estimate.unit)
     if function == "errors" and not is_count:
@@ -575,13 +570,12 @@ def _look_at_bound(function: str, estimate: Estimate) -> _Look:
         reason = (
             "counts have none"
             if estimate.unit == "count"
-            else f"n = {estimate.n:,}, or the run was scored without a bootstrap"
+            else f"n = {estimate.n:,}, or scored without a bootstrap"
         )
         return _Look(why=f"it has no interval ({reason})", unit=estimate.unit)
     if FEW in estimate.marks:
         return _Look(
-            why=f"too few documents ({estimate.documents:,}; 20 are the least): "
-            "its interval is too narrow to decide",
+            why=f"{format_count(estimate.documents, 'document')} are too few: use 20 or more",
             unit=estimate.unit,
         )
     if FEW_REPLICATES in estimate.marks:
@@ -591,7 +585,7 @@ def _look_at_bound(function: str, estimate: Estimate) -> _Look:
         )
     bound = estimate.interval[0 if function == "lower" else 1]
     level = f" ({format_share(estimate.level)} interval)" if estimate.level is not None else ""
-    return _Look((bound,), estimate.unit, f"the {function} bound{level} of", is_vacuous=estimate.n == 0)
+    return _Look((bound,), estimate.unit, f"{function} bound{level}", is_vacuous=estimate.n == 0)
 
 
 def _look_at_errors(estimate: Estimate) -> _Look:
@@ -599,13 +593,13 @@ def _look_at_errors(estimate: Estimate) -> _Look:
     value, failed = estimate.value or 0.0, max(0, estimate.failed)
     if estimate.unit == "count":
         if estimate.better != "lower":
-            return _Look(why="it counts what is right; errors() needs a share, or a count of errors")
+            return _Look(why="errors() needs a share or a count of errors; this counts what is right")
         errors = float(value)
     elif estimate.unit in HIGHEST:
         share = value / HIGHEST[estimate.unit]
         errors = estimate.n * (share if estimate.better == "lower" else 1.0 - share)
     else:
-        return _Look(why=f"it is in {estimate.unit}; errors() needs a share, or a count of errors")
+        return _Look(why=f"errors() needs a share or a count of errors; this is in {estimate.unit}")
     if math.isclose(errors, round(errors), abs_tol=1e-9 * max(1, estimate.n)):
         errors = float(round(errors))
     return _Look(
@@ -624,7 +618,7 @@ def _describe(estimate: Estimate) -> tuple[str, ...]:
             f"{' (too narrow: few documents)' if FEW in estimate.marks else ''}"
         )
     if estimate.failed:
-        parts.append(f"{estimate.failed:,} judgements failed and are not in it")
+        parts.append(f"{estimate.failed:,} judgements failed and do not count")
     return (", ".join(parts),)
 
 
@@ -660,7 +654,7 @@ def join_fields(gate: Gate, outcomes: Sequence[GateOutcome]) -> GateOutcome:
     if not known:
         reasons = {one.rule for one in outcomes}
         is_one = len(reasons) == 1 and gate.function == "regression"
-        why = reasons.pop() if is_one else f"there is no field with an estimate of {gate.metric}"
+        why = reasons.pop() if is_one else f"no field has {gate.metric}"
         return GateOutcome(gate, _OPEN, why)
     ordered = sorted(known, key=lambda one: _WORST_FIRST.index(one.verdict))
     verdict = ordered[0].verdict
@@ -670,7 +664,7 @@ def join_fields(gate: Gate, outcomes: Sequence[GateOutcome]) -> GateOutcome:
         with_values or ordered[:1], key=lambda one: (one.value or 0.0) if is_least else -(one.value or 0.0)
     )
     empty = len(outcomes) - len(known)
-    left_out = (f"{format_count(empty, 'field')} without any value left out",) if empty else ()
+    left_out = (f"left out: {format_count(empty, 'empty field')}",) if empty else ()
     return replace(
         worst,
         gate=gate,

@@ -174,7 +174,7 @@ def judge_change(gate: Gate, change: MetricChange, failed: int = 0) -> GateOutco
     if change.is_same and not failed:
         return _judge_same(outcome, found.unit)
     if change.interval is None or change.guarded is None:
-        why = "the difference has no interval: counts and totals have none, and runs without a bootstrap"
+        why = "it has no interval: score with a bootstrap, and use a rate in place of a count"
         return replace(outcome, rule=why)
     if "few_replicates" in found.marks:
         return replace(outcome, rule=say_too_few(found.level))
@@ -194,16 +194,15 @@ def _object(change: MetricChange, failed: int) -> str:
     if failed:
         return f"{failed:,} judgements failed and could be losses"
     if change.unmeasured:
-        return f"{change.unmeasured:,} documents that were measured in the baseline are not measured now"
+        return f"{change.unmeasured:,} documents with a number in the baseline have none now"
     if found.verdict == "identical":
         return ""
     if "few_documents" in found.marks:
-        few = f"{format_count(found.documents, 'document')} ({FEW_DOCUMENTS} are the least)"
-        return f"of only {few} the interval is too narrow to decide"
+        return f"{format_count(found.documents, 'document')} are too few: use {FEW_DOCUMENTS} or more"
     return _ONE_SIZE if change.is_one_size else ""
 
 
-_ONE_SIZE = "all documents show the same difference: how much another sample could differ is not known"
+_ONE_SIZE = "all documents changed by the same amount, so the spread is unknown"
 
 
 def _judge_same(outcome: GateOutcome, unit: str) -> GateOutcome:
@@ -211,13 +210,12 @@ def _judge_same(outcome: GateOutcome, unit: str) -> GateOutcome:
     gate, unit = outcome.gate, difference_unit(unit)
     verdict = Verdict.PASS if holds(0.0, gate.operator, gate.threshold, unit) else Verdict.FAIL
     wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, unit)}"
-    said = f"{'is' if verdict is Verdict.PASS else 'is not'} {wanted}"
     shown = format_compared(0.0, gate.threshold, unit)
     return replace(
         outcome,
         verdict=verdict,
         interval=(0.0, 0.0),
-        rule=f"nothing changed: the predictions are those of the baseline, and {shown} {said}",
+        rule=f"the predictions are those of the baseline: {shown}, needed {wanted}",
     )
 
 
@@ -232,23 +230,19 @@ def _tell(gate: Gate, change: MetricChange, verdict: Verdict) -> str:
     if found.interval != found.interval_alone:
         head, alone = f"{head} counting all gates", "by itself, "
     if found.verdict == "identical":
-        others = f"; others could have changed by {format_changes(interval, unit)}"
-        head = f"nothing changed on these {found.documents:,} documents{others * change.pair.is_bounded}"
+        head = f"nothing changed on these {found.documents:,} documents"
     if verdict is Verdict.FAIL:
         shown = format_compared(_highest(interval, guarded), gate.threshold, unit)
-        return f"{head}: its upper bound {shown} is not {wanted}"
+        return f"{head}: at best {shown}, needed {wanted}"
     low = format_compared(guarded[0], gate.threshold, unit)
     if verdict is Verdict.PASS:
-        others = "with an unseen document " if change.pair.is_bounded else ""
-        return f"{head}: {alone}{others}it is at least {low}, {wanted}"
+        return f"{head}: {alone}at worst {low}, needed {wanted}"
     if gate.threshold == 0:
-        return (
-            f"{head}: {alone}a loss of up to {format_size(max(-guarded[0], 0.0), found.unit)} is not excluded"
-        )
+        return f"{head}: {alone}a loss of up to {format_size(max(-guarded[0], 0.0), found.unit)} is possible"
     margin = (
         "" if guarded[0] >= 0.0 else f"; a margin of {_round_margin(-guarded[0], unit)} would have passed"
     )
-    return f"{head}: a difference that is not {wanted} is neither shown nor excluded{margin}"
+    return f"{head}: too close to call, needed {wanted}{margin}"
 
 
 def _round_margin(loss: float, unit: str) -> str:
@@ -274,20 +268,16 @@ def _ask_for_more(outcome: GateOutcome, change: MetricChange) -> GateOutcome:
     more = [outcome.rule]
     is_silent = outcome.verdict is Verdict.NO_LOSS
     if detectable is not None and not is_silent:
-        more.append(
-            f"a loss of {format_size(detectable, found.unit)}, made of documents that differ by as much as "
-            "those here, would be shown in 4 of 5 such samples"
-        )
+        count = format_count(found.documents, "document")
+        more.append(f"{count} can only show losses above about {format_size(detectable, found.unit)}")
     if detectable is None and not is_silent and found.verdict != "identical":
         more.append(describe_least(counted.documents, counted.alpha))
     if needed is not None:
-        more.append(f"with {needed:,} documents a system that did not change passes 4 times out of 5")
+        more.append(f"an unchanged system needs about {needed:,} documents to pass")
     proposed = spread.proposed_margin() if change.pair.is_bounded else None
     if proposed is not None and proposed > margin:
-        more.append(
-            "the least usual margin that an unchanged system passes with these documents is "
-            f"{format_threshold(proposed, difference_unit(found.unit))}"
-        )
+        least = format_threshold(proposed, difference_unit(found.unit))
+        more.append(f"with {format_count(found.documents, 'document')}, use a margin of {least} or more")
     return replace(outcome, rule="; ".join(more), detectable=detectable, documents_needed=needed)
 
 
@@ -303,22 +293,15 @@ def _describe(found: Comparison) -> str:
 def _check_comparable(arena: PairedMatrix, bound: BoundMetric) -> None:
     """Raise ValueError with the reason if a metric cannot be compared with the baseline."""
     if not is_comparable(bound):
-        raise ValueError(
-            f"{bound.call} is not made of sums over documents, and only such metrics can be compared with "
-            "a baseline"
-        )
+        raise ValueError(f"{bound.call} cannot be compared with a baseline: it is no sum over documents")
     if not arena.data.can_compare(bound):
         raise ValueError(
-            f"the baseline, or the run, keeps nothing of {bound.call}; "
-            "set the baseline again from a run that was scored with this gate"
+            f"the baseline or the run lacks {bound.call}; score with this gate, and set the baseline again"
         )
 
 
 def _narrow(arena: PairedMatrix, key: tuple[str, str]) -> PairedMatrix:
     rows = slice_values(arena, key[0]).get(key[1])
     if rows is None:
-        raise ValueError(
-            f"the slice {key[0]}={key[1]} does not have the same documents in the baseline and now, "
-            "or has none"
-        )
+        raise ValueError(f"the slice {key[0]}={key[1]} has other documents in the baseline, or none")
     return arena.narrow(rows)

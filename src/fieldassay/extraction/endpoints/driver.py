@@ -42,15 +42,15 @@ from fieldassay.io.effort import OvertimeError, at_most
 # The threads that send requests, and what they tell the driver.
 
 
-Receive = Callable[[str, dict[str, Any] | BaseException], None]
-"""Takes the key of a request with the line that answers it, or with the error that it met."""
+Event = Callable[["Drive[Any]"], None]
+"""What a thread leaves to the driver, which it does not know: a driver without references ends at once."""
 
 
 class Senders:
     """The threads that send the requests of one channel, those of earlier documents first."""
 
-    def __init__(self, channel: Channel, journal: Journal, receive: Receive) -> None:
-        self._channel, self._journal, self._receive = channel, journal, receive
+    def __init__(self, channel: Channel, journal: Journal, events: queue.SimpleQueue[Event]) -> None:
+        self._channel, self._journal, self._events = channel, journal, events
         self._waiting: queue.PriorityQueue[tuple[float, int, EndpointCall | None]] = queue.PriorityQueue()
         self._threads: list[threading.Thread] = []
         self._count = 0
@@ -67,11 +67,12 @@ class Senders:
     def _work(self) -> None:
         while (call := self._waiting.get()[2]) is not None:
             try:
-                self._receive(call.key, self._channel.ask(call, self._journal))
+                line = self._channel.ask(call, self._journal)
+                self._events.put(partial(Drive._receive, key=call.key, line=line))
             except BaseException as error:  # told to whoever iterates
                 if isinstance(error, StopRunError):  # before the next request of this thread
                     self._channel.stop()
-                self._receive(call.key, error)
+                self._events.put(partial(Drive._receive, key=call.key, line=error))
 
     def close(self, until: float) -> None:
         """Wait until the threads are done, or until a time."""
@@ -140,13 +141,8 @@ class Drive(Generic[T]):
     ) -> None:
         self._jobs, self._journal, self._channels = jobs, journal, channels
         self._options = options or DriveOptions()
-        self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        """What the threads leave to the one that iterates."""
-
-        def receive(key: str, answer: dict[str, Any] | BaseException) -> None:
-            self._events.put(partial(self._receive, key, answer))
-
-        self._pools = {name: Senders(channel, journal, receive) for name, channel in channels.items()}
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._pools = {name: Senders(channel, journal, self._events) for name, channel in channels.items()}
         self._room = threading.Semaphore(max(4, sum(one.capacity for one in channels.values())))
         self._halt = threading.Event()
         self._active: dict[int, _Active[T]] = {}
@@ -178,7 +174,7 @@ class Drive(Generic[T]):
             while not self._is_over():
                 with suppress(queue.Empty):
                     event = self._events.get(timeout=_TICK_SECONDS)
-                    event()
+                    event(self)
                 ready, self._ready = self._ready, []
                 yield from ready
                 now = time.monotonic()
@@ -229,14 +225,14 @@ class Drive(Generic[T]):
                 job = next(source, None)
                 if job is None:
                     return
-                self._events.put(partial(self._begin, job))
+                self._events.put(partial(Drive._begin, job=job))
         except BaseException as error:  # told to whoever iterates
-            self._events.put(partial(self._end_drawing, error))
+            self._events.put(partial(Drive._end_drawing, error=error))
         finally:
             close = getattr(source, "close", None)
             if close is not None:
                 close()
-            self._events.put(self._end_drawing)
+            self._events.put(Drive._end_drawing)
 
     def _end_drawing(self, error: BaseException | None = None) -> None:
         self._is_drained = True

@@ -113,7 +113,7 @@ def convert(data: Any, kind: type[T]) -> T:
         return msgspec.convert(data, kind)
     except (msgspec.ValidationError, OverflowError, UnicodeError, RecursionError) as error:
         what, _, place = str(error)[:300].partition(" - at ")
-        what = _MISSING.sub(r"\1 is missing", what)
+        what = _MISSING.sub(r"\1 is missing", what).replace("Object contains unknown field", "unknown key")
         raise ValueError(place.strip("`") or "$", what[:1].lower() + what[1:]) from None
 
 

@@ -166,7 +166,7 @@ def parse_regression(text: str) -> Gate:
         gate = parse_gate(text)
         if gate.function != "regression":
             raise ValueError(
-                f"{gate} does not look at a baseline; write regression({gate.metric}) {gate.operator} -0.01"
+                f"{gate} ignores the baseline; write regression({gate.metric}) {gate.operator} -0.01"
             )
         return gate
     call, margin, is_each = found
@@ -237,7 +237,7 @@ class Scanner:
     def expect_end(self) -> None:
         self._skip()
         if self.place < len(self.text):
-            raise self.complaint("did not expect anything more")
+            raise self.complaint("something follows the end of the expression")
 
     def accept_words(self, first: str, *others: str) -> bool:
         """Return True after consuming words, False without the first; all of the others must follow it."""
@@ -474,7 +474,7 @@ def _check_length(formula: Formula) -> None:
     while waiting:
         part, length = waiting.pop()
         if length > MOST_STEPS:
-            raise ValueError(f"more than {MOST_STEPS} operations stand on one another; shorten the formula")
+            raise ValueError(f"more than {MOST_STEPS} operations in a row; shorten the formula")
         if isinstance(part, Operation):
             waiting += [(part.left, length + 1), (part.right, length + 1)]
         elif isinstance(part, Applied):

@@ -25,7 +25,14 @@ from fieldassay.metrics.repeats import Repeats
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.decision import UNGATED, GateOutcome, Verdict
 from fieldassay.metrics.result.documents import PairedData
-from fieldassay.metrics.result.tables import count_pairs, list_wrong, tabulate_fields
+from fieldassay.metrics.result.plots import Plots
+from fieldassay.metrics.result.tables import (
+    count_pairs,
+    frame_comparisons,
+    list_wrong,
+    tabulate_confidence,
+    tabulate_fields,
+)
 from fieldassay.public import check_fork, public
 
 if TYPE_CHECKING:
@@ -366,6 +373,34 @@ class Result(Struct, frozen=True, eq=False):
         if field not in known:
             raise ValueError(f"there is no field {field!r} with values; {nearest(field, known)}")
         return count_pairs(evidence, field)
+
+    def by_confidence(self) -> DataFrame:
+        """Return for each tenth of confidence of a system how many values it has and how many are right.
+
+        Values without a confidence from 0 to 1 are left out.
+        """
+        return tabulate_confidence(self._kept_evidence())
+
+    def compare(self) -> DataFrame:
+        """Return a row for each comparison of a system with the first, overall and by field.
+
+        `low` and `high` are the ends of the interval of the verdict; `p` is adjusted for what is compared
+        beside it. Empty for one system.
+
+        >>> import fieldassay as fa
+        >>> gold = [{"id": at, "a": at} for at in range(9)]
+        >>> wrong = [{"id": at, "a": -1} for at in range(9)]
+        >>> result = fa.score(gold, {"old": gold, "new": wrong}, "fields: {a: integer}")
+        >>> result.compare().select("metric", "field", "difference", "verdict").row(0)
+        ('accuracy', None, -1.0, 'worse')
+        """
+        return frame_comparisons((*self.comparisons, *self.field_comparisons))
+
+    @property
+    def plot(self) -> Plots:
+        """Return the charts: `plot.fields()`, `plot.ranking()`, `plot.calibration()`."""
+        headline = find_headline(self)
+        return Plots(self.by_field, lambda: frame_estimates(headline), self.by_confidence)
 
     def _kept_evidence(self, *, only_wrong: bool = False) -> DataFrame:
         found = self.evidence

@@ -12,6 +12,7 @@ from msgspec import field as default
 from fieldassay.io.text.shown import Brief, DataFrame
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import Kind, Outcome
+from fieldassay.metrics.result.comparison import Comparison
 
 if TYPE_CHECKING:
     import polars as pl
@@ -279,3 +280,53 @@ def count_pairs(evidence: DataFrame, path: str) -> DataFrame:
         .agg(pl.len().cast(pl.Int64).alias("count"), (pl.col("outcome") == "match").all().alias("is_match"))
         .sort("system", "count", "gold", "predicted", descending=[False, True, False, False])
     )
+
+
+def tabulate_confidence(evidence: DataFrame) -> DataFrame:
+    """Return for each system and tenth of confidence the mean confidence, the share right, and the values."""
+    import polars as pl
+
+    is_judged = (pl.col("kind") == "value") & pl.col("outcome").is_in(("match", *WRONG))
+    tenth = (pl.col("confidence") * 10).floor().clip(0, 9)
+    return (
+        evidence.filter(is_judged & pl.col("confidence").is_between(0, 1))
+        .group_by("system", tenth.alias("tenth"))
+        .agg(
+            pl.col("confidence").mean(),
+            right=(pl.col("outcome") == "match").mean(),
+            values=pl.len().cast(pl.Int64),
+        )
+        .sort("system", "tenth")
+        .drop("tenth")
+    )
+
+
+def frame_comparisons(comparisons: Sequence[Comparison]) -> DataFrame:
+    """Return comparisons as a table, one row each."""
+    import polars as pl
+
+    rows = [
+        {
+            "metric": one.metric,
+            "field": one.field,
+            "slice": ", ".join(f"{key}={value}" for key, value in one.slice.items()),
+            "first": one.systems[0],
+            "second": one.systems[1],
+            "value_first": one.values[0],
+            "value_second": one.values[1],
+            "difference": one.difference,
+            "low": None if one.interval is None else one.interval[0],
+            "high": None if one.interval is None else one.interval[1],
+            "p": one.p_adjusted,
+            "wins": one.wins,
+            "losses": one.losses,
+            "ties": one.ties,
+            "documents": one.documents,
+            "verdict": one.verdict,
+        }
+        for one in comparisons
+    ]
+    texts = dict.fromkeys(("metric", "field", "slice", "first", "second"), pl.String)
+    numbers = dict.fromkeys(("value_first", "value_second", "difference", "low", "high", "p"), pl.Float64)
+    counts = dict.fromkeys(("wins", "losses", "ties", "documents"), pl.Int64)
+    return pl.DataFrame(rows, schema={**texts, **numbers, **counts, "verdict": pl.String})

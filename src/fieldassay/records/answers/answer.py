@@ -667,12 +667,7 @@ def _mend(piece: str, may_mend: bool, room: int) -> Row:
     """Return the content of a broken piece; `room` is the number of characters left for json_repair."""
     if not may_mend:
         return Row(None, problem=f"the JSON in the answer is broken: {_opening(piece)}")
-    if len(piece) > MAX_LENGTH:
-        return Row(
-            None,
-            problem=f"the JSON in the answer is broken and too long to repair ({len(piece):,} characters)",
-        )
-    return mend_json(piece) or _repair(piece, room)
+    return (mend_json(piece) if len(piece) <= MAX_LENGTH else None) or _repair(piece, room)
 
 
 def _repair(piece: str, room: int) -> Row:

@@ -436,7 +436,7 @@ def describe_document(document: WorstDocument) -> str:
 
     >>> value = WrongValue("total", "1", "2", "mismatch", "different", "off_by_one")
     >>> describe_document(WorstDocument("llama", "inv-1", 2, 1, (value,)))
-    '2 wrong values, 1 of them critical: total: gold 1, predicted 2 (off by one); and 1 more'
+    '2 wrong values, 1 of them critical: total: gold 1, predicted 2 (one day or month off); and 1 more'
     """
     critical = f", {document.critical:,} of them critical" if document.critical else ""
     named = "; ".join(map(_describe_value, document.values))

@@ -23,7 +23,7 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.decision import Decision, decisions_data
 from fieldassay.metrics.thresholds import format_change, format_changes
-from fieldassay.reports.content.run.sections import count_tested, gates_parts
+from fieldassay.reports.content.run.sections import count_tested, explain_p, gates_parts
 from fieldassay.reports.content.run.summary import HEADLINE
 from fieldassay.reports.findings.recommendation import describe_field_changes
 from fieldassay.reports.wording import (
@@ -95,13 +95,11 @@ def render_check(
     absent = _list_absent(held, lines)
     if absent:
         page.line(
-            clip(f"not compared: the run does not have the baseline's {', '.join(absent)}", _LONG),
+            clip(f"not compared, missing in the run: {', '.join(absent)}", _LONG),
             "warning",
         )
     page.line()
-    page.line(
-        "change: now less baseline on the same documents; p counts that all lines were looked at", "dim"
-    )
+    page.line(explain_p(sum(one.change is not None for one in lines)), "dim")
     for part in gates_parts(decisions):
         add_part(page, part)
     return page.text()
@@ -180,7 +178,7 @@ def _headline_row(one: Headline) -> list[str]:
 def _baseline_row(one: ChangeLine) -> list[str]:
     head = [clip(one.system, _LONGEST_NAME), clip(one.metric, _LONGEST_NAME)]
     if one.change is None:
-        return [*head, "—", "—", "—", "", "", "cannot be said"]
+        return [*head, "—", "—", "—", "", "", "unknown"]
     found = one.change.found
     before, now = (_value(value, found.unit) for value in found.values)
     interval = "" if found.interval is None else format_changes(found.interval, found.unit)
@@ -232,7 +230,7 @@ def changes_part(found: Diff, most: int) -> Part:
     worst = tuple(one for one in changes.by_document() if one.broken > one.fixed)
     tables = [
         _tally("values by field", "field", changes.by_field(), most),
-        _tally("values by kind of wrong", "kind of wrong", changes.by_diagnosis(), most),
+        _tally("values by kind of error", "kind of error", changes.by_diagnosis(), most),
         *(
             [_tally("the documents that lost most", "document", worst, min(most, _MOST_DOCUMENTS))]
             if worst
@@ -254,12 +252,11 @@ def changes_part(found: Diff, most: int) -> Part:
 def _remarks(found: Diff, counts: dict[str, int], most: int) -> list[str]:
     hidden = [(change, count - most) for change, count in counts.items() if count > most]
     told = [
-        f"{count:,} more {change}: all of them with --format csv or json, or --most N"
-        for change, count in hidden
+        f"and {count:,} more {change}: see all with --most N, or --format csv" for change, count in hidden
     ]
     has_errors_only = "errors" in {side.evidence for side in found.sides}
     return told + (
-        ["right: a run that kept only its errors does not have the value"] if has_errors_only else []
+        ["right: the run kept only its errors, so the value itself is unknown"] if has_errors_only else []
     )
 
 
@@ -269,7 +266,7 @@ def _describe_counts(changes: Changes, counts: dict[str, int]) -> str:
         f"{changes.still_wrong:,} wrong in both"
     )
     return told + (
-        f", {changes.undecided:,} wrong in one run and not judged in the other" if changes.undecided else ""
+        f", {changes.undecided:,} wrong in one and not judged in the other" if changes.undecided else ""
     )
 
 
@@ -277,7 +274,7 @@ def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> Re
     shown = tallies[: max(most, _FEWEST)]
     rows = [
         (
-            clip(name_diagnosis(one.name) if head == "kind of wrong" else one.name, _PATH),
+            clip(name_diagnosis(one.name) if head == "kind of error" else one.name, _PATH),
             f"{one.fixed:,}",
             f"{one.broken:,}",
         )
@@ -337,7 +334,7 @@ _NAME = 48
 
 
 def describe_diff(found: Diff, most: int = 10) -> Told:
-    """Return the report of a diff; lists of values, documents and kinds of wrong have at most `most` rows."""
+    """Return the report of a diff; lists of values, documents and kinds of error have at most `most` rows."""
     parts = [_overall(found) if found.is_pair else _many(found)]
     parts += [_fields(found.by_field)] if found.by_field and found.is_pair else []
     parts += [_slices(found)] if found.by_slice else []
@@ -372,7 +369,7 @@ def _overall(found: Diff) -> Part:
     lines += [describe_comparison(one, NAMES) for one in found.overall]
     lines += [f"{_metric(one)}: {power}" for one in found.overall if (power := describe_power(one))]
     if found.is_identical:
-        lines.insert(0, "identical: nothing that was kept differs in any document")
+        lines.insert(0, "identical in every document")
     table = _table("the systems in each metric", "metric", "metric", found.overall)
     return Part(
         "Overall", tuple(lines), (table,), (*_adjusted(found.overall), *_few(_all(found)), *_method(found))
@@ -384,12 +381,9 @@ def _all(found: Diff) -> Sequence[Comparison]:
 
 
 def _method(found: Diff) -> list[str]:
-    drawn = (
-        f"{format_share(found.level)} intervals of the difference by random halves of the documents, or by "
-        f"{found.replicates:,} bootstrap replicates where wider, seed {found.seed}"
-    )
+    drawn = f"{format_share(found.level)} intervals ({found.replicates:,} replicates, seed {found.seed})"
     return [
-        "p: how often chance alone would show a difference as large, if it were the only one looked at",
+        "p: how often chance alone would show such a difference",
         *([drawn] if found.replicates else []),
     ]
 
@@ -401,7 +395,7 @@ def _few(families: Sequence[Comparison]) -> list[str]:
 
 def _adjusted(family: Sequence[Comparison], rankings: Sequence[Ranking] = ()) -> list[str]:
     tested = count_tested(family, rankings)
-    return [f"adjusted: the same, counting that {tested:,} were looked at"] if tested > 1 else []
+    return [f"adjusted: p, corrected for {tested:,} tests"] if tested > 1 else []
 
 
 def _fields(family: tuple[Comparison, ...]) -> Part:
@@ -496,7 +490,7 @@ def _many(found: Diff) -> Part:
     ranked = (_describe_pairs(one, NAMES.get(one.metric, clip(one.metric, 60))) for one in found.rankings)
     lines = (*ranked, *describe_field_changes(found.by_field))
     places = (
-        ["place: those that a system may really have, by the same p values, all pairs of systems among them"]
+        ["place: the places that chance leaves open, from the same tests of all pairs"]
         if found.rankings
         else []
     )

@@ -188,7 +188,7 @@ def _survey(page: ScreenPage, name: str, survey: DataProfile, documents: int | N
     for one in listed[:_MOST_LISTED]:
         page.line(
             f"{side}: {clip(one.field, 50)}: {format_count(one.unreadable, 'value')} of {one.present:,} "
-            "cannot be read, such as"
+            "do not fit the type, such as"
         )
         _examples(page, one.examples)
     for one in [one for one in findings if one.ambiguous][:_MOST_LISTED]:
@@ -196,7 +196,7 @@ def _survey(page: ScreenPage, name: str, survey: DataProfile, documents: int | N
         _examples(page, one.unclear)
     if survey.undeclared:
         keys = [f"{clip(path)} ({count:,})" for path, count in survey.undeclared.most_common()]
-        page.line(f"{side}: keys that the spec does not declare: {list_names(keys, _MOST_LISTED)}")
+        page.line(f"{side}: keys that the spec lacks: {list_names(keys, _MOST_LISTED)}")
 
 
 def _ambiguous(finding: SideContent) -> str:
@@ -232,7 +232,7 @@ def render_steps(steps: Sequence[Explanation], screen: Screen) -> str:
             page.line()
         _step(page, step, len(steps) > 1)
     if not steps:
-        page.line("neither side has a value: there is nothing to judge")
+        page.line("both are empty: nothing to judge")
     return page.text()
 
 
@@ -257,7 +257,7 @@ def render_document(found: DocumentExplanation, screen: Screen, has_all: bool = 
         for remark in _list_remarks(found, system):
             page.line(f"note: {clip(remark, 400)}", "yellow")
         if not rows:
-            page.line("neither gold nor the prediction has anything here")
+            page.line("gold and prediction are both empty here")
             continue
         _rows(page, rows, has_all or found.field is not None)
         for step, source in _list_distinct(steps):
@@ -314,9 +314,9 @@ def _rows(page: ScreenPage, rows: Sequence[dict[str, Any]], has_all: bool) -> No
     if shown:
         page.table(columns, cells, styles)
     else:
-        page.line("nothing is wrong here")
+        page.line("nothing wrong here")
     hidden = [] if has_all or not right else [f"{format_count(right, 'right value')} (--all shows them)"]
-    hidden += [f"{format_count(absent, 'value')} that neither side has"] if absent else []
+    hidden += [f"{format_count(absent, 'value')} empty on both sides"] if absent else []
     if hidden:
         page.line(f"and {' and '.join(hidden)}", "dim")
 
@@ -393,7 +393,7 @@ def _value(row: Mapping[str, Any], side: str) -> str:
 def _why(row: Mapping[str, Any]) -> str:
     """Return reason and main diagnoses in words; nothing where the outcome says it."""
     if row["kind"] == "item" and row["outcome"] not in ("missing", "spurious"):
-        return f"paired; {format_rounded(100 * (row['score'] or 0), 0, 100.0)}% alike"
+        return f"{format_rounded(100 * (row['score'] or 0), 0, 100.0)}% alike"
     names = [name for name in row["diagnoses"] or () if name not in ("different", row["outcome"])]
     is_plain = row["reason"] in ("equal", "missing", "spurious", "present") or (
         row["reason"] == "different" and names
@@ -434,7 +434,7 @@ def _reading(side: ExplainedSide) -> str:
     if side.raw is None:
         return "no value"
     if side.problem is not None:
-        return f"cannot be read: {clip(side.problem, _LONG)}"
+        return f"unreadable: {clip(side.problem, _LONG)}"
     return clip(side.value, _LONG)
 
 
@@ -484,7 +484,7 @@ def _verdict(step: Explanation) -> list[tuple[str, str]]:
             )
         )
         lines.append(
-            ("accepted", f"a match needs a score {step.accept}") if step.accept else ("accepted", "not asked")
+            ("accepted", f"a match needs {step.accept}") if step.accept else ("accepted", "not asked")
         )
     lines.append(("outcome", f"{step.outcome}: {describe(OUTCOMES, step.outcome)}"))
     lines += [("flag", describe(FLAGS, flag)) for flag in step.flags if flag not in ("ambiguous",)]

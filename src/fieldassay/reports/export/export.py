@@ -33,6 +33,7 @@ from fieldassay.reports.content.run.sections import decisions_of_run
 from fieldassay.reports.content.run.summary import describe_method, summarize
 from fieldassay.reports.export.pages import render_error_report, render_executive
 from fieldassay.reports.findings.losses import JUDGED, find_losses
+from fieldassay.reports.findings.recommendation import advise
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.reports.writers.tables import markdown_row
 from fieldassay.runs.run import Run
@@ -551,6 +552,15 @@ def list_results(run: Run, system: str | None) -> dict[str, Any]:
     return {name: guide_result(result, name) for name in (result.systems if system is None else (system,))}
 
 
+def list_recommendation(run: Run, system: str | None) -> dict[str, Any]:
+    """Return what every report of a run recommends."""
+    if system is not None:
+        raise problem(
+            run.folder, "a recommendation is on all systems", "leave out --system", "invalid_option"
+        )
+    return asdict(advise(run.result, decisions_of_run(run)))
+
+
 def compare_for_executives(run: Run, system: str | None) -> str:
     """Return the comparison of all systems for those who decide, as Markdown."""
     if system is not None:
@@ -570,6 +580,7 @@ TABLES: Mapping[str, RunTable] = {
     "curve": RunTable("F(t)", list_curve),
     "suspicious-gold": RunTable("suspicious gold", list_suspicious_gold),
     "results": RunTable("results by system", list_results, (".json",)),
+    "recommendation": RunTable("recommendation", list_recommendation, (".json",)),
     "comparison": RunTable("comparison of the systems", compare_for_executives, (".md",)),
     "errors": RunTable("error report", render_error_report, (".md",)),
 }

@@ -386,7 +386,7 @@ _FAILURES = {
 }
 
 MOST_REPAIRS = 3
-"""How many of the costliest kinds of wrong are recommended for repair."""
+"""How many of the costliest kinds of error are recommended for repair."""
 
 
 def render_executive(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# The frequencies of kinds of wrong, with examples: counted over the evidence.
+# The frequencies of kinds of error, with examples: counted over the evidence.
 
 
 class Mistake(Struct, frozen=True):
@@ -76,7 +76,7 @@ def count_mistakes(evidence: pl.LazyFrame) -> tuple[Mistake, ...]:
 
 
 # Costs in accuracy: the gap to a perfect score, split by cause, with intervals. A cause is an answer that
-# is missing or unusable, a missed or invented item of a list with all its fields, or a kind of wrong in one
+# is missing or unusable, a missed or invented item of a list with all its fields, or a kind of error in one
 # field.
 
 REPLICATES, SEED, LEVEL = 1000, 0, 0.95
@@ -90,13 +90,13 @@ JUDGED = ("match", "partial", "mismatch", "missing", "spurious")
 
 
 class Loss(Struct, frozen=True):
-    """The cost of one cause to a system: a kind of wrong in a field, items of a list, or whole answers.
+    """The cost of one cause to a system: a kind of error in a field, items of a list, or whole answers.
 
     Items are `item_…`, answers `answer_…`, without a field. `points` are the loss of accuracy (mean over
     documents, 0 to 1), `interval` is theirs. All losses of a system, and what it loses by gold that cannot be
     read, add up to 1 less its accuracy. `values` are so many values in `documents` documents, out of `of`
     documents with anything to judge. `gold` and `pred` are those of the first example, as JSON text, `doc` is
-    its document. `count` are the answers or items, 0 for a kind of wrong of values. Of failed answers,
+    its document. `count` are the answers or items, 0 for a kind of error of values. Of failed answers,
     `kinds` counts each problem, and `without` is the accuracy over all other documents (None: there are
     none).
     """

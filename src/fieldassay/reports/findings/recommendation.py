@@ -18,6 +18,7 @@ from fieldassay.metrics.estimate import (
     format_value,
 )
 from fieldassay.metrics.result.comparison import Comparison, Ranking, RankPlace, name_changes
+from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import Result, by_system, find_main, find_named
 from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.wording import (
@@ -178,9 +179,9 @@ def describe_order(order: Order) -> str:
     Of differences that are not guarded it says that they are those on documents like these.
 
     >>> describe_order(Order("a", 0.9, (Lead("b", 0.7, "beyond_chance", 0.004, is_guarded=True),)))
-    'a is highest with 90.0% and better than b by 20.0 points (p = .004)'
+    'a is best with 90.0%, ahead of b by 20.0 points (p = .004)'
     >>> describe_order(Order("a", 0.9, (Lead("b", 0.7, "unknown"),)))
-    'a is highest with 90.0% (b 70.0%); the difference was not tested'
+    'a has 90.0%, b 70.0%; the difference was not tested'
     """
     level = [lead.other for lead in order.leads if lead.value == order.value]
     top, shown = clip(order.first, LONGEST_NAME), format_in_unit(order.value, order.unit)
@@ -190,12 +191,12 @@ def describe_order(order: Order) -> str:
         firm, like_these = _sizes(order, is_guarded=True), _sizes(order, is_guarded=False)
         than = [firm] if firm else []
         if like_these:
-            than.append(f"{like_these} on documents like these, but perhaps not on others")
-        return f"{top} is highest with {shown} and better than {', and than '.join(than)}"
+            than.append(f"{like_these} on documents like these")
+        return f"{top} is best with {shown}, ahead of {', and of '.join(than)}"
     others = _join(
         [f"{clip(lead.other, LONGEST_NAME)} {format_in_unit(lead.value, order.unit)}" for lead in order.leads]
     )
-    return f"{top} is highest with {shown} ({others}); {_doubt(order)}"
+    return f"{top} has {shown}, {others}; {_doubt(order)}"
 
 
 def _sizes(order: Order, *, is_guarded: bool) -> str:
@@ -228,7 +229,7 @@ def _doubt(order: Order) -> str:
     ]
     if not open_:
         return "the difference was not tested"
-    return f"no difference could be shown to {_join(open_)} in {format_count(order.documents, 'document')}"
+    return f"no clear difference to {_join(open_)} with {format_count(order.documents, 'document')}"
 
 
 # What differs between systems, overall and in which fields: the first sentence of every report.
@@ -257,7 +258,7 @@ def compare_in_words(result: Result, order: Order | None) -> str:
         if not told:
             return describe_order(order)
         if len(told) > _MOST:
-            told = [f"{len(told)} systems differ in some field, not overall"]
+            told = [f"{len(told)} systems differ in some fields"]
         return (
             f"{describe_order(order)}. Compared with {clip(against[0].systems[0], LONGEST_NAME)}, "
             f"{'; '.join(told)}"
@@ -269,7 +270,7 @@ def compare_in_words(result: Result, order: Order | None) -> str:
     if not pair.is_shown:
         none = ", nor in any field" if of_fields else ""
         fields = f", but {told[0]}" if told else none
-        return f"No difference between {first} and {second} is shown overall ({change}){fields}"
+        return f"No clear difference between {first} and {second} overall ({change}){fields}"
     is_mixed = any(one.is_shown and one.verdict != pair.verdict for one in of_fields)
     fields = f"{', but' if is_mixed else ';'} {told[0]}" if told else ""
     return f"{second} is {pair.verdict} than {first} overall ({change}){_scope([pair])}{fields}"
@@ -299,14 +300,14 @@ def describe_field_changes(changes: Sequence[Comparison], most: int = _MOST) -> 
 def _scope(changes: Sequence[Comparison]) -> str:
     """Return the reservation where a shown difference may not be one on documents of an unseen kind."""
     is_guarded = all(one.is_guarded for one in changes if one.is_shown)
-    return "" if is_guarded else " on documents like these, but perhaps not on others"
+    return "" if is_guarded else " on documents like these"
 
 
 # Findings of a report in words, computed from numbers by fixed rules: no claim without its interval. 1. A
 # system leads another only if their comparison is `better` or `worse`, after correction for all comparisons
 # made. 2. Otherwise there is no significant difference, and the sentence gives the detectable one. 3. Every
 # value comes with its interval, or with its n where it has none. 4. A loss is the largest possible cost of
-# a kind of wrong, with its interval.
+# a kind of error, with its interval.
 
 _NAME = 60
 
@@ -327,24 +328,21 @@ def name_lost(main: Estimate | None) -> str:
     >>> name_lost(None)
     'accuracy'
     """
-    if main is None or is_of_all_values(main):
-        return "accuracy"
-    return f"{ALL_VALUES}, not of {main.metric.replace('_', ' ')}"
+    return "accuracy" if main is None or is_of_all_values(main) else ALL_VALUES
 
 
 def describe_loss(loss: Loss, of: str = "accuracy") -> str:
-    """Return the cost of one kind of wrong, as a sentence; `of` is the name of what it is points of.
+    """Return the cost of one kind of error, as a sentence; `of` is the name of what it is points of.
 
     >>> describe_loss(Loss("a", "total", "separator", 0.023, (0.016, 0.031), 41, 40, 72, "d1", "1", "2"))
-    'total: a decimal or thousands separator was misread, in 41 values of 40 documents.
-        It costs 2.3 points of accuracy (95% CI 1.6 to 3.1).'
+    'total: the decimal point moved (41 values). It costs 2.3 points of accuracy (95% CI 1.6 to 3.1).'
     """
     cost = describe_cost(loss, of)
     return f"{clip(loss.field, _NAME)}: {cost}" if loss.field else cost
 
 
 def describe_cost(loss: Loss, of: str = "accuracy") -> str:
-    """Return one kind of wrong with its frequency and its cost, without the name of the field."""
+    """Return one kind of error with its frequency and its cost, without the name of the field."""
     sure = describe_interval(loss.interval, 0.95)
     without = ""
     if loss.without is not None:
@@ -368,26 +366,24 @@ def describe_cause(loss: Loss) -> str:
     """Return the error and its frequency, without the name of the field.
 
     >>> describe_cause(Loss("a", "", "answer_unreadable", 0.36, None, 144, 36, 100, "d1", "1", None, 36))
-    '36 of 100 answers could not be read'
+    '36 of 100 answers are unreadable'
     >>> describe_cause(Loss("a", "lines[]", "item_missing", 0.1, None, 8, 3, 100, "d1", "1", None, 4))
-    '4 items are missing, with 8 values, in 3 documents'
+    '4 items are missing'
     """
-    documents = format_count(loss.documents, "document")
     if loss.diagnosis in CAUSES and not loss.mend:
         noun, one, several = CAUSES[loss.diagnosis]
         if noun == "answer":
             of = f"{loss.count:,} of {format_count(loss.of, noun)} {one if loss.count == 1 else several}"
             return f"{of} ({_list_problems(loss)})" if len(loss.kinds) > 1 else of
-        said = f"{format_count(loss.count, noun)} {one if loss.count == 1 else several}"
-        return f"{said}, with {format_count(loss.values, 'value')}, in {documents}"
+        return f"{format_count(loss.count, noun)} {one if loss.count == 1 else several}"
     what = (
-        "the value is accepted, but not the same"
+        "accepted, though another value"
         if loss.diagnosis == "accepted"
         else describe(DIAGNOSES, loss.diagnosis)
     )
     if loss.mend:
-        what = f"due to the spec, which may need {loss.mend}"
-    return f"{what}, in {format_count(loss.values, 'value')} of {documents}"
+        what = f"the spec may need {loss.mend}"
+    return f"{what} ({format_count(loss.values, 'value')})"
 
 
 def _list_problems(loss: Loss) -> str:
@@ -399,7 +395,7 @@ def _list_problems(loss: Loss) -> str:
 FEWEST = 20
 """With fewer documents nothing is recommended."""
 
-_UNDECIDED = "no pass/fail rules (gates) are set, so nothing is decided"
+_UNDECIDED = "no pass/fail rules (gates) set"
 
 _NAMES = 100
 
@@ -511,6 +507,12 @@ def recommend(
     return advice if advice.answer == comparison else replace(advice, comparison=comparison)
 
 
+def advise(result: Result, decisions: Sequence[Decision]) -> Recommendation:
+    """Return the recommendation on a result by the decisions of its gates."""
+    answers = [one.to_dict() for one in decisions]
+    return recommend(result, answers, list_standings(result, answers))
+
+
 def _recommend(
     result: Result,
     decisions: Sequence[Mapping[str, Any]],
@@ -527,10 +529,10 @@ def _recommend(
     documents = max((one.main.documents for one in standings if one.main is not None), default=0)
     usable = [one for one in standings if one.answer == "GO"]
     if not standings or standings[0].main is None:
-        return Recommendation("There is no number to decide by", (), "none")
+        return Recommendation("No system has a number to go by", (), "none")
     first = standings[0]
     if documents < FEWEST:
-        few = f"{format_count(documents, 'document')}: too few to recommend a system"
+        few = f"{format_count(documents, 'document')} are too few to recommend a system"
         return Recommendation(few, _facts(result, first, standings), "none")
     if not decisions:
         facts = _facts(result, first, standings)
@@ -541,9 +543,7 @@ def _recommend(
     if usable:
         return _use(result, usable, standings)
     if len(standings) == 1:
-        answer = (
-            "is not decided by its gates" if first.answer == "INCONCLUSIVE" else "does not pass its gates"
-        )
+        answer = "is too close to its gates to call" if first.answer == "INCONCLUSIVE" else "fails its gates"
         told = f"{clip(first.system, LONGEST_NAME)} {answer}"
     else:
         told = "No system passes all gates"
@@ -559,7 +559,7 @@ def _use(result: Result, usable: Sequence[Standing], standings: Sequence[Standin
         gates = f"all of its {first.gates:,} gates" if first.gates > 1 else "its gate"
         is_alone = len(standings) == 1
         why = (
-            f"{name} passes {gates}" if is_alone else f"Use {name}: it alone passes all gates ({first.gates})"
+            f"{name} passes {gates}" if is_alone else f"Use {name}: only it passes all gates ({first.gates})"
         )
         return Recommendation(why, _facts(result, first, standings), "good", (), (first.system,))
     return _choose(result, usable)
@@ -584,7 +584,7 @@ def _choose(result: Result, usable: Sequence[Standing]) -> Recommendation:
         saving = f"{name} {_describe_saving(first, costlier)}"
         further.append(f"{name} and {_name(costlier)} are equal in {metric}, and {saving}")
     if doubtful:
-        doubt = "on documents like these, but perhaps not on others"
+        doubt = "on documents like these"
         apart = (
             f"{_pass_too(doubtful)}; {name} is better"
             if rivals
@@ -620,7 +620,7 @@ def _describe_rivals(
     said = [f"{_name([first, *equal])} are equal in {metric}"] if equal else []
     if open_:
         whom = "them" if len(open_) == len(rivals) else f"{name} and {_name(open_)}"
-        said.append(f"no difference in {metric} could be shown between {whom}")
+        said.append(f"no clear difference in {metric} between {whom}")
     if untested:
         said.append(f"the difference of {name} to {_name(untested)} was not tested")
     return "; ".join(said)
@@ -706,7 +706,7 @@ def _cheaper(first: Standing, rivals: Sequence[Standing]) -> tuple[str, ...]:
             saving = f"{price.less} ({price.form(known[best])} against {price.form(own)})"
             savings.setdefault(best, []).append(saving)
     return tuple(
-        f"{clip(system, LONGEST_NAME)} is not shown to be worse, and {join_names(said)}"
+        f"{clip(system, LONGEST_NAME)} may be as good, and is {join_names(said)}"
         for system, said in savings.items()
     )
 

@@ -386,7 +386,7 @@ _MOST_MARKED = 30
 
 
 def index_errors(source: ReportSource, ids: pl.Series) -> dict[str, Any]:
-    """Return the occurring combinations of document, system, field, kind of wrong, outcome, as columns.
+    """Return the occurring combinations of document, system, field, kind of error, outcome, as columns.
 
     The document is its position; each combination has its count.
     """

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# The content of the page of fields: estimates, scores, kinds of wrong, confusions, residuals. Scores are
-# shown as a distribution, kinds of wrong with examples.
+# The content of the page of fields: estimates, scores, kinds of error, confusions, residuals. Scores are
+# shown as a distribution, kinds of error with examples.
 
 MEASURES = (
     "field_accuracy_strict", "field_accuracy", "precision", "recall", "f1", "fda", "hr", "mr", "rfa",
@@ -145,7 +145,7 @@ def _scores(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[list[i
 
 
 def _mistakes(source: ReportSource) -> dict[str, list[dict[str, Any]]]:
-    """Return field -> kinds of wrong, the most frequent first, with counts per system and examples.
+    """Return field -> kinds of error, the most frequent first, with counts per system and examples.
 
     An example has system, document, gold and prediction.
     """

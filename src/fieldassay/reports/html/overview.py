@@ -34,14 +34,13 @@ from fieldassay.reports.content.run.summary import (
 from fieldassay.reports.content.runs import frontier
 from fieldassay.reports.findings.losses import Loss, count_mistakes, find_losses
 from fieldassay.reports.findings.recommendation import (
-    ALL_VALUES,
     Recommendation,
     Standing,
     count_apart,
     describe_cost,
     is_compared_by,
-    is_of_all_values,
     list_standings,
+    name_lost,
     recommend,
 )
 from fieldassay.reports.html.source import ReportSource
@@ -363,7 +362,7 @@ def _fixes(source: ReportSource, first: Sequence[str]) -> dict[str, tuple[Fix, .
     found = find_losses(source.evidence, documents, source.systems, MOST_LOSSES, counts=source.result.counts)
     order = [system for system in dict.fromkeys((*first, *source.systems)) if found[system]]
     main = find_main(source.result)
-    of = "accuracy" if main is None or is_of_all_values(main) else ALL_VALUES
+    of = name_lost(main)
     ends = [(loss.interval or (0.0, 0.0))[1] for own in found.values() for loss in own]
     scale = 100 / max([1e-9, *ends, *(loss.points for own in found.values() for loss in own)])
     return {system: tuple(_fix(loss, scale, of) for loss in found[system]) for system in order}

@@ -23,7 +23,7 @@ from fieldassay.metrics.result.comparison import Comparison, Ranking, name_chang
 from fieldassay.metrics.result.decision import decisions_data
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports import wording as wording
-from fieldassay.reports.content.run.fields import describe_change, describe_rest
+from fieldassay.reports.content.run.fields import describe_change, describe_rest, worst_fields
 from fieldassay.reports.content.run.sections import describe_first_violation
 from fieldassay.reports.html.chunks import (
     CROPS,
@@ -342,7 +342,7 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
         has_common_gates=have_common_gates(gates),
         methods=methods(source), answers=ANSWERS, most_cards=MOST_CARDS, format_estimate=format_estimate,
         meanings=MEANINGS, headline=_metric_names(page), describe_change=describe_change,
-        describe_rest=describe_rest, most_fields=MOST_ROWS,
+        describe_rest=describe_rest, worst_fields=worst_fields, most_fields=MOST_ROWS,
     )  # fmt: skip
     yield _block("documents", pack(documents.block))
     yield _block("errors", pack(index_errors(source, documents.ids)))

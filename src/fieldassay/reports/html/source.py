@@ -337,7 +337,7 @@ class ReportSource(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def wrong(self) -> pl.LazyFrame | None:
-        """Return the wrong values with their main kind of wrong, `diagnosis`, and order of judgement, `row`.
+        """Return the wrong values with their main kind of error, `diagnosis`, and order of judgement, `row`.
 
         Values of an item that is missing or has no counterpart are of the kind `item_missing` or
         `item_spurious`, as they are in the costs of errors.

@@ -105,7 +105,7 @@ def read_source(source: Any) -> SpecSource:
     if not isinstance(source, str):
         raise problem(
             type(source).__name__,
-            "is nothing a spec can be read from",
+            "cannot be read as a spec",
             "give a path, a text, a mapping or a Pydantic model",
         )
     if _MODEL.fullmatch(source) and not _is_file(source):

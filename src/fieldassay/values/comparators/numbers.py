@@ -193,6 +193,8 @@ class Numbers(Struct, frozen=True, eq=False):
     low: Floats
     high: Floats
     numeric: Mask
+    strict: Mask | None = None
+    """The bounds that exclude their end, where there are ranges."""
 
     @classmethod
     def of(cls, values: Objects, texts: Objects) -> "Numbers":
@@ -204,22 +206,20 @@ class Numbers(Struct, frozen=True, eq=False):
         (low, numeric), (high, _) = (
             _floats(objects([_end(value, side) for value in values]), False) for side in ("low", "high")
         )
-        return cls(values, texts, low, high, numeric)
-
-    @property
-    def have_ranges(self) -> bool:
-        """Return whether any value is a range."""
-        return self.low is not self.high
+        strict = np.array([getattr(value, "is_strict", False) for value in values], dtype=np.bool_)
+        return cls(values, texts, low, high, numeric, strict)
 
     def codes(self, gold: Indices, pred: Indices, tolerance: Tolerance) -> Codes:
         """Return positions in `NUMBER_REASONS` for pairs of positions.
 
-        Both ends of a range must be within the tolerance.
+        Both ends of a range must be within the tolerance, and belong to both or to none.
         """
         low = self._codes(self.low, "low", (gold, pred), tolerance)
-        return (
-            _worse(low, self._codes(self.high, "high", (gold, pred), tolerance)) if self.have_ranges else low
-        )
+        if self.strict is None:
+            return low
+        codes = _worse(low, self._codes(self.high, "high", (gold, pred), tolerance))
+        codes[(self.strict[gold] != self.strict[pred]) & (codes != NOT_NUMERIC)] = DIFFERENT
+        return codes
 
     def _codes(self, ends: Floats, side: str, pairs: tuple[Indices, Indices], tolerance: Tolerance) -> Codes:
         gold, pred = pairs

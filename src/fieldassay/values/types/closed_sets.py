@@ -12,6 +12,7 @@ from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar, fold_null_values, is_empty_text, settle
 from fieldassay.values.types.column import Column, Reader, Reading, objects, read_distinct, unreadable
 from fieldassay.values.types.dates.names import fold
+from fieldassay.values.types.numbers.numbers import DASHES
 from fieldassay.values.types.text import json_text, whole_number
 
 # Types of few values: yes or no, and enums.
@@ -92,6 +93,7 @@ def _key(word: object) -> str:
 
 # Values of a fixed set.
 
+_DASHES = dict.fromkeys(map(ord, DASHES), "-")
 _LONGEST_HINTED = 200  # no hint for longer texts: the search is slow
 
 
@@ -148,8 +150,8 @@ class EnumReader(Reader, Struct, frozen=True):
         return tuple(key for key, value in self._table().items() if value == canonical)
 
     def key(self, text: str) -> str:
-        """Return a text as it is compared: runs of white space as one blank, and case as the options say."""
-        plain = " ".join(settle(text).split())
+        """Return a text as it is compared: one kind of blank and dash, and case as the options say."""
+        plain = " ".join(settle(text).translate(_DASHES).split())
         return plain if self.case_sensitive else plain.casefold()
 
     def _table(self) -> dict[str, str]:

@@ -236,15 +236,15 @@ def describe_rest(table: FieldsBySystem, most: int = MOST_FIELDS) -> list[str]:
     if hidden:
         names = [clip(row.field, _FIELD) for row in hidden[:_NAMED]]
         more = [f"{len(hidden) - _NAMED} more"] if len(hidden) > _NAMED else []
-        of = " without a shown change" if tested and not any(row.shown for row in hidden) else ""
+        of = " without a clear change" if tested and not any(row.shown for row in hidden) else ""
         least = format_in_unit(min(row.lowest for row in hidden))
         lines.append(
             f"and {format_count(len(hidden), 'field')}{of}, {least} or better: {join_names([*names, *more])}"
         )
-    counted = f", counting all {tested:,} comparisons" if tested > 1 else ""
+    counted = f" (corrected for {tested:,} tests)" if tested > 1 else ""
     first = clip(table.systems[0], _NAME)
     if any(row.shown for row in table.rows):
-        lines.append(f"▲ better, ▼ worse than {first} beyond chance{counted}; no sign: it may be chance")
+        lines.append(f"▲ better, ▼ worse than {first}, beyond chance{counted}")
     elif tested:
         lines.append(f"no field differs from {first} beyond chance{counted}")
     return lines

@@ -168,7 +168,7 @@ def add_repairs(page: ScreenPage, summary: Summary, positions: Sequence[int], mo
         losses = summary.losses[position][:most]
         name = f" in {clip(summary.systems[position], LONGEST_NAME)}" if len(summary.systems) > 1 else ""
         page.line()
-        page.title(f"What to fix first{name}: points of {summary.lost} lost, at most")
+        page.title(f"What to fix first{name} ({summary.lost} you'd gain)")
         if not losses:
             page.line("nothing")
             continue
@@ -234,7 +234,7 @@ def detail_parts(summary: Summary) -> Iterator[Part]:
         for loss in own
     ]
     if losses:
-        heads = ["system", f"points of {summary.lost} lost, at most", "cause", "for example"]
+        heads = ["system", f"points of {summary.lost} you'd gain", "cause", "for example"]
         yield Part("What to fix first", tables=[ReportTable("", heads, losses)])
     if summary.compared is not None:
         yield summary.compared
@@ -276,13 +276,13 @@ def _suspicious(summary: Summary) -> Iterator[Part]:
         return
     extent = f"{found.extent[:1].upper()}{found.extent[1:]}."
     if not found.values:
-        yield Part(title, lead=[f"Nothing was found. {extent}"])
+        yield Part(title, lead=[f"Nothing suspicious. {extent}"])
         return
     rows = [
         [one.doc, one.path, *format_pair(one.gold, one.agreed, 60), f"{one.systems} of {one.of}"]
         for one in found.values
     ]
-    lead = f"Systems agree on another value than gold, so gold may be wrong. A person should look. {extent}"
+    lead = f"Systems agree on another value than gold. Have a person check them. {extent}"
     hidden = summary.hidden_suspicious
     more = [Marked(f"And {hidden} more: `fieldassay report RUN --table suspicious-gold`.")] if hidden else []
     table = ReportTable("", ["document", "path", "gold", "agreed", "systems"], rows)

@@ -121,10 +121,10 @@ def explain_p(tested: int) -> str:
     """Return the meaning of an adjusted p value of so many comparisons, in words.
 
     >>> explain_p(6)
-    'p: how often chance alone would show a difference as large, counting that 6 were looked at'
+    'p: how often chance alone would show such a difference (corrected for 6 tests)'
     """
-    counted = f", counting that {tested:,} were looked at" if tested > 1 else ""
-    return f"p: how often chance alone would show a difference as large{counted}"
+    counted = f" (corrected for {tested:,} tests)" if tested > 1 else ""
+    return f"p: how often chance alone would show such a difference{counted}"
 
 
 # What repeated runs of a system show, as sentences and a list of flaky values.
@@ -184,7 +184,7 @@ def _sentences(result: Result, repeats: Repeats) -> Iterator[str]:
         )
         if first is not None and first.value is not None:
             yield (
-                f"{_percent(first)} of {what} in one run; {_percent(always)} in all {repeats.runs} "
+                f"{_percent(first)} of {what} in one run, {_percent(always)} in all {repeats.runs} "
                 f"(pass^{repeats.runs}), {_percent(once)} in at least one (pass@{repeats.runs})"
             )
     flaky, vote, ties = (
@@ -192,10 +192,8 @@ def _sentences(result: Result, repeats: Repeats) -> Iterator[str]:
     )
     if flaky is not None and vote is not None and flaky.value is not None:
         tied = f", {_percent(ties)} tied" if ties is not None and ties.value else ""
-        yield (
-            f"the runs answer {_percent(flaky)} of gold values differently; "
-            f"the majority vote has {_percent(vote)} right{tied}"
-        )
+        yield f"{_percent(flaky)} of gold values get different answers"
+        yield f"the majority vote is right for {_percent(vote)}{tied}"
     for parts in repeats.variances:
         yield describe_variance(parts)
 
@@ -205,38 +203,23 @@ def _percent(estimate: Estimate | None) -> str:
 
 
 def describe_variance(parts: VarianceParts) -> str:
-    """Return the sources of a mean's uncertainty, and the benefit of more runs or more documents.
+    """Return the uncertainty of a mean, and what makes it smaller: more runs or more documents.
 
-    >>> for part in describe_variance(VarianceParts("accuracy", 60, 5, 0.9, 0.09, 0.002)).split(", "):
-    ...     print(part)
-    the standard error of accuracy is 1.8 points
-    90.0% of its variance from the runs and 10.0% from the documents: with twice the documents it would be 1.3
-    with twice the runs 1.4
-    so more runs help nearly as much as more documents
+    >>> describe_variance(VarianceParts("accuracy", 60, 5, 0.9, 0.09, 0.002))
+    'accuracy is known to ±1.8 points (standard error): more runs help nearly as much as more documents'
     """
     share = parts.share_within
     name = _NAMES.get(parts.metric, parts.metric)
     if share is None:
-        return f"{name} is the same in every document and run, so nothing is known of its variance"
-    more, again = (
-        variance**0.5
-        for variance in (
-            parts.variance(2 * parts.documents, parts.runs),
-            parts.variance(parts.documents, 2 * parts.runs),
-        )
-    )
+        return f"{name} is the same in every document and run, so its spread is unknown"
     advice = (
-        "so more runs help nearly as much as more documents"
+        "more runs help nearly as much as more documents"
         if share >= _MUCH
-        else "so more runs hardly help: add documents"
+        else "more runs hardly help, add documents"
         if share <= _LITTLE
-        else "so both help, documents more"
+        else "more runs help, more documents help more"
     )
-    return (
-        f"the standard error of {name} is {format_points(parts.error)} points, {format_in_unit(share)} of "
-        f"its variance from the runs and {format_in_unit(1 - share)} from the documents: with twice the "
-        f"documents it would be {format_points(more)}, with twice the runs {format_points(again)}, {advice}"
-    )
+    return f"{name} is known to ±{format_points(parts.error)} points (standard error): {advice}"
 
 
 def _line(value: FlakyValue, runs: int) -> FlakyLine:
@@ -319,7 +302,7 @@ def _decision_parts(decision: Decision) -> list[Part]:
     heads = ["gate", "value", "threshold", "verdict"]
     rows = [[clip(cell, _WIDE) for cell in _gate_row(outcome)] for outcome in decision.outcomes]
     reasons = [f"{decision.answer}: {'; '.join(decision.reasons)}"]
-    reasons += [f"chance: {decision.chance}"] if decision.chance else []
+    reasons += [decision.chance] if decision.chance else []
     evidence = [
         Part(
             f"{clip(_name(outcome), _WIDE)}: {outcome.verdict}",
@@ -442,7 +425,7 @@ def _skipped(decisions: Sequence[Decision]) -> list[str]:
 
 def _chances(decisions: Sequence[Decision]) -> list[str]:
     """Return how often chance alone would fail a gate that passed, a line for each system."""
-    return [f"chance: {decision.system}: {decision.chance}" for decision in decisions if decision.chance]
+    return [f"{decision.system}: {decision.chance}" for decision in decisions if decision.chance]
 
 
 def _below(decisions: Sequence[Decision]) -> list[str]:

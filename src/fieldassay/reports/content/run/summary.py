@@ -334,8 +334,8 @@ def describe_silent(result: Result) -> str:
     silent = list_silent(result)
     if not silent or len(result.systems) == 1:
         return ""
-    names, whom = join_names([clip(name, 60) for name in silent]), "it" if len(silent) == 1 else "them"
-    return f"{names} answered none of the documents, so nothing is said of {whom}"
+    names, is_ = join_names([clip(name, 60) for name in silent]), "is" if len(silent) == 1 else "are"
+    return f"{names} answered none of the documents, and {is_} left out"
 
 
 def _place_of(system: str, systems: Sequence[str]) -> int:
@@ -473,6 +473,6 @@ def _method(result: Result) -> str:
         return "no intervals"
     level = format_share(float(bootstrap.get("level", 0.95)))
     return (
-        f"intervals: {level}, over documents ({bootstrap['replicates']:,} bootstrap replicates, "
+        f"{level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, "
         f"seed {bootstrap.get('seed', 0)})"
     )

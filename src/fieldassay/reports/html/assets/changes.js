@@ -39,7 +39,7 @@ function drawChangeTools(all, data, params, rows) {
   const of = el("select", { id: "change-of" });
   fillSelect(of, all.map((one) => [one.title, plain(one.title, 60)]), data.title, (event) => change({ of: event.target.value }));
   const lines = () => rows.map((at) => ({ ...Object.fromEntries(["change", "doc", "path", "field", "kind"].map((name) => [name, wordAt(data, name, at)])), ...Object.fromEntries(["gold", "before", "after"].map((side) => [side, sideOf(data, side, at)])) }));
-  replace(find("#changes-tools"), search, all.length > 1 ? el("label", {}, "comparison ", of) : null, choose("change", "change"), choose("field", "field"), choose("kind", "kind of wrong"),
+  replace(find("#changes-tools"), search, all.length > 1 ? el("label", {}, "comparison ", of) : null, choose("change", "change"), choose("field", "field"), choose("kind", "kind of error"),
     el("button", { type: "button", class: "button", text: "CSV", on: { click: () => download("changes.csv", toCsv(["change", "doc", "path", "field", "kind", "gold", "before", "after"], lines())) } }));
   if (from !== null) { find("#change-search").focus(); find("#change-search").setSelectionRange(from, from); }
 }
@@ -58,7 +58,7 @@ function drawChanges(data, rows) {
     { key: "doc", label: "document", size: "minmax(6rem, 1fr)", cell: (at) => el("a", { href: addressOf("documents", { doc: wordAt(data, "doc", at), field: wordAt(data, "field", at) }), on: { click: (event) => event.stopPropagation() } }, el("bdi", { text: plain(wordAt(data, "doc", at), 80) })) },
     { key: "path", label: "field", size: "minmax(8rem, 1.3fr)", cell: (at) => el("bdi", { text: plain(wordAt(data, "path", at), 80) }) },
     ...["gold", "before", "after"].map((name) => ({ key: name, label: name, size: "minmax(7rem, 1.4fr)", cell: side(name) })),
-    { key: "kind", label: "kind of wrong", size: "minmax(7rem, 1fr)", cell: (at) => plain(wordAt(data, "kind", at).replaceAll("_", " "), 40) },
+    { key: "kind", label: "kind of error", size: "minmax(7rem, 1fr)", cell: (at) => plain(wordAt(data, "kind", at).replaceAll("_", " "), 40) },
   ];
   changeGrid = rowGrid(find("#changes-grid"), { label: "Changed values", columns, count: rows.length, rowAt: (place) => columns.map((column) => column.cell(rows[place])), open: (place) => go("documents", { doc: wordAt(data, "doc", rows[place]), field: wordAt(data, "field", rows[place]) }), sorted: {}, onSort: () => null, least: "60rem" });
   const count = (name) => data.columns.change.filter((code) => data.names.change[code] === name).length;

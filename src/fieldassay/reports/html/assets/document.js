@@ -264,7 +264,7 @@ function groupWords(row, node) {
 
 const PLAIN_REASONS = ["different", "missing", "spurious", "equal"];
 
-// Why a value was judged as it was: the kind of wrong, then what the comparison says beyond that.
+// Why a value was judged as it was: the kind of error, then what the comparison says beyond that.
 function why(row) {
   if (row.outcome === "match") return el("span", { class: "why", text: say("reasons", row.reason) });
   const [main, ...others] = row.diagnoses;

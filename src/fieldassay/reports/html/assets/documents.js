@@ -125,7 +125,7 @@ async function drawTools(data, params) {
   const opened = known ? known.open : window.innerWidth > 700;
   const count = ["value", "field", "diagnosis", "outcome", "answer", "system"].filter((name) => params[name]).length;
   const filters = el("details", { id: "filters", open: opened || count > 0 }, el("summary", { text: count ? `Filters (${count})` : "Filters" }), el("div", { class: "bar-of-tools" }, groups,
-    choose("field", "wrong in field", errors.fields, params.field), choose("diagnosis", "kind of wrong", errors.diagnoses, params.diagnosis, spaced),
+    choose("field", "wrong in field", errors.fields, params.field), choose("diagnosis", "kind of error", errors.diagnoses, params.diagnosis, spaced),
     choose("outcome", "outcome", errors.outcomes, params.outcome), choose("answer", "answer", Object.keys(ANSWERS).filter((claim) => data.systems.some((system) => claimed(system, claim).size)), params.answer, (claim) => ANSWERS[claim]), CORE.systems.length > 1 && errors.fields.length ? choose("system", "wrong by", CORE.systems, params.system) : null));
   replace(find("#documents-tools"), search, clear, el("button", { type: "button", class: "button", text: "CSV", on: { click: () => download("documents.csv", documentsCsv(data)) } }), filters);
   if (focused && find(`#${CSS.escape(focused)}`)) find(`#${CSS.escape(focused)}`).focus();

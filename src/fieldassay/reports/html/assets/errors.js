@@ -1,10 +1,10 @@
 // Every wrong value: filtered by facets whose counts follow the filter, searched, grouped, each a way to its document.
-const FACETS = [["system", "system"], ["diagnosis", "kind of wrong"], ["field", "field"], ["type", "type"], ["only", "only"]];
+const FACETS = [["system", "system"], ["diagnosis", "kind of error"], ["field", "field"], ["type", "type"], ["only", "only"]];
 const ONLY = {
   single: "this system alone is wrong", agreed: "all systems that answered agree, and differ from gold",
   failed: "the whole answer failed", critical: "critical fields",
 };
-const GROUPS = { diagnosis: "kind of wrong", field: "field", system: "system", pair: "same gold and prediction" };
+const GROUPS = { diagnosis: "kind of error", field: "field", system: "system", pair: "same gold and prediction" };
 const MOST_FACETS = 12;
 let errorGrid = null;
 let chosenErrors = [];
@@ -143,7 +143,7 @@ function drawErrors(data, documents, params) {
     { key: "gold", label: "gold", size: "minmax(7rem, 1.5fr)", cell: (at) => errorSide(data, at, "gold") },
     { key: "pred", label: "predicted", size: "minmax(7rem, 1.5fr)", cell: (at) => errorSide(data, at, "pred") },
     !wide ? null : { key: "read", label: "read as", size: "minmax(5rem, 0.8fr)", cell: (at) => el("bdi", { class: "interval", text: textOf(data, "read", at) === null ? "" : plain(textOf(data, "read", at), 60) }) },
-    { key: "diagnosis", label: "kind of wrong", size: "minmax(7rem, 1fr)", cell: (at) => el("span", { title: say("diagnoses", data.kinds[columns.diagnosis[at]]), text: plain(data.kinds[columns.diagnosis[at]].replaceAll("_", " "), 40) }) },
+    { key: "diagnosis", label: "kind of error", size: "minmax(7rem, 1fr)", cell: (at) => el("span", { title: say("diagnoses", data.kinds[columns.diagnosis[at]]), text: plain(data.kinds[columns.diagnosis[at]].replaceAll("_", " "), 40) }) },
     many ? { key: "system", label: "system", size: `minmax(${nameWidth}rem, 0.7fr)`, cell: (at) => el("bdi", { title: plain(CORE.systems[columns.system[at]], 200), text: systemNames.get(CORE.systems[columns.system[at]]) }) } : null,
     confident && wide ? { key: "confidence", label: "confidence", size: "6.2rem", num: true, cell: (at) => (columns.confidence[at] === null || columns.confidence[at] === undefined ? "" : showScore(columns.confidence[at])) } : null,
     many && CORE.systems.length <= 8 && !narrow ? { key: "also", label: "others", size: `${Math.max(4.6, 1.2 * CORE.systems.length)}rem`, cell: (at) => othersAt(data, at) } : null,

@@ -1,4 +1,4 @@
-// Fields by systems: a row each with every system's value on one axis and its main kinds of wrong; the details open below the row.
+// Fields by systems: a row each with every system's value on one axis and its main kinds of error; the details open below the row.
 painters.fields = async (params) => {
   const data = await block("fields");
   const measures = Object.keys(data.measures);
@@ -97,7 +97,7 @@ function whisker(value, from, to, low) {
     rect("track", 0, 4.6, 100, 0.8), from === null ? null : rect("span", place(from), 3, place(to) - place(from), 4), rect("point", Math.min(99, place(value)), 1, 1, 8));
 }
 
-// The main kinds of wrong with their counts, each a way to its values, and one example.
+// The main kinds of error with their counts, each a way to its values, and one example.
 function kindsOf(name, data) {
   const kinds = own(data.mistakes, name) || [];
   if (!kinds.length) return el("span", { class: "none", text: CORE.kept === "none" ? "not kept" : "nothing" });

@@ -343,8 +343,41 @@ def _patched(column: Column, positions: list[int], others: Column) -> Column:
     )
 
 
+_NUMERAL = "x?i{1,3}|i?[vx]|vi{1,3}"
+_ROMAN = re.compile(
+    rf"(?<!\d)(?:(?P<day>\d{{1,2}})(?P<gap>[./ -]) ?(?P<month>{_NUMERAL})(?P=gap) ?(?P<year>\d{{4}})"
+    rf"|(?P<year2>\d{{4}})(?P<gap2>[./ -]) ?(?P<month2>{_NUMERAL})(?P=gap2) ?(?P<day2>\d{{1,2}}))(?!\d)"
+)
+_NUMERALS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+_TOWN = re.compile(r"[^\W\d_][^\d,]{0,60}, ?(?P<the>(?:den|am|le|il|el|em|the) )?(?=\d)")
+_FOOTNOTES = " *†‡§"
+
+
 def read_date(text: str, style: Style) -> tuple[Date | Period, tuple[str, ...]]:
-    """Return the date or period of a folded text with its doubts as flags; raises `UnreadableError`."""
+    """Return the date or period of a folded text with its doubts as flags; raises `UnreadableError`.
+
+    A month may be a Roman numeral, a town may stand before the date, and a mark of a footnote behind it. A
+    town is doubtful, since it may be a weekday or a month that is spelled wrong, unless `den` or the like
+    follows it.
+    """
+    try:
+        return _read_date(text, style)
+    except UnreadableError:
+        plain = _ROMAN.sub(_from_roman, text.rstrip(_FOOTNOTES))
+        town = _TOWN.match(plain)
+        if town is None and plain == text:
+            raise
+        value, doubts = _read_date(plain[town.end() if town else 0 :], style)
+        is_sure = town is None or town["the"] or "ambiguous" in doubts
+        return value, doubts if is_sure else ("ambiguous", *doubts)
+
+
+def _from_roman(found: re.Match[str]) -> str:
+    year, month, day = (found[name] or found[f"{name}2"] for name in ("year", "month", "day"))
+    return f"{year}-{_NUMERALS.index(month) + 1:02}-{int(day):02}" if month in _NUMERALS else found[0]
+
+
+def _read_date(text: str, style: Style) -> tuple[Date | Period, tuple[str, ...]]:
     found = in_gregorian(text, style.calendar, style.locale)
     value, doubts = _read_gregorian(found.text, style)
     if found.is_doubtful and "ambiguous" not in doubts:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from functools import lru_cache
 from math import gcd, isfinite, ulp
@@ -35,21 +35,17 @@ _DENOMINATORS = frozenset({2, 3, 4, 5, 6, 8, 10, 16, 32, 64})
 class NumberRange:
     """All numbers from `low` to `high`, both included; `low` is never above `high`.
 
-    `is_tolerance` marks a range written as a middle and a margin (20±5). It does not affect equality: 20±5 is
-    15 to 25.
+    None is an open end: a bound, such as `≤5`, or with `is_strict` `<5`. `is_tolerance` marks a range written
+    as a middle and a margin (20±5). It does not affect equality: 20±5 is 15 to 25.
 
     >>> NumberRange(Decimal(15), Decimal(25)) == NumberRange(Decimal(15), Decimal(25), is_tolerance=True)
     True
     """
 
-    low: Decimal
-    high: Decimal
+    low: Decimal | None
+    high: Decimal | None
     is_tolerance: bool = field(default=False, compare=False)
-
-    @property
-    def middle(self) -> Decimal:
-        """Return the midpoint."""
-        return WIDE.divide(WIDE.add(self.low, self.high), Decimal(2))
+    is_strict: bool = False
 
 
 AmountValue: TypeAlias = Decimal | NumberRange | tuple[Decimal, ...]
@@ -63,7 +59,8 @@ def map_amount(change: Callable[[Decimal], Decimal], amount: AmountValue) -> Amo
     (Decimal('120'), Decimal('80'))
     """
     if isinstance(amount, NumberRange):
-        return NumberRange(change(amount.low), change(amount.high), amount.is_tolerance)
+        low, high = (None if end is None else change(end) for end in (amount.low, amount.high))
+        return replace(amount, low=low, high=high)
     return tuple(map(change, amount)) if isinstance(amount, tuple) else change(amount)
 
 
@@ -152,6 +149,8 @@ def canonical_amount(value: Number | AmountValue) -> str:
 
     >>> canonical_amount(NumberRange(Decimal("15.0"), Decimal(25), is_tolerance=True))
     '15 to 25'
+    >>> canonical_amount(NumberRange(None, Decimal(5), is_strict=True))
+    '<5'
     >>> canonical_amount((Decimal(120), Decimal(80))), canonical_amount((Decimal(1), Decimal(2)))
     ('120/80', '1.0/2')
     """
@@ -159,8 +158,12 @@ def canonical_amount(value: Number | AmountValue) -> str:
         first, *others = map(canonical_number, value)
         is_like_fraction = len(value) == 2 and looks_like_fraction(*value)
         return "/".join([f"{first}.0" if is_like_fraction else first, *others])
-    if isinstance(value, NumberRange):
+    if isinstance(value, NumberRange) and value.low is not None and value.high is not None:
         return f"{canonical_number(value.low)} to {canonical_number(value.high)}"
+    if isinstance(value, NumberRange):
+        sign = {(True, True): "<", (True, False): "≤", (False, True): ">", (False, False): "≥"}
+        limit = value.high if value.low is None else value.low
+        return f"{sign[value.low is None, value.is_strict]}{canonical_number(limit or Decimal(0))}"
     return canonical_number(value)
 
 

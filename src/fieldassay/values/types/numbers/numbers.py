@@ -119,11 +119,11 @@ LENGTH_LIMIT = 200
 EXPONENT_LIMIT = 6144
 """The largest power of ten, either way (the range of IEEE decimal128)."""
 
-_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212\ufe58\ufe63\uff0d"
+DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212\ufe58\ufe63\uff0d"
 _APOSTROPHES = "\u2018\u2019\u02bc\u2032`\u00b4\uff07"
 _INVISIBLE = "\u200b\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
 _SPELLED = {
-    **dict.fromkeys(map(ord, _DASHES), "-"),
+    **dict.fromkeys(map(ord, DASHES), "-"),
     **dict.fromkeys(map(ord, _APOSTROPHES), "'"),
     **dict.fromkeys(map(ord, _INVISIBLE)),
     **{
@@ -191,9 +191,36 @@ def fold(text: str) -> str:
     """
     if len(text) > LENGTH_LIMIT:
         raise UnreadableError(f"longer than {LENGTH_LIMIT} characters")
+    if "\\" in text or "{," in text:
+        text = _without_latex(text)
     if text.isascii():
         return text.strip(" ")
     return "".join(map(_folded, text.translate(_SPELLED))).strip(" ")
+
+
+_MATH = re.compile(r"\$(?=.*[\\{])(?P<dollars>.*)\$|\\[(\[](?P<brackets>.*)\\[)\]]", re.DOTALL)
+_LATEX = re.compile(r"\^\{?\\(?:circ|degree)\b\}?|\\(?:text|mathrm|mathbf)\b|\\(?P<name>[A-Za-z]+|.)|[{}]")
+_COMMANDS = {
+    **dict.fromkeys((",", ";", ":", " ", "quad"), " "), "!": "", "times": "x",
+    "cdot": "·", "pm": "±", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "lt": "<", "gt": ">", "degree": "°",
+}  # fmt: skip
+
+
+def _without_latex(text: str) -> str:
+    r"""Return a text without the marks of LaTeX; a command that is not known stays as it is.
+
+    >>> [_without_latex(text) for text in (r"$\$ 6{,}000.00$", r"5 \times 10^{9}", r"20^{\circ}C")]
+    ['$ 6,000.00', '5 x 10^9', '20°C']
+    """
+
+    def read(command: re.Match[str]) -> str:
+        name = command["name"]
+        if name is None:
+            return "°" if command[0][:1] == "^" else ""
+        return name if name in "$%&#" else _COMMANDS.get(name, command[0])
+
+    math = _MATH.fullmatch(text.strip())
+    return _LATEX.sub(read, (math["dollars"] or math["brackets"] or "") if math else text)
 
 
 def _folded(char: str) -> str:
@@ -255,12 +282,49 @@ def check_single(text: str, start: int = 0) -> None:
         raise UnreadableError(f"several values where one is expected: {shown(text)}")
 
 
+_BOUNDS = {
+    sign: bound
+    for bound, signs in {
+        "<": "<|less than|under|below|kleiner als|kleiner|weniger als|unter|moins de|menos de",
+        "≤": "≤|⩽|<=|=<|up to|at most|bis zu|höchstens|max.|au plus|como máximo",
+        ">": ">|more than|greater than|over|above|größer als|größer|mehr als|über|plus de",
+        "≥": "≥|⩾|>=|=>|at least|mindestens|min.|au moins|al menos|como mínimo",
+    }.items()
+    for sign in signs.split("|")
+}
+"""Signs and words before a number that is the end of what a value may be."""
+_BOUND = re.compile(
+    rf"({'|'.join(map(re.escape, sorted(_BOUNDS, key=len, reverse=True)))})[ ]*(?=[+-]?[.,٫]?\d)",
+    re.IGNORECASE,
+)
+_BASIS_POINTS = re.compile(r"(bps)|bp|basis[ -]points?", re.IGNORECASE)
+"""`bps` may be bits per second."""
+
+
 def amount(text: str, convention: Convention) -> Amount:
-    """Return the number, range or tolerance at the start of a folded text.
+    """Return the number, range, tolerance or bound at the start of a folded text.
 
     Ranges are `100-500` and `100 to 500`, tolerances `20±5` and `50 ±10%`, which is a share of 50: doubtful
-    without a unit behind it. Raises `UnreadableError`.
+    without a unit behind it. Bounds are `<0.5` and `at least 3`. Basis points are hundredths of a percent.
+    Raises `UnreadableError`.
     """
+    bound = None if text[:1].isdecimal() else _BOUND.match(text)
+    found = _interval(text[bound.end() :] if bound else text, convention)
+    if bound:
+        if not isinstance(found.value, Decimal):
+            raise UnreadableError("a bound of a range")
+        sign = _BOUNDS[bound[1].lower()]
+        low, high = (None, found.value) if sign in "<≤" else (found.value, None)
+        found = replace(found, value=NumberRange(low, high, is_strict=sign in "<>"))
+    basis = _BASIS_POINTS.fullmatch(found.rest) if found.rest[:1] in ("b", "B") else None
+    if basis:
+        doubt = found.is_ambiguous or bool(basis[1])
+        found = Amount(map_amount(hundredth, found.value), "%", doubt)
+    return found
+
+
+def _interval(text: str, convention: Convention) -> Amount:
+    """Return the number, range or tolerance at the start of a folded text; raises `UnreadableError`."""
     first = signed_at(text, 0, convention)
     margin = _TOLERANCE.match(text, first.end)
     if margin:
@@ -343,7 +407,14 @@ _JOINT = re.compile(
 )
 _JOINTS = {"/": "several values", **dict.fromkeys(("±", "+/-", "+-"), "a tolerance")}
 _MARK = re.compile(r"/[-=]|[-+()%]|[^-+()% ]+")
-_SIGNS = {"-": "a minus", "(": "a minus", ")": "a minus", "+": "a plus", "%": "percent"}
+_SIGNS = {
+    **dict.fromkeys("<≤>≥⩽⩾", "a bound"),
+    "-": "a minus",
+    "(": "a minus",
+    ")": "a minus",
+    "+": "a plus",
+    "%": "percent",
+}
 
 
 def read_tokens(text: str, convention: Convention, name: Callable[[str], str | None]) -> tuple[Token, ...]:
@@ -466,8 +537,9 @@ class NumberReader(Reader, Struct, frozen=True):
                 stripped(fold(text), self.strip, self.signs), convention(self.locale, self.decimal)
             )
             if isinstance(found.value, NumberRange) and not self.ranges:
+                what = "a bound" if None in (found.value.low, found.value.high) else "a range"
                 raise UnreadableError(
-                    "a range where one number is expected (set `ranges: true` to read ranges)"
+                    f"{what} where one number is expected (set `ranges: true` to read ranges)"
                 )
         except UnreadableError as error:
             return unreadable(text, str(error))
