@@ -790,7 +790,7 @@ def failed(kind: str, stage: Any = "answer") -> dict[str, Any]:
 
 
 def seen(kind: Any) -> dict[str, Any]:
-    return {"source": Evidence("", kind=kind)}
+    return {"source": Evidence(quote="", kind=kind)}
 
 
 CASES = [

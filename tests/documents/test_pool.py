@@ -354,33 +354,15 @@ def test_html_deeper_than_its_reader_takes_is_refused_and_never_cut(depth: int, 
 _MANY = " ".join(f"a{number}=1" for number in range(40_000))
 
 
-@pytest.mark.parametrize(
-    ("page", "is_read"),
-    [
-        (f"<p>x<b {_MANY}>Total</b>", False),
-        (f"<p>x<b title='>' {_MANY.replace(' ', '/').replace('=1', '')}>Total", False),
-        (f"<!--><b {_MANY}>Total", False),
-        (f'<script><!-- <script></script> <b x=" --></script><b {_MANY}>Total', False),
-        (f"<style/><b {_MANY}>Total", False),
-        (f"<!-- <b {_MANY}> --><script>if (a <b {_MANY})</script><p title='{_MANY}'>Total", True),
-        (f"<p>Total</b {_MANY}>", True),
-        (f"<meta charset=punycode><p>a-{'9' * 200_000} Total", True),
-    ],
-)
-def test_many_attributes_and_codecs_of_no_text_take_no_time(page: str, is_read: bool) -> None:
+def test_a_codec_of_no_text_takes_no_time() -> None:
+    page = f"<meta charset=punycode><p>a-{'9' * 200_000} Total"
     for name, data in (
         ("a.html", page),
         ("a.eml", f"Subject: x\nContent-Type: text/html; charset=punycode\n\n{page}"),
     ):
         with costs_at_most(20):
-            try:
-                pages = load_bytes(data.encode(), name, LoadOptions(ocr="off")).pages
-            except DocumentError as error:
-                assert "attributes" in str(error)
-                assert not is_read
-            else:
-                assert is_read
-                assert page_text(pages[-1]).text.endswith("Total")
+            pages = load_bytes(data.encode(), name, LoadOptions(ocr="off")).pages
+        assert page_text(pages[-1]).text.endswith("Total")
 
 
 def test_an_attribute_is_looked_up_in_time() -> None:

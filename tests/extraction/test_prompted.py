@@ -17,15 +17,15 @@ from fieldassay.documents.transcript import Line, Page, Transcript, Word
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction import evidence
 from fieldassay.extraction.endpoints.exchange import Attachment, Failure, ModelAnswer, TokenChoice
-from fieldassay.extraction.strategies.merge import Verify, value_confidences
+from fieldassay.extraction.strategies.merge import value_confidences
 from fieldassay.extraction.strategies.prompted import Decode, Prompted, PromptInput, Split
 from fieldassay.extraction.strategies.prompts import (
     Detect,
     Prompt,
     ScoredDocuments,
     ShownExamples,
+    check_examples,
     choose_examples,
-    fit_examples,
 )
 from fieldassay.extraction.strategy import Example, Task
 from fieldassay.extraction.systems import ExtractionInput, load_examples
@@ -218,7 +218,7 @@ def test_quotes_are_asked_for_and_values_without_one_dropped_or_marked():
         "lines": [{"item": "Pump P-1", "count": "2", "amount": "120.00", "quote": "Pump P-1 2 60.00 120.00"}],
     }
     for mode, date in (("flag", "1 April 2024"), ("require", None)):
-        strategy = Prompted("e", "m", verify=Verify(quotes=mode))
+        strategy = Prompted("e", "m", quotes=mode)
         (request,), found = play(strategy, document(INVOICE), TASK, [answer(quoted)])
         properties = request.body["response_format"]["json_schema"]["schema"]["properties"]
         assert list(properties["total"]["properties"]) == ["value", "quote"]
@@ -228,39 +228,6 @@ def test_quotes_are_asked_for_and_values_without_one_dropped_or_marked():
         assert (found.notes.get("unquoted"), "date" in found.evidence) == (
             (1, False) if date is None else (None, True)
         )
-
-
-def test_omitted_values_and_items_are_added_and_nothing_else_is_changed():
-    first = {**RECORD, "number": None, "lines": RECORD["lines"][:2]}
-    second = {
-        **RECORD,
-        "supplier": "ACME",
-        "lines": [{**RECORD["lines"][0], "count": "9"}, *RECORD["lines"][1:]],
-    }
-    strategy = Prompted("e", "m", verify=Verify(omissions="ask"))
-    requests, found = play(strategy, document(INVOICE), TASK, [answer(first), answer(second)])
-    assert [one.step for one in requests] == ["extract", "omissions"]
-    assert "- number" in requests[1].body["messages"][-1]["content"]
-    assert found.record == RECORD and found.notes["omissions_filled"] == 4
-
-
-CHECKED = Task(
-    read_spec({"fields": {"net": "money", "gross": "money"}, "checks": {".": {"holds": "net <= gross"}}})
-)
-
-
-@pytest.mark.parametrize(
-    ("second", "gross"),
-    [({"net": "10.00", "gross": "12.00"}, "12.00"), ({"net": "11", "gross": "1.20"}, "1.20")],
-)
-def test_a_broken_check_is_asked_about_and_the_better_answer_counts(second, gross):
-    page = document("net 10.00\ngross 12.00\nother 1.20")
-    strategy = Prompted("e", "m", verify=Verify(checks="reask"))
-    answers = [answer({"net": "10.00", "gross": "1.20"}), answer(second)]
-    requests, found = play(strategy, page, CHECKED, answers)
-    assert [one.step for one in requests] == ["extract", "recheck"]
-    assert "does not hold" in requests[1].body["messages"][-1]["content"]
-    assert found.record["gross"] == gross and found.record["net"] == "10.00"
 
 
 def test_pages_are_asked_in_parts_and_an_item_seen_twice_is_one():
@@ -377,7 +344,7 @@ def test_a_value_of_a_shown_example_that_is_not_in_the_document_is_marked_and_co
 
 LEAKS = [
     ("id", ScoredDocuments(ids=("shown.pdf",))),
-    ("content", ScoredDocuments(documents=(Transcript("other", "sha-shown.pdf", "pdf", ()),))),
+    ("content", ScoredDocuments(digests={"sha-shown.pdf": "other"})),
     ("group", ScoredDocuments(groups=("globex",))),
 ]
 
@@ -386,13 +353,8 @@ LEAKS = [
 def test_an_example_that_is_scored_is_an_error(scored):
     example = Example(EXAMPLE.document, EXAMPLE.record, "globex")
     with pytest.raises(ProblemsError) as raised:
-        fit_examples([example, example], scored)
+        check_examples([example, example], scored)
     assert [one.kind for one in raised.value.problems] == ["leaked_example"] * 2
-
-
-def test_a_near_copy_of_a_scored_document_is_left_out_and_counted():
-    near = Example(document(INVOICE.replace("2024-117", "2024-118"), name="near.pdf"), RECORD)
-    assert fit_examples([near, EXAMPLE], ScoredDocuments(documents=(document(INVOICE),))) == ((EXAMPLE,), 1)
 
 
 def test_a_near_copy_of_the_document_is_not_shown_with_it():
@@ -476,7 +438,7 @@ SUPPORTED = [
 )
 def test_required_support_is_the_value_as_its_type_reads_it(given, quote, place):
     ((name, value),) = given.items()
-    strategy = Prompted("e", "m", verify=Verify(quotes="require"))
+    strategy = Prompted("e", "m", quotes="require")
     blank = {other: {"value": None, "quote": None} for other in ("total", "when", "ref", "currency")}
     _, found = play(
         strategy, document(BILL), Task(BILLED), [answer(blank | {name: {"value": value, "quote": quote}})]
@@ -658,22 +620,6 @@ def test_the_answer_to_a_detection_is_closed_and_its_model_may_be_another() -> N
     assert found.record == WHOLE  # the type itself, not the alias that was answered
 
 
-def test_omissions_are_asked_for_among_the_fields_that_were_asked_for() -> None:
-    kinds: dict[str, Any] = {"kind": "text", "note": "text", "iban": {"applies_to": ["letter"]}}
-    spec = {"document_type": {"field": "head.kind", "aliases": {"invoice": [], "letter": []}}}
-    task = Task(read_spec(spec | {"fields": {"head": {"fields": kinds}}}))
-    said = iter(({"kind": "invoice"}, {"head": {"note": None}}, {"head": {"note": "Oak"}}))
-    asking = replace(DETECTING, verify=Verify(omissions="ask"))
-    requests, found = play(asking, document(*PAGES), task, lambda _: answer(next(said)))
-    asked = str(requests[-1].body["messages"][-1])  # type: ignore[index]
-    assert (
-        "- head.note" in asked
-        and "kind" not in asked
-        and "iban" not in asked
-        and found.record == {"head": {"kind": "invoice", "note": "Oak", "iban": None}}
-    )
-
-
 @pytest.mark.parametrize("kind", [None, "letter", "NOT_FOUND"])
 def test_an_unknown_type_is_asked_for_all_fields_with_the_one_prompt_and_counted(kind: object) -> None:
     (_, second), found = play(DETECTING, document(*PAGES), TYPED_TASK, reply(kind))
@@ -682,9 +628,7 @@ def test_an_unknown_type_is_asked_for_all_fields_with_the_one_prompt_and_counted
 
 
 def test_a_type_that_no_word_of_the_document_bears_stays_and_its_missing_fields_are_not_asked_for() -> None:
-    requests, found = play(
-        replace(DETECTING, verify=Verify("require")), document(*PAGES), TYPED_TASK, reply("memo")
-    )
+    requests, found = play(replace(DETECTING, quotes="require"), document(*PAGES), TYPED_TASK, reply("memo"))
     assert len(requests) == 1 and found.evidence["kind"].kind == "absent"
     assert found.record == {**WHOLE, "kind": "memo", "total": None, "lines": []}
 

@@ -24,7 +24,6 @@ from fieldassay.errors import ProblemsError
 from fieldassay.extraction.endpoints.exchange import Failure, ModelAnswer
 from fieldassay.extraction.evidence import field_steps, plan_leaves
 from fieldassay.extraction.strategies.calls import Command, Function
-from fieldassay.extraction.strategies.merge import Verify
 from fieldassay.extraction.strategies.prompted import Prompted
 from fieldassay.extraction.strategies.rules.strategy import Rules
 from fieldassay.extraction.strategy import Strategy, Task, leaves_of
@@ -48,36 +47,36 @@ def test_options_become_those_of_the_strategy() -> None:
         "input": {"as": "text"},
         "examples": {"from": "train.jsonl", "select": "nearest", "k": 2},
         "decode": {"format": "text", "logprobs": True, "max_tokens": 10},
-        "verify": {"quotes": "require"},
+        "quotes": "require",
         "split": {"pages": 8, "overlap": 1, "fields": 40},
     }
     made = read_systems({"endpoints": LOCAL, "systems": {"base": options}}).systems["base"].strategy
     assert (made.input.form, made.examples.source, made.examples.k) == ("text", "train.jsonl", 2)
     assert (made.decode.format, made.decode.logprobs, made.decode.max_tokens) == ("text", True, 10)
-    assert (made.verify.quotes, made.split.pages, made.prompt.name) == ("require", 8, "extract-1")
+    assert (made.quotes, made.split.pages, made.prompt.name) == ("require", 8, "extract-1")
 
 
 def test_none_is_the_default_of_a_part() -> None:
     made = read_systems(
-        {"endpoints": LOCAL, "systems": {"a": {**BASE, "examples": "none", "verify": "none"}}}
+        {"endpoints": LOCAL, "systems": {"a": {**BASE, "examples": "none", "quotes": "none"}}}
     )
     assert made.systems["a"].strategy.examples is None
-    assert made.systems["a"].strategy.verify.quotes == "none"
+    assert made.systems["a"].strategy.quotes == "none"
 
 
 def test_a_matrix_makes_a_system_of_every_combination() -> None:
-    matrix = {"base": {"verify": ["none", {"quotes": "require"}], "model": ["m", "n"]}}
+    matrix = {"base": {"quotes": ["none", "require"], "model": ["m", "n"]}}
     found = read_systems({"endpoints": LOCAL, "systems": {"base": BASE}, "matrix": matrix}).systems
     assert list(found) == [
-        "base_verify=none_model=m",
-        "base_verify=none_model=n",
-        "base_verify=quotes-require_model=m",
-        "base_verify=quotes-require_model=n",
+        "base_quotes=none_model=m",
+        "base_quotes=none_model=n",
+        "base_quotes=require_model=m",
+        "base_quotes=require_model=n",
     ]
-    last = found["base_verify=quotes-require_model=n"]
+    last = found["base_quotes=require_model=n"]
     assert (last.base, last.factors, last.strategy.model) == (
         "base",
-        {"verify": "quotes-require", "model": "n"},
+        {"quotes": "require", "model": "n"},
         "n",
     )
 
@@ -111,7 +110,7 @@ def test_a_matrix_makes_a_system_of_every_combination() -> None:
         ({"endpoints": {"x": {"url": "http://x.example/v1"}}, "systems": {}}, "unencrypted"),
         ({"systems": {"a": BASE}}, "no endpoint 'local'"),
         ({"endpoints": LOCAL, "systems": {"a": {**BASE, "decode": {"format": "xml"}}}}, "cannot be 'xml'"),
-        ({"endpoints": LOCAL, "systems": {"a": {**BASE, "verify": 3}}}, "must be a mapping"),
+        ({"endpoints": LOCAL, "systems": {"a": {**BASE, "split": 3}}}, "must be a mapping"),
         ({"endpoints": LOCAL, "systems": {"a": {**BASE, "prompt": "extract-9"}}}, "unknown prompt"),
         ({"systems": {"a": {"strategy": "rules"}}, "matrix": {"b": {}}}, "no system 'b'"),
         (
@@ -198,7 +197,7 @@ def test_wrong_kinds_stand_at_their_line_of_the_file(tmp_path: Path) -> None:
 
 
 def test_the_names_of_a_matrix_have_a_bound() -> None:
-    levels = {name: ["x" * 40] for name in ("model", "endpoint", "input", "prompt", "decode", "verify")}
+    levels = {name: ["x" * 40] for name in ("model", "endpoint", "input", "prompt", "decode", "quotes")}
     with pytest.raises(ProblemsError, match="names of more than 200 characters"):
         read_systems({"endpoints": LOCAL, "systems": {"a": BASE}, "matrix": {"a": levels}})
 
@@ -219,8 +218,8 @@ def test_names_that_differ_by_case_only_are_one_folder() -> None:
 def test_a_choice_may_stand_in_place_of_the_mapping_that_it_begins():
     system = {"strategy": "prompted", "endpoint": "e", "model": "m"}
     held = read_systems({"endpoints": {"e": {"url": "http://127.0.0.1:9/v1"}}, "systems": {
-        "short": {**system, "input": "images", "decode": "text", "verify": "require"},
-        "long": {**system, "input": {"as": "images"}, "decode": {"format": "text"}, "verify": {"quotes": "require"}},
+        "short": {**system, "input": "images", "decode": "text", "quotes": "require"},
+        "long": {**system, "input": {"as": "images"}, "decode": {"format": "text"}, "quotes": "require"},
     }})  # fmt: skip
     assert held.systems["short"].strategy == held.systems["long"].strategy
 
@@ -252,7 +251,7 @@ FOREIGN = {**strategy_cases.RECORD, "invented": "x"}
 CASES = [
     ("rules", Rules(), None),
     ("prompted", Prompted("e", "m"), strategy_cases.answer(FOREIGN)),
-    ("prompted with quotes", Prompted("e", "m", verify=Verify(quotes="flag")), strategy_cases.answer(FOREIGN)),
+    ("prompted with quotes", Prompted("e", "m", quotes="flag"), strategy_cases.answer(FOREIGN)),
     ("command", Command(("own",)), strategy_cases.answer(strategy_cases.RECORD)),
     ("function", Function("own:extract"), strategy_cases.answer({"record": strategy_cases.RECORD, "confidence": {"total": 0.5}})),
 ]  # fmt: skip
@@ -309,7 +308,7 @@ TREE = {"flow": {"value": 7, "min": None, "odd": {}}, "temps": [1, None, "7"], "
           for spec, record in ((strategy_cases.SPEC, FOREIGN), (strategy_cases.SPEC, {"lines": [None, "x"], "total": ["5", ""]}),
                                ("type: any", TREE))),
         (Prompted("e", "m"), read_spec("type: any"), TREE),
-        (Prompted("e", "m", verify=Verify(quotes="flag")), read_spec("type: any"), TREE),
+        (Prompted("e", "m", quotes="flag"), read_spec("type: any"), TREE),
     ],
 )  # fmt: skip
 def test_what_a_program_of_the_user_makes_and_every_tree_are_kept_as_they_are(strategy, spec, record):

@@ -15,7 +15,7 @@ from random import Random
 from types import FrameType
 
 import polars as pl
-from tests.fuzz.corpus import TARGETS, forget_digests, set_up
+from tests.fuzz.corpus import TARGETS, record_digest, set_up
 
 from fieldassay.commands.cli.main import main
 from fieldassay.io.json_value import id_text
@@ -48,10 +48,10 @@ def run_case(name: str, seed: int, corpus: Path) -> Failure | None:
     target, rng = TARGETS[name], Random(f"{name} {seed}")
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder, contextlib.chdir(folder):
         set_up(target, corpus, Path(folder))
-        if target.copies == "run" and rng.random() < 0.8:
-            forget_digests(Path("work"))
         file = Path(target.file)
         file.write_bytes(rng.choice(target.mutations)(file.read_bytes(), rng))
+        if target.copies == "run" and file.suffix == ".json" and rng.random() < 0.8:
+            record_digest(file)
         command = rng.choice(target.commands)
         watched = target.keeps if command[0] == "score" and file.suffix == ".jsonl" else ""
         why = watch((*command, "--out", "scored") if watched else command)

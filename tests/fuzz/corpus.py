@@ -17,6 +17,7 @@ from tests.fuzz.mutations import (
 )
 
 from fieldassay.commands.cli.main import main
+from fieldassay.io.files.whole_files import digest_file
 
 Mutation = Callable[[bytes, Random], bytes]
 
@@ -314,13 +315,13 @@ def make_corpus() -> None:
     assert not missing, f"the corpus lacks {missing}: {codes}"
 
 
-def forget_digests(folder: Path) -> None:
-    """Take the sizes and digests off a run, so that nothing but its content can tell that it is damaged."""
-    file = folder / "run.json"
-    facts = json.loads(file.read_bytes())
-    facts.pop("files", None)
-    facts.pop("sha256", None)
-    file.write_text(json.dumps(facts))
+def record_digest(file: Path) -> None:
+    """Record the digest of a file of a run, so that nothing but its content can tell that it is damaged."""
+    if file.name != "run.json":
+        record = file.parent / "run.json"
+        facts = json.loads(record.read_bytes())
+        facts["sha256"][file.name] = digest_file(file)
+        record.write_text(json.dumps(facts))
 
 
 def set_up(target: Target, corpus: Path, work: Path) -> None:

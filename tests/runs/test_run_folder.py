@@ -333,16 +333,14 @@ def test_what_means_no_run_or_several_is_told(store: Path, reference: str, said:
     assert len(str(caught.value)) < 600
 
 
-def test_a_folder_here_and_a_run_of_the_store_with_one_name_are_not_told_apart_silently(
+def test_a_run_that_lies_here_comes_before_one_of_the_store(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(store.parent)
+    make_run(store, name="good")
+    assert find_run("good", Path("runs")) == Path("runs/good")
     make_run(store.parent, 50, name="good")
     assert find_run("good", Path("runs")) == Path("good")
-    make_run(store, name="good")
-    with pytest.raises(ProblemsError, match=r"means 2 runs: .*\./good"):
-        find_run("good", Path("runs"))
-    assert find_run("./good", Path("runs")) == Path("good")
 
 
 def test_a_store_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.options import OptionRecord
 from fieldassay.paths import join_path, split_path
 from fieldassay.records.answers.answer import parse_answer
-from fieldassay.runs.run import Run, corrupt_run_errors
+from fieldassay.runs.run import Run
 from fieldassay.scoring.explain import find_leaf
 
 if TYPE_CHECKING:
@@ -199,29 +199,7 @@ Rows = Sequence[Mapping[str, Any]]
 def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribution:
     """Return the attribution of a run. Raises `ProblemsError` if it did not keep its judged values."""
     options = options or AttributeOptions()
-    return attribute_work(open_work(run, options), options)
-
-
-def attribute_work(work: AttributionWork, options: AttributeOptions) -> Attribution:
-    """Return the attribution of a run that is open."""
-    run, drawn = work.run, work.run.file.bootstrap
-    draw = (
-        BootstrapSettings() if drawn is None else BootstrapSettings(drawn.replicates, drawn.seed, drawn.level)
-    )
-    names = [name for name in run.systems if not options.systems or name in options.systems]
-    found = [_attribute_system(work, name, draw) for name in names]
-    labelled = tuple(value for _, values in found for value in values)
-    return Attribution(str(run.folder), len(work.documents), tuple(one for one, _ in found), labelled, draw)
-
-
-def open_work(run: Run, options: AttributeOptions) -> AttributionWork:
-    """Return a run with what was sent. Raises `ProblemsError` if it did not keep its judged values."""
-    _check(run, options)
-    return AttributionWork.open(run, options)
-
-
-def _check(run: Run, options: AttributeOptions) -> None:
-    where = str(run.folder)
+    where, drawn = str(run.folder), run.file.bootstrap
     problems = [
         Problem(where, f"no system {name!r}", nearest(name, run.systems), "unknown_name")
         for name in options.systems
@@ -232,6 +210,14 @@ def _check(run: Run, options: AttributeOptions) -> None:
         problems.append(Problem(where, what, "score again with --evidence all", "missing_part"))
     if problems:
         raise ProblemsError(problems)
+    work = AttributionWork.open(run, options)
+    draw = (
+        BootstrapSettings() if drawn is None else BootstrapSettings(drawn.replicates, drawn.seed, drawn.level)
+    )
+    names = [name for name in run.systems if not options.systems or name in options.systems]
+    found = [_attribute_system(work, name, draw) for name in names]
+    labelled = tuple(value for _, values in found for value in values)
+    return Attribution(str(run.folder), len(work.documents), tuple(one for one, _ in found), labelled, draw)
 
 
 class AttributionWork(Struct, frozen=True, eq=False, dict=True):
@@ -259,9 +245,8 @@ class AttributionWork(Struct, frozen=True, eq=False, dict=True):
 
         evidence = run.evidence
         assert evidence is not None
-        with corrupt_run_errors(run):
-            held = [name for name in _COLUMNS if name in evidence.collect_schema()]
-            frame = evidence.filter(pl.col("kind") == "value").select(held).collect()
+        held = [name for name in _COLUMNS if name in evidence.collect_schema()]
+        frame = evidence.filter(pl.col("kind") == "value").select(held).collect()
         rows: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         for row in frame.sort("doc", maintain_order=True).iter_rows(named=True):
             rows[row["system"]].append(row)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -219,267 +218,139 @@ class Finding(Struct, frozen=True):
 
 def label_value(value: AttributedValue) -> Finding:
     """Return the first label that fits a wrong value."""
-    looked = _LabelLook(value)
-    for rule in _RULES:
-        finding = rule(looked)
-        if finding is not None:
-            return finding
-    raise AssertionError("the last rule fits every value")
+    return _of_answer(value) or _of_text(_Places.of(value))
 
 
-@dataclass(slots=True)
-class _LabelLook:
-    """A wrong value with the places that its rules share."""
+class _Places(Struct, frozen=True):
+    """A wrong value with its places in the text that was sent."""
 
     value: AttributedValue
-    gold: SentPlace | None = field(init=False, default=None)
-    pred: SentPlace | None = field(init=False, default=None)
-    is_anchored: bool = field(init=False, default=False)
+    gold: SentPlace | None = None
+    pred: SentPlace | None = None
+    is_anchored: bool = False
     """Whether the gold value stands on a line with a label of its field, or a value of its item."""
-    is_lost: bool = field(init=False, default=False)
+    is_lost: bool = False
     """Whether the gold value, of a type that is copied, is nowhere in the text."""
 
-    def __post_init__(self) -> None:
-        value, text = self.value, self.value.text
+    @classmethod
+    def of(cls, value: AttributedValue) -> _Places:
+        """Return a value with its places."""
+        leaf, text = value.leaf, value.text
         if text is None:
-            return
-        if value.gold is not None and value.leaf.type not in UNCOPIED:
-            places = text.places(value.leaf, value.gold)
-            anchored = [place for place in places if _is_anchored(value.anchors, place)]
-            self.gold = next(iter(anchored or places), None)
-            self.is_anchored, self.is_lost = bool(anchored), self.gold is None
-        if value.pred is not None:
-            self.pred = text.find(value.leaf, value.pred)
-
-    @property
-    def damage(self) -> Damage | None:
-        value = self.value
-        return None if value.text is None else find_damage(value.text, value.leaf, value.gold, value.pred)
-
-
-def _failed(look: _LabelLook) -> Finding | None:
-    failure = look.value.failure
-    if failure is None:
-        return None
-    why = f"{failure.kind.replace('_', ' ')}: {failure.message}" if failure.message else failure.kind
-    if failure.kind in FORMAT_FAILURES and failure.stage != "load":
-        return Finding("format", f"the answer could not be used ({clip(why, 160)})")
-    stage = "the document could not be loaded" if failure.stage == "load" else "there is no answer"
-    return Finding("runtime", f"{stage} ({clip(why, 160)})")
-
-
-def _post(look: _LabelLook) -> Finding | None:
-    value = look.value
-    if value.raw is None:
-        return None
-    if value.gold is not None:
-        answered = [one for one in value.raw if are_equal(value.leaf, value.gold, one)]
-        kept = [one for one in value.parsed if are_equal(value.leaf, value.gold, one)]
-        if len(answered) > len(kept):
-            return Finding(
-                "post_processing",
-                f"the raw answer has {_shown(answered[0])}, which is right; the prediction has "
-                f"{_shown(value.pred)}",
-                str(answered[0]),
-            )
-    elif value.raw and not any(are_equal(value.leaf, value.pred, one) for one in value.raw):
-        return Finding("post_processing", f"the raw answer does not have {_shown(value.pred)}")
-    return None
-
-
-def _scorer(look: _LabelLook) -> Finding | None:
-    value = look.value
-    if value.gold is None or value.pred is None:
-        return None
-    if is_variant(value.leaf, value.gold, value.pred):
-        return Finding(
-            "gold",
-            f"{_shown(value.pred)} is another notation of the gold value {_shown(value.gold)}, judged wrong",
-            str(value.pred),
-        )
-    return None
-
-
-def _leak(look: _LabelLook) -> Finding | None:
-    value = look.value
-    if value.source is None or value.source.kind != "example":
-        return None
-    return Finding(
-        "example_leak", f"{_shown(value.pred)} is in an example that was shown, and not in the document"
-    )
-
-
-def _hidden(look: _LabelLook) -> Finding | None:
-    value, text = look.value, look.value.text
-    if value.pred is None or look.pred is not None:
-        return None
-    is_hidden = value.source is not None and value.source.kind == "hidden"
-    if not is_hidden and text is not None and text.hidden is not None:
-        is_hidden = text.hidden.find(value.leaf, value.pred) is not None
-    return (
-        Finding("hidden_text", f"{_shown(value.pred)} stands only in text without ink") if is_hidden else None
-    )
-
-
-def _not_in_document(look: _LabelLook) -> Finding | None:
-    value = look.value
-    if not look.is_lost or value.text is None or not value.text.is_lossless:
-        return None
-    return Finding(
-        "gold",
-        f"the document is a text file, which is sent as it is, and has no form of the gold value "
-        f"{_shown(value.gold)}",
-    )
-
-
-def _not_copied(look: _LabelLook) -> Finding | None:
-    """Refuse to choose between reading and model where the text cannot tell them apart."""
-    value = look.value
-    if value.text is None:
-        return Finding("ambiguous", value.no_text or "what was sent is not known")
-    if value.gold is None:
-        return None
-    if value.leaf.type in UNCOPIED:
-        return Finding("ambiguous", f"a {value.leaf.type} is decided from the document, not copied from it")
-    if look.is_lost and value.missed is not None and value.missed > MOST_MISSED:
-        return Finding(
-            "ambiguous",
-            f"the gold value {_shown(value.gold)} is not in the text, but it, or values of its field, are "
-            "often not found where they were read, either",
-        )
-    return None
-
-
-def _layout(look: _LabelLook) -> Finding | None:
-    value = look.value
-    if not look.is_lost or value.text is None:
-        return None
-    place = find_scattered(value.text, value.gold)
-    if place is None:
-        return None
-    return Finding(
-        "reading_layout",
-        f"the words of {_shown(value.gold)} stand near each other, and never together",
-        place.quote,
-        place.page,
-    )
-
-
-def _characters(look: _LabelLook) -> Finding | None:
-    value, damage = look.value, look.damage if look.is_lost else None
-    if damage is None:
-        return None
-    what = "is what was predicted" if damage.is_predicted else "is in its place"
-    return Finding(
-        "reading_characters",
-        f"{_shown(damage.quote)} {what}: {_shown(value.gold)} with {damage.errors:.0%} of its characters "
-        "wrong",
-        damage.quote,
-        damage.page,
-    )
-
-
-def _lost_page(look: _LabelLook) -> Finding | None:
-    text = look.value.text
-    if not look.is_lost or text is None or not text.blank_pages:
-        return None
-    pages = ", ".join(map(str, text.blank_pages[:5]))
-    noun = "page" if len(text.blank_pages) == 1 else "pages"
-    return Finding(
-        "reading_lost_page",
-        f"no form of {_shown(look.value.gold)} is in the text, and {noun} {pages} "
-        f"{'has' if noun == 'page' else 'have'} no text",
-        page=text.blank_pages[0],
-    )
-
-
-def _omitted_by_reading(look: _LabelLook) -> Finding | None:
-    if not look.is_lost:
-        return None
-    beside = "" if look.pred is None else f"; {_shown(look.value.pred)} was predicted from elsewhere"
-    return Finding(
-        "reading_omitted",
-        f"no form of {_shown(look.value.gold)}, and nothing similar, is in the text{beside}",
-    )
-
-
-def _by_chance(look: _LabelLook) -> Finding | None:
-    value, text = look.value, look.value.text
-    if look.gold is None or text is None or text.is_lossless:
-        return None
-    is_short = len(str(value.gold).strip()) < SHORTEST
-    is_likely = value.chance is not None and value.chance > MOST_CHANCE
-    if not (is_short or is_likely or value.shared) or look.is_anchored:
-        return None
-    why = "values of this field from other documents often are" if is_likely else "it is short"
-    why = f"{clip(value.shared, 80)} of this document has it, too" if value.shared else why
-    return Finding(
-        "ambiguous", f"the gold value {_shown(value.gold)} may be in the text by chance: {why}",
-        look.gold.quote, look.gold.page,
-    )  # fmt: skip
+            return cls(value)
+        pred = text.find(leaf, value.pred) if value.pred is not None else None
+        if value.gold is None or leaf.type in UNCOPIED:
+            return cls(value, None, pred)
+        places = text.places(leaf, value.gold)
+        anchored = [place for place in places if _is_anchored(value.anchors, place)]
+        return cls(value, next(iter(anchored or places), None), pred, bool(anchored), not places)
 
 
 def _is_anchored(anchors: Sequence[str], place: SentPlace) -> bool:
     """Return whether a place is on the line of an anchor; short ones say nothing."""
     line = normalized(place.line)
     return any(
-        len(found.strip()) >= SHORTEST and found in line for found in (normalized(one) for one in anchors)
+        len(anchor.strip()) >= SHORTEST and anchor in line for anchor in (normalized(one) for one in anchors)
     )
 
 
-def _omitted_by_model(look: _LabelLook) -> Finding | None:
-    if look.value.pred is not None or look.gold is None:
-        return None
-    return Finding(
-        "model_omitted",
-        f"the text has {_shown(look.gold.quote)} in the line {_shown(look.gold.line, 80)}; nothing was "
-        "predicted",
-        look.gold.quote,
-        look.gold.page,
-    )
+def _of_answer(value: AttributedValue) -> Finding | None:
+    """Return the label by the failure, the raw answer, the scoring or the examples; None without one."""
+    leaf, gold, pred, failure = value.leaf, value.gold, value.pred, value.failure
+    if failure is not None:
+        why = f"{failure.kind.replace('_', ' ')}: {failure.message}" if failure.message else failure.kind
+        if failure.kind in FORMAT_FAILURES and failure.stage != "load":
+            return Finding("format", f"the answer could not be used ({clip(why, 160)})")
+        stage = "the document could not be loaded" if failure.stage == "load" else "there is no answer"
+        return Finding("runtime", f"{stage} ({clip(why, 160)})")
+    if value.raw and gold is None and not any(are_equal(leaf, pred, one) for one in value.raw):
+        return Finding("post_processing", f"the raw answer does not have {_shown(pred)}")
+    answered = [one for one in value.raw or () if are_equal(leaf, gold, one)]
+    if len(answered) > sum(are_equal(leaf, gold, one) for one in value.parsed):
+        told = f"the raw answer has {_shown(answered[0])}, which is right; the prediction has {_shown(pred)}"
+        return Finding("post_processing", told, str(answered[0]))
+    if gold is not None and pred is not None and is_variant(leaf, gold, pred):
+        told = f"{_shown(pred)} is another notation of the gold value {_shown(gold)}, judged wrong"
+        return Finding("gold", told, str(pred))
+    if value.source is not None and value.source.kind == "example":
+        told = f"{_shown(pred)} is in an example that was shown, and not in the document"
+        return Finding("example_leak", told)
+    return None
 
 
-def _other_field(look: _LabelLook) -> Finding | None:
-    value = look.value
-    if value.other_field is None:
-        return None
-    place = look.pred
-    return Finding(
-        "model_other_field",
-        f"{_shown(value.pred)} is the gold value of {clip(value.other_field, 80)}{_where(look)}",
-        "" if place is None else place.quote,
-        None if place is None else place.page,
-    )
+def _of_text(found: _Places) -> Finding:
+    """Return the label by the text that was sent; `ambiguous` where it cannot tell reading from model."""
+    value, gold, text = found.value, _shown(found.value.gold), found.value.text
+    if value.pred is not None and found.pred is None:
+        is_hidden = value.source is not None and value.source.kind == "hidden"
+        if not is_hidden and text is not None and text.hidden is not None:
+            is_hidden = text.hidden.find(value.leaf, value.pred) is not None
+        if is_hidden:
+            return Finding("hidden_text", f"{_shown(value.pred)} stands only in text without ink")
+    if text is None:
+        return Finding("ambiguous", value.no_text or "what was sent is not known")
+    if value.gold is not None and value.leaf.type in UNCOPIED:
+        return Finding("ambiguous", f"a {value.leaf.type} is decided from the document, not copied from it")
+    if not found.is_lost:
+        return _of_model(found, text)
+    if text.is_lossless:
+        told = (
+            f"the document is a text file, which is sent as it is, and has no form of the gold value {gold}"
+        )
+        return Finding("gold", told)
+    if value.missed is not None and value.missed > MOST_MISSED:
+        told = (
+            f"the gold value {gold} is not in the text, but it, or values of its field, are often not found"
+        )
+        return Finding("ambiguous", f"{told} where they were read, either")
+    return _of_reading(found, text)
 
 
-def _other_place(look: _LabelLook) -> Finding | None:
-    value, place = look.value, look.pred
-    if place is None and not value.is_other_item:
-        return None
-    which = "is the gold value of another item" if value.is_other_item else "stands in the text"
-    line = "" if place is None else f", in the line {_shown(place.line, 80)}"
-    return Finding(
-        "model_other_place",
-        f"{_shown(value.pred)} {which}{line}{_where(look)}",
-        "" if place is None else place.quote,
-        None if place is None else place.page,
-    )
+def _of_reading(found: _Places, text: SentText) -> Finding:
+    """Return how reading lost a gold value that is nowhere in the text."""
+    value, gold = found.value, _shown(found.value.gold)
+    place = find_scattered(text, value.gold)
+    if place is not None:
+        told = f"the words of {gold} stand near each other, and never together"
+        return Finding("reading_layout", told, place.quote, place.page)
+    damage = find_damage(text, value.leaf, value.gold, value.pred)
+    if damage is not None:
+        what = "is what was predicted" if damage.is_predicted else "is in its place"
+        told = f"{_shown(damage.quote)} {what}: {gold} with {damage.errors:.0%} of its characters wrong"
+        return Finding("reading_characters", told, damage.quote, damage.page)
+    if text.blank_pages:
+        pages, is_one = ", ".join(map(str, text.blank_pages[:5])), len(text.blank_pages) == 1
+        told = f"{'page' if is_one else 'pages'} {pages} {'has' if is_one else 'have'} no text"
+        told = f"no form of {gold} is in the text, and {told}"
+        return Finding("reading_lost_page", told, page=text.blank_pages[0])
+    beside = "" if found.pred is None else f"; {_shown(value.pred)} was predicted from elsewhere"
+    return Finding("reading_omitted", f"no form of {gold}, and nothing similar, is in the text{beside}")
 
 
-def _invented(look: _LabelLook) -> Finding:
-    return Finding("model_invented", f"no form of {_shown(look.value.pred)} is in the text{_where(look)}")
-
-
-def _where(look: _LabelLook) -> str:
-    if look.gold is None:
-        return ""
-    return f"; the gold value stands in the line {_shown(look.gold.line, 80)}"
-
-
-_RULES: tuple[Callable[[_LabelLook], Finding | None], ...] = (
-    _failed, _post, _scorer, _leak, _hidden, _not_in_document, _not_copied, _layout, _characters, _lost_page,
-    _omitted_by_reading, _by_chance, _omitted_by_model, _other_field, _other_place, _invented,
-)  # fmt: skip
+def _of_model(found: _Places, text: SentText) -> Finding:
+    """Return what the model did with a gold value that is in the text, or where gold has none."""
+    value, gold, pred = found.value, found.gold, found.pred
+    line = "" if gold is None else _shown(gold.line, 80)
+    if gold is not None and not text.is_lossless and not found.is_anchored:
+        is_likely = value.chance is not None and value.chance > MOST_CHANCE
+        if value.shared or is_likely or len(str(value.gold).strip()) < SHORTEST:
+            why = "values of this field from other documents often are" if is_likely else "it is short"
+            why = f"{clip(value.shared, 80)} of this document has it, too" if value.shared else why
+            told = f"the gold value {_shown(value.gold)} may be in the text by chance: {why}"
+            return Finding("ambiguous", told, gold.quote, gold.page)
+    if gold is not None and value.pred is None:
+        told = f"the text has {_shown(gold.quote)} in the line {line}; nothing was predicted"
+        return Finding("model_omitted", told, gold.quote, gold.page)
+    shown, where = _shown(value.pred), f"; the gold value stands in the line {line}" if line else ""
+    quote, page = ("", None) if pred is None else (pred.quote, pred.page)
+    if value.other_field is not None:
+        told = f"{shown} is the gold value of {clip(value.other_field, 80)}{where}"
+        return Finding("model_other_field", told, quote, page)
+    if pred is not None or value.is_other_item:
+        which = "is the gold value of another item" if value.is_other_item else "stands in the text"
+        at = "" if pred is None else f", in the line {_shown(pred.line, 80)}"
+        return Finding("model_other_place", f"{shown} {which}{at}{where}", quote, page)
+    return Finding("model_invented", f"no form of {shown} is in the text{where}")
 
 
 def are_equal(leaf: Leaf, gold: Json, other: Json) -> bool:

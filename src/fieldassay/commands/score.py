@@ -267,7 +267,8 @@ def _open_rows(stack: ExitStack) -> Path:
 
 def _finish(request: ScoreRequest, options: ScoreOptions, folder: RunFolder | None) -> Run:
     from fieldassay.runs.run import Run
-    from fieldassay.runs.write import scan_evidence, scan_parts
+    from fieldassay.runs.run_file import scan_evidence
+    from fieldassay.runs.write import scan_parts
 
     scored = score_request(request, options)
     result = scored.result

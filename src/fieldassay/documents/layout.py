@@ -380,12 +380,13 @@ def lay_out(words: Iterable[Word], grids: Sequence[Grid] = (), source: Source = 
         cells = _fill(grid, inside)
         if cells:
             tables.append(Table(cells, _line_before(lines, grid)))
-    tables.sort(key=lambda table: (table.after, min((_top(cell) for cell in table.cells), default=0.0)))
+    tables.sort(
+        key=lambda table: (
+            table.after,
+            min((cell.box.top if cell.box else 0.0 for cell in table.cells), default=0.0),
+        )
+    )
     return Layout(tuple(lines), tuple(tables))
-
-
-def _top(cell: Cell) -> float:
-    return cell.box.top if cell.box else 0.0
 
 
 def _split(words: list[Word], grid: Grid) -> tuple[dict[int, list[Word]], list[Word]]:
@@ -393,13 +394,10 @@ def _split(words: list[Word], grid: Grid) -> tuple[dict[int, list[Word]], list[W
     inside: dict[int, list[Word]] = defaultdict(list)
     outside: list[Word] = []
     for word in words:
-        at = grid.find(*_center(word.box)) if word.box else None
+        box = word.box
+        at = grid.find((box.left + box.right) / 2, (box.top + box.bottom) / 2) if box else None
         (outside if at is None else inside[at]).append(word)
     return inside, outside
-
-
-def _center(box: Box) -> tuple[float, float]:
-    return (box.left + box.right) / 2, (box.top + box.bottom) / 2
 
 
 def _fill(grid: Grid, held: dict[int, list[Word]]) -> tuple[Cell, ...]:
@@ -407,7 +405,8 @@ def _fill(grid: Grid, held: dict[int, list[Word]]) -> tuple[Cell, ...]:
     cells = []
     for at, found in sorted(held.items()):
         place = grid.cells[at]
-        text = "\n".join(" ".join([word.text for word in words]) for words in _read_lines(found))
+        lines = [found] if len(found) == 1 else [_as_read(row.words) for row in find_rows(found)]
+        text = "\n".join(" ".join([word.text for word in words]) for words in lines)
         cells.append(
             Cell(
                 place.row,
@@ -420,11 +419,6 @@ def _fill(grid: Grid, held: dict[int, list[Word]]) -> tuple[Cell, ...]:
             )
         )
     return tuple(cells)
-
-
-def _read_lines(words: list[Word]) -> list[list[Word]]:
-    """Return the words of each line of a cell, as they are read."""
-    return [words] if len(words) == 1 else [_as_read(row.words) for row in find_rows(words)]
 
 
 def _is_broad(grid: Grid, words: list[Word]) -> bool:
@@ -556,12 +550,8 @@ def _as_read(words: list[Word]) -> list[Word]:
     """Return the words of a row, given from left to right, in the direction of their script."""
     if "".join([word.text for word in words]).isascii():
         return words
-    leftward = sum(_is_leftward(word.text) for word in words)
+    leftward = sum(word.text > "\u0590" and bidirectional(word.text[0]) in ("R", "AL") for word in words)
     return words[::-1] if leftward * 2 > len(words) else words
-
-
-def _is_leftward(text: str) -> bool:
-    return text > "\u0590" and bidirectional(text[0]) in ("R", "AL")
 
 
 def _find_table(rows: list[LayoutRow], start: int) -> tuple[int, list[tuple[float, float]]]:

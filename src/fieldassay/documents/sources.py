@@ -356,7 +356,7 @@ def plain_line(text: str, source: Source = "text", visible: bool = True) -> Line
 
 # Loads one document: its kind, its loader, its transcript.
 
-LOADER_VERSION = 3
+LOADER_VERSION = 4
 """Raised whenever any loader reads a document in another way than before."""
 
 _LOADERS = {

@@ -22,7 +22,7 @@ Source = Literal["text", "ocr", "cell", "markup"]
 """How a piece was read: a text layer, recognized characters, a cell of a sheet, markup."""
 
 
-class Box(Struct, frozen=True, gc=False):
+class Box(Struct, frozen=True, gc=False, array_like=True):
     """A rectangle on a page, in points from the top left corner (1 point = 1/72 inch)."""
 
     left: float
@@ -68,8 +68,6 @@ class Cell(Struct, frozen=True, gc=False):
     columns: int = 1
     box: Box | None = None
     visible: bool = True
-    note: str = ""
-    """What a text alone cannot say: the number format, a formula, a comment."""
 
 
 class Table(Struct, frozen=True, gc=False):

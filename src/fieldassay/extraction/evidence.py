@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -134,7 +135,7 @@ class Locator(Struct, frozen=True, dict=True):
         places = self._quoted(quote, None, most)
         if not places:
             return self.search.find_closely(quote, self.pages)
-        first = [bisect_right(places, (one.page, one.start), key=_end) for one in near]
+        first = [bisect_right(places, (one.page, one.start), key=attrgetter("page", "end")) for one in near]
         inside = [
             at for at, one in zip(first, near, strict=True) if at < len(places) and places[at].overlaps(one)
         ]
@@ -187,7 +188,7 @@ class Locator(Struct, frozen=True, dict=True):
         anchors: dict[Steps, Place] = {}
         taken: dict[Steps, set[tuple[int, int]]] = defaultdict(set)
         last: dict[Steps, Place] = {}
-        for item in sorted(items, key=lambda steps: (_names(steps), _numbers(steps))):
+        for item in sorted(items, key=_item_order):
             before = last.get(item[:-1])
             near = [(text, nearest(places, before, most)) for text, places in items[item]]
             quote = rows.get(item)
@@ -260,10 +261,6 @@ def nearest(places: Sequence[Place], beside: Place | None, most: int) -> Sequenc
     return places[first : first + most]
 
 
-def _end(place: Place) -> tuple[int, int]:
-    return place.page, place.end
-
-
 def field_steps(steps: Steps, fields: Iterable[Steps] = ()) -> Steps:
     """Return the steps of a value's field: indices as `ITEM`, keys of maps among the `fields` as `KEY`."""
     own = tuple(ITEM if isinstance(step, int) else step for step in steps)
@@ -277,10 +274,11 @@ def field_steps(steps: Steps, fields: Iterable[Steps] = ()) -> Steps:
 def as_evidence(found: PlacedValue, search: Search) -> Evidence:
     """Return the evidence of a value, with its page and its box."""
     if found.place is None:
-        return Evidence(found.quote, kind=found.kind)
+        return Evidence(quote=found.quote, kind=found.kind)
     page = search.pages[found.place.page]
-    box = page.content.box(found.place.start, found.place.end)
-    return Evidence(found.quote, page.number, found.place.start, found.place.end, box, found.kind)
+    start, end = found.place.start, found.place.end
+    box = page.content.box(start, end)
+    return Evidence(quote=found.quote, page=page.number, start=start, end=end, box=box, kind=found.kind)
 
 
 def mark_leaks(
@@ -314,12 +312,9 @@ def item_steps(steps: Steps) -> Steps | None:
     return steps[: at + 1] if at is not None else None
 
 
-def _names(steps: Steps) -> tuple[str, ...]:
-    return tuple(step for step in steps if isinstance(step, str))
-
-
-def _numbers(steps: Steps) -> tuple[int, ...]:
-    return tuple(step for step in steps if isinstance(step, int))
+def _item_order(steps: Steps) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    names = tuple(step for step in steps if isinstance(step, str))
+    return names, tuple(step for step in steps if isinstance(step, int))
 
 
 # The leaves of a spec's record as strategies need them: by steps, with labels and readers.

@@ -3,6 +3,7 @@
 import hashlib
 import pickle
 import platform
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -147,7 +148,7 @@ def extract_documents(
         _write(folder / MANIFEST, {**head, "status": RUNNING})
         told = {"parts": dict(system.parts), "options": head["options"], "endpoints": dict(system.endpoints)}
         journal.write("run", {"system": system.name, **told})
-        spool = stack.enter_context(RowSpool(folder))
+        spool = RowSpool(stack.enter_context(tempfile.TemporaryFile(dir=folder)))
         pool = stack.enter_context(DocumentPool(work.jobs))
         tally = _Tally()
         drive = stack.enter_context(_drive(system, files, folder, work, journal, pool))
@@ -376,7 +377,14 @@ def _head(
 
 
 def _tail(system: System, summary: RunSummary, tally: _Tally, jobs: int) -> dict[str, Any]:
+    from numpy import quantile
+
     failed = sum(tally.failed.values())
+    shares = {"p50_ms": 0.5, "p95_ms": 0.95}  # as `score` computes them
+    times = {
+        name: float(quantile(tally.durations, share)) if tally.durations else None
+        for name, share in shares.items()
+    }
     attempted = tally.predicted + failed
     stop = summary.stop
     return {
@@ -400,17 +408,9 @@ def _tail(system: System, summary: RunSummary, tally: _Tally, jobs: int) -> dict
             "possibly_billed": summary.progress.possibly_billed,
         },
         "prices": {} if system.prices is None else system.prices.as_json(),
-        "timings": _times(tally.durations),
+        "timings": times,
         "ended": datetime.now(UTC).isoformat(timespec="seconds"),
     }  # fmt: skip
-
-
-def _times(durations: Sequence[float]) -> dict[str, float | None]:
-    """Return the median and the 95th percentile of the times of documents, as `score` computes them."""
-    from numpy import quantile
-
-    shares = {"p50_ms": 0.5, "p95_ms": 0.95}
-    return {name: float(quantile(durations, share)) if durations else None for name, share in shares.items()}
 
 
 def _write(path: Path, manifest: Mapping[str, Any]) -> None:

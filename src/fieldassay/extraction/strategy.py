@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
-from pathlib import Path
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
@@ -407,7 +405,7 @@ EvidenceClass = Literal["found", "elsewhere", "assembled", "absent", "hidden", "
 or in a shown example and not in the document."""
 
 
-class Evidence(Struct, frozen=True):
+class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"kind": "class"}):
     """The place of an extracted value in its document: quote, page (from 1), characters and box."""
 
     quote: str
@@ -416,7 +414,7 @@ class Evidence(Struct, frozen=True):
     """The first character of the quote in the text of its page (`transcript_text`), from 0."""
     end: int | None = None
     box: Box | None = None
-    kind: EvidenceClass = "found"
+    kind: EvidenceClass
 
 
 class Example(Struct, frozen=True):
@@ -501,7 +499,7 @@ def prediction_row(document: str, finished: Finished[Extracted], system: str) ->
         row[PREDICTION_KEY] = found.record
         row["raw"] = None if found.raw is None else found.raw[:MOST_RAW]
         row["confidence"] = dict(found.confidence)
-        row["evidence"] = {path: evidence_data(one) for path, one in found.evidence.items()}
+        row["evidence"] = msgspec.to_builtins(found.evidence)
         row["notes"] = dict(found.notes)
     if failure is not None:
         row[PREDICTION_KEY] = None
@@ -522,69 +520,26 @@ def failure_of(finished: Finished[Extracted]) -> Failure | None:
     return None if finished.value is None else finished.value.failure
 
 
-def evidence_data(found: Evidence) -> dict[str, Any]:
-    """Return the evidence of a value as plain data, without the places that are unknown."""
-    box = found.box
-    row = {
-        "quote": found.quote,
-        "page": found.page,
-        "start": found.start,
-        "end": found.end,
-        "box": None if box is None else [box.left, box.top, box.right, box.bottom],
-        "class": found.kind,
-    }
-    return {name: value for name, value in row.items() if value is not None}
-
-
 def read_evidence(row: Mapping[str, Any]) -> dict[str, Evidence]:
     """Return the evidence of a row by path, as `prediction_row` wrote it; what is no evidence is left out.
 
     >>> read_evidence({"evidence": {"total": {"quote": "5", "page": 2, "class": "found"}, "date": 7}})
     {'total': Evidence(quote='5', page=2, start=None, end=None, box=None, kind='found')}
     """
-    given = row.get("evidence")
-    found: dict[str, Evidence] = {}
-    for path, one in given.items() if isinstance(given, dict) else ():
-        try:
-            written = msgspec.convert(one, _Written)
-        except msgspec.ValidationError:
-            continue
-        box = None if written.box is None else Box(*written.box)
-        found[path] = Evidence(written.quote, written.page, written.start, written.end, box, written.kind)
-    return found
-
-
-class _Written(msgspec.Struct, rename={"kind": "class"}):
-    """The evidence of a value in a row."""
-
-    quote: str = ""
-    page: int | None = None
-    start: int | None = None
-    end: int | None = None
-    box: tuple[float, float, float, float] | None = None
-    kind: EvidenceClass = "found"
+    written = row.get("evidence")
+    evidence: dict[str, Evidence] = {}
+    for path, data in written.items() if isinstance(written, dict) else ():
+        with suppress(msgspec.ValidationError):
+            evidence[path] = msgspec.convert(data, Evidence)
+    return evidence
 
 
 class RowSpool:
-    """Rows in the order in which they come, kept on disk; read back in any other order.
+    """Rows in the order in which they come, kept in a file; read back in any other order."""
 
-    Use within `with`; the file goes with it.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
         self._places: dict[int, tuple[int, int]] = {}
-
-    def __enter__(self) -> RowSpool:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._file.close()
-
-    def __len__(self) -> int:
-        return len(self._places)
 
     def add(self, number: int, row: dict[str, Any]) -> None:
         """Keep the row of a document, by the document's place in the order."""

@@ -10,7 +10,7 @@ import sys
 import types
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ from fieldassay.extraction.endpoints.exchange import Channel
 from fieldassay.extraction.evidence import plan_of_spec
 from fieldassay.extraction.extract import System
 from fieldassay.extraction.strategies.calls import CALL, Command, Function
-from fieldassay.extraction.strategies.prompts import Detect, ScoredDocuments, ShownExamples, fit_examples
+from fieldassay.extraction.strategies.prompts import Detect, ScoredDocuments, ShownExamples, check_examples
 from fieldassay.extraction.strategy import Example, Strategy, Task
 from fieldassay.io.json_value import Json
 from fieldassay.options import Catalogue
@@ -92,6 +92,9 @@ class SystemsFile(Struct, frozen=True):
     endpoints: Mapping[str, Endpoint]
     folder: Path
     """Where relative paths of the file begin."""
+
+
+NO_FILE = SystemsFile({}, {}, Path())
 
 
 def read_systems(source: str | Path | Mapping[str, Any]) -> SystemsFile:
@@ -409,7 +412,8 @@ def load_examples(
             raise ProblemsError(problems)
         _check_fields(found, spec, source)
         groups = frozenset(given.groups_of(shown.group)) if shown.group else frozenset()
-        given.loaded[key] = fit_examples(found, replace(given.scored, groups=groups), str(source))[0]
+        check_examples(found, replace(given.scored, groups=groups), str(source))
+        given.loaded[key] = tuple(found)
     return given.loaded[key]
 
 
@@ -473,80 +477,64 @@ def find_entry(system: str | Path) -> tuple[SystemEntry, SystemsFile]:
     return found.systems[name], found
 
 
-@contextmanager
-def open_system(system: Any, spec: Spec, given: ExtractionInput | None = None) -> Iterator[System]:
-    """Yield a system that is ready to extract: `rules` for None, `FILE#NAME`, a strategy, or a function."""
-    given = given or ExtractionInput()
-    if system is None:
-        yield from _opened(
-            SystemEntry("rules", EXTRACTORS.load("rules")(), {"strategy": "rules"}), {}, spec, given, Path()
-        )
-    elif isinstance(system, str | Path):
-        entry, held = find_entry(system)
-        yield from _opened(entry, held.endpoints, spec, given, held.folder)
-    elif isinstance(system, SystemEntry):
-        yield from _opened(system, {}, spec, given, Path())
-    elif hasattr(system, "extract"):
+def open_system(
+    system: Any, spec: Spec, given: ExtractionInput | None = None
+) -> AbstractContextManager[System]:
+    """Return a system that is ready to extract: `rules` for None, `FILE#NAME`, a strategy, or a function."""
+    source = given or ExtractionInput()
+    if isinstance(system, str | Path):
+        return open_entry(*find_entry(system), spec, source)
+    system = EXTRACTORS.load("rules")() if system is None else system
+    if hasattr(system, "extract"):
         name = type(system).__name__.lower()
-        yield from _opened(SystemEntry(name, system, {"strategy": name}), {}, spec, given, Path())
-    elif callable(system):
+        return open_entry(SystemEntry(name, system, {"strategy": name}), NO_FILE, spec, source)
+    if callable(system):
         name = getattr(system, "__name__", "function")
         entry = SystemEntry(name, Function(name), {"strategy": "function", "call": name})
-        yield from _opened(entry, {}, spec, given, Path(), system)
-    else:
-        what = f"{type(system).__name__} is no system"
-        remedy = "give FILE#NAME, a strategy or a function"
-        raise problem("system", what, remedy, "wrong_kind")
+        return open_entry(entry, NO_FILE, spec, source, system)
+    what, remedy = f"{type(system).__name__} is no system", "give FILE#NAME, a strategy or a function"
+    raise problem("system", what, remedy, "wrong_kind")
 
 
 @contextmanager
-def open_entry(entry: SystemEntry, held: SystemsFile, spec: Spec, given: ExtractionInput) -> Iterator[System]:
-    """Yield a system of a file that was read."""
-    yield from _opened(entry, held.endpoints, spec, given, held.folder)
-
-
-def _opened(
+def open_entry(
     entry: SystemEntry,
-    endpoints: Mapping[str, Endpoint],
+    file: SystemsFile,
     spec: Spec,
     given: ExtractionInput,
-    folder: Path,
     function: Callable[..., Any] | None = None,
 ) -> Iterator[System]:
+    """Yield a system of a file that was read; `function` is the one that a system without a file calls."""
     strategy: Strategy = entry.strategy
     detect = getattr(strategy, "detect", None)
     if isinstance(detect, Detect):
         detect.check(spec, f"{entry.where}.detect".lstrip("."))
     shown: ShownExamples | None = getattr(strategy, "examples", None)
-    examples = () if shown is None else load_examples(shown, spec, given, folder)
+    examples = () if shown is None else load_examples(shown, spec, given, file.folder)
     table = {model: dict(kinds) for model, kinds in spec.prices}
     with ExitStack() as stack:
-        with _placed(entry):
-            channels, asked = _channels(strategy, endpoints, function, stack)
+        try:
+            channels, asked = _channels(strategy, file.endpoints, function, stack)
+        except ProblemsError as error:
+            if not entry.where:
+                raise
+            where = f"{entry.where}.{'run' if isinstance(strategy, Command) else 'call'}"
+            problems = [dataclasses.replace(problem, where=where) for problem in error.problems]
+            raise ProblemsError(problems) from None
+        parts = _parts(strategy, spec, examples, asked)
+        if CALL in channels:
+            parts["program"] = hashlib.sha256(channels[CALL].identity.encode()).hexdigest()
         yield System(
             entry.name,
             strategy,
             Task(spec, examples),
             channels,
             Prices(table, asked),
-            _parts(strategy, spec, examples, asked) | _program(channels),
+            parts,
             entry.options,
             entry.repeats,
             {name: one.as_json() for name, one in asked.items()},
         )
-
-
-@contextmanager
-def _placed(entry: SystemEntry) -> Iterator[None]:
-    """Give the problems of a program or a function their place in the file of systems."""
-    try:
-        yield
-    except ProblemsError as error:
-        if not entry.where:
-            raise
-        key = "run" if isinstance(entry.strategy, Command) else "call"
-        where = {"where": f"{entry.where}.{key}"}
-        raise ProblemsError([dataclasses.replace(one, **where) for one in error.problems]) from None
 
 
 def _channels(
@@ -628,9 +616,3 @@ def _parts(
     }
     seen = repr(spec.fields).encode() + digest_of(spec).encode()  # labels and descriptions too
     return digests | {"spec": hashlib.sha256(seen).hexdigest()}
-
-
-def _program(channels: Mapping[str, Channel]) -> dict[str, str]:
-    """Return the digest of the program or function that is called, nothing where none is."""
-    called = channels.get(CALL)
-    return {} if called is None else {"program": hashlib.sha256(called.identity.encode()).hexdigest()}

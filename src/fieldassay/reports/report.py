@@ -24,7 +24,7 @@ from fieldassay.reports.content.run.terminal import render_answer, render_termin
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown
-from fieldassay.runs.run import Run, corrupt_run_errors, mark_failed_answers, read_runs
+from fieldassay.runs.run import Run, mark_failed_answers, read_runs
 from fieldassay.runs.run_file import OWN_FILES, RUN, find_run
 from fieldassay.runs.value_sources import LinePlace, ValueSources, open_value_sources, places_of_run
 
@@ -231,14 +231,12 @@ def render_report(
 ) -> Iterator[str]:
     """Yield a report's text.
 
-    Raises `ProblemsError` for an unknown format, for documents with another format than HTML, and for a run
-    with damaged evidence.
+    Raises `ProblemsError` for an unknown format, and for documents with another format than HTML.
     """
     if options is not None and options.documents is not None and name != "html":
         what, remedy = f"have no place in a {name} report", "choose the format html"
         raise problem("documents", what, remedy, "invalid_option")
-    with corrupt_run_errors(*(Run(one.folder, one.facts) for one in reported if one.folder is not None)):
-        yield from find_format(name).make(reported, options or ReportOptions())
+    yield from find_format(name).make(reported, options or ReportOptions())
 
 
 def append_report(

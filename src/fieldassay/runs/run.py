@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from html import escape
@@ -14,14 +13,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.io.files.tables import guarded, read_parquet, scannable
+from fieldassay.io.files.tables import read_parquet
 from fieldassay.io.files.typed_json import convert
 from fieldassay.io.files.whole_files import check_plain, list_leftovers
-from fieldassay.io.text.shown import DataFrame, LazyFrame, clip, format_count, make_printable
+from fieldassay.io.text.shown import DataFrame, LazyFrame, clip, format_count
 from fieldassay.metrics.catalogue.definitions import BoundMetric, Vocabulary, bind_metric
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import PARTS, Estimate, RecordedInputs, parts_of
-from fieldassay.metrics.evidence import ANSWER_COLUMNS, FLAGS, REPEAT, Kind, Outcome, evidence_schema
 from fieldassay.metrics.result.comparison import Comparisons, read_comparisons
 from fieldassay.metrics.result.decision import Decision, GateAnswer, read_decisions
 from fieldassay.metrics.result.documents import STATISTICS, PairedData, list_parts, read_statistics
@@ -41,11 +39,11 @@ from fieldassay.runs.run_file import (
     METRICS,
     RunFile,
     check_unchanged,
-    describe_swapped,
     list_places,
     parse_name,
     parse_time,
     read_run,
+    scan_evidence,
 )
 from fieldassay.scoring.provenance import find_change
 from fieldassay.spec.language.model import StatisticsOptions
@@ -61,111 +59,6 @@ if TYPE_CHECKING:
 # The tables of a run: their columns and contents, and answers that failed as a whole.
 
 AGAIN, _DAMAGED = "score again, or restore the run as a whole", "damaged_run"
-_PRESENT = (
-    "system",
-    "doc",
-    "field",
-    "kind",
-    "type",
-    "outcome",
-    "reason",
-    "weight",
-    "critical",
-    "flags",
-    "diagnoses",
-)
-"""The columns of evidence that always have a value."""
-
-
-def check_evidence(schema: Mapping[str, Any], where: str) -> None:
-    """Raise `ProblemsError` unless these are the columns of evidence."""
-    import polars as pl
-
-    _check_columns(schema, evidence_schema(), where)
-    extra: dict[str, Any] = {name: pl.Float64 for name in schema if name not in (*evidence_schema(), REPEAT)}
-    extra |= {REPEAT: pl.Int64} if REPEAT in schema else {}
-    _check_columns(schema, extra, where)
-
-
-def check_documents(table: pl.DataFrame, where: str) -> None:
-    """Raise `ProblemsError` unless a table is one of documents."""
-    import polars as pl
-
-    text, number, claim = pl.String, pl.Float64, pl.Boolean
-    expected: dict[str, Any] = {"system": text, "doc": text, "score": number}
-    if len(table):
-        expected |= dict.fromkeys(("accuracy", "accuracy_strict", "leaves", "matches", "perfect"), number)
-        expected |= dict.fromkeys(
-            ("has_prediction", "is_invalid", "has_error", "is_timeout", "is_repaired"), claim
-        )
-        expected |= {name: text for name in ("repairs", *ANSWER_COLUMNS) if name in table.columns}
-    _check_columns(table.schema, expected, where)
-    if table["system"].null_count() or table["doc"].null_count():
-        raise _refusal(where, "has rows without a system or a document")
-    if table.select(pl.struct("system", "doc").is_duplicated().any()).item():
-        raise _refusal(where, "has a document twice")
-
-
-def check_systems(table: pl.DataFrame, where: str, systems: Collection[str]) -> None:
-    """Raise `ProblemsError` unless a table of documents is of these systems."""
-    differing = set(table["system"].unique().to_list()) ^ {make_printable(name) for name in systems}
-    if differing and len(table):
-        raise _refusal(
-            where,
-            f"is not of the same systems as metrics.json: only one of them has {min(differing)[:100]!r}",
-        )
-
-
-def find_bad_evidence(frame: pl.LazyFrame, where: str, systems: Collection[str]) -> Problem | None:
-    """Return the first impossible value in evidence, None if there is none; every value is read."""
-    import polars as pl
-
-    allowed = {
-        "system": list(map(make_printable, systems)),
-        "kind": [one.name.lower() for one in Kind],
-        "outcome": [one.name.lower() for one in Outcome],
-    }
-    try:
-        with guarded(where, AGAIN, _DAMAGED):
-            table = frame.collect()
-            for name in _PRESENT:
-                if table[name].null_count():
-                    return _problem(where, f"the column {name!r} has no value in some rows")
-            for name, words in allowed.items():
-                odd = table.filter(~pl.col(name).is_in(words))
-                if len(odd):
-                    return _problem(where, f"the column {name!r} has {str(odd[name][0])[:40]!r}")
-            flags = table.select(pl.col("flags").explode().drop_nulls().is_in(FLAGS).all()).item()
-            if not flags:
-                return _problem(where, "the column 'flags' has an unknown flag")
-            for name in ("score", "weight", "confidence"):
-                if table[name].is_infinite().any() or table[name].is_nan().any():
-                    return _problem(where, f"the column {name!r} has a value that is no finite number")
-    except ProblemsError as error:
-        return error.problems[0]
-    return None
-
-
-def _check_columns(schema: Mapping[str, Any], expected: Mapping[str, Any], where: str) -> None:
-    for name, kind in expected.items():
-        if name not in schema:
-            raise _refusal(where, f"has no column {name!r}")
-        if schema[name] != kind:
-            raise _refusal(
-                where,
-                f"the column {name[:60]!r} is of the type {schema[name]}, "
-                f"not {kind() if isinstance(kind, type) else kind}",
-            )
-
-
-def _problem(where: str, what: str) -> Problem:
-    return Problem(where, what, AGAIN, _DAMAGED)
-
-
-def _refusal(where: str, what: str) -> ProblemsError:
-    return ProblemsError([_problem(where, what)])
-
-
 ANSWERS = {
     "answer_missing": ("has_prediction", False),
     "answer_timeout": ("is_timeout", True),
@@ -375,9 +268,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         """Return the table of documents, one row per system and document."""
         if self.scored is not None:
             return self.scored.documents  # type: ignore[return-value]
-        table = read_parquet(self._read(DOCUMENTS), str(self.folder / DOCUMENTS), AGAIN, _DAMAGED)
-        check_documents(table, str(self.folder / DOCUMENTS))
-        return table
+        return read_parquet(self._read(DOCUMENTS), str(self.folder / DOCUMENTS), AGAIN, _DAMAGED)
 
     @cached_property
     def comparisons(self) -> Comparisons:
@@ -385,16 +276,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         file = self.folder / COMPARISONS
         if not file.is_file() and COMPARISONS not in (self.facts.get("files") or ()):
             return Comparisons()
-        found = read_comparisons(self._read(COMPARISONS), str(file))
-        named = {name for one in (*found.comparisons, *found.by_field) for name in one.systems} | {
-            one.system for rank in found.rankings for one in rank.places
-        }
-        unknown = sorted(named - set(self.estimates.systems))
-        if unknown:
-            raise self.refusal(
-                f"compares the system {unknown[0][:100]!r}, of which {METRICS} says nothing", COMPARISONS
-            )
-        return found
+        return read_comparisons(self._read(COMPARISONS), str(file))
 
     @property
     def kept(self) -> str:
@@ -407,21 +289,9 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         if self.scored is not None:
             return None if self.scored.evidence is None else self.scored.evidence.lazy()
         check_unchanged(self.folder, self.facts, EVIDENCE)
-        return self.scan_evidence()
-
-    def scan_evidence(self) -> LazyFrame | None:
-        """Return the judged values, unread; only their columns are checked. None if the run kept none."""
-        import polars as pl
-
-        file = self.folder / EVIDENCE
-        if not file.is_file():
-            if EVIDENCE in (self.facts.get("files") or ()):
-                raise self.refusal("is missing", EVIDENCE)
-            return None
-        with guarded(str(file), AGAIN, _DAMAGED):
-            frame = pl.scan_parquet(scannable(file))
-            schema = frame.collect_schema()
-        check_evidence(schema, str(file))
+        frame = scan_evidence(self.folder)
+        if frame is None and EVIDENCE in (self.facts.get("files") or ()):
+            raise self.refusal("is missing", EVIDENCE)
         return frame
 
     @cached_property
@@ -429,7 +299,6 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         """Return the whole result; its evidence is made when it is asked for, if the run kept all of it."""
         rows = self.evidence
         documents = self.documents
-        check_systems(documents, str(self.folder / DOCUMENTS), self.estimates.systems)
         return replace(
             self.estimates,
             documents_table=lambda: documents,
@@ -610,36 +479,6 @@ def read_runs(runs: Iterable[Path | Run], read: Callable[[Run], T]) -> list[T]:
     return found
 
 
-@contextmanager
-def corrupt_run_errors(*runs: Run) -> Iterator[None]:
-    """Report damaged evidence as such, wherever reading it fails.
-
-    Evidence is read long after it was opened, by the makers of tables. An exception there is a problem of the
-    run if its evidence is malformed; otherwise it is passed on.
-    """
-    import polars as pl
-
-    try:
-        yield
-    except ProblemsError:
-        raise
-    except (Exception, pl.exceptions.PanicException) as error:
-        for run in runs:
-            rows = run.scan_evidence()
-            found = (
-                find_bad_evidence(rows, str(run.folder / EVIDENCE), run.estimates.systems)
-                if rows is not None
-                else None
-            )
-            if found is not None:
-                raise ProblemsError([found]) from None
-        if isinstance(error, pl.exceptions.PolarsError | pl.exceptions.PanicException) and runs:
-            raise runs[0].refusal(
-                f"a table of the run cannot be read ({str(error).splitlines()[0][:100]})"
-            ) from None
-        raise
-
-
 # What a store holds: its runs as their folders tell them, damaged ones too.
 
 
@@ -669,7 +508,11 @@ def list_stored(store: str | Path, query: Query | None = None) -> Listing:
     places = list_places(Path(store))
     if query.system is None and query.spec is None:
         return Listing(tuple(load_run(place.path) for place in places[: query.limit]), len(places))
-    found = [run for run in (load_run(place.path) for place in places) if _is_meant(run, query)]
+    found = [
+        run
+        for run in (load_run(place.path) for place in places)
+        if query.system in (None, *run.systems) and query.spec in (None, run.spec_name)
+    ]
     return Listing(tuple(found[: query.limit]), len(found))
 
 
@@ -686,7 +529,7 @@ def load_run(folder: Path) -> Run:
             else f"{Path(one.where).name}: {what.removeprefix('is damaged: ')}"
         )
         return Run(folder, {}, what)
-    return Run(folder, facts, _find_damage(folder, facts) or describe_swapped(folder, facts))
+    return Run(folder, facts, _find_damage(folder, facts))
 
 
 def list_dead(store: Path) -> list[Path]:
@@ -705,9 +548,3 @@ def _find_damage(folder: Path, facts: Mapping[str, Any]) -> str:
         if size is not None and found != size:
             return f"{name} has {found:,} bytes; it was written with {size}"
     return ""
-
-
-def _is_meant(run: Run, query: Query) -> bool:
-    return (query.system is None or query.system in run.systems) and (
-        query.spec is None or query.spec == run.spec_name
-    )

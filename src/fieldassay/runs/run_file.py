@@ -10,17 +10,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, nearest, problem
+from fieldassay.io.files.tables import scannable
 from fieldassay.io.files.typed_json import convert, parse_json
 from fieldassay.io.files.whole_files import digest_file
 from fieldassay.metrics.estimate import Count, Counts, Estimate, Provenance
 from fieldassay.metrics.result.documents import STATISTICS
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # Names of run folders: `<UTC>_<spec>_<system>_<id>`, safe on every file system.
 
@@ -217,13 +221,16 @@ def parse_time(text: object) -> datetime:
 def find_changed(folder: Path, facts: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
     """Return those of these files that are not as recorded in `run.json`: by digest, or by size without one.
 
-    A missing file that has a digest is left to its reader. Without recorded digests there is nothing to
-    compare.
+    A missing file that has a digest is left to its reader. Without recorded digests the JSON files, whose
+    readers check each part, count as they are, and tables as changed.
     """
     digests, sizes = facts.get("sha256"), facts.get("files")
     if not isinstance(digests, Mapping) or not isinstance(sizes, Mapping):
-        return ()
+        return tuple(name for name in names if name in _TABLES and (folder / name).is_file())
     return tuple(name for name in names if _is_changed(folder / name, digests.get(name), sizes.get(name)))
+
+
+_TABLES = (DOCUMENTS, EVIDENCE, STATISTICS)
 
 
 def _is_changed(file: Path, digest: object, size: object) -> bool:
@@ -232,24 +239,8 @@ def _is_changed(file: Path, digest: object, size: object) -> bool:
     return digest_file(file) != digest if digest is not None else file.stat().st_size != size
 
 
-def describe_swapped(folder: Path, facts: Mapping[str, Any]) -> str:
-    """Return what is wrong if a folder has the name of another run than it holds, else the empty text."""
-    name, id = parse_name(folder.name), facts.get("id")
-    return (
-        f"{RUN} is of another run ({str(id)[:40]}) than the folder's name says"
-        if name is not None and id not in (None, name.id)
-        else ""
-    )
-
-
 def check_unchanged(folder: Path, facts: Mapping[str, Any], *names: str) -> None:
-    """Raise `ProblemsError` if one of these files is not as the run wrote it, or the folder's name is wrong.
-
-    Such a file was edited, cut, or comes from another run; such a name is that of another run.
-    """
-    swapped = describe_swapped(folder, facts)
-    if swapped:
-        raise problem(folder, f"is damaged: {swapped}", "give the folder its own name again", "damaged_run")
+    """Raise `ProblemsError` if one of these files was edited or cut, or comes from another run."""
     changed = find_changed(folder, facts, names)
     if changed:
         what = (
@@ -257,6 +248,14 @@ def check_unchanged(folder: Path, facts: Mapping[str, Any], *names: str) -> None
             f"{'it' if len(changed) == 1 else 'them'}"
         )
         raise problem(folder, what, _RESTORE, "damaged_run")
+
+
+def scan_evidence(folder: Path) -> "pl.LazyFrame | None":
+    """Return the evidence of a run folder, unread; None if the run kept none."""
+    import polars as pl
+
+    file = folder / EVIDENCE
+    return pl.scan_parquet(scannable(file)) if file.is_file() else None
 
 
 # Which run a reference means: a path, an id or the beginning of one, a folder's name, or `latest`.
@@ -295,15 +294,15 @@ def list_places(store: Path) -> list[StoredPlace]:
 def find_run(reference: str, store: Path) -> Path:
     """Return the folder of the run that a reference means.
 
-    The reference may be the path of a run folder, `latest`, the name of a folder in the store, or an
-    unambiguous beginning of an id or name. Raises `ProblemsError` for an unknown run, with near names, and
-    for an ambiguous reference.
+    The reference may be the path of a run folder, which comes first, `latest`, the name of a folder in the
+    store, or an unambiguous beginning of an id or name. Raises `ProblemsError` for an unknown run, with near
+    names, and for an ambiguous reference.
     """
     if not reference or len(reference) > _LONGEST or "\0" in reference:
         raise _refusal(reference, "is not a run", "give a run's id, folder, or `latest`", "unknown_run")
     path = Path(reference)
-    is_path = _holds_run(path)
-    if is_path and (path.name != reference or not store.is_dir()):
+    is_folder = os.path.isdir(path)  # noqa: PTH112 - no error for a name that is too long
+    if is_folder and (is_run(path) or path.resolve().parent == store.resolve()):
         return path
     if not store.is_dir():
         raise _refusal(
@@ -313,17 +312,17 @@ def find_run(reference: str, store: Path) -> Path:
             "unknown_run",
         )
     places = list_places(store)
-    found = _find(_name_in(store, path) or reference, places)
-    if is_path:
-        found += [path] if path.resolve() not in {one.resolve() for one in found} else []
+    found = _find(reference, places)
     if len(found) == 1:
         return found[0]
     if found:
-        named = ", ".join(one.name if one.parent == store else f"./{one}" for one in found[:_MOST_NAMED])
+        named = ", ".join(folder.name for folder in found[:_MOST_NAMED])
         raise _refusal(
             reference, f"means {len(found)} runs: {named}", "write more of the name", "unclear_run"
         )
-    raise _refusal(reference, f"is no run in {store}", _suggest(reference, places), "unknown_run")
+    names = {LATEST, *(place.id or place.path.name for place in places[:_MOST_NAMED])}
+    remedy = nearest(reference, names) if places else "the store is empty"
+    raise _refusal(reference, f"is no run in {store}", remedy, "unknown_run")
 
 
 def _place(path: Path) -> StoredPlace | None:
@@ -349,25 +348,6 @@ def _with_exact_time(place: StoredPlace) -> StoredPlace:
     return replace(place, started=started) if started.replace(microsecond=0) == place.started else place
 
 
-def _holds_run(path: Path) -> bool:
-    try:
-        return path.is_dir() and is_run(path)
-    except (OSError, ValueError):
-        return False
-
-
-def _name_in(store: Path, path: Path) -> str | None:
-    """Return the name of a folder in the store that was given by its path; the run may be damaged."""
-    try:
-        return (
-            path.name
-            if path.name != str(path) and path.is_dir() and path.parent.resolve() == store.resolve()
-            else None
-        )
-    except (OSError, ValueError, RuntimeError):
-        return None
-
-
 def _find(reference: str, places: Sequence[StoredPlace]) -> list[Path]:
     """Return the folders in a store that a reference matches, by its first reading with a match."""
     if reference == LATEST:
@@ -380,11 +360,6 @@ def _find(reference: str, places: Sequence[StoredPlace]) -> list[Path]:
         for place in places
         if place.id.startswith(reference) or place.path.name.startswith(reference)
     ]
-
-
-def _suggest(reference: str, places: Sequence[StoredPlace]) -> str:
-    names = {LATEST, *(place.id or place.path.name for place in places[:_MOST_NAMED])}
-    return nearest(reference, names) if places else "the store is empty"
 
 
 def _refusal(reference: str, what: str, remedy: str, kind: str) -> ProblemsError:

@@ -7,11 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.errors import FieldassayError, ProblemsError, problem
-from fieldassay.extraction.strategy import Evidence, evidence_data, read_evidence
+from fieldassay.extraction.strategy import Evidence, read_evidence
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.estimate import RecordedInputs
 from fieldassay.metrics.result.result import Result
@@ -20,7 +21,7 @@ from fieldassay.records.files import is_extraction
 from fieldassay.records.keys import ID_FORMS, SourceOptions
 from fieldassay.records.matching import join_ids
 from fieldassay.records.source import Source, open_source
-from fieldassay.runs.run import Run, corrupt_run_errors
+from fieldassay.runs.run import Run
 from fieldassay.scoring.explain import DocumentExplanation, explain_document, unknown_document
 from fieldassay.scoring.inputs import drop_absent_fields, open_gold, open_inputs
 from fieldassay.scoring.provenance import digest_input, digest_inputs
@@ -192,7 +193,7 @@ class ValueSources(Struct, frozen=True, eq=False, dict=True):
         known: dict[Any, dict[str, Evidence]] = {}
         for row in rows:
             found = self.of_row(row, known)
-            told = [{"path": path, **evidence_data(one)} for path, one in found]
+            told = [{"path": path, **msgspec.to_builtins(one)} for path, one in found]
             yield {**row, "source": told} if told else row
 
 
@@ -299,11 +300,10 @@ def document_of_run(run: Run, document: str) -> DocumentExplanation:
     table = run.documents
     if document not in table["doc"]:
         raise unknown_document(document, table["doc"].unique(maintain_order=True).to_list(), str(run.folder))
-    evidence = run.scan_evidence()
+    evidence = run.evidence
     if run.kept != "all" or evidence is None:
         return _with_sources(run, _from_inputs(run, document))
-    with corrupt_run_errors(run):
-        rows = evidence.filter(pl.col("doc") == document).collect().to_dicts()
+    rows = evidence.filter(pl.col("doc") == document).collect().to_dicts()
     remarks = _remarks(run, document)
     return _with_sources(
         run, DocumentExplanation(document, None, tuple(rows), (), remarks, run.inputs.systems)

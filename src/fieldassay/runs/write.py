@@ -196,12 +196,13 @@ class RunFolder(Struct):
         id = identify(
             metrics, str(facts.get("started")).encode(), self.staging.name.encode("utf-8", "surrogateescape")
         )
+        sizes = self._sizes()
         head = {
             "schema_version": SCHEMA_VERSION,
             "format": FORMAT,
             "id": id,
-            "files": self._sizes(),
-            "sha256": self._digests(),
+            "files": sizes,
+            "sha256": {name: digest_file(self.staging / name) for name in sizes},
         }
         text = json.dumps(
             {**head, **facts, **result.run, **remarks}, ensure_ascii=False, indent=1, allow_nan=False
@@ -217,10 +218,6 @@ class RunFolder(Struct):
             for path in sorted(self.staging.iterdir())
             if path.is_file() and path.name[0] != "."
         }
-
-    def _digests(self) -> dict[str, str]:
-        """Return the digests of the files."""
-        return {name: digest_file(self.staging / name) for name in self._sizes()}
 
     def commit(self) -> None:
         """Move the folder into place, in one step, or its files over those of an earlier run; durably."""
@@ -332,14 +329,6 @@ def _check_there(parts: Sequence[Path]) -> None:
     if gone:
         what = f"is gone, and with it judged values of the result ({len(gone)} of {len(parts)} files)"
         raise problem(gone[0], what, "score again, with an `evidence_folder` that stays", "missing_part")
-
-
-def scan_evidence(folder: Path) -> pl.LazyFrame | None:
-    """Return the evidence of a run folder, unread; None if the run kept none."""
-    import polars as pl
-
-    file = folder / EVIDENCE
-    return pl.scan_parquet(scannable(file)) if file.is_file() else None
 
 
 def _refusal(path: Path, what: str, remedy: str) -> ProblemsError:

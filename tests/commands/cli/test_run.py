@@ -56,7 +56,7 @@ def lay_out(tmp_path: Path, server: ScriptedServer) -> Path:
     systems = {
         "endpoints": {"local": {"url": server.url}},
         "systems": {"rules": {"strategy": "rules"}, "base": base},
-        "matrix": {"base": {"model": ["small", "big"], "verify": ["none", {"quotes": "flag"}]}},
+        "matrix": {"base": {"model": ["small", "big"], "quotes": ["none", "flag"]}},
     }
     (tmp_path / "systems.json").write_text(json.dumps(systems))
     return tmp_path
@@ -108,19 +108,15 @@ def test_systems_are_extracted_scored_and_compared(swept: Swept) -> None:
     told = json.loads((place / "out" / "sweep.json").read_text())
     assert list(told["systems"]) == [
         "rules",
-        *(
-            f"base_model={model}_verify={verify}"
-            for model in ("small", "big")
-            for verify in ("none", "quotes-flag")
-        ),
+        *(f"base_model={model}_quotes={quotes}" for model in ("small", "big") for quotes in ("none", "flag")),
     ]
     assert all(one["documents"]["predicted"] == DOCUMENTS for one in told["systems"].values())
     estimates = json.loads((place / "out" / "run" / "metrics.json").read_text())["estimates"]
     values = {
         one["system"]: one["value"] for one in estimates if one["metric"] == "accuracy" and not one["field"]
     }
-    assert values["base_model=big_verify=none"] == 1.0
-    assert values["base_model=small_verify=none"] == 0.5
+    assert values["base_model=big_quotes=none"] == 1.0
+    assert values["base_model=small_quotes=none"] == 0.5
     assert (place / "out" / "run" / "report.html").is_file()
     assert told["holdout"]["estimate"]["value"] == 1.0
     assert (told["holdout"]["chosen_on"], told["holdout"]["held_out"]) == (6, 2)
@@ -129,12 +125,12 @@ def test_systems_are_extracted_scored_and_compared(swept: Swept) -> None:
 def test_the_effect_of_a_factor_is_averaged_over_the_others(swept: Swept) -> None:
     effects = json.loads((swept.place / "out" / "sweep.json").read_text())["effects"]
     found = {one["factor"]: one for one in effects}
-    model, verify = found["model"], found["verify"]
+    model, quotes = found["model"], found["quotes"]
     assert (model["level"], model["against"]) == ("big", "small")
     assert model["comparison"]["difference"] == pytest.approx(0.5)
     assert (model["comparison"]["documents"], model["comparison"]["verdict"]) == (DOCUMENTS, "better")
     assert model["cost_usd"] == pytest.approx(9 * 2020 / 1e6, rel=1e-5)
-    assert verify["comparison"]["difference"] == pytest.approx(0.0)
+    assert quotes["comparison"]["difference"] == pytest.approx(0.0)
 
 
 def test_requests_that_systems_share_are_sent_once_and_never_again(run: Run, swept: Swept) -> None:
@@ -150,15 +146,15 @@ def test_a_system_that_stopped_is_not_compared(run: Run, place: Path, server: Sc
         else answer(hit)
     )
     ran = sweep(run, place)
-    assert (ran.code, "not complete, and so not compared: base_model=small_verify=none" in ran.out) == (
+    assert (ran.code, "not complete, and so not compared: base_model=small_quotes=none" in ran.out) == (
         3,
         True,
     ), ran
     estimates = json.loads((place / "out" / "run" / "metrics.json").read_text())["estimates"]
     assert {one["system"] for one in estimates} == {
         "rules",
-        "base_model=big_verify=none",
-        "base_model=big_verify=quotes-flag",
+        "base_model=big_quotes=none",
+        "base_model=big_quotes=flag",
     }
 
 
@@ -182,7 +178,7 @@ def test_the_first_failure_of_each_kind_is_told_and_nothing_is_better_than_no_an
 
 
 def test_a_dry_run_sends_nothing(run: Run, place: Path, server: ScriptedServer) -> None:
-    ran = sweep(run, place, "--dry-run", "--system", "base_model=big_verify=none")
+    ran = sweep(run, place, "--dry-run", "--system", "base_model=big_quotes=none")
     assert (ran.code, server.hits, f"{DOCUMENTS} calls" in ran.out) == (0, [], True), ran
     assert not (place / "out").exists()
 

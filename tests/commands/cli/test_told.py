@@ -261,18 +261,6 @@ def test_the_table_of_documents_bounds_what_it_keeps(scored: Path) -> None:
     assert table.filter(doc="sound").select(ANSWER_COLUMNS).row(0) == (None, None)
 
 
-def test_runs_without_the_reasons_are_still_read(run: Run, scored: Path) -> None:
-    facts = json.loads((scored / "run.json").read_bytes())
-    del facts["sha256"], facts["files"]
-    (scored / "run.json").write_text(json.dumps(facts))
-    pl.read_parquet(scored / "documents.parquet").drop(*ANSWER_COLUMNS, "repairs").write_parquet(
-        scored / "documents.parquet"
-    )
-    remarks = json.loads(run("explain", scored, "sorry", "--json").out)["remarks"]["m"]
-    assert remarks == ["the answer could not be read; it counts as empty"]
-    assert run("report", scored, "--format", "html", "--out", "page.html").code == 0
-
-
 def test_the_page_has_the_reasons(run: Run, scored: Path) -> None:
     assert run("report", scored, "--format", "html", "--out", "page.html").code == 0
     block = read_blocks(Path("page.html").read_text(encoding="utf-8"))["documents"]

@@ -134,17 +134,10 @@ LARGE: dict[str, tuple[Script, Final]] = {
     "an error": (always(Reply(500, "x" * 200_000)), replace(SMALL, billed=0)),
     "interim responses": (always(Reply(before=b"HTTP/1.1 102 Processing\r\n\r\n" * 5_000)), SMALL),
     "headers": (always(Reply(headers={f"x-{at}": "x" * 1000 for at in range(120)})), SMALL),
-    "events": (always(Reply(body="data: {}\n" * 1_100_000)), replace(SMALL, max_answer_mb=64.0)),
-    "choices": (
-        always(Reply(body={"choices": completion("a")["choices"] * 1_001})),
-        replace(SMALL, max_answer_mb=64.0),
-    ),
     "characters of a record": (
         always(Reply(body=completion("x" * 1_000_001, finish_reason="length"))),
         replace(SMALL, max_answer_mb=64.0),
     ),
-    "values": (always(Reply(body=f"[{'1,' * 3_000_000}1]")), replace(SMALL, max_answer_mb=64.0)),
-    "lists": (always(Reply(body=f"[{'[],' * 2_000_001}1]")), replace(SMALL, max_answer_mb=64.0)),
 }
 LASTING: dict[str, tuple[Script, Final]] = {
     **LARGE,

@@ -436,15 +436,8 @@ def test_a_query_without_a_secret_is_kept() -> None:
     assert url == "https://example.org/v1/chat/completions?api-version=1"
 
 
-def test_a_key_comes_from_the_environment_or_a_private_file(tmp_path: Path) -> None:
-    file = tmp_path / "key"
-    file.write_text(CANARY + "\n")
-    file.chmod(0o600)
+def test_a_key_comes_from_the_environment() -> None:
     assert read_key(Endpoint("x", "https://x.org/v1", "X_KEY"), {"X_KEY": CANARY}).value == CANARY
-    assert read_key(Endpoint("x", "https://x.org/v1", key_file=str(file)), {}).value == CANARY
-    file.chmod(0o640)
-    with pytest.raises(MissingKeyError, match="chmod 600"):
-        read_key(Endpoint("x", "https://x.org/v1", key_file=str(file)), {})
     with pytest.raises(MissingKeyError, match="export X_KEY"):
         read_key(Endpoint("x", "https://x.org/v1", "X_KEY"), {})
 

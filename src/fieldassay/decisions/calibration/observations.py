@@ -17,8 +17,7 @@ from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, REPEAT
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
-from fieldassay.runs.run import Run, corrupt_run_errors
-from fieldassay.runs.run_file import EVIDENCE
+from fieldassay.runs.run import Run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -283,12 +282,8 @@ def read_confidences(run: Path | Result, system: str | None) -> Confidences:
         raise _incomplete(label)
     name = _choose_system(label, found.documents, system)
     documents = found.documents.filter(pl.col("system") == name)
-    with corrupt_run_errors(*([found] if found.is_saved else [])):
-        _refuse_repeats(label, name, evidence)
-        rows = _select_rows(evidence, name)
-        nulls = [column for column in ("doc", "field", "outcome") if rows[column].null_count()]
-        if nulls:
-            raise found.refusal(f"the column {nulls[0]!r} has no value in some rows", EVIDENCE)
+    _refuse_repeats(label, name, evidence)
+    rows = _select_rows(evidence, name)
     if not found.is_saved and _lacks_matches(rows, documents):
         raise _incomplete(label)
     return Confidences(label, name, rows, documents, _digests(found), found.spec_name)

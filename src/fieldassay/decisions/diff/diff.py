@@ -31,7 +31,6 @@ from fieldassay.metrics.evidence import REPEAT
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.documents import PairedData, list_parts
 from fieldassay.options import OptionRecord
-from fieldassay.runs.run import corrupt_run_errors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -477,7 +476,7 @@ def _rows_of(entry: DiffSystem) -> pl.LazyFrame | None:
     """Return the evidence of a system, unread; None if its run kept none."""
     import polars as pl
 
-    frame, name = entry.run.run.scan_evidence(), make_printable(entry.contestant.system)
+    frame, name = entry.run.run.evidence, make_printable(entry.contestant.system)
     return None if frame is None else frame.filter(pl.col("system") == name)
 
 
@@ -584,8 +583,7 @@ def _find_changes(
     if lacking or before is None or after is None:
         return None, f"{' and '.join(lacking)} kept no judged values; score with --evidence all or errors"
     names = None if documents is None else tuple(map(make_printable, documents))
-    with corrupt_run_errors(*(entry.run.run for entry in entries)):
-        return find_changes(before, after, names), ""
+    return find_changes(before, after, names), ""
 
 
 def _side(entry: DiffSystem) -> DiffSide:

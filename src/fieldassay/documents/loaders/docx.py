@@ -337,7 +337,9 @@ def _add_table(table: Any, part: _DocxPart, visible: bool, depth: int) -> None:
     nested: list[Table] = []
     above: dict[int, int] = {}
     for row, element in enumerate(one for one in _rows(table, part)):
-        column = _skipped(element, "gridBefore")
+        settings = next((one for one in element if local(one) == "trPr"), ())
+        before = (_number(attribute(one, "val")) for one in settings if local(one) == "gridBefore")
+        column = next(before, 0)
         for cell in (one for one in _unwrapped(element) if local(one) == "tc"):
             settings = next((one for one in cell if local(one) == "tcPr"), ())
             wide = next((_number(attribute(one, "val")) for one in settings if local(one) == "gridSpan"), 1)
@@ -384,11 +386,6 @@ def _unwrapped(element: Any) -> list[Any]:
         else:
             found.append(one)
     return found
-
-
-def _skipped(row: Any, name: str) -> int:
-    settings = next((one for one in row if local(one) == "trPr"), ())
-    return next((_number(attribute(one, "val")) for one in settings if local(one) == name), 0)
 
 
 def _number(text: str | None) -> int:

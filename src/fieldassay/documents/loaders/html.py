@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
-from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import replace
@@ -48,31 +47,6 @@ _HIDDEN = re.compile(
 )
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE)
 _MOST_SPANNED = 1000
-MOST_ATTRIBUTES = 1_000
-"""Attributes of one tag; the parser compares each with all before it."""
-_ATTRIBUTE = r"""
-    [\t\n\f\r /]*+ [^\t\n\f\r />] [^\t\n\f\r />=]*+
-    (?: [\t\n\f\r ]*+ = [\t\n\f\r ]*+ (?: "[^"]*+"? | '[^']*+'? | [^\t\n\f\r >]*+ ) )?+"""
-_ATTRIBUTES = rf"(?: {_ATTRIBUTE} )*+ [\t\n\f\r /]*+"
-_END = r"(?=[\t\n\f\r />])"
-_NAME = r"(?=[a-z]) [^\t\n\f\r />]++"
-_TWICE_ESCAPED = rf"<script{_END} (?: [^<-]++ | -(?!->) | <(?!/script{_END}) )*+ (?: </script )?"
-_ESCAPED = rf"(?: [^<-]++ | -(?!->) | <(?!/?script{_END}) | {_TWICE_ESCAPED} )*+ (?: --> )?"
-_PIECE = re.compile(
-    rf"""
-    <!-- (?: -?> | (?: [^-]++ | -(?!-!?>) )*+ (?: --!?> )? )
-    | </ {_NAME} {_ATTRIBUTES} >?
-    | < (?P<crowded> {_NAME} (?: {_ATTRIBUTE} ){{{MOST_ATTRIBUTES + 1}}} )
-    | <script{_END} {_ATTRIBUTES} (?<!/)>
-        (?: [^<]++ | <(?!!--|/script{_END}) | <!-- (?: -?> | {_ESCAPED} ) )*+
-    | <(?P<raw> style | title | textarea | xmp | iframe | noembed | noframes ){_END} {_ATTRIBUTES} (?<!/)>
-        (?: [^<]++ | <(?! / (?P=raw) {_END} ) )*+
-    | <plaintext{_END} {_ATTRIBUTES} (?<!/)> .*+
-    | < {_NAME} {_ATTRIBUTES} >?
-    | < [!?/] [^>]*+""",
-    re.IGNORECASE | re.ASCII | re.VERBOSE | re.DOTALL,
-)
-"""A piece of markup, so that what stands in comments, scripts and values is taken for no tag."""
 
 
 def load_html(data: bytes, task: LoadTask) -> Content:
@@ -85,8 +59,6 @@ def walk_html(text: str, max_cells: int) -> Content:
     """Return the lines and tables of HTML text."""
     from lxml import etree, html
 
-    if any(piece["crowded"] for piece in _PIECE.finditer(text)):
-        raise DocumentError("too_large", f"has a tag of more than {MOST_ATTRIBUTES:,} attributes")
     parser = html.HTMLParser(
         no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8", huge_tree=True
     )
@@ -255,9 +227,6 @@ def _spanned(cell: Any, name: str) -> int:
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _MOST_PARTS = 500
-_LONGEST, _LONGEST_OF_PART = 20_000, 4_000
-"""Characters of a header that are parsed, and of one that says what a part is: the square of it is taken."""
-_USED = re.compile(r"\s*(?:filename|name|charset|boundary)[*\d\s]*=", re.IGNORECASE)
 Attachment = tuple[str, bytes]
 """The name of an attachment and its bytes."""
 
@@ -265,15 +234,7 @@ Attachment = tuple[str, bytes]
 def load_eml(data: bytes, task: LoadTask) -> Content:
     """Return a message as its first page, then its attachments; pictures inside the text are left out."""
     notes: set[str] = set()
-
-    @lru_cache(maxsize=64)  # each is asked for several times
-    def read_header(name: str, value: str) -> Any:
-        shortened = _shortened(name, value)
-        if shortened != value:
-            notes.add("long_header")
-        return policy.default.header_factory(name, shortened)
-
-    reading = policy.default.clone(header_factory=read_header, refold_source="none")
+    reading = policy.default.clone(refold_source="none")
     message = BytesParser(_class=EmailMessage, policy=reading).parsebytes(data)
     headers = [(name, _header(message, name)) for name in _HEADERS]
     texts: dict[str, str] = {}
@@ -293,18 +254,6 @@ def load_eml(data: bytes, task: LoadTask) -> Content:
     return _assembled(
         headers, (texts.get("text/plain", ""), texts.get("text/html", "")), attachments, task, notes
     )
-
-
-def _shortened(name: str, value: str) -> str:
-    """Return as much of a header as is parsed: of one that says what a part is, the parameters in use."""
-    is_of_part = name.lower().startswith("content-")
-    longest, mark = (_LONGEST_OF_PART, ";") if is_of_part else (_LONGEST, ",")
-    if len(value) > longest and is_of_part:
-        first, *parameters = value.split(";")
-        value = ";".join([first, *filter(_USED.match, parameters)])
-    if len(value) > longest:
-        value = value[:longest].rpartition(mark)[0] or value[:longest]
-    return value
 
 
 def _header(message: EmailMessage, name: str) -> str:
@@ -385,14 +334,9 @@ def _assembled(
         try:
             content = task.load_part(data, name)
         except DocumentError as error:
-            pages.append(_unread(name, error))
+            pages.append(Page(1, name=f"{name} (not read: {error.kind}, {error})"))
             notes.add("unread_attachment")
             continue
         pages += [replace(page, name=f"{name}: {page.name}" if page.name else name) for page in content.pages]
         notes |= set(content.notes)
     return Content(tuple(pages), tuple(notes))
-
-
-def _unread(name: str, error: DocumentError) -> Page:
-    """Return an empty page in the place of an attachment that could not be read, its name saying why."""
-    return Page(1, (), (), name=f"{name} (not read: {error.kind}, {error})")

@@ -253,14 +253,17 @@ class _PdfReader:
         if not texts:
             return []
         level, others = self._made_of(texts, starts)
-        begins = _line_begins(text)
+        counts = [len(line.split()) for line in text.split("\n")]
+        begins = {at for at in accumulate(counts[:-1]) if at < len(texts)}  # first words behind a line break
         found: list[TurnedWord] = []
         done = 0
         for at in sorted(begins | others.keys()):
             found += level[done:at]
             made = others[at] if at in others else [level[at]]
             if at in begins and found and made and _touch(found[-1], made[0]):
-                found[-1], made = _joined(found[-1], made[0]), made[1:]
+                first, second = found[-1].word, made[0].word
+                joined = Word(first.text + second.text, union([first.box, second.box]))
+                found[-1], made = TurnedWord(joined), made[1:]
             found += made
             done = at + 1
         return found + level[done:]
@@ -359,12 +362,6 @@ class _PdfReader:
         return TurnedWord(Word(text, rounded), (quarters + self._rotation) % 4)
 
 
-def _line_begins(text: str) -> set[int]:
-    """Return which words of a text are the first behind a line break."""
-    counts = [len(line.split()) for line in text.split("\n")]
-    return {at for at in accumulate(counts[:-1]) if at < sum(counts)}
-
-
 def _touch(first: TurnedWord, second: TurnedWord) -> bool:
     """Return whether the second word goes on where the first ends, on the same line.
 
@@ -376,10 +373,6 @@ def _touch(first: TurnedWord, second: TurnedWord) -> bool:
     height = min(before.bottom - before.top, after.bottom - after.top)
     both = min(before.bottom, after.bottom) - max(before.top, after.top)
     return abs(after.left - before.right) <= 0.1 * height and both >= 0.6 * height
-
-
-def _joined(first: TurnedWord, second: TurnedWord) -> TurnedWord:
-    return TurnedWord(Word(first.word.text + second.word.text, union([first.word.box, second.word.box])))
 
 
 def _is_far(around: tuple[float, float, float, float], box: tuple[float, float, float, float]) -> bool:

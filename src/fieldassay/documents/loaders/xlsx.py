@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -36,7 +35,7 @@ _TOKEN = re.compile(
     r"|(?P<digit>[0#?])|(?P<point>\.)|(?P<comma>,)|(?P<percent>%)|(?P<text>@)|(?P<literal>.)",
     re.IGNORECASE | re.DOTALL,
 )
-_CONDITION = re.compile(r"(<=|>=|<>|<|>|=)\s*(-?[0-9.]+)")
+_CONDITION = re.compile(r"(?:<=|>=|<>|<|>|=)\s*-?[0-9.]+")
 _ELAPSED = re.compile(r"h+|m+|s+", re.IGNORECASE)
 
 Tokens = tuple[tuple[str, str], ...]
@@ -45,14 +44,20 @@ Tokens = tuple[tuple[str, str], ...]
 def format_number(value: float, code: str, is_1904: bool = False) -> str:
     """Return a number as a format shows it, decimal points and separators as in English.
 
+    Formats with conditions and those of fractions are not interpreted: the number is shown as it is.
+
     >>> format_number(1234.5, "#,##0.00 [$€-407]"), format_number(0.256, "0.0%")
     ('1,234.50 €', '25.6%')
     >>> format_number(45292, "dd/mm/yyyy")
     '01/01/2024'
     """
     sections = _sections(code)
+    if any(kind == "condition" for section in sections for kind, _ in section):
+        return general(value)
     tokens, value = _choose(sections, value)
     kinds = {kind for kind, _ in tokens}
+    if "digit" in kinds and ("literal", "/") in tokens and "date" not in kinds:
+        return general(value)
     try:
         if kinds & {"date", "elapsed"}:
             return _format_date(value, tokens, is_1904)
@@ -124,14 +129,6 @@ def _minutes(section: list[tuple[str, str]]) -> Tokens:
 
 def _choose(sections: Sequence[Tokens], value: float) -> tuple[Tokens, float]:
     """Return the section for a value, and the value without the sign that the section shows itself."""
-    for section in sections[:3]:
-        told = next((text for kind, text in section if kind == "condition"), None)
-        if told is not None:
-            operator, bound = _CONDITION.fullmatch(told).groups()  # type: ignore[union-attr]
-            if _holds(value, operator, float(bound)):
-                return section, abs(value) if value < 0 and operator.startswith("<") else value
-    if any(kind == "condition" for kind, _ in sections[0]):
-        return (sections[1] if len(sections) > 1 else sections[0]), value
     if value < 0 and len(sections) > 1:
         return sections[1], -value
     if value == 0 and len(sections) > 2:
@@ -139,17 +136,8 @@ def _choose(sections: Sequence[Tokens], value: float) -> tuple[Tokens, float]:
     return sections[0], value
 
 
-def _holds(value: float, operator: str, bound: float) -> bool:
-    return {
-        "<": value < bound, ">": value > bound, "<=": value <= bound, ">=": value >= bound,
-        "=": value == bound, "<>": value != bound,
-    }[operator]  # fmt: skip
-
-
 def _format_digits(value: float, tokens: Tokens) -> str:
     kinds = [kind for kind, _ in tokens]
-    if any(kind == "literal" and text == "/" for kind, text in tokens):
-        return _format_fraction(value, tokens)
     amount = Decimal(f"{value:.15g}") * 100 ** kinds.count("percent")
     if "exponent" in kinds:
         return _format_scientific(amount, tokens)
@@ -218,17 +206,6 @@ def _format_scientific(amount: Decimal, tokens: Tokens) -> str:
     width = sum(kind == "digit" for kind, _ in tokens[at:])
     sign = "-" if power.startswith("-") else ("+" if tokens[at][1].endswith("+") else "")
     return f"{text}E{sign}{power.lstrip('+-').zfill(width)}"
-
-
-def _format_fraction(value: float, tokens: Tokens) -> str:
-    slash = next(at for at, (kind, text) in enumerate(tokens) if kind == "literal" and text == "/")
-    width = sum(kind == "digit" for kind, _ in tokens[slash:]) or 1
-    part = Fraction(value).limit_denominator(10 ** min(width, 4) - 1)
-    has_whole = sum(kind == "digit" for kind, _ in tokens[:slash]) > width
-    whole, rest = divmod(abs(part.numerator), part.denominator) if has_whole else (0, abs(part.numerator))
-    sign = "-" if part < 0 else ""
-    shown = f"{rest}/{part.denominator}" if rest or not has_whole else ""
-    return sign + f"{whole if whole or not shown else ''} {shown}".strip()
 
 
 def _format_date(value: float, tokens: Tokens, is_1904: bool) -> str:
@@ -358,7 +335,7 @@ def _read_formats(root: Any) -> tuple[str, ...]:
 
 def _read_sheet(package: Package, part: str, book: _Book, room: int, is_hidden: bool) -> _SheetFacts:
     sheet = _SheetFacts()
-    rows: list[tuple[int, int, str, str, str]] = []
+    rows: list[tuple[int, int, str, bool]] = []
     at_row = 0
     for element in package.stream(part, ("row", "col", "mergeCell")):
         name = local(element)
@@ -377,13 +354,12 @@ def _read_sheet(package: Package, part: str, book: _Book, room: int, is_hidden: 
             start, end = _place(first), _place(last)
             if start is not None and end is not None and end >= start:
                 sheet.merged[start] = (end[0] - start[0] + 1, max(end[1] - start[1] + 1, 1))
-    comments = _read_comments(package, part, sheet.notes)
-    for row, column, text, note, hidden in rows:
-        place = (row, column)
-        is_seen = not (is_hidden or hidden or _is_hidden(sheet, row, column))
-        high, wide = sheet.merged.get(place, (1, 1))
-        told = "; ".join(filter(None, [note, f"comment: {comments[place]}" if place in comments else ""]))
-        sheet.cells.append(Cell(row, column, text, high, wide, visible=is_seen, note=told))
+    if any(kind == "comments" for kind, _ in package.relations(part).values()):
+        sheet.notes.add("comments")
+    for row, column, text, is_blank in rows:
+        is_seen = not (is_hidden or is_blank or _is_hidden(sheet, row, column))
+        high, wide = sheet.merged.get((row, column), (1, 1))
+        sheet.cells.append(Cell(row, column, text, high, wide, visible=is_seen))
     return sheet
 
 
@@ -413,62 +389,42 @@ def _place(reference: str | None) -> tuple[int, int] | None:
 
 
 def _read_row(
-    row: Any, number: int, book: _Book, rows: list[tuple[int, int, str, str, str]], notes: set[str]
+    row: Any, number: int, book: _Book, rows: list[tuple[int, int, str, bool]], notes: set[str]
 ) -> None:
-    """Append row, column, text, note and hidden format (as text) of the cells of a row."""
+    """Append row, column and text of the cells of a row, and whether their format shows nothing."""
     column = -1
     for cell in row:
         if local(cell) != "c":
             continue
         place = _place(cell.get("r"))
         column = place[1] if place is not None else column + 1
-        text, raw, code, formula = _read_cell(cell, book)
-        if formula and not raw:
+        parts = {local(one): one for one in cell}
+        text, raw = _read_cell(cell, parts, book)
+        if "f" in parts and parts["f"].text and not raw:
             notes.add("uncomputed_formula")
-        hidden = "hidden" if raw.strip() and not text.strip() else ""
-        if hidden:
-            notes.add("hidden_text")
-        told = [f"formula: ={formula}" if formula else "", f"format: {code}" if code != "General" else ""]
-        told.append(f"value: {raw}" if raw != text else "")
         if raw.strip():
-            rows.append((number, column, (text or raw).strip(), "; ".join(filter(None, told)), hidden))
+            is_blank = not text.strip()
+            notes |= {"hidden_text"} if is_blank else set()
+            rows.append((number, column, (text or raw).strip(), is_blank))
 
 
-def _read_cell(cell: Any, book: _Book) -> tuple[str, str, str, str]:
-    """Return the text of a cell as shown, its value as stored, its format, and its formula."""
+def _read_cell(cell: Any, parts: Mapping[str, Any], book: _Book) -> tuple[str, str]:
+    """Return the text of a cell as shown, and its value as stored; of texts both are the same."""
     kind = cell.get("t") or "n"
-    held = {local(one): one for one in cell}
-    formula = (held["f"].text or "") if "f" in held else ""
+    raw = (parts["v"].text or "") if "v" in parts else ""
     if kind == "inlineStr":
-        text = _text(held["is"]) if "is" in held else ""
-        return text, text, "General", formula
-    raw = (held["v"].text or "") if "v" in held else ""
-    if kind == "s":
+        raw = _text(parts["is"]) if "is" in parts else ""
+    elif kind == "s":
         at = int(raw) if raw.isdecimal() and len(raw) < 10 else -1
-        text = book.strings[at] if 0 <= at < len(book.strings) else ""
-        return text, text, "General", formula
-    if kind == "b":
-        text = {"1": "TRUE", "0": "FALSE"}.get(raw, raw)
-        return text, text, "General", formula
-    if kind in ("str", "e", "d") or not raw:
-        return raw, raw, "General", formula
-    style = cell.get("s") or "0"
-    at = int(style) if style.isdecimal() and len(style) < 8 else 0
-    code = book.formats[at] if at < len(book.formats) else "General"
-    try:
-        return format_number(float(raw), code, book.is_1904), raw, code, formula
-    except (ValueError, OverflowError):
-        return raw, raw, code, formula
-
-
-def _read_comments(package: Package, part: str, notes: set[str]) -> dict[tuple[int, int], str]:
-    found = {}
-    for kind, name in package.relations(part).values():
-        if kind != "comments":
-            continue
-        for one in package.parse(name).iter():
-            place = _place(one.get("ref")) if local(one) == "comment" else None
-            if place is not None:
-                found[place] = " ".join(_text(one).split())
-                notes.add("comments")
-    return found
+        raw = book.strings[at] if 0 <= at < len(book.strings) else ""
+    elif kind == "b":
+        raw = {"1": "TRUE", "0": "FALSE"}.get(raw, raw)
+    elif kind not in ("str", "e", "d") and raw:
+        style = cell.get("s") or "0"
+        at = int(style) if style.isdecimal() and len(style) < 8 else 0
+        code = book.formats[at] if at < len(book.formats) else "General"
+        try:
+            return format_number(float(raw), code, book.is_1904), raw
+        except (ValueError, OverflowError):
+            return raw, raw
+    return raw, raw

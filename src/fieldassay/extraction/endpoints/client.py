@@ -11,7 +11,7 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,7 +25,7 @@ from fieldassay.extraction.endpoints.exchange import (
     ClosedError,
     EndpointCall,
     Failure,
-    Log,
+    Journal,
     StopRunError,
     Waits,
 )
@@ -196,8 +196,6 @@ class Window:
 # Chat completions of an OpenAI-compatible server, over synchronous connections, one per thread.
 
 MOST_BYTES_IN_FLIGHT = 64 * 2**20
-MOST_EVENTS, MOST_CHOICES, MOST_PARTS = 1_000_000, 1_000, 2_000_000
-"""Server-sent events, choices, and lists, objects and commas of an answer: they take memory and time."""
 FIRST_CONTACT_SECONDS = 30.0
 """How long a server that was never reached is tried: a wrong address should not take ten minutes."""
 MOST_FAILED_IN_A_ROW = 10
@@ -241,7 +239,7 @@ class ChatChannel:
         """The address."""
         return self.endpoint.chat_url
 
-    def ask(self, call: EndpointCall, log: Log) -> dict[str, Any]:
+    def ask(self, call: EndpointCall, log: Journal) -> dict[str, Any]:
         """Return the line that answers a request, after as many attempts as its failures allow."""
         deadline = time.monotonic() + self.endpoint.deadline_s
         tries = _Tries(call.key, call.attempts, call.possibly_billed)
@@ -297,13 +295,13 @@ class ChatChannel:
             return deadline
         return deadline - self.endpoint.deadline_s + min(FIRST_CONTACT_SECONDS, self.endpoint.deadline_s)
 
-    def _note(self, log: Log, line: Mapping[str, Any], verdict: AttemptVerdict, *, final: bool) -> None:
+    def _note(self, log: Journal, line: Mapping[str, Any], verdict: AttemptVerdict, *, final: bool) -> None:
         billed = "maybe" if verdict.action == "unknown" else "no"
         kept = {name: line[name] for name in ("key", "document", "status", "model_ms") if name in line}
         failure = msgspec.to_builtins(verdict.failure)
         log.write("outcome", {**kept, "billed": billed, "final": final, "failure": failure})
 
-    def _note_failed(self, log: Log, line: Mapping[str, Any], verdict: AttemptVerdict) -> None:
+    def _note_failed(self, log: Journal, line: Mapping[str, Any], verdict: AttemptVerdict) -> None:
         """Count a request without an answer. Raises `StopRunError` when the server seems away."""
         self._note_contact(False)
         self._was_reached |= verdict.action in ("refused", "unknown")
@@ -320,7 +318,7 @@ class ChatChannel:
             self._was_reached |= has_answered
             self._failed_in_a_row = 0 if has_answered else self._failed_in_a_row + 1
 
-    def _attempt(self, call: EndpointCall, deadline: float, log: Log) -> Attempt:
+    def _attempt(self, call: EndpointCall, deadline: float, log: Journal) -> Attempt:
         """Wait for a place, send, and return what came of it."""
         if not self._enter(self._places, 1, deadline, "a place"):
             return self._too_late("place")
@@ -337,7 +335,7 @@ class ChatChannel:
                         self._window.succeeded(attempt.started, self._places.inside)
             self._places.leave(1)
 
-    def _within_memory(self, call: EndpointCall, deadline: float, log: Log) -> Attempt:
+    def _within_memory(self, call: EndpointCall, deadline: float, log: Journal) -> Attempt:
         """Make the body when there is memory for it, and send it."""
         weight = _GUESSED_ATTACHMENT_BYTES * len(call.request.attachments)
         if not self._enter(self._bytes, weight, deadline, "memory"):
@@ -440,21 +438,17 @@ class ChatChannel:
             raise _TooLarge(f"more than {self.endpoint.max_answer_mb:g} MB (`max_answer_mb` of the endpoint)")
 
     def _read(self, response: httpx2.Response) -> bytes:
-        parts, size, events = [], 0, 0
+        parts, size = [], 0
         for chunk in response.iter_bytes():
             parts.append(chunk)
             size += len(chunk)
-            events += chunk.count(b"data:")
             self._check_size(size)
-            if events > MOST_EVENTS:
-                raise _TooLarge(f"more than {MOST_EVENTS:,} events")
             if time.monotonic() > self._local.until:
                 raise _TooSlow
         return b"".join(parts)
 
     def _clean(self, raw: bytes) -> Any:
         """Return a body as JSON, or as text, without the key."""
-        check_parts(raw)
         try:
             return self._key.removed_from_json(parse(raw))
         except (ValueError, RecursionError):
@@ -561,23 +555,6 @@ class _TooSlow(Exception):
 
 class _TooLarge(Exception):
     """The answer is larger than answers may be."""
-
-
-class _Choices(Struct):
-    """The choices of a completion, unread."""
-
-    choices: list[msgspec.Raw] = []
-
-
-def check_parts(raw: bytes) -> None:
-    """Raise an error for an answer with too many choices, or lists, objects and commas."""
-    if sum(map(raw.count, (b"{", b"[", b","))) > MOST_PARTS:
-        raise _TooLarge(f"more than {MOST_PARTS:,} lists, objects and commas")
-    if raw.count(b"{") > MOST_CHOICES:
-        with suppress(msgspec.DecodeError, UnicodeDecodeError):
-            found = msgspec.json.decode(raw, type=_Choices)
-            if len(found.choices) > MOST_CHOICES:
-                raise _TooLarge(f"more than {MOST_CHOICES:,} choices")
 
 
 def parse(raw: bytes) -> Any:

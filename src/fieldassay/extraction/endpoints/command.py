@@ -24,7 +24,7 @@ from fieldassay.extraction.endpoints.exchange import (
     ClosedError,
     EndpointCall,
     Failure,
-    Log,
+    Journal,
     StopRunError,
     Waits,
 )
@@ -181,7 +181,7 @@ class CallChannel:
         self.identity, self.capacity, self.waits = identity, capacity, Waits()
         self._stopped = threading.Event()
 
-    def ask(self, call: EndpointCall, log: Log) -> dict[str, Any]:
+    def ask(self, call: EndpointCall, log: Journal) -> dict[str, Any]:
         """Return the line of the journal that answers a request."""
         if self._stopped.is_set():
             raise ClosedError
@@ -203,7 +203,7 @@ class CallChannel:
             line |= {"text": text, "usage": usage} if isinstance(usage, dict) else {"text": text}
         return write_final(log, line, verdict)
 
-    def _call(self, call: EndpointCall, log: Log) -> Any:
+    def _call(self, call: EndpointCall, log: Journal) -> Any:
         """Return the object of an answer, or what went wrong."""
         raise NotImplementedError
 
@@ -242,7 +242,7 @@ class CommandChannel(CallChannel):
             said = f"no program {command[0] if command else ''!r} was found"
             raise problem("command", said, "check its name and the absolute folders of PATH", "no_command")
 
-    def _call(self, call: EndpointCall, log: Log) -> Any:  # noqa: ARG002
+    def _call(self, call: EndpointCall, log: Journal) -> Any:  # noqa: ARG002
         try:
             line = with_attachments(call.request)
         except Exception as error:  # pages are rendered here
@@ -291,7 +291,7 @@ class FunctionChannel(CallChannel):
         super().__init__("function:" + identity, workers)
         self._function, self._folder = function, Path.cwd()
 
-    def _call(self, call: EndpointCall, log: Log) -> Any:
+    def _call(self, call: EndpointCall, log: Journal) -> Any:
         try:
             answer = to_json(self._function(msgspec.json.decode(with_attachments(call.request))))
             if isinstance(answer, dict) and WITHOUT_JSON in answer:

@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -15,7 +16,6 @@ from msgspec.structs import replace
 
 from fieldassay.extraction.endpoints.endpoint import remove_secrets
 from fieldassay.extraction.endpoints.exchange import (
-    Budget,
     Channel,
     ClosedError,
     DocumentTiming,
@@ -42,14 +42,8 @@ from fieldassay.io.effort import OvertimeError, at_most
 # The threads that send requests, and what they tell the driver.
 
 
-class Event(Struct, frozen=True):
-    """What a thread tells the driver: a job that was drawn, an answer, or an error."""
-
-    job: Job[Any] | None = None
-    key: str = ""
-    line: dict[str, Any] | None = None
-    error: BaseException | None = None
-    is_end: bool = False
+Event = Callable[["Drive[Any]"], None]
+"""What a thread leaves to the driver, which it does not know: a driver without references ends at once."""
 
 
 class Senders:
@@ -73,11 +67,12 @@ class Senders:
     def _work(self) -> None:
         while (call := self._waiting.get()[2]) is not None:
             try:
-                self._events.put(Event(key=call.key, line=self._channel.ask(call, self._journal)))
+                line = self._channel.ask(call, self._journal)
+                self._events.put(partial(Drive._receive, key=call.key, line=line))
             except BaseException as error:  # told to whoever iterates
                 if isinstance(error, StopRunError):  # before the next request of this thread
                     self._channel.stop()
-                self._events.put(Event(key=call.key, error=error))
+                self._events.put(partial(Drive._receive, key=call.key, line=error))
 
     def close(self, until: float) -> None:
         """Wait until the threads are done, or until a time."""
@@ -147,7 +142,7 @@ class Drive(Generic[T]):
         self._jobs, self._journal, self._channels = jobs, journal, channels
         self._options = options or DriveOptions()
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self._pools = {name: Senders(one, journal, self._events) for name, one in channels.items()}
+        self._pools = {name: Senders(channel, journal, self._events) for name, channel in channels.items()}
         self._room = threading.Semaphore(max(4, sum(one.capacity for one in channels.values())))
         self._halt = threading.Event()
         self._active: dict[int, _Active[T]] = {}
@@ -155,8 +150,10 @@ class Drive(Generic[T]):
         self._ready: list[Finished[T]] = []
         self._held: list[tuple[int, int]] = []
         """Requests (document, place) that wait until others free their reserve."""
-        most = self._options.max_cost_usd
-        self._budget = None if most is None else Budget(most)
+        self._reserved: dict[str, float] = {}
+        """What each request in flight may cost at most."""
+        self._spent = 0.0
+        """The cost of all answers, those among them that may have been billed."""
         self._progress = Progress()
         self._stop: Failure | None = None
         self._unfinished: list[str] = []
@@ -176,7 +173,8 @@ class Drive(Generic[T]):
         try:
             while not self._is_over():
                 with suppress(queue.Empty):
-                    self._handle(self._events.get(timeout=_TICK_SECONDS))
+                    event = self._events.get(timeout=_TICK_SECONDS)
+                    event(self)
                 ready, self._ready = self._ready, []
                 yield from ready
                 now = time.monotonic()
@@ -227,24 +225,19 @@ class Drive(Generic[T]):
                 job = next(source, None)
                 if job is None:
                     return
-                self._events.put(Event(job=job))
+                self._events.put(partial(Drive._begin, job=job))
         except BaseException as error:  # told to whoever iterates
-            self._events.put(Event(error=error))
+            self._events.put(partial(Drive._end_drawing, error=error))
         finally:
             close = getattr(source, "close", None)
             if close is not None:
                 close()
-            self._events.put(Event(is_end=True))
+            self._events.put(Drive._end_drawing)
 
-    def _handle(self, event: Event) -> None:
-        if event.is_end:
-            self._is_drained = True
-        elif event.job is not None:
-            self._begin(event.job)
-        elif event.key:
-            self._receive(event)
-        elif event.error is not None:
-            raise event.error
+    def _end_drawing(self, error: BaseException | None = None) -> None:
+        self._is_drained = True
+        if error is not None:
+            raise error
 
     def _begin(self, job: Job[T]) -> None:
         if self._stop is not None:
@@ -319,7 +312,7 @@ class Drive(Generic[T]):
                 active.retried |= self._journal.index.answered_before(key) > 1
                 return
         estimate = self._options.price(request.endpoint, expected_usage(request))
-        if self._is_admitted(active, request, estimate):
+        if self._is_admitted(key, request, estimate):
             self._submit(active, place, key, estimate)
         else:
             self._held.append((active.number, place))
@@ -336,22 +329,22 @@ class Drive(Generic[T]):
         call = EndpointCall(request, key, active.job.id, time.monotonic(), reserved, attempts, maybe, before)
         self._pools[request.endpoint].submit(active.number, call)
 
-    def _is_admitted(self, active: _Active[T], request: Request, estimate: float | None) -> bool:
-        """Return whether the budget admits a request; the run stops if no reserve can become free."""
-        if self._budget is None:
+    def _is_admitted(self, key: str, request: Request, estimate: float | None) -> bool:
+        """Return whether the limit of cost admits a request; the run stops if no reserve can become free."""
+        limit = self._options.max_cost_usd
+        if limit is None:
             return True
         if estimate is None:
             said = f"the price of {request.body.get('model')} is unknown, so no limit can be kept"
-        elif self._budget.admits(active.number, estimate):
+        elif self._spent + sum(self._reserved.values()) + estimate <= limit:
+            self._reserved[key] = estimate
             return True
         elif self._asked:
             return False
         else:
-            need = self._budget.need(active.number, estimate)
             said = (
-                f"{self._budget.spent:.4f} of {self._budget.most_usd:g} USD are spent, and the next document "
-                f"needs a reserve of {need:.4f}; raise the limit, or lower "
-                "max_tokens of the strategy, from which the first reserves are made"
+                f"{self._spent:.4f} of {limit:g} USD are spent, and the next request may cost up to "
+                f"{estimate:.4f}; raise the limit, or lower max_tokens of the strategy"
             )
         self._stop_run(Failure("budget", said))
         return False
@@ -381,18 +374,19 @@ class Drive(Generic[T]):
     def _priced(self, answer: ModelAnswer, request: Request) -> ModelAnswer:
         return replace(answer, cost_usd=self._options.price(request.endpoint, answer.usage))
 
-    def _receive(self, event: Event) -> None:
-        """Give an answer to every document that asked for it."""
-        asked = self._asked.pop(event.key)
-        if event.line is None:
-            self._give_up(event, [number for number, _ in asked])
+    def _receive(self, key: str, line: dict[str, Any] | BaseException) -> None:
+        """Give an answer to every document that asked for it, or leave them unfinished after an error."""
+        asked = self._asked.pop(key)
+        self._reserved.pop(key, None)
+        if isinstance(line, BaseException):
+            self._give_up(line, [number for number, _ in asked])
             return
         for position, (number, place) in enumerate(asked):
             active = self._active.get(number)
             if active is None:  # left unfinished by another of its requests
                 continue
             request = active.requests[place]
-            answer = self._priced(read_answer(event.line, request, reused=position > 0), request)
+            answer = self._priced(read_answer(line, request, reused=position > 0), request)
             if position == 0:
                 self._spend(active, answer)
             active.answers[place] = answer
@@ -404,12 +398,10 @@ class Drive(Generic[T]):
     def _spend(self, active: _Active[T], answer: ModelAnswer) -> None:
         """Count the cost of an answer of this run; one that may have been billed has its expected cost."""
         now = self._progress
-        if self._budget is not None:
-            unknown = 0.0
-            if answer.possibly_billed:
-                each = self._options.price(active.requests[0].endpoint, expected_usage(active.requests[0]))
-                unknown = (each or 0.0) * answer.possibly_billed
-            self._budget.spend(active.number, (answer.cost_usd or 0.0) + unknown)
+        self._spent += answer.cost_usd or 0.0
+        if answer.possibly_billed:
+            each = self._options.price(active.requests[0].endpoint, expected_usage(active.requests[0]))
+            self._spent += (each or 0.0) * answer.possibly_billed
         self._progress = replace(
             now,
             spent_usd=now.spent_usd + (answer.cost_usd or 0.0),
@@ -417,12 +409,12 @@ class Drive(Generic[T]):
             possibly_billed=now.possibly_billed + answer.possibly_billed,
         )
 
-    def _give_up(self, event: Event, numbers: list[int]) -> None:
+    def _give_up(self, error: BaseException, numbers: list[int]) -> None:
         """Leave documents unfinished whose request was not answered because the run stops."""
-        if isinstance(event.error, StopRunError):
-            self._stop_run(event.error.failure)
-        elif not isinstance(event.error, ClosedError) and event.error is not None:
-            raise event.error
+        if isinstance(error, StopRunError):
+            self._stop_run(error.failure)
+        elif not isinstance(error, ClosedError):
+            raise error
         for number in numbers:
             active = self._active.pop(number, None)
             if active is not None:
@@ -461,9 +453,6 @@ class Drive(Generic[T]):
         self._active.pop(active.number, None)
         answers = active.past
         costs = [one.cost_usd for one in answers]
-        if self._budget is not None:
-            paid = sum(one.cost_usd or 0.0 for one in answers if not one.reused)
-            self._budget.finish(active.number, paid)
         timing = DocumentTiming(active.job.load_ms, active.model_ms, active.post_ms, active.wait_ms)
         return Finished(
             active.job.id,

@@ -6,13 +6,11 @@ import base64
 import hashlib
 import ipaddress
 import re
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -33,8 +31,7 @@ _SECRET_PARAMETERS = ("key", "token", "secret", "sig", "signature", "password", 
 class Endpoint:
     """An OpenAI-compatible server: `url` ends before `/chat/completions`.
 
-    The key is not part of it: `key_env` names the variable of the environment that holds it, `key_file` a
-    file that only its owner can read.
+    The key is not part of it: `key_env` names the variable of the environment that holds it.
 
     >>> Endpoint("local", "http://127.0.0.1:8000/v1").chat_url
     'http://127.0.0.1:8000/v1/chat/completions'
@@ -43,7 +40,6 @@ class Endpoint:
     name: str
     url: str
     key_env: str = ""
-    key_file: str = ""
     max_in_flight: int = 64
     timeout_s: float = 120.0
     """The longest time of one attempt, from sending to the last byte."""
@@ -111,7 +107,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-# The key of an endpoint: read from the environment or a private file, and removed from all output.
+# The key of an endpoint: read from the environment, and removed from all output.
 
 REMOVED = "[key removed]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.I)
@@ -238,17 +234,17 @@ def _character(one: str) -> str:
 
 def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> SecretKey:
     """Return the key of an endpoint, empty if it asks for none. Raises `MissingKeyError`."""
-    if endpoint.key_file:
-        return SecretKey(_read_private(Path(endpoint.key_file)))
     if not endpoint.key_env:
         return SecretKey("")
     value = environment.get(endpoint.key_env, "").strip()
     if not value:
         raise MissingKeyError(
             f"endpoint {endpoint.name!r}: no key in the variable {endpoint.key_env}; "
-            f"run `export {endpoint.key_env}=…`, or name a file with the key: `key_file`"
+            f"run `export {endpoint.key_env}=…`"
         )
-    return SecretKey(_checked(value, endpoint.key_env))
+    if not value.isascii() or not value.isprintable() or " " in value:
+        raise MissingKeyError(f"{endpoint.key_env}: the key has blanks or characters that a key cannot have")
+    return SecretKey(value)
 
 
 def remove_secrets(text: str, environment: Mapping[str, str]) -> str:
@@ -261,26 +257,6 @@ def remove_secrets(text: str, environment: Mapping[str, str]) -> str:
         if _SECRET_NAME.search(name) and value.isascii() and value.isprintable():
             text = SecretKey(value).removed_from(text)
     return text
-
-
-def _read_private(path: Path) -> str:
-    try:
-        mode = path.stat().st_mode
-        text = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise MissingKeyError(f"{path}: the key cannot be read ({type(error).__name__})") from None
-    if stat.S_IMODE(mode) & 0o077:
-        raise MissingKeyError(f"{path}: others can read the key; run `chmod 600 {path}`")
-    if not text:
-        raise MissingKeyError(f"{path}: no key in the file; write the key alone into it")
-    return _checked(text, str(path))
-
-
-def _checked(value: str, where: str) -> str:
-    """Return a key that a header can carry."""
-    if not value.isascii() or not value.isprintable() or " " in value:
-        raise MissingKeyError(f"{where}: the key has blanks or characters that a key cannot have")
-    return value
 
 
 # The price of tokens: by a table of the spec or an endpoint, then by published prices, else unknown.

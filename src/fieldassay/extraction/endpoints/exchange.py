@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import hashlib
 import json
@@ -53,7 +52,7 @@ class Request(Struct, frozen=True):
     attachments: tuple[Attachment, ...] = ()
     repeat: int = 0
     step: str = "extract"
-    """What the request is for: `extract`, `omissions`, `recheck`, `reask`, `chunk 3/7`."""
+    """What the request is for: `extract`, `reask`, `chunk 3/7`."""
     expected_tokens: int | None = None
     """An estimate of the prompt's tokens, by which a prompt that the server may have cut is noticed."""
     optional: tuple[str, ...] = ()
@@ -147,65 +146,10 @@ class ModelAnswer(Struct, frozen=True):
     """Optional keys of the body that the server refused, and that were not sent."""
 
 
-# A limit on what a run may spend: the cost of documents is reserved before they begin.
+# What a request may cost at most.
 
-FEWEST_KNOWN = 5
-"""Documents whose cost must be known before it replaces the estimate."""
 GUESSED_COMPLETION_TOKENS = 1000
 _BYTES_PER_TOKEN = 3
-
-
-class Budget(Struct, dict=True):
-    """What was spent, and what is reserved for documents that have begun.
-
-    A document reserves the 95th percentile of the costs so far; before that is known, the estimate of its
-    requests.
-
-    >>> budget = Budget(1.0)
-    >>> budget.admits(1, 0.7), budget.admits(2, 0.7)
-    (True, False)
-    >>> budget.spend(1, 0.2)
-    >>> budget.finish(1, 0.2)
-    >>> budget.admits(2, 0.7)
-    True
-    """
-
-    most_usd: float
-    spent: float = 0.0
-    _reserved: dict[int, float] = field(default_factory=dict)
-    _known: list[float] = field(default_factory=list)
-
-    @property
-    def reserved(self) -> float:
-        """What is reserved for the documents that have begun."""
-        return sum(self._reserved.values())
-
-    def admits(self, document: int, estimate: float) -> bool:
-        """Reserve for one more request of a document; return whether it fits."""
-        own, need = self._reserved.get(document, 0.0), self.need(document, estimate)
-        if self.spent + self.reserved - own + need > self.most_usd:
-            return False
-        self._reserved[document] = need
-        return True
-
-    def need(self, document: int, estimate: float) -> float:
-        """Return the reserve of a document that wants to send one more request."""
-        own = self._reserved.get(document, 0.0)
-        if len(self._known) < FEWEST_KNOWN:
-            return own + estimate
-        return max(own, self._known[int(0.95 * (len(self._known) - 1))])
-
-    def spend(self, document: int, cost: float) -> None:
-        """Move what an answer cost from the reserve to what was spent."""
-        self.spent += cost
-        if document in self._reserved:
-            self._reserved[document] = max(self._reserved[document] - cost, 0.0)
-
-    def finish(self, document: int, cost: float | None) -> None:
-        """Free what a document did not need; remember its cost if it was paid now and is known."""
-        self._reserved.pop(document, None)
-        if cost:
-            bisect.insort(self._known, cost)
 
 
 def expected_usage(request: Request) -> Usage:
@@ -248,14 +192,6 @@ class EndpointCall(Struct, frozen=True):
     """Answers that the journal holds and that are asked for again."""
 
 
-class Log(Protocol):
-    """What writes lines of a journal."""
-
-    def write(self, kind: str, fields: Mapping[str, Any]) -> None:
-        """Append a line."""
-        ...
-
-
 class Channel(Protocol):
     """A channel for requests. `ask` blocks, in up to `capacity` threads, and first writes an answer."""
 
@@ -274,7 +210,7 @@ class Channel(Protocol):
         """Who waits, and for what."""
         ...
 
-    def ask(self, call: EndpointCall, log: Log) -> dict[str, Any]:
+    def ask(self, call: EndpointCall, log: Journal) -> dict[str, Any]:
         """Return the line of the journal that answers a request. Raises `StopRunError`, `ClosedError`."""
         ...
 

@@ -20,7 +20,7 @@ from fieldassay.extraction.endpoints.exchange import (
     TOKENS,
     EndpointCall,
     Failure,
-    Log,
+    Journal,
     ModelAnswer,
     Request,
     Timing,
@@ -483,7 +483,7 @@ def without_alternatives(body: Any) -> Any:
     return body
 
 
-def write_final(log: Log, line: dict[str, Any], verdict: AttemptVerdict) -> dict[str, Any]:
+def write_final(log: Journal, line: dict[str, Any], verdict: AttemptVerdict) -> dict[str, Any]:
     """Write the last word on a request, and return it."""
     if verdict is not ANSWERED:
         line["failure"] = msgspec.to_builtins(verdict.failure)

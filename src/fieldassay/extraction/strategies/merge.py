@@ -1,4 +1,4 @@
-"""Several answers become one: confidences, answers for parts, and a second reading."""
+"""Several answers become one: confidences, and the values of answers for parts."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
 from fieldassay.extraction.evidence import PlacedValue, item_steps
 from fieldassay.extraction.places import Place
 from fieldassay.extraction.strategy import Steps
-from fieldassay.io.json_value import Json, is_blank
-from fieldassay.paths import Step, join_path
+from fieldassay.io.json_value import is_blank
+from fieldassay.paths import Step
 
 if TYPE_CHECKING:
     from fieldassay.extraction.endpoints.exchange import TokenChoice
-    from fieldassay.spec.plan.nodes import Plan
 
 
 # How sure a model was of each value: the log-probabilities of the tokens that spell it.
@@ -134,8 +132,6 @@ class Merged(Struct, frozen=True):
     """The joined values, and how often answers were about the same item or disagreed."""
 
     values: Mapping[Steps, PlacedValue]
-    candidates: Mapping[Steps, tuple[PlacedValue, ...]] = field(default_factory=dict)
-    """The values that answers disagree on, by their place in the record, the chosen one first."""
     notes: Mapping[str, int] = field(default_factory=dict)
     """Counted: `merged_duplicates`, `chunk_conflicts`."""
 
@@ -159,16 +155,12 @@ def merge(answers: Sequence[Mapping[Steps, PlacedValue]], line_of: LineOf, canon
                 steps = (*item[:-1], indices[item[:-1]][own[item]], *steps[len(item) :])
             offered[steps].append(found)
     values: dict[Steps, PlacedValue] = {}
-    candidates: dict[Steps, tuple[PlacedValue, ...]] = {}
-    for steps, found_here in offered.items():
-        ranked = sorted(found_here, key=lambda found: _rank(found, canonical(steps, found)))
-        values[steps] = ranked[0]
-        values_here = [found for found in ranked if not is_blank(found.value)]
-        distinct = {canonical(steps, found): found for found in reversed(values_here)}
-        if len(distinct) > 1:
-            candidates[steps] = tuple(reversed(distinct.values()))
-    notes = {"merged_duplicates": duplicates, "chunk_conflicts": len(candidates)}
-    return Merged(values, candidates, {name: count for name, count in notes.items() if count})
+    conflicts = 0
+    for steps, offers in offered.items():
+        values[steps] = min(offers, key=lambda found: _rank(found, canonical(steps, found)))
+        conflicts += len({canonical(steps, found) for found in offers if not is_blank(found.value)}) > 1
+    notes = {"merged_duplicates": duplicates, "chunk_conflicts": conflicts}
+    return Merged(values, {name: count for name, count in notes.items() if count})
 
 
 def _item_keys(
@@ -184,8 +176,9 @@ def _item_keys(
     seen: Counter[tuple[Steps, _Key]] = Counter()
     for item in sorted(items, key=steps_order):
         anchor = next((found.anchor for _, found in items[item] if found.anchor is not None), None)
-        content = "" if anchor is not None else _content(items[item], len(item), canonical)
         page, line = line_of(anchor) if anchor is not None else (_NOWHERE, 0)
+        values = items[item] if anchor is None else ()  # a row tells an item apart, else what it holds
+        content = repr(sorted((repr(steps[len(item) :]), canonical(steps, one)) for steps, one in values))
         bare = (page, line, 0, content)
         keys[item] = (page, line, seen[item[:-1], bare], content)
         seen[item[:-1], bare] += 1
@@ -198,10 +191,6 @@ def steps_order(steps: Steps) -> tuple[tuple[bool, int, str], ...]:
         (isinstance(step, str), step if isinstance(step, int) else 0, step if isinstance(step, str) else "")
         for step in steps
     )
-
-
-def _content(values: Sequence[tuple[Steps, PlacedValue]], depth: int, canonical: Canonical) -> str:
-    return repr(sorted((repr(steps[depth:]), canonical(steps, found)) for steps, found in values))
 
 
 def _indices(keys: Sequence[dict[Steps, _Key]]) -> tuple[dict[Steps, dict[_Key, int]], int]:
@@ -229,23 +218,10 @@ def _rank(found: PlacedValue, text: str) -> tuple[bool, int, float, int, int, st
     return (is_blank(found.value), rank, -(found.confidence or 0.0), page, start, text)
 
 
-# Verification of a record before it is returned: quotes, omissions, and the checks of the spec.
+# Values that no text supports, and the request after an answer that cannot be used.
 
 _MOST_SHOWN = 20
 _NULLS = frozenset({"null", "none", "n/a"})
-
-
-@dataclass(frozen=True, slots=True)
-class Verify:
-    """What is asked of an answer beside the values."""
-
-    quotes: Literal["none", "flag", "require"] = "none"
-    """`flag`: values without a quote in the document keep their class of evidence. `require`: they become
-    null."""
-    omissions: Literal["none", "ask"] = "none"
-    """`ask`: a second request for the fields that are null, and for items that were left out."""
-    checks: Literal["none", "reask"] = "none"
-    """`reask`: a request with the violations of the spec's `checks:`; its answer counts if it has fewer."""
 
 
 def unsupported(values: Mapping[Steps, PlacedValue]) -> set[Steps]:
@@ -261,79 +237,6 @@ def null_texts(values: Mapping[Steps, PlacedValue]) -> set[Steps]:
         for steps, found in values.items()
         if isinstance(found.value, str) and found.value.strip().casefold() in _NULLS and found.place is None
     }
-
-
-def with_omissions(
-    first: Mapping[Steps, PlacedValue],
-    second: Mapping[Steps, PlacedValue],
-    line_of: Callable[[Place], tuple[int, int]],
-) -> dict[Steps, PlacedValue]:
-    """Return the values of a second answer that the first one lacks: values that were null, and items.
-
-    Items of the second answer at the place of one of the first add only what that one lacks; items without a
-    place add nothing.
-    """
-    known = {_identity(steps, found, line_of) for steps, found in first.items() if not is_blank(found.value)}
-    added = {}
-    for steps, found in second.items():
-        identity = _identity(steps, found, line_of)
-        if identity is not None and identity not in known:
-            added[steps] = found
-    return added
-
-
-def _identity(steps: Steps, found: PlacedValue, line_of: Callable[[Place], tuple[int, int]]) -> object:
-    """Return what tells a value apart in two answers: its item's line in place of its index."""
-    item = item_steps(steps)
-    if item is None:
-        return steps
-    return None if found.anchor is None else (item[:-1], line_of(found.anchor), steps[len(item) :])
-
-
-def violations(plan: Plan, record: Mapping[str, Json]) -> list[str]:
-    """Return the violations of the spec's checks in a record; of one check the first pattern counts.
-
-    >>> from fieldassay.spec.plan.compile import read_plan
-    >>> fields = {"net": "money", "gross": "money"}
-    >>> plan = read_plan({"fields": fields, "checks": {".": {"holds": "net <= gross"}}})
-    >>> violations(plan, {"net": "12.00", "gross": "10.00"})
-    ['does not hold: net is 12.00, and gross is 10.00']
-    """
-    found: list[str] = []
-    settled: set[tuple[str, tuple[Step, ...]]] = set()
-    for planned in plan.checks:
-        matched = [] if not planned.path else list(planned.pattern.find(record))
-        for steps, value in matched:
-            if (planned.name, steps) in settled or value is None:
-                continue
-            settled.add((planned.name, steps))
-            for fault in planned.check.faults(value):
-                at = (*steps, fault.key) if fault.key is not None else steps
-                found.append(f"{join_path(at)} {fault.message}".strip())
-    return found
-
-
-def omission_request(missing: Sequence[str]) -> str:
-    """Return the message that asks for what an answer left out."""
-    listed = "\n".join(f"- {path}" for path in missing[:200])
-    return (
-        "Read the document once more. Your answer may have left something out. These fields are null:\n"
-        f"{listed or '- none'}\n"
-        "Answer with the whole JSON object again: fill in what the document says, add items of lists "
-        "that are missing, change nothing else, and keep null for what is not there."
-    )
-
-
-def check_request(found: Sequence[str]) -> str:
-    """Return the message that shows the violations of an answer."""
-    more = [f"- and {len(found) - _MOST_SHOWN} more"] if len(found) > _MOST_SHOWN else []
-    listed = "\n".join([*(f"- {one}" for one in found[:_MOST_SHOWN]), *more])
-    return (
-        f"Your answer breaks rules of the record:\n{listed}\n"
-        "Read these values in the document again, and answer with the whole JSON object: "
-        "correct what you misread. "
-        "Keep what the document says, even if it breaks a rule."
-    )
 
 
 def reask_request(kind: str, problems: Sequence[str]) -> str:

@@ -29,17 +29,11 @@ from fieldassay.extraction.evidence import (
 )
 from fieldassay.extraction.places import Search, surface_forms
 from fieldassay.extraction.strategies.merge import (
-    Merged,
-    Verify,
-    check_request,
     merge,
     null_texts,
-    omission_request,
     reask_request,
     unsupported,
     value_confidences,
-    violations,
-    with_omissions,
 )
 from fieldassay.extraction.strategies.prompts import (
     Detect,
@@ -142,7 +136,9 @@ class Prompted:
     examples: ShownExamples | None = None
     prompt: Prompt = Prompt()
     decode: Decode = Decode()
-    verify: Verify = Verify()
+    quotes: Literal["none", "flag", "require"] = "none"
+    """`flag`: each value is asked for with the text that it stands in. `require`: a value whose text is not
+    in the document becomes null."""
     split: Split = Split()
     reask: int = 1
     """How often an answer that cannot be used is asked for again."""
@@ -152,12 +148,7 @@ class Prompted:
     @property
     def uses_text(self) -> bool:
         """Whether it looks at the text: sends it, chooses examples by it, or tells items apart by it."""
-        return (
-            self.input.form != "images"
-            or self.examples is not None
-            or self.split.pages is not None
-            or self.verify.omissions == "ask"
-        )
+        return self.input.form != "images" or self.examples is not None or self.split.pages is not None
 
     def extract(
         self, document: Transcript, task: Task
@@ -177,7 +168,7 @@ class Prompted:
             prompt=detect.prompt,
             model=detect.model or self.model,
             endpoint=detect.endpoint or self.endpoint,
-            verify=Verify(),
+            quotes="none",
             split=Split(),
         )
         start = replace(document, pages=document.pages[: self.split.pages])
@@ -237,14 +228,13 @@ class _PromptedRun:
     parts: list[_Part] = field(init=False)
     shown: tuple[Example, ...] = ()
     shape: AnswerShape = field(init=False)
-    added: list[dict[Steps, PlacedValue]] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         strategy = self.strategy
         self.search = Search.of(self.document.pages)
-        self.shape = AnswerShape(strategy.decode.values, strategy.verify.quotes != "none")
+        self.shape = AnswerShape(strategy.decode.values, strategy.quotes != "none")
         if strategy.examples is not None:
             known = without_copies(self.document, self.task.examples)
             copies = len(self.task.examples) - len(known)
@@ -264,20 +254,14 @@ class _PromptedRun:
         ]  # fmt: skip
 
     def extract(self) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Extracted]:
-        """Ask for all parts at once, verify the answers, and return the record."""
-        verify = self.strategy.verify
+        """Ask for all parts at once, and return the record."""
         if not self.has_input():
             kind = "no_text" if self.strategy.input.form == "text" else "no_images"
             return Extracted(None, failure=Failure(kind, "the document has nothing to send", "strategy"))
         failure = yield from self.ask(self.parts)
-        if failure is None and verify.omissions == "ask":
-            failure = yield from self.ask_for_omissions()
         if failure is not None:
             return Extracted(None, self.raw(), failure=failure, notes=self.counts())
-        merged = self.merged()
-        if verify.checks == "reask" and self.task.spec.checks:
-            merged = yield from self.ask_about_checks(merged)
-        return self.extracted(merged)
+        return self.extracted()
 
     def has_input(self) -> bool:
         """Return whether there is anything to send."""
@@ -435,93 +419,31 @@ class _PromptedRun:
         self.notes.update({"null_text": len(dropped)} if dropped else {})
         return without_value(located, dropped)
 
-    def ask_for_omissions(self) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Failure | None]:
-        """Ask each part for what it left out, and keep what the answers add."""
-        later = []
-        for part in self.parts:
-            record = build_record(part.fields, part.values, lambda found: found.value)
-            missing = [
-                join_path(steps)
-                for steps in leaf_fields(replace(self.task.spec, fields=part.fields))
-                if steps not in part.values
-                and steps[0] in record
-                and all(isinstance(step, str) for step in steps)
-            ]
-            said: dict[str, Json] = {"role": "assistant", "content": part.text}
-            asked: dict[str, Json] = {"role": "user", "content": omission_request(missing)}
-            later.append(replace(part, messages=[*part.messages, said, asked], step="omissions"))
-        failure = yield from self.ask(later)
-        if failure is not None:
-            return failure
-        for part, again in zip(self.parts, later, strict=True):
-            self.added.append(with_omissions(part.values, again.values, self.search.line_of))
-        return None
-
-    def merged(self) -> Merged:
-        """Return the values of all parts as one."""
-        return self._merged([part.values for part in self.parts], self.added)
-
-    def _merged(
-        self, first: Sequence[Mapping[Steps, PlacedValue]], added: Sequence[Mapping[Steps, PlacedValue]]
-    ) -> Merged:
+    def extracted(self) -> Extracted:
+        """Return the record of all parts with its evidence, without the values that lack a required quote."""
         plan = plan_of_spec(self.task.spec)
 
         def canonical(steps: Steps, found: PlacedValue) -> str:
             return canonical_text(plan, field_steps(steps, leaf_fields(plan.spec)), found.value)
 
-        joined = merge([self.detected, *first], self.search.line_of, canonical)
-        if not any(added):
-            return joined
-        whole = merge([joined.values, *added], self.search.line_of, canonical)
-        self.notes["omissions_filled"] += len(whole.values) - len(joined.values)
-        return replace(whole, candidates=joined.candidates, notes=joined.notes)
-
-    def ask_about_checks(
-        self, merged: Merged
-    ) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Merged]:
-        """Ask once more with the violations of the checks; return the record with fewer of them."""
-        plan = plan_of_spec(self.task.spec)
-        found = violations(plan, self.record(merged.values))
-        if not found or len(self.parts) != 1:
-            self.notes.update({"checks_not_asked": 1} if found else {})
-            return merged
-        self.notes["checks_reasked"] += 1
-        part = self.parts[0]
-        said: dict[str, Json] = {"role": "assistant", "content": part.text}
-        asked: dict[str, Json] = {"role": "user", "content": check_request(found)}
-        again = replace(part, messages=[*part.messages, said, asked], step="recheck")
-        (answer,) = yield (self.request(again, again.messages, again.step),)
-        if self.take(again, answer) is not None:
-            return merged
-        other = self._merged([again.values], self.added)
-        left = violations(plan, self.record(other.values))
-        if len(left) >= len(found):
-            return merged
-        self.notes["checks_resolved"] += len(found) - len(left)
-        return other
-
-    def record(self, values: Mapping[Steps, PlacedValue]) -> dict[str, Json]:
-        """Return the record of located values."""
-        return build_record(self.task.spec.fields, values, lambda found: found.value)
-
-    def extracted(self, merged: Merged) -> Extracted:
-        """Return the record with its evidence, without the values that lack a required quote."""
+        answers = [self.detected, *(part.values for part in self.parts)]
+        merged = merge(answers, self.search.line_of, canonical)
         self.notes.update(merged.notes)
         values = dict(merged.values)
         if self.strategy.input.form != "images":
             hidden = Search.of(self.document.pages, hidden=True)
-            leaves = plan_leaves(plan_of_spec(self.task.spec))
+            leaves = plan_leaves(plan)
             values = mark_leaks(values, leaves, self.search, hidden, [one.document for one in self.shown])
             leaked = sum(found.kind == "example" for found in values.values())
             self.notes.update({"leaked_example": leaked} if leaked else {})
-            if self.strategy.verify.quotes == "require":
+            if self.strategy.quotes == "require":
                 dropped = unsupported(values) - self.detected.keys()
                 self.notes.update({"unquoted": len(dropped)} if dropped else {})
                 values = without_value(values, dropped)
         values = renumbered(values)
         has_places = self.strategy.input.form != "images"
         return Extracted(
-            self.record(values),
+            build_record(self.task.spec.fields, values, lambda found: found.value),
             self.raw(),
             {join_path(steps): one.confidence for steps, one in values.items() if one.confidence is not None},
             {

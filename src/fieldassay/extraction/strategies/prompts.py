@@ -69,37 +69,20 @@ def choose_examples(
     """Return the examples shown with a document, the most similar one last if chosen by similarity."""
     if shown.select == "fixed" or len(examples) <= shown.k:
         return tuple(examples[: shown.k])
-    index = _index(tuple(_Text(plain_text(example.document)) for example in examples))
-    near = index.similarities(plain_text(document))
+    vectors, idf = _vectors(tuple(plain_text(example.document) for example in examples))
+    own = _unit(grams(plain_text(document)), idf)
+    near = [math.fsum(weight * vector.get(gram, 0.0) for gram, weight in own.items()) for vector in vectors]
     order = sorted(range(len(examples)), key=lambda at: (-near[at], at))[: shown.k]
     return tuple(examples[at] for at in reversed(order))
 
 
-class _Text(Struct, frozen=True):
-    text: str
-
-
-class _Index(Struct, frozen=True, eq=False):
-    """Documents as unit vectors of tf-idf over runs of characters."""
-
-    vectors: tuple[Mapping[str, float], ...]
-    idf: Mapping[str, float]
-
-    def similarities(self, text: str) -> list[float]:
-        """Return the cosine of a text with each document."""
-        own = _unit(grams(text), self.idf)
-        return [
-            math.fsum(weight * vector.get(gram, 0.0) for gram, weight in own.items())
-            for vector in self.vectors
-        ]
-
-
 @lru_cache(maxsize=8)
-def _index(texts: tuple[_Text, ...]) -> _Index:
-    counted = [grams(one.text) for one in texts]
+def _vectors(texts: tuple[str, ...]) -> tuple[list[dict[str, float]], dict[str, float]]:
+    """Return texts as unit vectors of tf-idf over runs of characters, and the weight of each run."""
+    counted = [grams(text) for text in texts]
     documents = Counter(gram for counts in counted for gram in counts)
     idf = {gram: math.log((1 + len(texts)) / (1 + count)) + 1 for gram, count in documents.items()}
-    return _Index(tuple(_unit(counts, idf) for counts in counted), idf)
+    return [_unit(counts, idf) for counts in counted], idf
 
 
 def _unit(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, float]:
@@ -112,21 +95,14 @@ class ScoredDocuments(Struct, frozen=True):
     """What is scored, as far as examples must differ from it."""
 
     ids: Collection[str] = ()
-    documents: Sequence[Transcript] = ()
     digests: Mapping[str, str] = {}
-    """The ids of documents by the SHA-256 of their bytes, beside those of `documents`."""
+    """The ids of documents by the SHA-256 of their bytes."""
     groups: Collection[str] = ()
 
 
-def fit_examples(
-    examples: Iterable[Example], scored: ScoredDocuments, where: str = "examples"
-) -> tuple[tuple[Example, ...], int]:
-    """Return the examples that may be shown, and how many were left out as near copies of scored documents.
-
-    An example with the id, the content or the group of a scored document is an error, all of them at once.
-    """
-    kept, problems = [], []
-    digests = {**scored.digests, **{document.sha256: document.id for document in scored.documents}}
+def check_examples(examples: Iterable[Example], scored: ScoredDocuments, where: str = "examples") -> None:
+    """Raise `ProblemsError` with all examples that have the id, content or group of what is scored."""
+    problems, digests = [], scored.digests
     ids = {*scored.ids, *digests.values()}
     for example in examples:
         own = example.document
@@ -141,20 +117,15 @@ def fit_examples(
         if what:
             remedy = "take examples from documents that are not scored"
             problems.append(Problem(where, what, remedy, "leaked_example"))
-        else:
-            kept.append(example)
     if problems:
         more = len(problems) - _MOST_NAMED
         rest = [Problem(where, f"and {more:,} more examples that are scored too", "", "leaked_example")]
         raise ProblemsError([*problems[:_MOST_NAMED], *(rest if more > 0 else [])])
-    texts = [_gram_set(plain_text(document)) for document in scored.documents]
-    far = [one for one in kept if not _is_near(_gram_set(plain_text(one.document)), texts)]
-    return tuple(far), len(kept) - len(far)
 
 
 def without_copies(document: Transcript, examples: Sequence[Example]) -> tuple[Example, ...]:
     """Return the examples that are no near copies of a document."""
-    own = [_gram_set(plain_text(document))] if examples else []
+    own = _gram_set(plain_text(document)) if examples else frozenset()
     return tuple(one for one in examples if not _is_near(_gram_set(plain_text(one.document)), own))
 
 
@@ -163,12 +134,9 @@ def _gram_set(text: str) -> frozenset[str]:
     return frozenset(grams(text))
 
 
-def _is_near(own: frozenset[str], others: Sequence[frozenset[str]]) -> bool:
-    return any(
-        min(len(own), len(other)) > SIMILAR * max(len(own), len(other))
-        and len(own & other) > SIMILAR * len(own | other)
-        for other in others
-    )
+def _is_near(own: frozenset[str], other: frozenset[str]) -> bool:
+    is_as_long = min(len(own), len(other)) > SIMILAR * max(len(own), len(other))
+    return is_as_long and len(own & other) > SIMILAR * len(own | other)
 
 
 # Prompts: a shipped template or a text of one's own, and the messages that it makes.

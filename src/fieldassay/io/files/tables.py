@@ -6,7 +6,6 @@ import errno
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,22 +18,6 @@ if TYPE_CHECKING:
 
 
 # Parquet files that may be damaged; whatever Polars raises for a damaged one becomes one problem.
-
-
-@contextmanager
-def guarded(label: str, remedy: str = "write it again", kind: str = "bad_parquet") -> Iterator[None]:
-    """Turn any error of Polars on the file `label` into one `ProblemsError`, panics included.
-
-    All reading of the file belongs inside, `collect` of a lazy frame too. Rust writes the text of a panic to
-    standard error before; only a redirection of the whole process could keep it off.
-    """
-    import polars as pl
-
-    try:
-        yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        told = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise problem(label, f"not a Parquet file that can be read ({told})", remedy, kind) from None
 
 
 def write_parquet(frame: pl.DataFrame | pl.LazyFrame, path: Path, **options: Any) -> None:
@@ -61,11 +44,18 @@ def scannable(path: Path) -> Path | bytes:
 def read_parquet(
     source: Path | bytes, label: str, remedy: str = "write it again", kind: str = "bad_parquet"
 ) -> pl.DataFrame:
-    """Return the table of a Parquet file. Raises `ProblemsError` if it is damaged or of another format."""
+    """Return the table of a Parquet file. Raises `ProblemsError` if it is damaged or of another format.
+
+    Rust writes the text of a panic to standard error before; only a redirection of the whole process could
+    keep it off.
+    """
     import polars as pl
 
-    with guarded(label, remedy, kind):
+    try:
         return pl.read_parquet(source if isinstance(source, bytes) else scannable(source))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise problem(label, f"not a Parquet file that can be read ({reason})", remedy, kind) from None
 
 
 # Tables for spreadsheets: CSV and Excel files whose texts are never taken for formulas.

@@ -134,9 +134,6 @@ def _refusal(where: str, what: str, form: FileForm) -> ProblemsError:
 
 # JSON documents on disk of a named format and version: read as a whole or refused with the reason.
 
-DEEPEST = 300
-"""Levels of nesting; no document has half as many."""
-
 
 def checksum(content: Any) -> str:
     """Return the SHA-256 of plain data as canonical JSON, whatever its line ends, white space and key order.
@@ -192,8 +189,6 @@ class JsonFormat(Struct, frozen=True):
         if type(version) is not int or version != self.version:
             what = f"has version {str(version)[:20]!r} of the format, and only {self.version} is known here"
             raise self.refusal(path, what, "install the release of fieldassay that wrote it", "version")
-        if _is_too_deep(held):
-            raise self.refusal(path, f"is nested too deeply to be a {self.noun}")
         return held
 
     def write(self, path: Path, data: bytes) -> None:
@@ -225,16 +220,6 @@ class JsonFormat(Struct, frozen=True):
         except ValueError as error:
             remedy = f"{self.restore}{self.after_merge}"
             raise self.refusal(path, f"is not JSON ({str(error)[:200]})", remedy) from None
-
-
-def _is_too_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(DEEPEST):
-        objects = (node.values() if isinstance(node, dict) else node for node in level)
-        level = [child for children in objects for child in children if isinstance(child, dict | list)]
-        if not level:
-            return False
-    return True
 
 
 def _why(error: Exception) -> str:

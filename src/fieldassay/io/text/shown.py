@@ -244,12 +244,12 @@ class Brief:
 
     def __repr__(self) -> str:
         values = {name: getattr(self, name) for name in self.__struct_fields__}
-        parts = [f"{name}={_brief(value)}" for name, value in values.items() if _says(value)]
+        parts = [
+            f"{name}={_brief(value)}"
+            for name, value in values.items()
+            if value is not None and not (isinstance(value, Sized) and not value)
+        ]
         return clip(f"{type(self).__name__}({', '.join(parts)})", _LONGEST)
-
-
-def _says(value: Any) -> bool:
-    return value is not None and not (isinstance(value, Sized) and not value)
 
 
 def _brief(value: Any) -> str:

@@ -150,10 +150,11 @@ class Worker:
         `seconds` (None: any) begin anew with every `beat` of the function.
         Raises `WorkerStartError`, `WorkerEndedError` and `WorkerLateError`.
         """
-        told = _pickled((function, arguments))
+        call = io.BytesIO()
+        _Pickler(call, pickle.HIGHEST_PROTOCOL).dump((function, arguments))
         if not self._is_ready:
             self._start()
-        self._send(told)
+        self._send(call.getvalue())
         kind, outcome = self._receive(seconds)
         if kind == _RAISE:
             raise outcome
@@ -275,12 +276,6 @@ class _Pickler(pickle.Pickler):
             what = f"{obj.__qualname__!r} is defined in the program itself, which workers do not run"
             raise problem("workers", what, "move it into a module, or use one process", "not_importable")
         return NotImplemented
-
-
-def _pickled(told: object) -> bytes:
-    stream = io.BytesIO()
-    _Pickler(stream, pickle.HIGHEST_PROTOCOL).dump(told)
-    return stream.getvalue()
 
 
 def write_frame(stream: IO[bytes], data: bytes) -> None:

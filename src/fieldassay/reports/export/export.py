@@ -36,7 +36,7 @@ from fieldassay.reports.findings.losses import JUDGED, find_losses
 from fieldassay.reports.findings.recommendation import advise
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.reports.writers.tables import markdown_row
-from fieldassay.runs.run import Run, corrupt_run_errors
+from fieldassay.runs.run import Run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -271,9 +271,8 @@ def export_run(
         raise problem(target, f"{name} cannot be written so", remedy, "unknown_format")
     run = Run.open(Path(folder))
     run.check_target(target)
-    with corrupt_run_errors(run):
-        more = [("estimates", list_estimates(run, system))] if table is None and ending == ".xlsx" else []
-        write_whole(target, _write([*more, (name, _make(chosen, run, system))], ending))
+    more = [("estimates", list_estimates(run, system))] if table is None and ending == ".xlsx" else []
+    write_whole(target, _write([*more, (name, _make(chosen, run, system))], ending))
     return chosen.words
 
 
@@ -295,22 +294,19 @@ def _make(table: RunTable, run: Run, system: str | None) -> Content:
 def print_table(folder: Path, name: str, system: str | None, screen: Screen) -> str:
     """Return a table of a run as text for a terminal."""
     run, table = Run.open(folder), find_table(name)
-    with corrupt_run_errors(run):
-        content = _make(table, run, system)
-        if not isinstance(content, ExportRows):
-            return "".join(map(str, _write([(name, content)], table.endings[0])))
-        rows = list(content)
-        page, title = ScreenPage(screen), f"{table.words[:1].upper()}{table.words[1:]}"
-        page.title(f"{title}: {len(rows):,}" if rows else f"{title}: nothing")
-        if rows:
-            are_numbers = [
-                all(not isinstance(one, str) for one in cells) for cells in zip(*rows, strict=True)
-            ]
-            columns = map(PageColumn, content.columns, are_numbers, [at in _NAMES for at in content.columns])
-            page.table(list(columns), [[clip(_format(one), _CELL) for one in row] for row in rows])
-        if content.note:
-            page.line(content.note, "dim")
-        return page.text()
+    content = _make(table, run, system)
+    if not isinstance(content, ExportRows):
+        return "".join(map(str, _write([(name, content)], table.endings[0])))
+    rows = list(content)
+    page, title = ScreenPage(screen), f"{table.words[:1].upper()}{table.words[1:]}"
+    page.title(f"{title}: {len(rows):,}" if rows else f"{title}: nothing")
+    if rows:
+        are_numbers = [all(not isinstance(one, str) for one in cells) for cells in zip(*rows, strict=True)]
+        columns = map(PageColumn, content.columns, are_numbers, [at in _NAMES for at in content.columns])
+        page.table(list(columns), [[clip(_format(one), _CELL) for one in row] for row in rows])
+    if content.note:
+        page.line(content.note, "dim")
+    return page.text()
 
 
 _NAMES = ("doc", "path", "system", "field", "metric")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct
 
-from fieldassay.extraction.strategy import evidence_data
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, REPEAT
 from fieldassay.metrics.result.tables import WRONG
 from fieldassay.reports.html.source import NOTHING, ReportSource, encode_texts, shrink
@@ -166,7 +166,7 @@ def _with_sources(
             name, sources = source.sources[row["system"]]
             own = {**row, "system": name}
             found = sources.of_row(own, known[row["system"]])
-            said[row["at"]] = describe_source([evidence_data(one) for _, one in found]) or None
+            said[row["at"]] = describe_source([msgspec.to_builtins(one) for _, one in found]) or None
             if crops is not None and (place := crops.place(sources.document_of_row(own), found)) is not None:
                 places[row["at"]] = place
     told = rows.with_columns(pl.Series(SOURCE, said, dtype=pl.String))

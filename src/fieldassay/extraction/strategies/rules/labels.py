@@ -331,15 +331,12 @@ class SearchedWords:
         """Return the values that a type reads and a pattern matches."""
         name = (leaf.type, repr(leaf.reader), find.pattern, find.lines, find.until)
         if name not in self._values:
-            places = self._texts() if leaf.type in TEXTS else self._read(leaf)
+            runs = ((row, run) for row in self.sheet.rows for run in row.segments)
+            texts = (row.place(*run) for row, run in runs)
+            places = texts if leaf.type in TEXTS else self._read(leaf)
             made = (self.candidate(leaf, find, place) for place in places)
             self._values[name] = Values(one for one in made if one is not None)
         return self._values[name]
-
-    def _texts(self) -> Iterator[Place]:
-        for row in self.sheet.rows:
-            for first, end in row.segments:
-                yield row.place(first, end)
 
     def _read(self, leaf: Leaf) -> Iterator[Place]:
         """Yield the places that a type reads; of an id in groups (`51 824 753 556`) the whole."""
