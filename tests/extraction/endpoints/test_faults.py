@@ -138,6 +138,8 @@ LARGE: dict[str, tuple[Script, Final]] = {
         always(Reply(body=completion("x" * 1_000_001, finish_reason="length"))),
         replace(SMALL, max_answer_mb=64.0),
     ),
+    "values": (always(Reply(body=f"[{'1,' * 3_000_000}1]")), replace(SMALL, max_answer_mb=64.0)),
+    "events": (always(Reply(body="data: {}\n" * 2_100_000)), replace(SMALL, max_answer_mb=64.0)),
 }
 LASTING: dict[str, tuple[Script, Final]] = {
     **LARGE,

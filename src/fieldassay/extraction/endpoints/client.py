@@ -195,6 +195,8 @@ class Window:
 
 # Chat completions of an OpenAI-compatible server, over synchronous connections, one per thread.
 
+MOST_PARTS = 2_000_000
+"""Lists, objects and commas of an answer, which take memory."""
 MOST_BYTES_IN_FLIGHT = 64 * 2**20
 FIRST_CONTACT_SECONDS = 30.0
 """How long a server that was never reached is tried: a wrong address should not take ten minutes."""
@@ -445,7 +447,10 @@ class ChatChannel:
             self._check_size(size)
             if time.monotonic() > self._local.until:
                 raise _TooSlow
-        return b"".join(parts)
+        raw = b"".join(parts)
+        if sum(map(raw.count, (b"{", b"[", b","))) > MOST_PARTS:
+            raise _TooLarge(f"more than {MOST_PARTS:,} lists, objects and commas")
+        return raw
 
     def _clean(self, raw: bytes) -> Any:
         """Return a body as JSON, or as text, without the key."""
