@@ -188,7 +188,7 @@ def _survey(page: ScreenPage, name: str, survey: DataProfile, documents: int | N
     for one in listed[:_MOST_LISTED]:
         page.line(
             f"{side}: {clip(one.field, 50)}: {format_count(one.unreadable, 'value')} of {one.present:,} "
-            "do not fit the type, such as"
+            f"{'does' if one.unreadable == 1 else 'do'} not fit the type, such as"
         )
         _examples(page, one.examples)
     for one in [one for one in findings if one.ambiguous][:_MOST_LISTED]:
