@@ -233,7 +233,15 @@ def find_entries(references: Sequence[str], store: Path) -> tuple[DiffSystem, ..
         raise ProblemsError(list(dict.fromkeys(problems)))
     chosen = _choose(found)
     _check(chosen)
-    return _label(chosen)
+    short = [Path(run.reference).name or run.run.folder.resolve().name for run, _ in chosen]
+    both = [f"{name}:{system}" for name, (_, system) in zip(short, chosen, strict=True)]
+    whole = [f"{run.reference}:{system}" for run, system in chosen]
+    ways = ([system for _, system in chosen], short, [run.reference for run, _ in chosen], both, whole)
+    names = next((names for names in ways if len(set(names)) == len(names)), whole)
+    return tuple(
+        DiffSystem(run, Contestant(name, system, run.run.paired))
+        for name, (run, system) in zip(names, chosen, strict=True)
+    )
 
 
 def _find(reference: str, store: Path, runs: dict[Path, NamedRun]) -> tuple[NamedRun, str | None]:
@@ -330,21 +338,3 @@ def _check(chosen: list[tuple[NamedRun, str]]) -> None:
         )
     if problems:
         raise ProblemsError(problems)
-
-
-def _label(chosen: list[tuple[NamedRun, str]]) -> tuple[DiffSystem, ...]:
-    """Return the systems with distinct names, shortened if possible: their own, those of runs, or both."""
-    short = [_shorten(run) for run, _ in chosen]
-    both = [f"{name}:{system}" for name, (_, system) in zip(short, chosen, strict=True)]
-    whole = [f"{run.reference}:{system}" for run, system in chosen]
-    ways = ([system for _, system in chosen], short, [run.reference for run, _ in chosen], both, whole)
-    names = next((names for names in ways if len(set(names)) == len(names)), whole)
-    return tuple(
-        DiffSystem(run, Contestant(name, system, run.run.paired))
-        for name, (run, system) in zip(names, chosen, strict=True)
-    )
-
-
-def _shorten(run: NamedRun) -> str:
-    """Return a run's reference without the folders that it is in."""
-    return Path(run.reference).name or run.run.folder.resolve().name

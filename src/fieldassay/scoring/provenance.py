@@ -340,7 +340,8 @@ def _picker(node: Node) -> Picker | None:
         isinstance(child, AnyNode) and not child.path for child in node.children
     ):
         return None
-    known = _declared_keys(node)
+    units = {name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields}
+    known = {child.name for child in node.children} | units
     deeper = {child.name: pick for child in node.children if (pick := _picker(child)) is not None}
 
     def pick_objects(values: list[Any]) -> list[Any]:
@@ -390,11 +391,6 @@ def _list_picker(node: ListNode) -> Picker | None:
         ]
 
     return pick_items
-
-
-def _declared_keys(node: ObjectNode) -> set[str]:
-    units = {name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields}
-    return {child.name for child in node.children} | units
 
 
 SIZE = 16

@@ -165,7 +165,9 @@ def _match(
     run: Mapping[str, Any],
     rows: npt.NDArray[np.int64],
 ) -> BaselineMatch:
-    stored = _choose(baseline, data, system.system)
+    named = next((one for one in baseline.systems if one.name == system.system), None)
+    is_only = len(baseline.systems) == 1 and len(data.systems) == 1
+    stored = named or (baseline.systems[0] if is_only else None)
     if stored is None:
         names = ", ".join(one.name for one in baseline.systems[:MOST_NAMED]) + (
             ", …" if len(baseline.systems) > MOST_NAMED else ""
@@ -187,12 +189,6 @@ def _match(
         means = f"means over {stored.repeats} repeated runs in the baseline and {system.repeats} now"
         told.append(SINGLE_RUNS if is_single else means)
     return BaselineMatch(arena, "", tuple(told), is_same)
-
-
-def _choose(baseline: Baseline, data: PairedData, name: str) -> BaselineSystem | None:
-    named = next((one for one in baseline.systems if one.name == name), None)
-    is_only = len(baseline.systems) == 1 and len(data.systems) == 1
-    return named or (baseline.systems[0] if is_only else None)
 
 
 def _list_wanted(calls: Iterable[MetricCall], data: PairedData) -> tuple[Statistic, ...]:
@@ -299,7 +295,17 @@ def make_baseline(
     digests = _check_whole(run)
     is_free = before is None or not before.is_frozen
     reason = "" if is_free and not request.reason else check_reason(request.reason)
-    systems = _choose_systems(run, request.systems)
+    known = {system.system: system for system in run.paired.systems}
+    unknown = [
+        Problem(
+            "--system", f"the run has no system {name[:100]!r}", nearest(name[:100], known), "unknown_name"
+        )
+        for name in request.systems
+        if name not in known
+    ]
+    if unknown:
+        raise ProblemsError(unknown)
+    systems = tuple(known[name] for name in dict.fromkeys(request.systems)) or run.paired.systems
     bound = _choose_metrics(run, request.metrics)
     if others:
         systems = tuple(_join_repeats(run, others, system, bound) for system in systems)
@@ -497,20 +503,6 @@ def _check_whole(run: Run) -> Mapping[str, str]:
             "incomparable",
         )
     return bases[0].digests
-
-
-def _choose_systems(run: Run, names: Sequence[str]) -> tuple[DocumentStatistics, ...]:
-    known = {system.system: system for system in run.paired.systems}
-    unknown = [
-        Problem(
-            "--system", f"the run has no system {name[:100]!r}", nearest(name[:100], known), "unknown_name"
-        )
-        for name in names
-        if name not in known
-    ]
-    if unknown:
-        raise ProblemsError(unknown)
-    return tuple(known[name] for name in dict.fromkeys(names)) or run.paired.systems
 
 
 def _choose_metrics(run: Run, names: Sequence[str]) -> tuple[BoundMetric, ...]:
