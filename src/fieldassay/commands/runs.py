@@ -46,7 +46,7 @@ from fieldassay.reports.report import (
     write_report,
 )
 from fieldassay.review.agreement import Answers, measure_agreement
-from fieldassay.runs.run import Run, read_runs
+from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import find_run
 from fieldassay.runs.value_sources import document_of_run
 from fieldassay.scoring.explain import DocumentExplanation, choose_field
@@ -155,12 +155,8 @@ def gate(
 
 
 @public
-def set_baseline(
-    run: Reference | Sequence[Reference], file: str | os.PathLike[str], reason: str = "", **options: Any
-) -> Baseline:
+def set_baseline(run: Reference, file: str | os.PathLike[str], reason: str = "", **options: Any) -> Baseline:
     """Make a run the baseline in a file, and return the baseline; the file keeps the history of those before.
-
-    Several runs are repeated runs of their systems: the mean over them is the baseline.
 
     `options` are `systems`, `metrics`, `hashes_ids`, `freezes` and `store`. Raises `ProblemsError` for an
     unsuitable run, and if a frozen baseline is replaced without a reason.
@@ -172,12 +168,7 @@ def set_baseline(
     'prompt 7'
     """
     store, path = options.pop("store", STORE), Path(file)
-    several: Sequence[Reference] = run if isinstance(run, list | tuple) else [run]  # type: ignore[list-item]
-    if not several:
-        raise problem(
-            "set_baseline", "no run is given", "give one, or several runs of the same", "missing_option"
-        )
-    found = read_runs((_folder(one, store) for one in several), lambda one: one)
+    found = Run.open(_folder(run, store))
     request = choose(BaselineRequest(reason=reason), options, "set_baseline")
     made = make_baseline(found, request, datetime.now(UTC), read_before(path))
     write_baseline(path, made)

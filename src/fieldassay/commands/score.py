@@ -301,7 +301,7 @@ def _with_digests(result: Result, request: ScoreRequest) -> Result:
     in_memory = {inputs["predictions"].get(name) for name, source in sources.items() if not _is_path(source)}
     in_memory |= set() if _is_path(request.gold) else {inputs["gold"]}
     labels = dict.fromkeys([inputs["gold"], *inputs["predictions"].values()])
-    digests = digest_inputs([label for label in labels if label not in in_memory], request.options.workers)
+    digests = digest_inputs(label for label in labels if label not in in_memory)
     inputs["sha256"] = {label: digests.get(label) for label in labels}
     inputs["given"] = {**given, "predictions": named}
     return replace(result, run={**result.run, "inputs": inputs})

@@ -120,22 +120,34 @@ def _describe(before: ResultBasis, now: ResultBasis, parts: tuple[str, ...], doc
 # The systems of several runs as those of one: same documents, and the statistics for a comparison.
 
 
+class NamedRun(Struct, frozen=True, eq=False):
+    """A run, and how it was named."""
+
+    reference: str
+    run: Run
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Return the names of the systems that can be compared."""
+        return tuple(system.system for system in self.run.paired.systems)
+
+
 class Contestant(Struct, frozen=True, eq=False):
-    """One system of one run: its label in the comparison, its own name, and its run's paired data."""
+    """One system of one run in a comparison: its label there, and its own name."""
 
     label: str
     system: str
-    data: PairedData
+    run: NamedRun
+
+    @property
+    def data(self) -> PairedData:
+        """Return what the run keeps of its systems to compare them."""
+        return self.run.run.paired
 
     @property
     def statistics(self) -> DocumentStatistics:
         """Return the system's own statistics."""
-        return next(one for one in self.data.systems if one.system == self.system)
-
-    @property
-    def documents(self) -> tuple[str, ...]:
-        """Return the ids of the documents, sorted."""
-        return self.statistics.documents
+        return next(system for system in self.data.systems if system.system == self.system)
 
 
 def join_data(contestants: Sequence[Contestant], documents: Collection[str] | None = None) -> PairedData:
@@ -196,26 +208,7 @@ def keep_needed(data: PairedData, metrics: Sequence[BoundMetric]) -> PairedData:
 _WIDTH = 100
 
 
-class NamedRun(Struct, frozen=True, eq=False):
-    """A run, and how it was named."""
-
-    reference: str
-    run: Run
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """Return the names of the systems that can be compared."""
-        return tuple(one.system for one in self.run.paired.systems)
-
-
-class DiffSystem(Struct, frozen=True, eq=False):
-    """One system of one run in a comparison, with its label."""
-
-    run: NamedRun
-    contestant: Contestant
-
-
-def find_entries(references: Sequence[str], store: Path) -> tuple[DiffSystem, ...]:
+def find_entries(references: Sequence[str], store: Path) -> tuple[Contestant, ...]:
     """Return the systems of the references, in their order, each with a name of its own.
 
     A run without a chosen system enters with all of its systems. Raises `ProblemsError` for all references at
@@ -233,7 +226,12 @@ def find_entries(references: Sequence[str], store: Path) -> tuple[DiffSystem, ..
         raise ProblemsError(list(dict.fromkeys(problems)))
     chosen = _choose(found)
     _check(chosen)
-    return _label(chosen)
+    short = [Path(run.reference).name or run.run.folder.resolve().name for run, _ in chosen]
+    both = [f"{name}:{system}" for name, (_, system) in zip(short, chosen, strict=True)]
+    whole = [f"{run.reference}:{system}" for run, system in chosen]
+    ways = ([system for _, system in chosen], short, [run.reference for run, _ in chosen], both, whole)
+    names = next((names for names in ways if len(set(names)) == len(names)), whole)
+    return tuple(Contestant(name, system, run) for name, (run, system) in zip(names, chosen, strict=True))
 
 
 def _find(reference: str, store: Path, runs: dict[Path, NamedRun]) -> tuple[NamedRun, str | None]:
@@ -330,21 +328,3 @@ def _check(chosen: list[tuple[NamedRun, str]]) -> None:
         )
     if problems:
         raise ProblemsError(problems)
-
-
-def _label(chosen: list[tuple[NamedRun, str]]) -> tuple[DiffSystem, ...]:
-    """Return the systems with distinct names, shortened if possible: their own, those of runs, or both."""
-    short = [_shorten(run) for run, _ in chosen]
-    both = [f"{name}:{system}" for name, (_, system) in zip(short, chosen, strict=True)]
-    whole = [f"{run.reference}:{system}" for run, system in chosen]
-    ways = ([system for _, system in chosen], short, [run.reference for run, _ in chosen], both, whole)
-    names = next((names for names in ways if len(set(names)) == len(names)), whole)
-    return tuple(
-        DiffSystem(run, Contestant(name, system, run.run.paired))
-        for name, (run, system) in zip(names, chosen, strict=True)
-    )
-
-
-def _shorten(run: NamedRun) -> str:
-    """Return a run's reference without the folders that it is in."""
-    return Path(run.reference).name or run.run.folder.resolve().name

@@ -436,15 +436,11 @@ def judge_without_gold(plan: Plan, source: Source) -> tuple[pl.DataFrame, list[s
     plan = fold_keys_of_sources(plan, [source])
     for records in source.batches():
         unread += [record.id for record in records if record.data is None or record.meta.error]
-        frames.append(_judge(plan, records))
+        data = [record.data or {} for record in records]
+        judged = judge(plan, [{} for _ in records], data, applicability(plan, [None] * len(records)))
+        confidences = [record.meta.confidence for record in records]
+        evidence = assemble(plan, judged, Identity("", tuple(record.id for record in records)), confidences)
+        assert evidence.table is not None
+        frames.append(evidence.table())
     rows = pl.concat(frames, how="diagonal") if frames else pl.DataFrame(schema=evidence_schema())
     return rows.filter(pl.col("kind") == "value"), unread
-
-
-def _judge(plan: Plan, records: Sequence[Record]) -> pl.DataFrame:
-    data = [record.data or {} for record in records]
-    judged = judge(plan, [{} for _ in records], data, applicability(plan, [None] * len(records)))
-    confidences = [record.meta.confidence for record in records]
-    evidence = assemble(plan, judged, Identity("", tuple(record.id for record in records)), confidences)
-    assert evidence.table is not None
-    return evidence.table()

@@ -411,7 +411,13 @@ def open_inputs(
     (None: all). Raises `ProblemsError` with all problems
     of all of them.
     """
-    left_out = _left_out(plan, wanted)
+    others = dict(plan.root.other_names)
+    left_out = frozenset(
+        key
+        for name in plan.slots
+        if wanted is not None and name not in wanted
+        for key in (name, *others.get(name, ()))
+    )
     options = replace(gold_options(plan), left_out=left_out)
     of_predictions = replace(pred_options(plan), left_out=left_out)
     problems: list[Problem] = []
@@ -441,17 +447,6 @@ def open_inputs(
     matching = match(opened, sources, plan.spec.data.match_ids, None if chosen is None else chosen.positions)
     matching = replace(matching, repeats=repeats) if repeats else matching
     return matching if chosen is None else replace(matching, notes=(chosen.note, *matching.notes))
-
-
-def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
-    """Return the keys of unwanted fields in records."""
-    others = dict(plan.root.other_names)
-    return frozenset(
-        key
-        for name in plan.slots
-        if wanted is not None and name not in wanted
-        for key in (name, *others.get(name, ()))
-    )
 
 
 def open_gold(plan: Plan, gold: Records) -> Source:

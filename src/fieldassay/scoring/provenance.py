@@ -20,7 +20,6 @@ from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, list_names
 from fieldassay.io.files.whole_files import digest_file, list_folder
-from fieldassay.io.workers.program import run_pool
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.metrics.fold import FoldPlan
 from fieldassay.options import options_of
@@ -41,7 +40,6 @@ from fieldassay.values.comparators.base import Comparator
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 _SORTED = msgspec.json.Encoder(order="sorted")
 _EXPONENT = re.compile(rb"e[0-9-]")
-_REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
 _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits
 
 
@@ -87,30 +85,10 @@ def canonical_record(value: Any) -> bytes:
     """
     try:
         text = _SORTED.encode(value)
-    except _REFUSED:
+    except (TypeError, ValueError, OverflowError, RecursionError):
         return canonical(value)
-    return text if _is_same(text) and (b"null" not in text or _is_finite(value)) else canonical(value)
-
-
-def canonical_records(values: Sequence[Any]) -> list[bytes]:
-    """Return `canonical_record` of each value; differences of the encoders are looked for in all at once."""
-    try:
-        text = _SORTED.encode_lines(values)
-    except _REFUSED:
-        return list(map(canonical_record, values))
-    if not _is_same(text):
-        return list(map(canonical_record, values))
-    texts = text.split(b"\n")[:-1]
-    if b"null" not in text:
-        return texts
-    return [
-        one if b"null" not in one or _is_finite(value) else canonical(value)
-        for one, value in zip(texts, values, strict=True)
-    ]
-
-
-def _is_same(text: bytes) -> bool:
-    return text.isascii() and b"0.0000" not in text and b"\x7f" not in text and not _EXPONENT.search(text)
+    is_same = text.isascii() and b"0.0000" not in text and b"\x7f" not in text and not _EXPONENT.search(text)
+    return text if is_same and (b"null" not in text or _is_finite(value)) else canonical(value)
 
 
 def _is_finite(value: Any) -> bool:
@@ -135,16 +113,11 @@ def _without_long_numbers(value: Any) -> Any:
 
 # SHA-256 of inputs, so that a run names exactly its sources.
 
-AT_ONCE = 5_000
-"""Files of a directory that one worker digests at a time."""
-FEWEST_PARTS = 20
-"""Such parts of a directory from which on it is worth starting workers."""
 
-
-def digest_input(label: str, workers: int = 1) -> str | None:
+def digest_input(label: str) -> str | None:
     """Return the SHA-256 of a file, or of a directory's file names and digests in order.
 
-    None for inputs that cannot be read twice. The files of a large directory are read by several processes.
+    None for inputs that cannot be read twice.
     """
     named = split_sheet(label)[0]
     if is_url(named):
@@ -154,25 +127,7 @@ def digest_input(label: str, workers: int = 1) -> str | None:
         return digest_file(path)
     if not path.is_dir():
         return None
-
-    listed = list_folder(path).files
-    places = [place for _, place in listed]
-    parts = [places[at : at + AT_ONCE] for at in range(0, len(places), AT_ONCE)]
-    digests = chain.from_iterable(_run(_digest_files, parts, workers))
-    return _digest_all((inner, digest) for (inner, _), digest in zip(listed, digests, strict=True))
-
-
-def _digest_files(places: Sequence[str]) -> list[str]:
-    return [digest_file(place) for place in places]
-
-
-def _run(
-    function: Callable[[Sequence[str]], list[str]], parts: Sequence[Sequence[str]], workers: int
-) -> Iterable[list[str]]:
-    if workers == 1 or len(parts) < FEWEST_PARTS:
-        return map(function, parts)
-
-    return run_pool(function, parts, workers)
+    return _digest_all((inner, digest_file(place)) for inner, place in list_folder(path).files)
 
 
 def _digest_url(url: str) -> str:
@@ -196,9 +151,9 @@ def _digest_all(files: Iterable[tuple[str, str]]) -> str:
     return whole.hexdigest()
 
 
-def digest_inputs(labels: Iterable[str], workers: int = 1) -> dict[str, str | None]:
+def digest_inputs(labels: Iterable[str]) -> dict[str, str | None]:
     """Return the digests of inputs by the labels under which they were given; standard input has none."""
-    return {label: digest_input(label, workers) for label in dict.fromkeys(labels)}
+    return {label: digest_input(label) for label in dict.fromkeys(labels)}
 
 
 def find_change(label: str, digest: str | None) -> Problem | None:
@@ -340,7 +295,8 @@ def _picker(node: Node) -> Picker | None:
         isinstance(child, AnyNode) and not child.path for child in node.children
     ):
         return None
-    known = _declared_keys(node)
+    units = {name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields}
+    known = {child.name for child in node.children} | units
     deeper = {child.name: pick for child in node.children if (pick := _picker(child)) is not None}
 
     def pick_objects(values: list[Any]) -> list[Any]:
@@ -392,17 +348,10 @@ def _list_picker(node: ListNode) -> Picker | None:
     return pick_items
 
 
-def _declared_keys(node: ObjectNode) -> set[str]:
-    units = {name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields}
-    return {child.name for child in node.children} | units
-
-
 SIZE = 16
 """Bytes of a document's digest."""
 
 _HEAD = b"fieldassay gold 1\n"
-_PORTION = 256
-"""Records digested at once: few enough that the collector of the process has no cause to look at them."""
 
 
 def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
@@ -420,11 +369,10 @@ def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
     True
     """
     picked = declared_values(plan)([record.data for record in records])
-    digests: list[bytes] = []
-    for at in range(0, len(records), _PORTION):
-        pairs = zip(records[at : at + _PORTION], picked[at : at + _PORTION], strict=True)
-        texts = canonical_records([[record.id, data, _beside(record)] for record, data in pairs])
-        digests += [hashlib.sha256(text).digest()[:SIZE] for text in texts]
+    digests = (
+        hashlib.sha256(canonical_record([record.id, data, _beside(record)])).digest()[:SIZE]
+        for record, data in zip(records, picked, strict=True)
+    )
     return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(records), SIZE)
 
 

@@ -227,11 +227,6 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
     )
 
 
-def _asked(plan: Plan, options: ScoreOptions) -> list[str]:
-    """Return the metrics and groups named in the options or the spec; none where the defaults apply."""
-    return list(options.metrics or plan.spec.metrics)
-
-
 def gate_calls(plan: Plan, options: ScoreOptions, folding: FoldPlan) -> list[MetricCall]:
     """Return the metrics that gates are about."""
     return [
@@ -291,7 +286,7 @@ def _result(run: _Run, done: Done) -> Result:
         Lazy(partial(_evidence, done.frames)) if is_held else None,
         {
             **provenance(run.plan, run.folding, run.matching),
-            "asked": _asked(run.plan, run.options),
+            "asked": list(run.options.metrics or run.plan.spec.metrics),
             "digests": {**run.frozen, "gold": digest_rows(gold)},
         },
         _counts(run, done, mends),

@@ -451,7 +451,11 @@ def _settle(
         excluded=judged.excluded if is_first else Counter(),
         unreviewed=_count_unreviewed(work.plan, batch) if is_first else Counter(),
         grouped=frozenset(key for key, names in table.groups.items() if any(names)),
-        without={system: Counter(_count_without(table, work.folding.slice_keys))},
+        without={
+            system: Counter(
+                {key: sum(map(operator.not_, table.groups.get(key, ()))) for key in work.folding.slice_keys}
+            )
+        },
         tallies={system: judged.tallies},
         classes={system: Counter(classify(judged.evidence, table))},
         repairs={name: Counter(chain.from_iterable(done)) for name, done in repairs.items()},
@@ -526,11 +530,6 @@ def _count_unreviewed(plan: Plan, batch: Batch) -> Counter[str]:
         for record in batch.gold
     ]
     return Counter(fields=sum(found), documents=sum(map(bool, found)))
-
-
-def _count_without(documents: DocumentTable, keys: Sequence[str]) -> dict[str, int]:
-    """Return how many documents have no value for each slice key."""
-    return {key: sum(map(operator.not_, documents.groups.get(key, ()))) for key in keys}
 
 
 def count_excluded(plan: Plan, batch: Batch, applies: Mapping[str, Masks]) -> Counter[str]:

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
-from fieldassay.decisions.basis import Contestant, join_data
+from fieldassay.decisions.basis import Contestant, NamedRun, join_data
 from fieldassay.decisions.diff.diff import (
     COLUMNS,
     Changes,
@@ -783,10 +783,10 @@ def test_facts_that_are_missing_are_said_to_be(one: Path, other: Path, tmp_path:
 
 
 def test_systems_are_joined_by_their_labels_and_never_twice_under_one(one: Path) -> None:
-    data = Run.open(one).paired
+    run = NamedRun("one", Run.open(one))
     with pytest.raises(ValueError, match="same label"):
-        join_data([Contestant("a", "m", data), Contestant("a", "m", data)])
-    joined = join_data([Contestant("a", "m", data), Contestant("b", "m", data)], ["d3", "d1", "zz"])
+        join_data([Contestant("a", "m", run), Contestant("a", "m", run)])
+    joined = join_data([Contestant("a", "m", run), Contestant("b", "m", run)], ["d3", "d1", "zz"])
     assert [(system.system, system.documents) for system in joined.systems] == [
         ("a", ("d1", "d3")),
         ("b", ("d1", "d3")),

@@ -384,7 +384,7 @@ def baseline() -> None:
 
 
 @baseline.command("set")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.argument("run")
 @click.option(
     "--system",
     "systems",
@@ -420,15 +420,13 @@ def baseline() -> None:
 @lookup_option
 @json_option
 def set_baseline(**given: Any) -> int:
-    """Make a finished run the baseline, or several repeated runs of one system.
+    """Make a finished run the baseline.
 
-    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, name, or `latest`. The
-    statistics of several runs are added up document by document, so that means over runs are compared. A
+    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, name, or `latest`. A
     frozen baseline is replaced with a reason only.
 
     \b
     fieldassay baseline set runs/main --reason "prompt 7"
-    fieldassay baseline set run1 run2 run3
     fieldassay baseline set runs/main --freeze --reason "two labels were wrong"
     """
     from datetime import UTC, datetime
@@ -439,15 +437,15 @@ def set_baseline(**given: Any) -> int:
     from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline, read_before
     from fieldassay.io.json_value import json_text
     from fieldassay.reports.content.diff import baseline_data, render_set
-    from fieldassay.runs.run import read_runs
+    from fieldassay.runs.run import Run
 
     path = given["out"]
-    runs = read_runs((find_stored(name, given["store"]) for name in given["runs"]), lambda run: run)
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
     request = BaselineRequest(
         given["systems"], metrics, given["hashes_ids"], given["reason"], given["freezes"]
     )
-    made = make_baseline(runs, request, datetime.now(UTC), read_before(path))
+    run = Run.open(find_stored(given["run"], given["store"]))
+    made = make_baseline(run, request, datetime.now(UTC), read_before(path))
     write_baseline(path, made)
     write(
         json_text(baseline_data(made))

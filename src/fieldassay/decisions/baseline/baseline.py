@@ -211,9 +211,11 @@ FORMAT = JsonFormat(
 def baseline_bytes(baseline: Baseline) -> bytes:
     """Return a baseline as the bytes of its file: JSON, a document, headline or column a line."""
     content = _content(baseline)
-    return _lay_out({**FORMAT.head(), "checksum": checksum(content), **content}).encode(
-        "utf-8", "backslashreplace"
-    )
+    parts = [
+        f" {_text(key)}: {_lay_out_value(key, value)}"
+        for key, value in {**FORMAT.head(), "checksum": checksum(content), **content}.items()
+    ]
+    return ("{\n" + ",\n".join(parts) + "\n}\n").encode("utf-8", "backslashreplace")
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -264,12 +266,6 @@ def _content(baseline: Baseline) -> dict[str, Any]:
         "systems": systems,
         "history": [asdict(entry) for entry in baseline.history],
     }
-
-
-def _lay_out(data: dict[str, Any]) -> str:
-    """Return JSON with one item of each list a line, for readable differences."""
-    parts = [f" {_text(key)}: {_lay_out_value(key, value)}" for key, value in data.items()]
-    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _lay_out_value(key: str, value: Any) -> str:

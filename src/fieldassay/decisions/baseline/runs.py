@@ -1,6 +1,6 @@
 """Systems and runs against a baseline."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -38,7 +38,7 @@ from fieldassay.metrics.result.documents import (
     name_statistic,
 )
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.statistics.statistics import Statistic, Sum, add_sums
+from fieldassay.metrics.statistics.statistics import Statistic, Sum
 from fieldassay.options import OptionRecord
 from fieldassay.runs.run import Run
 from fieldassay.scoring.provenance import freeze_recorded
@@ -165,7 +165,9 @@ def _match(
     run: Mapping[str, Any],
     rows: npt.NDArray[np.int64],
 ) -> BaselineMatch:
-    stored = _choose(baseline, data, system.system)
+    named = next((one for one in baseline.systems if one.name == system.system), None)
+    is_only = len(baseline.systems) == 1 and len(data.systems) == 1
+    stored = named or (baseline.systems[0] if is_only else None)
     if stored is None:
         names = ", ".join(one.name for one in baseline.systems[:MOST_NAMED]) + (
             ", …" if len(baseline.systems) > MOST_NAMED else ""
@@ -187,12 +189,6 @@ def _match(
         means = f"means over {stored.repeats} repeated runs in the baseline and {system.repeats} now"
         told.append(SINGLE_RUNS if is_single else means)
     return BaselineMatch(arena, "", tuple(told), is_same)
-
-
-def _choose(baseline: Baseline, data: PairedData, name: str) -> BaselineSystem | None:
-    named = next((one for one in baseline.systems if one.name == name), None)
-    is_only = len(baseline.systems) == 1 and len(data.systems) == 1
-    return named or (baseline.systems[0] if is_only else None)
 
 
 def _list_wanted(calls: Iterable[MetricCall], data: PairedData) -> tuple[Statistic, ...]:
@@ -288,27 +284,34 @@ class ChangeLine(Struct, frozen=True):
 
 
 def make_baseline(
-    runs: Run | Sequence[Run], request: BaselineRequest, now: datetime, before: Baseline | None = None
+    run: Run, request: BaselineRequest, now: datetime, before: Baseline | None = None
 ) -> Baseline:
-    """Return the baseline of a finished run, or of several that are repeated runs of its systems.
+    """Return the baseline of a finished run.
 
     It goes on with the history of the one `before`. Raises `ProblemsError` for a run that cannot be one, and
     if a frozen baseline is to be replaced without a reason.
     """
-    run, *others = [runs] if isinstance(runs, Run) else runs
     digests = _check_whole(run)
     is_free = before is None or not before.is_frozen
     reason = "" if is_free and not request.reason else check_reason(request.reason)
-    systems = _choose_systems(run, request.systems)
+    known = {system.system: system for system in run.paired.systems}
+    unknown = [
+        Problem(
+            "--system", f"the run has no system {name[:100]!r}", nearest(name[:100], known), "unknown_name"
+        )
+        for name in request.systems
+        if name not in known
+    ]
+    if unknown:
+        raise ProblemsError(unknown)
+    systems = tuple(known[name] for name in dict.fromkeys(request.systems)) or run.paired.systems
     bound = _choose_metrics(run, request.metrics)
-    if others:
-        systems = tuple(_join_repeats(run, others, system, bound) for system in systems)
     documents = systems[0].documents
     keys = [hash_text(name) for name in documents] if request.hashes_ids else list(documents)
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
     entry = BaselineEntry(
         now.isoformat(timespec="seconds"),
-        ", ".join(one.folder.name or str(one.folder) for one in (run, *others)),
+        run.folder.name or str(run.folder),
         version("fieldassay"),
         reason,
         request.freezes,
@@ -325,80 +328,19 @@ def make_baseline(
         digests=digests,
         basis={name: part.content for name, part in freeze_recorded(run.spec.text, run.file.models).items()},
         metrics=tuple(str(one.call) for one in bound),
-        headlines=tuple(
-            _value_headlines(run, systems, request.metrics)
-            if others
-            else _list_headlines(run, systems, request.metrics)
-        ),
+        headlines=tuple(_list_headlines(run, systems, request.metrics)),
         is_hashed=request.hashes_ids,
         documents=tuple(keys[at] for at in order.tolist()),
         gold=tuple(row.tobytes().hex() for row in gold[order]),
         systems=tuple(
             replace(
                 _store(system, bound, order, request, run.paired.slices),
-                predictions="" if others else digest_predictions(run.facts, system.system),
+                predictions=digest_predictions(run.facts, system.system),
             )
             for system in systems
         ),
         history=(*(() if before is None else before.history), entry),
     )
-
-
-def _join_repeats(
-    run: Run, others: Sequence[Run], system: DocumentStatistics, bound: Sequence[BoundMetric]
-) -> DocumentStatistics:
-    """Return a system's statistics, summed over runs. Raises `ProblemsError` for incomparable ones."""
-    wanted = dict.fromkeys(statistic for one in bound for statistic in list_parts(one.recipe))
-    problems: list[Problem] = []
-    joined = system
-    for other in others:
-        found = next((one for one in other.paired.systems if one.system == system.system), None)
-        if _check_whole(other) != _check_whole(run):
-            problems.append(_differs(other, f"does not stand on the same spec and gold as {run.folder}"))
-        elif found is None:
-            problems.append(_differs(other, f"has no system {system.system[:100]!r}"))
-        elif found.documents != system.documents or not wanted.keys() <= found.statistics.keys():
-            problems.append(_differs(other, f"has not kept the same documents and metrics as {run.folder}"))
-        else:
-            summed = {
-                one: add_sums({one: joined.statistics[one]}, {one: found.statistics[one]})[one]
-                for one in wanted
-            }
-            joined = replace(joined, statistics=summed, repeats=joined.repeats + found.repeats)
-    if problems:
-        raise ProblemsError(problems)
-    return joined
-
-
-def _differs(run: Run, what: str) -> Problem:
-    remedy = "give runs of one system, scored alike"
-    return Problem(str(run.folder), f"{what}, so it is no repeated run", remedy, "incomparable")
-
-
-def _value_headlines(
-    run: Run, systems: Sequence[DocumentStatistics], names: Sequence[str]
-) -> Iterator[Headline]:
-    """Yield the numbers of systems with several runs, from their statistics, without intervals."""
-    calls = _read_calls(names, run) if names else tuple(bound.call for bound in run.paired.metrics)
-    for system in systems:
-        matrix = PairedMatrix.open(replace(run.paired, systems=(system,)))
-        for call in calls:
-            bound = bind_metric(call, run.paired.vocabulary)
-            if call.slice is None and all(one in system.statistics for one in list_parts(bound.recipe)):
-                total = matrix.matrices[0].sum(axis=1)
-                view = matrix.layout.view(bound)
-                count = len(system.documents)
-                value, metric = view.value(total[view.rows]), bound.metric
-                yield Headline(
-                    system.system,
-                    str(call),
-                    value,
-                    count * system.repeats,
-                    count,
-                    None,
-                    metric.unit,
-                    metric.better,
-                )
 
 
 def read_before(path: Path) -> Baseline | None:
@@ -497,20 +439,6 @@ def _check_whole(run: Run) -> Mapping[str, str]:
             "incomparable",
         )
     return bases[0].digests
-
-
-def _choose_systems(run: Run, names: Sequence[str]) -> tuple[DocumentStatistics, ...]:
-    known = {system.system: system for system in run.paired.systems}
-    unknown = [
-        Problem(
-            "--system", f"the run has no system {name[:100]!r}", nearest(name[:100], known), "unknown_name"
-        )
-        for name in names
-        if name not in known
-    ]
-    if unknown:
-        raise ProblemsError(unknown)
-    return tuple(known[name] for name in dict.fromkeys(names)) or run.paired.systems
 
 
 def _choose_metrics(run: Run, names: Sequence[str]) -> tuple[BoundMetric, ...]:

@@ -588,7 +588,15 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
     """
     options = options or CalibrationOptions()
     given = run if isinstance(run, Confidences) else read_confidences(run, options.system)
-    fields = _choose_fields(given, options)
+    known = given.list_fields()
+    problems = [
+        Problem(given.label, f"no judged field {name[:100]!r}", nearest(name[:100], known), "unknown_name")
+        for name in options.fields
+        if name not in known
+    ]
+    if problems:
+        raise ProblemsError(problems)
+    fields = tuple(dict.fromkeys(options.fields)) or known
     given = given.of_fields(fields)
     seen = read_observations(given.rows, options.scale, given.label)
     if not len(seen):
@@ -607,18 +615,6 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
         slices={key: tuple(_measure_slices(given, seen, key, options.chance)) for key in options.slices},
     )
     return Calibrated(replace(page, remarks=tuple(remark(page, seen))), given, seen)
-
-
-def _choose_fields(given: Confidences, options: CalibrationOptions) -> tuple[str, ...]:
-    known = given.list_fields()
-    problems = [
-        Problem(given.label, f"no judged field {name[:100]!r}", nearest(name[:100], known), "unknown_name")
-        for name in options.fields
-        if name not in known
-    ]
-    if problems:
-        raise ProblemsError(problems)
-    return tuple(dict.fromkeys(options.fields)) or known
 
 
 def _measure_fields(

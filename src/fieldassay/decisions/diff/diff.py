@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 
 from fieldassay.decisions.basis import (
     BasisDifference,
-    DiffSystem,
+    Contestant,
     NamedRun,
     basis_of_run,
     compare_bases,
@@ -380,12 +380,12 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
         for entry in entries:
             entry.run.run.check_target(options.target)
     documents, warnings = find_common_documents(entries, is_common=options.is_common)
-    data = join_data([entry.contestant for entry in entries], documents)
+    data = join_data(entries, documents)
     metrics = _choose_metrics(data, options.metrics)
     keys = _choose_slices(data, options.slices)
     needed = keep_needed(data, (*metrics, *list_field_metrics(data)))
     data = replace(needed, metrics=metrics, slices=keys)
-    found = contest(data, entries[0].contestant.label)
+    found = contest(data, entries[0].label)
     overall = len(metrics) * (len(entries) - 1)  # those of slices come after them
     changes, reason = _find_changes(entries, documents)
     return Diff(
@@ -406,7 +406,7 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
 
 
 def find_common_documents(
-    entries: Sequence[DiffSystem], *, is_common: bool
+    entries: Sequence[Contestant], *, is_common: bool
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """Return the documents that the systems are compared on (None: all), and a warning on those left out.
 
@@ -472,18 +472,18 @@ def _refuse(first: NamedRun, run: NamedRun, found: BasisDifference) -> Problem:
     return Problem(f"run {run.reference!r}", what, remedy, "incomparable")
 
 
-def _rows_of(entry: DiffSystem) -> pl.LazyFrame | None:
+def _rows_of(entry: Contestant) -> pl.LazyFrame | None:
     """Return the evidence of a system, unread; None if its run kept none."""
     import polars as pl
 
-    frame, name = entry.run.run.evidence, make_printable(entry.contestant.system)
+    frame, name = entry.run.run.evidence, make_printable(entry.system)
     return None if frame is None else frame.filter(pl.col("system") == name)
 
 
-def _put_reference_first(entries: tuple[DiffSystem, ...]) -> tuple[DiffSystem, ...]:
+def _put_reference_first(entries: tuple[Contestant, ...]) -> tuple[Contestant, ...]:
     """Return the systems of a run with the one first that it compared the others with."""
     reference = entries[0].run.run.statistics.reference
-    return tuple(sorted(entries, key=lambda one: one.contestant.system != reference))
+    return tuple(sorted(entries, key=lambda one: one.system != reference))
 
 
 def _choose_metrics(data: PairedData, names: Sequence[str] | None) -> tuple[BoundMetric, ...]:
@@ -568,7 +568,7 @@ def _choose_slices(data: PairedData, keys: Sequence[str] | None) -> tuple[str, .
 
 
 def _find_changes(
-    entries: Sequence[DiffSystem], documents: tuple[str, ...] | None
+    entries: Sequence[Contestant], documents: tuple[str, ...] | None
 ) -> tuple[Changes | None, str]:
     """Return the fixed and broken values, or None and the reason for not knowing them."""
     if len(entries) != 2:
@@ -586,23 +586,23 @@ def _find_changes(
     return find_changes(before, after, names), ""
 
 
-def _side(entry: DiffSystem) -> DiffSide:
-    run, one = entry.run.run, entry.contestant
+def _side(entry: Contestant) -> DiffSide:
+    run = entry.run.run
     return DiffSide(
-        one.label,
-        one.system,
+        entry.label,
+        entry.system,
         entry.run.reference,
         run.folder.name,
         run.file.started or "",
         run.version,
-        len(one.documents),
+        len(entry.statistics.documents),
         run.kept,
     )
 
 
-def _remark(entries: Sequence[DiffSystem], data: PairedData) -> tuple[str, ...]:
+def _remark(entries: Sequence[Contestant], data: PairedData) -> tuple[str, ...]:
     """Return the remarks on failed answers, and on how the runs were sampled and made."""
-    failed = [f"{entry.contestant.label}: {told}" for entry in entries if (told := _describe_failures(entry))]
+    failed = [f"{entry.label}: {told}" for entry in entries if (told := _describe_failures(entry))]
     runs = {entry.run.reference: entry.run.run for entry in entries}
     answers = (f"failed answers: {'; '.join(failed)}",) if failed else ()
     drawn = {
@@ -625,8 +625,8 @@ def _describe_drawing(replicates: int, seed: int, level: float) -> str:
     return f"{replicates:,} replicates, seed {seed}, level {level:g}"
 
 
-def _describe_failures(entry: DiffSystem) -> str:
-    own = (entry.run.run.facts.get("counts") or {}).get("systems", {}).get(entry.contestant.system, {})
+def _describe_failures(entry: Contestant) -> str:
+    own = (entry.run.run.facts.get("counts") or {}).get("systems", {}).get(entry.system, {})
     return ", ".join(f"{own[name]:,} {name}" for name in _FAILURES if own.get(name))
 
 

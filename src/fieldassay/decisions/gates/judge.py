@@ -408,7 +408,9 @@ def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome,
     spread = [spread_gate(gate, holdings) for gate in gates]
     single = [one for own in spread for one in own]
     found = [holdings.find(gate) for gate in single]
-    changes = _measure_changes(single, found)
+    measured = [_measure_change(gate, one) for gate, one in zip(single, found, strict=True)]
+    decided = iter(decide_changes([one for one in measured if isinstance(one, MetricChange)]))
+    changes = [next(decided) if isinstance(one, MetricChange) else one for one in measured]
     judged = iter(
         [
             _name_losses(judge_gate(gate, one, change), one)
@@ -439,16 +441,6 @@ def _name_losses(outcome: GateOutcome, found: GateEstimate) -> GateOutcome:
         return outcome
     warning = f"but worse in {name_changes(lost, MOST_TOLD)}"
     return replace(outcome, rule=f"{outcome.rule}; {warning}", warning=warning)
-
-
-def _measure_changes(gates: Sequence[Gate], found: Sequence[GateEstimate]) -> list[MetricChange | str | None]:
-    """Return the change of each regression gate, or why there is none; None for other gates.
-
-    The tests of all are one family.
-    """
-    measured = [_measure_change(gate, one) for gate, one in zip(gates, found, strict=True)]
-    decided = iter(decide_changes([one for one in measured if isinstance(one, MetricChange)]))
-    return [next(decided) if isinstance(one, MetricChange) else one for one in measured]
 
 
 def _measure_change(gate: Gate, found: GateEstimate) -> MetricChange | str | None:

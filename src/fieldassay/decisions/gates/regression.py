@@ -160,6 +160,11 @@ def _guard(pair: Pair, found: Comparison) -> tuple[float, float] | None:
 def judge_change(gate: Gate, change: MetricChange, failed: int = 0) -> GateOutcome:
     """Return the outcome of a regression gate, which no failed judgement lets pass: it could be a loss."""
     found = change.found
+    before, now = (format_in_unit(value or 0.0, found.unit) for value in found.values)
+    counts = (
+        f"better in {found.wins:,}, worse in {found.losses:,}, "
+        f"the same in {found.ties:,} of {found.documents:,} documents"
+    )
     outcome = GateOutcome(
         gate,
         Verdict.INCONCLUSIVE,
@@ -169,7 +174,9 @@ def judge_change(gate: Gate, change: MetricChange, failed: int = 0) -> GateOutco
         n=found.documents,
         documents=found.documents,
         interval=change.interval,
-        evidence=(_describe(found),),
+        evidence=(
+            f"before {before}, now {now}; {counts}" + ("" if found.p is None else f"; {format_p(found.p)}"),
+        ),
     )
     if change.is_same and not failed:
         return _judge_same(outcome, found.unit)
@@ -279,15 +286,6 @@ def _ask_for_more(outcome: GateOutcome, change: MetricChange) -> GateOutcome:
         least = format_threshold(proposed, difference_unit(found.unit))
         more.append(f"with {format_count(found.documents, 'document')}, use a margin of {least} or more")
     return replace(outcome, rule="; ".join(more), detectable=detectable, documents_needed=needed)
-
-
-def _describe(found: Comparison) -> str:
-    before, now = (format_in_unit(value or 0.0, found.unit) for value in found.values)
-    counts = (
-        f"better in {found.wins:,}, worse in {found.losses:,}, "
-        f"the same in {found.ties:,} of {found.documents:,} documents"
-    )
-    return f"before {before}, now {now}; {counts}" + ("" if found.p is None else f"; {format_p(found.p)}")
 
 
 def _check_comparable(arena: PairedMatrix, bound: BoundMetric) -> None:

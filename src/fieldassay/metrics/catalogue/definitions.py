@@ -1,10 +1,10 @@
 """Definitions of metrics, the selection of a spec, and gates that cannot be meant."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache, partial
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -150,36 +150,20 @@ class DefinedMetric(Struct, frozen=True):
     options: tuple[tuple[str, Any], ...]
 
 
-class Bound(Protocol):
-    """A metric of the catalogue under given parameters, as used in definitions."""
-
-    @property
-    def metric(self) -> Metric: ...
-
-    @property
-    def options(self) -> tuple[tuple[str, Any], ...]: ...
-
-    @property
-    def recipe(self) -> Recipe: ...
-
-
-def bind_definition(
-    call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall], Bound]
-) -> DefinedMetric:
+def bind_definition(call: MetricCall, vocabulary: Vocabulary) -> DefinedMetric:
     """Return the metric of a call of a spec's own definition.
 
     Its parameters go to every metric inside that has them and does not set them, or sets them to several
-    values (`type="text|list"`) that include those of the call. `bind` binds a metric of the catalogue. Raises
-    ValueError for an unknown name inside, for a parameter that no metric inside takes, and for circular
-    definitions.
+    values (`type="text|list"`) that include those of the call. Raises ValueError for an unknown name inside,
+    for a parameter that no metric inside takes, and for circular definitions.
     """
     text = str(call)
     if text not in vocabulary.known:
-        vocabulary.known[text] = _bind(call, vocabulary, bind)
+        vocabulary.known[text] = _bind(call, vocabulary)
     return vocabulary.known[text]
 
 
-def _bind(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall], Bound]) -> DefinedMetric:
+def _bind(call: MetricCall, vocabulary: Vocabulary) -> DefinedMetric:
     definition = vocabulary.own[call.name]
     if call.name in vocabulary.too_large:
         count = vocabulary.too_large[call.name]
@@ -187,7 +171,7 @@ def _bind(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall],
             f"{call.name} grows to {count:,} metrics when the definitions in it are written out; "
             f"keep it to {MOST_PARTS:,}, and all definitions to {MOST_IN_SPEC:,}, more than the spec writes"
         )
-    builder = _Builder(vocabulary, (), dict(call.parameters), {}, [], bind)
+    builder = _Builder(vocabulary, (), dict(call.parameters), {}, [])
     recipe = builder.define(call.name)
     unused = [name for name, _ in call.parameters if name not in builder.taken]
     if unused:
@@ -243,7 +227,6 @@ class _Builder(Struct):
     given: dict[str, Value]
     taken: dict[str, None]
     bound: list[tuple[Metric, dict[str, Any]]]
-    bind: Callable[[MetricCall], Bound]
     length: int = 0
     """The number of operations on the way to the part that is being built."""
 
@@ -313,7 +296,7 @@ class _Builder(Struct):
             if name in names and (name not in fixed or _narrows(value, fixed[name]))
         }
         self.taken.update(dict.fromkeys(handed))
-        bound = self.bind(MetricCall(call.name, tuple({**fixed, **handed}.items())))
+        bound = bind_metric(MetricCall(call.name, tuple({**fixed, **handed}.items())))
         self.bound.append((bound.metric, dict(bound.options)))
         return bound.recipe
 
@@ -505,7 +488,7 @@ def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMe
     ValueError: unknown metric 'acuracy'; did you mean 'accuracy'?
     """
     if call.name in vocabulary.own:
-        defined = bind_definition(call, vocabulary, bind_metric)
+        defined = bind_definition(call, vocabulary)
         _check_field(call, defined.metric)
         return BoundMetric(call, defined.metric, defined.options, defined.recipe, is_own=True)
     metric = list_metrics().get(call.name)

@@ -104,7 +104,11 @@ def value_documents(
     beside them: field by field (True) or added up over the fields.
     """
     rows = Rows()
-    own = {str(bound.call): columns.evaluate(bound.recipe) for bound in metrics if _is_own(bound)}
+    own = {
+        str(bound.call): columns.evaluate(bound.recipe)
+        for bound in metrics
+        if bound.is_own and bound.call.slice is None and bound.call.field is None
+    }
     shares = {str(bound.call): share for bound in metrics if (share := _document_share(bound)) is not None}
     found = {"score": score_documents(metrics, score_of, columns)}
     found |= {name: columns.shares(_default_share(name)) for name in ("accuracy", "accuracy_strict")}
@@ -113,7 +117,11 @@ def value_documents(
     leaves = matches + columns.per_document(rows.wrong + rows.missing + rows.spurious)
     perfect = columns.perfect()
     table = columns.table
-    numbers = _known_numbers(metrics, columns)
+    names = [
+        *columns.table.numbers,
+        *(name for bound in metrics for name in list_needs(bound.recipe).numbers),
+    ]
+    numbers = {name: columns.number(name) for name in dict.fromkeys(names)}
     found |= {"leaves": leaves, "matches": matches, "perfect": perfect}
     found |= {name: values for name, values in own.items() if name not in numbers}
     statistics = {
@@ -153,7 +161,12 @@ def frame_documents(parts: Sequence[tuple[str, DocumentValues]]) -> pl.DataFrame
     listed = [_list_columns(values) for _, values in parts]
     keys = pl.DataFrame(
         {
-            "system": pl.concat([_repeat(make_printable(name), len(one.documents)) for name, one in parts]),
+            "system": pl.concat(
+                [
+                    pl.Series([make_printable(name)], dtype=pl.String).new_from_index(0, len(one.documents))
+                    for name, one in parts
+                ]
+            ),
             "doc": pl.concat([_texts(one.documents) for _, one in parts]),
         }
     )
@@ -191,12 +204,6 @@ def _list_columns(values: DocumentValues) -> dict[str, Callable[[], pl.Series]]:
         is_taken = name in found or name in ("system", "doc")
         found[f"group_{name}" if is_taken else name] = partial(_group_series, name, groups)
     return found
-
-
-def _repeat(text: str, count: int) -> pl.Series:
-    import polars as pl
-
-    return pl.Series([text], dtype=pl.String).new_from_index(0, count)
 
 
 def _numbers(columns: Mapping[str, Floats], name: str) -> pl.Series:
@@ -239,11 +246,6 @@ def gather_groups(
     return made.gather(np.fromiter(map(place.__getitem__, groups), np.uint32, len(groups)))
 
 
-def _is_own(bound: BoundMetric) -> bool:
-    """Return whether a metric is a spec's own definition, over all documents and fields."""
-    return bound.is_own and bound.call.slice is None and bound.call.field is None
-
-
 def _default_share(name: str) -> Share:
     share = _document_share(bind_metric(MetricCall(name)))
     assert share is not None
@@ -256,14 +258,6 @@ def _document_share(bound: BoundMetric) -> Share | None:
         return None
     first = bound.recipe.numerator.statistics[0]
     return first if isinstance(first, Share) and not isinstance(first, Reaches) else None
-
-
-def _known_numbers(metrics: Sequence[BoundMetric], columns: DocumentColumns) -> dict[str, Floats]:
-    names = [
-        *columns.table.numbers,
-        *(name for bound in metrics for name in list_needs(bound.recipe).numbers),
-    ]
-    return {name: columns.number(name) for name in dict.fromkeys(names)}
 
 
 # The paired statistics that two systems are compared by.

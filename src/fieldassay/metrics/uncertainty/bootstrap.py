@@ -311,22 +311,14 @@ def percentile_intervals(replicates: npt.NDArray[np.float64], level: float) -> P
         known, rows = replicates.shape[1] - undefined, np.flatnonzero(dropped == undefined)
         if known:
             chosen = replicates if len(rows) == len(replicates) else replicates[rows]
-            low[rows], high[rows] = _quantiles(chosen, known, (tail, 1.0 - tail))
+            positions = [share * (known - 1) for share in (tail, 1.0 - tail)]
+            pairs = [(math.floor(one), min(math.floor(one) + 1, known - 1)) for one in positions]
+            ordered = np.partition(chosen, sorted({at for pair in pairs for at in pair}), axis=1)
+            low[rows], high[rows] = (
+                ordered[:, below] + (ordered[:, above] - ordered[:, below]) * (position - below)
+                for position, (below, above) in zip(positions, pairs, strict=True)
+            )
     return Percentiles(low, high, dropped)
-
-
-def _quantiles(
-    values: npt.NDArray[np.float64], known: int, shares: tuple[float, float]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return two quantiles of each row, of which so many are known and the others NaN."""
-    positions = [share * (known - 1) for share in shares]
-    pairs = [(math.floor(one), min(math.floor(one) + 1, known - 1)) for one in positions]
-    ordered = np.partition(values, sorted({at for pair in pairs for at in pair}), axis=1)
-    first, second = (
-        ordered[:, below] + (ordered[:, above] - ordered[:, below]) * (position - below)
-        for position, (below, above) in zip(positions, pairs, strict=True)
-    )
-    return first, second
 
 
 def quantile_interval(ordered: npt.NDArray[np.float64], share: float, level: float) -> Interval | None:

@@ -44,6 +44,11 @@ def assemble(
     of_field = np.repeat(np.array([block.field for block in blocks], dtype=np.int32), sizes)
     weights = np.array([info.weight for info in judged.fields])
     critical = np.array([info.critical for info in judged.fields], dtype=bool)
+    parts = [
+        np.full(len(block), critical[block.field]) if block.critical is None else block.critical
+        for block in blocks
+    ]
+    names = dict.fromkeys(name for block in blocks for name in block.extras)
     evidence = BatchEvidence(
         system=identity.system,
         documents=identity.documents,
@@ -55,12 +60,21 @@ def assemble(
         outcome=_joined([block.outcome for block in blocks], np.int8),
         score=_joined([block.score for block in blocks], np.float64),
         weight=weights[of_field],
-        critical=_critical(blocks, critical),
+        critical=_joined(parts, np.bool_),
         flags=_joined([block.flags for block in blocks], np.int64),
         reason=_joined([block.reason for block in blocks], np.int32),
         confidence=_confidence(judged, confidences),
         reasons=tuple(judged.reasons.names),
-        extras=_extras(blocks, sizes),
+        extras={
+            name: _joined(
+                [
+                    block.extras.get(name, np.full(size, np.nan))
+                    for block, size in zip(blocks, sizes, strict=True)
+                ],
+                np.float64,
+            )
+            for name in names
+        },
         repeat=identity.repeat,
         answers=partial(_answer_table, judged) if identity.repeat else None,
     )
@@ -100,30 +114,8 @@ def _confidence(judged: Judged, given: Sequence[Mapping[str, float] | None]) -> 
     return found
 
 
-def _critical(blocks: Sequence[Block], of_field: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    parts = [
-        np.full(len(block), of_field[block.field]) if block.critical is None else block.critical
-        for block in blocks
-    ]
-    return _joined(parts, np.bool_)
-
-
 def _joined(parts: list[npt.NDArray[Any]], dtype: Any) -> npt.NDArray[Any]:
     return np.concatenate([np.zeros(0, dtype=dtype), *parts]).astype(dtype, copy=False)
-
-
-def _extras(blocks: Sequence[Block], sizes: list[int]) -> dict[str, npt.NDArray[np.float64]]:
-    names = dict.fromkeys(name for block in blocks for name in block.extras)
-    return {
-        name: _joined(
-            [
-                block.extras.get(name, np.full(size, np.nan))
-                for block, size in zip(blocks, sizes, strict=True)
-            ],
-            np.float64,
-        )
-        for name in names
-    }
 
 
 def list_values(judged: Judged, kinds: Collection[Kind]) -> Iterator[tuple[int, Kind, JudgedValue]]:

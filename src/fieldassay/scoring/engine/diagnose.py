@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.metrics.evidence import FLAG, FieldInfo, Kind, Outcome
+from fieldassay.metrics.evidence import FLAG, Kind, Outcome
 from fieldassay.paths import is_item_path, is_unit_key
 from fieldassay.scoring.engine.coding import Block, Coded, Nodes, distinct_pairs
 from fieldassay.scoring.engine.judge import Judged
@@ -329,8 +329,14 @@ def diagnose(judged: Judged) -> list[Diagnosed]:
         of_values = [blocks[at] for at in chosen]
         gold = _rows(of_values, list(map(_present, of_values)), "gold", rank)
         predicted = _rows(of_values, [wrong[at] for at in chosen], "pred", rank)
+        are_inner = ("[" in info.path and not is_item_path(info.path) for info in fields)
+        pairs = zip(are_inner, fields, strict=True)
         findings = diagnose_context(
-            predicted, gold, _are_items(fields), _are_numbers(fields), _are_texts_of_items(fields)
+            predicted,
+            gold,
+            np.array([is_item_path(info.path) for info in fields], dtype=bool),
+            np.array([info.type in NUMBER_TYPES for info in fields], dtype=bool),
+            np.array([is_inner and info.type in ("text", "id") for is_inner, info in pairs], dtype=bool),
         )
         named = np.append(order, -1)[findings.other_field].astype(np.int32)
         start = 0
@@ -422,17 +428,3 @@ def _rows(blocks: Sequence[Block], chosen: Sequence[Nodes], side: str, rank: Cod
         np.where(are_listed, np.concatenate(items), -1).astype(np.int32),
         np.concatenate(texts),
     )
-
-
-def _are_items(fields: Sequence[FieldInfo]) -> npt.NDArray[np.bool_]:
-    return np.array([is_item_path(info.path) for info in fields], dtype=bool)
-
-
-def _are_numbers(fields: Sequence[FieldInfo]) -> npt.NDArray[np.bool_]:
-    return np.array([info.type in NUMBER_TYPES for info in fields], dtype=bool)
-
-
-def _are_texts_of_items(fields: Sequence[FieldInfo]) -> npt.NDArray[np.bool_]:
-    are_inner = ("[" in info.path and not is_item_path(info.path) for info in fields)
-    pairs = zip(are_inner, fields, strict=True)
-    return np.array([is_inner and info.type in ("text", "id") for is_inner, info in pairs], dtype=bool)

@@ -96,7 +96,10 @@ class Flattener(Struct, frozen=True, eq=False):
         values: tuple[list[Any], list[Any]],
         ancestors: tuple[ObjectPlace, ...],
     ) -> None:
-        gold, pred = (_renamed(column, node) for column in values)
+        gold, pred = (
+            [apply_aliases(value, node.other_names) for value in column] if node.other_names else column
+            for column in values
+        )
         members = (_members(column, node.children, self.absent) for column in (gold, pred))
         for child, of_gold, of_pred in zip(node.children, *members, strict=True):
             if isinstance(child, Leaf) and child.unit_fields:
@@ -383,10 +386,6 @@ def _members(column: list[Any], children: Sequence[Node], absent: Any) -> list[l
 
 def _joint(leaf: Leaf, holders: list[Any], values: list[Any]) -> list[Any]:
     return [with_units(leaf, holder, value) for holder, value in zip(holders, values, strict=True)]
-
-
-def _renamed(column: list[Any], node: ObjectNode) -> list[Any]:
-    return [apply_aliases(value, node.other_names) for value in column] if node.other_names else column
 
 
 def _masked(column: list[Any], mask: Masks) -> list[Any]:

@@ -1,6 +1,5 @@
 """Rows of values: pairs of nodes, containers and leaves with their outcomes, and the paths of rows."""
 
-from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -589,7 +588,10 @@ def _judge(
     if coded.leaf.is_gold_failable:
         outcome[(flags & FLAG["unreadable_gold"]) != 0] = Outcome.FAILED
         score[outcome == Outcome.FAILED] = np.nan
-    extras = _spread(compared.extras, at, len(gold))
+    extras = {}
+    for name, values in compared.extras.items():
+        extras[name] = np.full(len(gold), np.nan)
+        extras[name][at] = values
     block = Block(
         coded.leaf.field, Kind.VALUE, pairs, outcome, score, reason, flags, coded, gold, pred, extras
     )
@@ -634,16 +636,6 @@ def _flags(coded: Coded, gold: Codes, pred: Codes, both: npt.NDArray[np.intp]) -
         flags |= np.where(readable & bad[pred], FLAG["unreadable_pred"], 0)
         flags |= np.where((pred >= 0) & coded.is_container[pred], FLAG["wrong_kind"], 0)
     return flags
-
-
-def _spread(
-    extras: Mapping[str, npt.NDArray[np.float64]], at: npt.NDArray[np.intp], size: int
-) -> dict[str, npt.NDArray[np.float64]]:
-    spread = {}
-    for name, values in extras.items():
-        spread[name] = np.full(size, np.nan)
-        spread[name][at] = values
-    return spread
 
 
 # Concrete paths of rows, such as `lines[3].amount` for a field in an item.

@@ -325,7 +325,7 @@ class LeafBuilder(Struct, frozen=True):
             return None
         call = field.compare or Call(DEFAULTS.get(field.type, _LEAST.name))
         entry = load_entry(COMPARATORS, call.name, (*steps, "compare"), self.report)
-        reader_entry = READERS.load(field.type) if field.type != "list" else _list_reader()
+        reader_entry = READERS.load(field.type) if field.type != "list" else ListReader
         if entry is None:
             return None
         call = self._with_items(field, call, entry)
@@ -479,10 +479,6 @@ class LeafBuilder(Struct, frozen=True):
             return ()
         taken, reading = annotations_of(COMPARATORS.load(call.name)), annotations_of(READERS.load(items.type))
         return tuple((name, value) for name, value in items.options if name in taken and name not in reading)
-
-
-def _list_reader() -> type[Any]:
-    return ListReader
 
 
 # The checks of a spec; relations among them are bound to its fields, whose types read the values.

@@ -354,12 +354,7 @@ def _judged(leaf: Leaf) -> dict[str, str]:
 
 def _entry(entry: Any, catalogue: Catalogue) -> str:
     options = _options(entry)
-    return _name(entry, catalogue) + (f"({options})" if options else "")
-
-
-def _name(entry: Any, catalogue: Catalogue) -> str:
-    """Return the name of an entry in a spec; an unlisted plugin has its class name."""
-    return catalogue.name_of(type(entry)) or type(entry).__name__
+    return (catalogue.name_of(type(entry)) or type(entry).__name__) + (f"({options})" if options else "")
 
 
 def _options(entry: Any) -> str:
