@@ -234,7 +234,7 @@ def test_a_panic_is_a_problem_and_standard_error_stays_where_it_is(monkeypatch: 
     """Other threads, and the programs that they start, write there meanwhile."""
     before = os.fstat(2)
 
-    def panic(source: object) -> None:
+    def panic(source: object, **_: object) -> None:
         assert os.path.samestat(before, os.fstat(2))
         raise pl.exceptions.PanicException("a panic\nof two lines")
 

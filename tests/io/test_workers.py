@@ -214,21 +214,6 @@ def test_workers_end_with_the_shards_in_hand_when_a_run_is_stopped(stop: type[Ba
     assert not [number for number in workers if is_alive(number)]
 
 
-@pytest.mark.slow
-def test_workers_digest_a_folder_as_one_process_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fieldassay.scoring import provenance
-
-    for number in range(11):
-        (tmp_path / f"{number % 3}").mkdir(exist_ok=True)
-        (tmp_path / f"{number % 3}" / f"{number}.json").write_text(f"{number}" * 50_000 * (number % 2))
-    alone = provenance.digest_input(str(tmp_path))
-    monkeypatch.setattr(provenance, "AT_ONCE", 2)
-    monkeypatch.setattr(provenance, "FEWEST_PARTS", 2)
-    assert provenance.digest_input(str(tmp_path), 2) == alone
-    (tmp_path / "1" / "1.json").write_text("changed")
-    assert provenance.digest_input(str(tmp_path), 2) != alone
-
-
 EXTRACT = """
 open("billing.log", "a").write("charged\\n")
 import fieldassay as fa

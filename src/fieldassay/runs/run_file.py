@@ -255,7 +255,7 @@ def scan_evidence(folder: Path) -> "pl.LazyFrame | None":
     import polars as pl
 
     file = folder / EVIDENCE
-    return pl.scan_parquet(scannable(file)) if file.is_file() else None
+    return pl.scan_parquet(scannable(file), glob=False) if file.is_file() else None
 
 
 # Which run a reference means: a path, an id or the beginning of one, a folder's name, or `latest`.

@@ -52,7 +52,7 @@ def read_parquet(
     import polars as pl
 
     try:
-        return pl.read_parquet(source if isinstance(source, bytes) else scannable(source))
+        return pl.read_parquet(source if isinstance(source, bytes) else scannable(source), glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise problem(label, f"not a Parquet file that can be read ({reason})", remedy, kind) from None
