@@ -314,7 +314,8 @@ def scan_parts(parts: Sequence[Path]) -> pl.LazyFrame | None:
     import polars as pl
 
     _check_there(parts)
-    return pl.concat([pl.scan_parquet(scannable(file), glob=False) for file in parts], how="diagonal") if parts else None
+    frames = [pl.scan_parquet(scannable(file), glob=False) for file in parts]
+    return pl.concat(frames, how="diagonal") if frames else None
 
 
 def read_violations(parts: Sequence[bytes | Path]) -> Iterator[bytes]:
