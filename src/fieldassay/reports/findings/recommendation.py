@@ -266,11 +266,13 @@ def compare_in_words(result: Result, order: Order | None) -> str:
             return describe_order(order)
         if len(told) > _MOST:
             counts = Counter((one.verdict, one.field or "") for one in against if one.is_shown)
-            counted = [
-                f"{format_count(count, 'system')} {'is' if count == 1 else 'are'} {verdict} in {clip(field)}"
-                for (verdict, field), count in counts.most_common(2)
+            told = [
+                " and ".join(
+                    f"{format_count(count, 'system')} {'is' if count == 1 else 'are'} {verdict} in "
+                    f"{clip(field)}"
+                    for (verdict, field), count in counts.most_common(2)
+                )
             ]
-            told = [" and ".join(counted)]
         return (
             f"{describe_order(order)}. Compared with {clip(against[0].systems[0], LONGEST_NAME)}, "
             f"{'; '.join(told)}"
@@ -406,8 +408,6 @@ def _list_problems(loss: Loss) -> str:
 
 FEWEST = 20
 """With fewer documents nothing is recommended."""
-
-_UNDECIDED = "no pass/fail rules (gates) set"
 
 _NAMES = 100
 
@@ -549,9 +549,9 @@ def _recommend(
     if not decisions:
         facts = _facts(result, first, standings)
         if comparison:
-            return Recommendation(comparison, facts[1:], "none", (f"{_UNDECIDED[:1].upper()}{_UNDECIDED[1:]}",))
+            return Recommendation(comparison, facts[1:], "none", ("No pass/fail rules (gates) set",))
         name = clip(first.system, LONGEST_NAME)
-        return Recommendation(f"{name} has {facts[0]}; {_UNDECIDED}", facts[1:], "none")
+        return Recommendation(f"{name} has {facts[0]}; no pass/fail rules (gates) set", facts[1:], "none")
     if usable:
         return _use(result, usable, standings)
     if len(standings) == 1:
