@@ -170,7 +170,7 @@ def test_twenty_systems_with_long_names_have_their_answer_and_their_table_on_one
     lines = render_answer(summary, Screen(80)).splitlines()
     assert max(map(len, lines)) <= 80
     assert next(at for at, line in enumerate(lines) if line.startswith("place")) <= 29
-    assert "16 more" in " ".join(lines)
+    assert "the 19 others" in " ".join(lines)
     assert len([line for line in lines if re.match(r"\d+( to( \d+)?)? +vendor", line)]) == 20
 
 

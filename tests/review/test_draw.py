@@ -184,7 +184,7 @@ def test_documents_without_a_file_are_told(tmp_path):
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "doc-001.txt").write_text("a")
-    with pytest.raises(ProblemsError, match="no file for the document 'doc-002'"):
+    with pytest.raises(ProblemsError, match="no file for 1 document: 'doc-002'"):
         make_receipts(tmp_path / "review", 2, documents=folder)
 
 

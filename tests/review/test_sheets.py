@@ -474,7 +474,7 @@ def test_nothing_is_said_of_what_nobody_answered(tmp_path):
     found = status_of(store)
     assert (found.accuracy.share, found.missed.share, found.residual) == (None,) * 3
     assert json.dumps(found.to_dict())
-    assert render_status(found).count("not known") == 3
+    assert render_status(found).count("unknown") == 3
 
 
 def draw_values(chance, number, wrong, *, is_accepted):

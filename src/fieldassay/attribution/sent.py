@@ -233,7 +233,9 @@ class Extractions(Struct, frozen=True, eq=False, dict=True):
             pages = [str(page) for page in ([given] if isinstance(given, str) else given)]
             return Sent(row, self._held((system, repeat, document), lambda: text_transcript(document, pages)))
         if not is_extraction(held.folder):
-            return Sent(row, None, f"its predictions have no {TRANSCRIPT!r}, and no --transcripts are given")
+            return Sent(
+                row, None, f"its predictions have no {TRANSCRIPT!r}; give the texts with --transcripts DIR"
+            )
         return self._of_extraction(held, document, row)
 
     def _of_extraction(self, held: PredictedRows, document: str, row: Mapping[str, Any]) -> Sent:

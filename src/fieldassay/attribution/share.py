@@ -241,7 +241,7 @@ def undefined_reason(sums: Floats, errors_over: str) -> str:
             return "its values stand more than once in their documents"
         if at["missed"] > 0:
             return "no form of its values is found in texts that are read perfectly"
-        return "it is not known whether its values are in a text that was sent"
+        return "no text that was sent can show these values"
     if at["foreign"] == 0:
         return "no other document of its type has another value, to measure chance"
     chance = at["chance"] / at["foreign"]

@@ -469,11 +469,11 @@ def close_review(store: Store) -> None:
 
 # The status for the terminal
 
-_NO_GOLD = "no wrong value of a document with gold was shown"
+_NO_GOLD = "wrong values of documents with gold are shown"
 
 
 def render_status(status: Status) -> str:
-    """Return how far a review is and what it says, one line each; what is not known yet is said."""
+    """Return how far a review is and what it says, one line each."""
     return "".join(f"{line}\n" for line in _lines(status))
 
 
@@ -489,26 +489,26 @@ def _lines(status: Status) -> Iterator[str]:
     )
     if status.audits_open:
         yield f"audits           {status.audits_open:,} open: estimates are of the finished part"
-    yield f"system accuracy  {_share(status.accuracy, 'nothing was labeled unseen yet')}"
+    yield f"system accuracy  {_share(status.accuracy, 'values are labeled unseen')}"
     if status.accepted.share is not None:
         risk = format_in_unit(status.accepted.share)
         yield f"accepted, wrong  {risk}{_interval(status.accepted.interval)}"
     yield f"missed errors    {_share(status.missed, _NO_GOLD)}"
     for alias, shares in status.reviewers.items():
-        right = _share(shares["right"], "nothing unseen with a known truth")
+        right = _share(shares["right"], "values with a known truth are labeled unseen")
         at_best = "" if status.has_gold else ", at best (no gold: what both say, or what was ruled, is right)"
         yield f"  {alias:<14} right unseen{at_best}: {right}; missed: {_share(shares['missed'], _NO_GOLD)}"
-    residual = "not known"
+    residual = "unknown"
     if status.residual is not None and status.residual_upper is not None:
         upper = format_in_unit(status.residual_upper)
         residual = f"{format_in_unit(status.residual)} of all values, at most {upper} at 95 %"
     yield f"residual error   {residual}"
 
 
-def _share(found: ReviewedShare, nothing: str) -> str:
+def _share(found: ReviewedShare, lacking: str) -> str:
     """Return a share with its interval and what it stands on; with few documents that they are too few."""
     if not found.n:
-        return f"not known: {nothing}"
+        return f"unknown until {lacking}"
     stands = f"{format_count(found.n, 'value')} in {format_count(found.documents, 'document')}"
     if found.share is None:
         return f"too few labels: {stands}; {FEWEST} documents are needed"

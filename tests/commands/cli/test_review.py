@@ -80,7 +80,7 @@ def test_status_tells_what_is_known_and_close_ends_a_review(
     assert main(["review", "status", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "0 of 2 done (2 open)" in out
-    assert "missed errors    not known" in out
+    assert "missed errors    unknown until" in out
     assert main(["review", "status", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["asked"] == 18
     assert main(["review", "status", str(tmp_path), "--close"]) == 0

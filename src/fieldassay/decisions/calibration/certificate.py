@@ -657,8 +657,7 @@ def _explain(
     """
     least = needed_labels(promise.risk, promise.delta)
     if labels.documents < least:
-        more = format_count(least - labels.documents, "more labeled document")
-        return f"it takes at least {more} ({least:,} in all, none wrong at the top)"
+        return f"label at least {format_count(least - labels.documents, 'more document')} ({least:,} in all)"
     everything = labels.losses(len(labels))
     if float(everything.wrong @ everything.count) >= promise.risk * everything.size:
         seen = discriminate(values, chance.level)
@@ -683,15 +682,15 @@ def describe_promise(promise: Promise) -> str:
     """Return what is promised, in words.
 
     >>> print(describe_promise(Promise(0.01)))  # doctest: +NORMALIZE_WHITESPACE
-    With a method that errs in at most 5% of cases: at most 1% of the accepted values are wrong,
-    every document counted once, if new documents are like these. Where documents have several values,
-    the bound (Gaffke 2005) is conjectured, never refuted.
+    The promise: at most 1% of the values you accept are wrong. The method errs in at most 5% of cases.
+    Every document counts once, and new documents have to be like these. With several values in a document
+    the bound rests on a conjecture (Gaffke 2005).
     """
     return (
-        f"With a method that errs in at most {format_share(promise.delta)} of cases: at most "
-        f"{format_share(promise.risk)} of the accepted values are wrong, every document counted once, if new "
-        "documents are like these. Where documents have several values, the bound (Gaffke 2005) is "
-        "conjectured, never refuted."
+        f"The promise: at most {format_share(promise.risk)} of the values you accept are wrong. The method "
+        f"errs in at most {format_share(promise.delta)} of cases. Every document counts once, and new "
+        "documents have to be like these. With several values in a document the bound rests on a conjecture "
+        "(Gaffke 2005)."
     )
 
 

@@ -64,7 +64,7 @@ def answer_of(system: SystemShares) -> str:
     if not defined:
         reason = next((one.why for one in shares.values() if one.why), "nothing is known")
         reason = next(iter(system.no_text), reason)
-        return f"cannot be told: {reason}"
+        return f"unknown: {reason}"
     first = max(defined, key=lambda stage: defined[stage].value or 0.0)
     open_ = [stage for stage, one in shares.items() if one.value is None]
     but = f"; {' and '.join(NAMES[one] for one in open_)} cannot be told apart" if len(open_) > 1 else ""
@@ -117,25 +117,25 @@ def describe_attribution(found: Attribution, most: int = 5) -> Told:
 
 def _shares(one: SystemShares) -> Part:
     whole = one.whole
-    lines = [f"{whole.wrong:,} wrong values that gold has; the shares are of {whole.covered:,} of them"]
+    lines = [f"{whole.wrong:,} gold values came out wrong; the shares cover {whole.covered:,} of them"]
     if whole.wrong > whole.covered:
         lines.append(_uncovered(one))
     if one.shared:
         lines.append(
             f"{one.shared:,} values, {one.shared_wrong:,} of them wrong, stand more than once in the gold of "
-            "their document: left out, since one copy is found where another was lost"
+            "their document: left out, since one copy hides the loss of another"
         )
     if one.missed_wrong:
         lines.append(
-            f"{one.missed_wrong:,} wrong values are not found in the perfect text of their document, either: "
+            f"{one.missed_wrong:,} wrong values are missing from the perfect text of their document, too: "
             "left out"
         )
     lines += [
-        f"{format_count(count, 'document')} without the text that was sent: {clip(why, _FOUND)}"
+        f"{format_count(count, 'document')} without the text that the model read: {clip(why, _FOUND)}"
         for why, count in one.no_text.items()
     ]
     if one.spurious:
-        lines.append(f"{one.spurious:,} values where gold has none are outside of the shares")
+        lines.append(f"{one.spurious:,} values where gold has none are left out")
     if one.undeclared:
         lines.append(f"{one.undeclared:,} values of keys that the spec does not declare have no label")
     if one.mended:
@@ -165,7 +165,7 @@ def _shares(one: SystemShares) -> Part:
 
 def _uncovered(one: SystemShares) -> str:
     names = [clip(field.field, _NAME) for field in one.fields if field.wrong > field.covered]
-    return f"{one.whole.wrong - one.whole.covered:,} are left out, of {list_names(names, 5)}"
+    return f"{one.whole.wrong - one.whole.covered:,} are left out: {list_names(names, 5)}"
 
 
 def _reasons(one: SystemShares) -> tuple[str, ...]:

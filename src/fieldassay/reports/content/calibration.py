@@ -196,9 +196,9 @@ def _add_groups(page: ScreenPage, title: str, groups: Sequence[Group]) -> None:
         return
     page.line()
     page.title(title)
-    heads = ("values", "right", "confidence", "error", "by chance", "p", "AUROC", "omitted")
+    heads = ("values", "right", "mean", "error", "by chance", "p", "AUROC", "omitted")
     rows = [[clip(group.name, 48), *_group_cells(group)] for group in groups[:_FIELDS]]
-    page.table([PageColumn(""), *(PageColumn(head, is_number=True) for head in heads)], rows)
+    page.table([PageColumn("", is_name=True), *(PageColumn(head, is_number=True) for head in heads)], rows)
     if len(groups) > _FIELDS:
         page.line(f"and {len(groups) - _FIELDS:,} more", "dim")
 

@@ -1,5 +1,6 @@
 """What to do: rankings, findings, and one recommendation."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
 from typing import Any, Literal, TypeAlias
@@ -193,9 +194,14 @@ def describe_order(order: Order) -> str:
         if like_these:
             than.append(f"{like_these} on documents like these")
         return f"{top} is best with {shown}, ahead of {', and of '.join(than)}"
-    others = _join(
-        [f"{clip(lead.other, LONGEST_NAME)} {format_in_unit(lead.value, order.unit)}" for lead in order.leads]
-    )
+    values = [format_in_unit(lead.value, order.unit) for lead in order.leads]
+    if len(values) > _MOST:
+        others = f"the {len(values)} others {values[0]} to {values[-1]}"
+    else:
+        others = ", ".join(
+            f"{clip(lead.other, LONGEST_NAME)} {value}"
+            for lead, value in zip(order.leads, values, strict=True)
+        )
     return f"{top} has {shown}, {others}; {_doubt(order)}"
 
 
@@ -229,7 +235,8 @@ def _doubt(order: Order) -> str:
     ]
     if not open_:
         return "the difference was not tested"
-    return f"no clear difference to {_join(open_)} with {format_count(order.documents, 'document')}"
+    whom = "any of them" if len(open_) == len(order.leads) > _MOST else _join(open_)
+    return f"no clear difference to {whom} with {format_count(order.documents, 'document')}"
 
 
 # What differs between systems, overall and in which fields: the first sentence of every report.
@@ -258,7 +265,14 @@ def compare_in_words(result: Result, order: Order | None) -> str:
         if not told:
             return describe_order(order)
         if len(told) > _MOST:
-            told = [f"{len(told)} systems differ in some fields"]
+            counts = Counter((one.verdict, one.field or "") for one in against if one.is_shown)
+            told = [
+                " and ".join(
+                    f"{format_count(count, 'system')} {'is' if count == 1 else 'are'} {verdict} in "
+                    f"{clip(field)}"
+                    for (verdict, field), count in counts.most_common(2)
+                )
+            ]
         return (
             f"{describe_order(order)}. Compared with {clip(against[0].systems[0], LONGEST_NAME)}, "
             f"{'; '.join(told)}"
@@ -394,8 +408,6 @@ def _list_problems(loss: Loss) -> str:
 
 FEWEST = 20
 """With fewer documents nothing is recommended."""
-
-_UNDECIDED = "no pass/fail rules (gates) set"
 
 _NAMES = 100
 
@@ -537,9 +549,9 @@ def _recommend(
     if not decisions:
         facts = _facts(result, first, standings)
         if comparison:
-            return Recommendation(comparison, facts, "none", (f"{_UNDECIDED[:1].upper()}{_UNDECIDED[1:]}",))
+            return Recommendation(comparison, facts[1:], "none", ("No pass/fail rules (gates) set",))
         name = clip(first.system, LONGEST_NAME)
-        return Recommendation(f"{name} has {facts[0]}; {_UNDECIDED}", facts[1:], "none")
+        return Recommendation(f"{name} has {facts[0]}; no pass/fail rules (gates) set", facts[1:], "none")
     if usable:
         return _use(result, usable, standings)
     if len(standings) == 1:

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.decisions.diff.diff import find_changes
 from fieldassay.io.text.shown import format_pair
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
 from fieldassay.metrics.estimate import (
@@ -48,7 +49,6 @@ from fieldassay.reports.wording import (
     describe_comparison,
     describe_estimate,
     describe_first,
-    describe_interval,
     describe_power,
 )
 
@@ -213,28 +213,15 @@ ANSWERS = {"GO": ("good", "✓"), "NO-GO": ("bad", "✕"), "INCONCLUSIVE": ("uns
 
 
 class PageEstimate(Struct, frozen=True):
-    """An estimate as pages show it; `low` and `high` are its bounds as shares of one, where it is a share."""
+    """An estimate as pages show it; `value` is a share of one, where it is a share."""
 
     text: str
-    interval: str
     bounds: str
-    n: int
-    documents: int
     is_few: bool
     value: float | None
-    low: float | None
-    high: float | None
     title: str
     lack: str
     """Why there is no interval, if the reason is known."""
-
-
-class Card(Struct, frozen=True):
-    """One system in the table of all systems."""
-
-    system: str
-    answer: str
-    failures: str
 
 
 class Fix(Struct, frozen=True):
@@ -256,12 +243,12 @@ class Overview(Struct, frozen=True, eq=False):
     recommendation: Recommendation
     table: RankingTable
     main: str
-    listed: tuple[Card, ...]
-    """The systems, the best first."""
     lines: tuple[SummaryLine, ...]
     findings: tuple[str, ...]
     fixes: Mapping[str, tuple[Fix, ...]]
     method: str
+    changed: tuple[int, int] | None
+    """How many values the second of two systems breaks and fixes, where the evidence tells."""
 
     @property
     def has_intervals(self) -> bool:
@@ -273,24 +260,13 @@ def format_estimate(one: Estimate | None) -> PageEstimate | None:
     """Return an estimate as pages show it; None for None and for an undefined one."""
     if one is None or one.value is None:
         return None
-    low, high = one.interval or (None, None)
     scale = {"ratio": 1.0, "percent": 0.01}.get(one.unit)
-    bounds = [
-        None if scale is None or number is None else scale * number for number in (one.value, low, high)
-    ]
-    interval = describe_interval(one.interval, one.level, one.unit)
-    value, lowest, highest = bounds
     is_percentile = one.metric.startswith("latency_p") and one.metric.removeprefix("latency_p").isdigit()
     return PageEstimate(
         _format(one.value, one.unit),
-        interval,
         "" if one.interval is None else _format_bounds(one.interval, one.unit),
-        one.n,
-        one.documents,
         is_narrow(one),
-        value,
-        lowest,
-        highest,
+        None if scale is None else scale * one.value,
         describe_estimate(one),
         "too few documents for an interval" if is_percentile and one.interval is None else "",
     )
@@ -329,18 +305,26 @@ def overview(source: ReportSource) -> Overview:
     main_line = next(iter((*of_main, *lines)), None)
     best = standings[0].system if standings else ""
     recommendation = recommend(source.result, source.decisions, standings)
-    failures = dict(zip(summary.systems, summary.failures, strict=True))
     return Overview(
         summary=summary,
         recommendation=recommendation,
         table=rank(standings, source),
         main="" if main_line is None else main_line.label,
-        listed=tuple(Card(one.system, one.answer, failures[one.system]) for one in standings),
         lines=lines,
         findings=tuple(_remarks(source.result, standings)),
         fixes=_fixes(source, recommendation.systems or (best,)),
         method=_method(source),
+        changed=_count_changed(source, summary.fields.systems),
     )
+
+
+def _count_changed(source: ReportSource, systems: Sequence[str]) -> tuple[int, int] | None:
+    """Return how many values the second of two systems of one run breaks and fixes."""
+    if source.evidence is None or len(systems) != 2 or len(source.runs) > 1:
+        return None
+    first, second = (source.evidence.filter(system=name) for name in systems)
+    changes = find_changes(first, second)
+    return changes.count("broken"), changes.count("fixed")
 
 
 def _remarks(result: Result, standings: Sequence[Standing]) -> list[str]:

@@ -510,23 +510,26 @@ def _find_files(folder: Path, known: _Known, names: Iterable[str]) -> dict[str, 
     for file in list_documents(folder).files:
         stems.setdefault(stem_of(file.id), []).append(file)
     found: dict[str, DocumentFile] = {}
+    lacking: list[str] = []
     problems: list[Problem] = []
+    remedy = "name files by the ids of the documents"
     for name in names:
         same, variant = stems.get(stem_of(name), []), known.variants.get(name)
         readings = [file for file in same if variant in PurePosixPath(file.id).parts[:-1]]
         whole = [file for file in readings if name in (file.id, file.id.replace(f"{variant}/", "", 1))]
         fitting = whole or [file for file in same if file.id == name] or readings or same
-        remedy = "name files by the ids of the documents"
         if len(fitting) == 1:
             found[name] = fitting[0]
         elif fitting:
             listed = list_names([file.id for file in fitting], _MOST_NAMED)
             what = f"{len(fitting)} files for the document {name[:100]!r} ({listed})"
-            remedy = f"give --documents the folder of one of them, or {remedy}"
-            problems.append(Problem(str(folder), what, remedy, "no_document_file"))
+            folder_of_one = f"give --documents the folder of one of them, or {remedy}"
+            problems.append(Problem(str(folder), what, folder_of_one, "no_document_file"))
         else:
-            what = f"no file for the document {name[:100]!r}"
-            problems.append(Problem(str(folder), what, remedy, "no_document_file"))
+            lacking.append(name[:100])
+    if lacking:
+        what = f"no file for {format_count(len(lacking), 'document')}: {list_names([*map(repr, lacking)], 5)}"
+        problems.append(Problem(str(folder), what, remedy, "no_document_file"))
     if problems:
         raise ProblemsError(cap_problems(problems))
     return found

@@ -224,7 +224,8 @@ def _count_changes(table: FieldsBySystem, rows: Sequence[FieldRow]) -> ReportTab
 
 def _name_systems(changes: Sequence[Comparison]) -> str:
     named = [
-        f"{clip(one.systems[1], 14)} {format_points(one.difference or 0.0, one.unit)}" for one in changes[:2]
+        f"{clip(one.systems[1], 14)} {format_points(one.difference or 0.0, one.unit)}"
+        for one in sorted(changes, key=lambda one: -abs(one.difference or 0.0))[:2]
     ]
     return ", ".join([*named, *([f"{len(changes) - 2} more"] if len(changes) > 2 else [])])
 

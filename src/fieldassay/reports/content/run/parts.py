@@ -282,7 +282,7 @@ def _suspicious(summary: Summary) -> Iterator[Part]:
         [one.doc, one.path, *format_pair(one.gold, one.agreed, 60), f"{one.systems} of {one.of}"]
         for one in found.values
     ]
-    lead = f"Systems agree on another value than gold. Have a person check them. {extent}"
+    lead = f"Systems agree with each other, against gold. Have a person check these values. {extent}"
     hidden = summary.hidden_suspicious
     more = [Marked(f"And {hidden} more: `fieldassay report RUN --table suspicious-gold`.")] if hidden else []
     table = ReportTable("", ["document", "path", "gold", "agreed", "systems"], rows)

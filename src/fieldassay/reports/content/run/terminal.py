@@ -86,7 +86,8 @@ def _hint(page: ScreenPage, summary: Summary) -> None:
     gates = max((len(one.outcomes) for one in summary.decisions), default=0)
     violations = sum(one.violations for one in summary.checks)
     parts = [
-        "all metrics and fields",
+        "all metrics",
+        "all fields",
         *(["comparisons"] if summary.compared is not None else []),
         *([format_count(gates, "gate")] if gates else []),
         *([format_count(violations, "violation") + " of checks"] if violations else []),
