@@ -15,7 +15,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.metrics.catalogue.definitions import BoundMetric
 from fieldassay.metrics.estimate import PARTS, RunPart, parts_of
 from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, list_parts
-from fieldassay.metrics.statistics.statistics import Statistic, Sum
+from fieldassay.metrics.statistics.statistics import Statistic
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import EVIDENCE, check_unchanged, find_run
 from fieldassay.scoring.provenance import describe_changes, describe_documents, freeze_recorded
@@ -159,33 +159,27 @@ def join_data(contestants: Sequence[Contestant], documents: Collection[str] | No
     if len({one.label for one in contestants}) < len(contestants):
         raise ValueError("two contestants have the same label")
     first = contestants[0].data
-    systems = tuple(replace(_restrict(one.statistics, documents), system=one.label) for one in contestants)
+    systems = [replace(one.statistics, system=one.label) for one in contestants]
+    if documents is not None:
+        wanted = frozenset(documents)
+        systems = [
+            system.take([at for at, name in enumerate(system.documents) if name in wanted])
+            for system in systems
+        ]
     slices = tuple(key for key in first.slices if all(key in one.data.slices for one in contestants))
     joined = PairedData(
-        (), systems, slices, first.replicates, first.seed, first.level, first.vocabulary, first.correction
+        (),
+        tuple(systems),
+        slices,
+        first.replicates,
+        first.seed,
+        first.level,
+        first.vocabulary,
+        first.correction,
     )
     calls = [{bound.call for bound in one.data.metrics} for one in contestants]
     shared = (bound for bound in first.metrics if all(bound.call in known for known in calls))
     return replace(joined, metrics=tuple(bound for bound in shared if joined.can_compare(bound)))
-
-
-def _restrict(system: DocumentStatistics, documents: Collection[str] | None) -> DocumentStatistics:
-    """Return a system's statistics of some of its documents."""
-    if documents is None:
-        return system
-    wanted = frozenset(documents)
-    rows = np.array([at for at, name in enumerate(system.documents) if name in wanted], np.int64)
-    at = rows.tolist()
-    return replace(
-        system,
-        documents=tuple(system.documents[row] for row in at),
-        gold=None if system.gold is None else system.gold[rows],
-        statistics={
-            statistic: Sum(total.fields, total.values[:, rows])
-            for statistic, total in system.statistics.items()
-        },
-        groups={key: tuple(names[row] for row in at) for key, names in system.groups.items()},
-    )
 
 
 def keep_needed(data: PairedData, metrics: Sequence[BoundMetric]) -> PairedData:

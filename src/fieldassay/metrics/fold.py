@@ -40,6 +40,7 @@ from fieldassay.metrics.result.estimation import (
     SliceSums,
     UndrawnDocuments,
     estimate_slices,
+    list_members,
     settle_slices,
 )
 from fieldassay.metrics.statistics.columns import DocumentColumns
@@ -208,7 +209,9 @@ def _fold(
     plan: FoldPlan, columns: DocumentColumns, numbered: Sequence[DocumentValues], values: DocumentValues
 ) -> Partial:
     """Return the sums of a batch; `numbered` has the numbers of each run."""
-    members = _find_members(plan.slice_keys, columns.table)
+    table = columns.table
+    everything: dict[SliceKey, npt.NDArray[np.int64]] = {None: np.arange(len(table.documents))}
+    members = everything | list_members(table.groups, plan.slice_keys)
     every = list(members.values())
     once = tuple(InAnyRun(one) for one in (*plan.drawn, *plan.plain) if counts_documents(one))
     plain = _hold_documents(columns, (*plan.plain, *(once if len(numbered) > 1 else ())), plan.seed)
@@ -229,20 +232,6 @@ def _join_numbers(
 ) -> dict[str, tuple[npt.NDArray[np.float64], ...]]:
     parts = [values.numbers_at(rows, names) for values in numbered]
     return {name: tuple(each for part in parts for each in part[name]) for name in parts[0]}
-
-
-def _find_members(keys: Sequence[str], table: DocumentTable) -> dict[SliceKey, npt.NDArray[np.int64]]:
-    """Return the positions of the documents of each slice.
-
-    A document with several values (tags) is in each of their slices.
-    """
-    members: dict[SliceKey, list[int]] = {}
-    for key in keys:
-        for position, names in enumerate(table.groups.get(key, ())):
-            for name in dict.fromkeys(names):
-                members.setdefault((key, name), []).append(position)
-    everything: dict[SliceKey, npt.NDArray[np.int64]] = {None: np.arange(len(table.documents))}
-    return everything | {key: np.array(rows, np.int64) for key, rows in members.items()}
 
 
 def _hold_documents(columns: DocumentColumns, statistics: Sequence[Statistic], seed: int) -> UndrawnDocuments:

@@ -54,9 +54,6 @@ class Findings(Struct):
 
     def look_at_gold(self, records: Sequence[Record | None]) -> None:
         """Check more gold records against the relations."""
-        if not self.plan.checks:
-            return
-
         if any(isinstance(planned.check, Holds) for planned in self.plan.checks):
             found = check_records(
                 self.plan, GOLD, records, self._keep if self.violations is not None else None, only=Holds

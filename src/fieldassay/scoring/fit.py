@@ -664,7 +664,11 @@ def _describe_gold(plan: Plan, matching: Matching, gold: Fill) -> Iterator[str]:
     if not gold.values.any():
         yield describe_empty(plan, matching.gold, GOLD, gold.undeclared)
         return
-    unfilled = find_unfilled(plan, gold)
+    unfilled: list[str] = []  # of nested ones the outermost: parents come right before what is in them
+    for info, rows, values in zip(plan.fields, gold.rows.tolist(), gold.values.tolist(), strict=True):
+        is_inside = bool(unfilled) and info.path.startswith((f"{unfilled[-1]}.", f"{unfilled[-1]}["))
+        if rows and not values and not is_inside:
+            unfilled.append(info.path)
     if unfilled:
         near = [
             f"gold's {clip(key, _LONGEST_NAME)!r} may be {path!r}"
@@ -673,18 +677,6 @@ def _describe_gold(plan: Plan, matching: Matching, gold: Fill) -> Iterator[str]:
         ]
         told = "; ".join(["an empty prediction is right there with regime=baseline", *near[:MOST_NAMED]])
         yield f"gold never has a value in {_listed(unfilled)}: {told}"
-
-
-def find_unfilled(plan: Plan, gold: Fill) -> list[str]:
-    """Return the paths of the judged declared fields that gold never fills; of nested ones the outermost."""
-    found: list[str] = []
-    for info, rows, values in zip(plan.fields, gold.rows.tolist(), gold.values.tolist(), strict=True):
-        is_inside = bool(found) and info.path.startswith(
-            (f"{found[-1]}.", f"{found[-1]}[")
-        )  # parents come right before what is in them
-        if rows and not values and not is_inside:
-            found.append(info.path)
-    return found
 
 
 def near_key(name: str, keys: Iterable[str]) -> str | None:

@@ -18,7 +18,7 @@ from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, pro
 from fieldassay.io.files.whole_files import OUTER_LINK, WRITTEN_FILE, WRITTEN_FOLDER
 from fieldassay.io.text.shown import Brief, clip, format_count
 from fieldassay.metrics.catalogue.definitions import DEFAULT, select_metrics
-from fieldassay.metrics.catalogue.grammar import MetricCall, parse_gate
+from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.comparisons.systems import (
     check_reference,
     compare_partials,
@@ -30,7 +30,7 @@ from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.metrics.fold import FoldPlan, documents_frame, estimates
 from fieldassay.metrics.repeats import Repeats, split_variances
-from fieldassay.metrics.result.result import WITHOUT, CheckCount, Lazy, Result, find_ungated
+from fieldassay.metrics.result.result import WITHOUT, Lazy, Result, find_ungated
 from fieldassay.records.keys import Positions, cap_problems
 from fieldassay.records.matching import BY_POSITION, FORMAT, JOINED, Matching
 from fieldassay.scoring.checking import CHECK_METRICS, Tallies, count_checks, join_tallies, name_idle
@@ -170,11 +170,14 @@ def score(
     if not len(matching) or not matching.predictions:
         raise NothingEvaluatedError("nothing to evaluate: there is no gold document, or no prediction file")
     check_reference(statistics.reference, matching.systems)
-    keeps_statistics = options.keeps_statistics or has_regression(plan, options)
+    gates = [parse_gate(text) for text in (*plan.spec.gates, *options.gates)]
+    keeps_statistics = options.keeps_statistics or any(gate.function == "regression" for gate in gates)
     if len(matching.systems) > 1 or keeps_statistics:
         folding = with_compared(folding, statistics.compare)
     if keeps_statistics:
-        folding = with_kept(folding, gate_calls(plan, options, folding))
+        folding = with_kept(
+            folding, [call for gate in gates for call in gate_metrics(gate, folding.vocabulary)]
+        )
     return _score(_Run(fold_keys_of_matching(plan, matching), folding, matching, options, frozen), progress)
 
 
@@ -225,20 +228,6 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
         score=plan.spec.score,
         correction=statistics.correction,
     )
-
-
-def gate_calls(plan: Plan, options: ScoreOptions, folding: FoldPlan) -> list[MetricCall]:
-    """Return the metrics that gates are about."""
-    return [
-        call
-        for text in (*plan.spec.gates, *options.gates)
-        for call in gate_metrics(parse_gate(text), folding.vocabulary)
-    ]
-
-
-def has_regression(plan: Plan, options: ScoreOptions) -> bool:
-    """Return whether a gate compares with a baseline, which takes the statistics of every document."""
-    return any(parse_gate(text).function == "regression" for text in (*plan.spec.gates, *options.gates))
 
 
 class _Run(Struct, frozen=True, eq=False):
@@ -303,7 +292,7 @@ def _result(run: _Run, done: Done) -> Result:
             ),
             *remark_comparisons(paired),
         ),
-        checks=_checks(run, done),
+        checks=count_checks(run.plan, _tallies(run, done)),
         parts=tuple(frame for frame in done.frames if isinstance(frame, Path)),
         violations=tuple(part for name in run.matching.predictions for part in done.violations[name])
         if run.plan.checks
@@ -367,10 +356,6 @@ def _evidence(frames: Sequence[Any]) -> pl.DataFrame:
     return pl.concat(made, how="diagonal") if made else pl.DataFrame(schema=evidence_schema())
 
 
-def _checks(run: _Run, done: Done) -> tuple[CheckCount, ...]:
-    return count_checks(run.plan, _tallies(run, done))
-
-
 def _tallies(run: _Run, done: Done) -> dict[str, Tallies]:
     return {
         system: join_tallies([done.tallies.get(name, {}) for name in names])
@@ -406,8 +391,9 @@ def _counts(run: _Run, done: Done, mends: Mapping[str, Mapping[str, str]]) -> di
             **({"mends": mends[system]} if system in mends else {}),
         }
         if run.plan.checks:
+            tallies = {system: _tallies(run, done)[system]}
             counts["systems"][system]["checks"] = [
-                count.to_dict() for count in _checks(run, done) if count.system == system
+                count.to_dict() for count in count_checks(run.plan, tallies)
             ]
     return counts
 

@@ -379,7 +379,14 @@ def judge_batch(
     """
     right = GoldBatch.of(plan, batch.gold)
     untyped = right.types.count(None) if plan.spec.document_type is not None else 0
-    excluded = count_excluded(plan, batch, right.applies)
+    nulls = fold_null_values(plan.spec.null_values)
+    excluded = Counter(
+        child.path
+        for child in plan.root.children
+        if child.path in right.applies
+        for record, is_judged in zip(batch.gold, right.applies[child.path].tolist(), strict=True)
+        if not is_judged and _is_given((record.data or {}).get(child.name), nulls)
+    )
     for name, predictions in batch.predictions.items():
         repeat = batch.repeats.get(name)
         system = name if repeat is None else repeat.system
@@ -530,18 +537,6 @@ def _count_unreviewed(plan: Plan, batch: Batch) -> Counter[str]:
         for record in batch.gold
     ]
     return Counter(fields=sum(found), documents=sum(map(bool, found)))
-
-
-def count_excluded(plan: Plan, batch: Batch, applies: Mapping[str, Masks]) -> Counter[str]:
-    """Return the counts of gold values of top-level fields that do not apply to the document's type."""
-    nulls = fold_null_values(plan.spec.null_values)
-    return Counter(
-        child.path
-        for child in plan.root.children
-        if child.path in applies
-        for record, is_judged in zip(batch.gold, applies[child.path].tolist(), strict=True)
-        if not is_judged and _is_given((record.data or {}).get(child.name), nulls)
-    )
 
 
 def _is_given(value: object, nulls: frozenset[str]) -> bool:

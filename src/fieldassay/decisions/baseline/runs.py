@@ -178,7 +178,12 @@ def _match(
             evidence=(_tell(baseline),),
         )
     wanted = _list_wanted((*calls, *(bound.call for bound in list_field_metrics(data))), data)
-    now = _restrict(system, wanted, rows)
+    kept = {statistic: system.statistics[statistic] for statistic in wanted if statistic in system.statistics}
+    groups = {
+        key: tuple(tuple(map(make_printable, names)) for names in of_key)
+        for key, of_key in system.groups.items()
+    }
+    now = replace(system, system=NOW, statistics=kept, groups=groups).take(rows.tolist())
     before = _restore(baseline, stored, now, wanted)
     arena = PairedMatrix.open(replace(data, metrics=(), systems=(before, now)))
     digest = digest_predictions(run, system.system)
@@ -199,22 +204,6 @@ def _list_wanted(calls: Iterable[MetricCall], data: PairedData) -> tuple[Statist
         except ValueError:  # the gate itself says so
             continue
     return tuple(dict.fromkeys(wanted))
-
-
-def _restrict(
-    system: DocumentStatistics, wanted: Sequence[Statistic], rows: npt.NDArray[np.int64]
-) -> DocumentStatistics:
-    kept = {
-        one: Sum(system.statistics[one].fields, system.statistics[one].values[:, rows])
-        for one in wanted
-        if one in system.statistics
-    }
-    at = rows.tolist()
-    groups = {
-        key: tuple(tuple(map(make_printable, names[row])) for row in at)
-        for key, names in system.groups.items()
-    }
-    return DocumentStatistics(NOW, tuple(system.documents[row] for row in at), kept, groups, system.repeats)
 
 
 def _restore(

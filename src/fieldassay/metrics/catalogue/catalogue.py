@@ -244,18 +244,12 @@ def count_regime(rows: Rows, regime: str) -> Form:
     return filled + rows.absent if regime == "baseline" else filled
 
 
-def credit_regime(rows: Rows, regime: str, is_strict: bool) -> Form:
-    """Return the numerator of a regime: matches if strict, scores if not.
-
-    In the baseline regime correct silence counts too.
-    """
-    credit = rows.correct if is_strict else rows.total("score")
-    return credit + rows.absent if regime == "baseline" else credit
-
-
 def _share(options: Options, is_strict: bool, *where: tuple[str, str]) -> Share:
     rows = choose_rows(options, *where)
-    return Share(credit_regime(rows, options["regime"], is_strict), count_regime(rows, options["regime"]))
+    credit = rows.correct if is_strict else rows.total("score")
+    if options["regime"] == "baseline":  # correct silence counts too
+        credit = credit + rows.absent
+    return Share(credit, count_regime(rows, options["regime"]))
 
 
 def _document_mean(options: Options, is_strict: bool, *where: tuple[str, str]) -> Ratio:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import combinations, groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from fieldassay.metrics.result.comparison import (
     excludes_zero,
 )
 from fieldassay.metrics.result.documents import PairedData, list_parts
+from fieldassay.metrics.result.estimation import list_members
 from fieldassay.metrics.statistics.statistics import Total
 from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS
 from fieldassay.metrics.uncertainty.paired import (
@@ -108,7 +110,8 @@ def draw_p_values(pairs: Sequence[Pair]) -> list[Floats]:
     """
     drawn = []
     for pair in pairs:
-        whole = to_whole(pair.linear)
+        largest = float(np.abs(pair.linear).max(initial=0.0))
+        whole = np.rint(pair.linear / (largest or 1.0) * 2.0**_FINE).astype(np.int64)
         names = [pair.arena.documents[at] for at in pair.differing.tolist()]
         parts, keys = group_columns(
             whole[None, pair.differing], names, pair.arena.data.seed, is_grouped=pair.arena.is_grouped
@@ -126,12 +129,6 @@ def draw_p_values(pairs: Sequence[Pair]) -> list[Floats]:
 
 _FINE = 22
 """Bits of a difference in the draws: coarser than the error of a derivative, so that ties stay ties."""
-
-
-def to_whole(values: Floats) -> npt.NDArray[np.int64]:
-    """Return numbers as whole ones on one scale, the largest 2^22, for exact sums in any order."""
-    largest = float(np.abs(values).max(initial=0.0))
-    return np.rint(values / (largest or 1.0) * 2.0**_FINE).astype(np.int64)
 
 
 def _name_group(pair: Pair) -> tuple[Hashable, ...]:
@@ -448,20 +445,12 @@ def compare_slices(
 
 def slice_values(arena: PairedMatrix, key: str) -> Mapping[str, npt.NDArray[np.int64]]:
     """Return the documents of each value of a slice key, for values with the same ones in every system."""
-    found = [_members(system.groups.get(key, ())) for system in arena.data.systems]
+    first, *others = (list_members(system.groups, [key]) for system in arena.data.systems)
     return {
-        value: np.array(rows, np.int64)
-        for value, rows in sorted(found[0].items())
-        if all(one.get(value) == rows for one in found)
+        place[1]: rows
+        for place, rows in sorted(first.items(), key=itemgetter(0))
+        if all(np.array_equal(rows, members.get(place, ())) for members in others)
     }
-
-
-def _members(groups: Sequence[tuple[str, ...]]) -> dict[str, list[int]]:
-    members: dict[str, list[int]] = {}
-    for at, names in enumerate(groups):
-        for name in dict.fromkeys(names):
-            members.setdefault(name, []).append(at)
-    return members
 
 
 def _is_whole(bound: BoundMetric) -> bool:

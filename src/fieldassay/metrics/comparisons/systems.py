@@ -33,6 +33,7 @@ from fieldassay.metrics.result.estimation import (
     SliceSums,
     UndrawnDocuments,
     estimate_slices,
+    list_members,
 )
 from fieldassay.metrics.statistics.statistics import Sum, join_fields, spread_rows
 
@@ -276,9 +277,10 @@ def estimate_pooled(data: PairedData, keys: Sequence[str]) -> tuple[Estimate, ..
     found: list[Estimate] = []
     for system in data.systems:
         documents = UndrawnDocuments.hold(system.documents, data.seed, system.statistics)
+        everything: dict[SliceKey, Rows] = {None: np.arange(len(system.documents))}
         slices = {
             key: SliceSums({}, {}, len(rows), system.repeats, ((documents, rows),))
-            for key, rows in _members(system, keys).items()
+            for key, rows in (everything | list_members(system.groups, keys)).items()
         }
         found += estimate_slices(system.system, plan, slices)
     return tuple(found)
@@ -286,22 +288,11 @@ def estimate_pooled(data: PairedData, keys: Sequence[str]) -> tuple[Estimate, ..
 
 def without_documents(data: PairedData, left_out: Collection[str]) -> PairedData:
     """Return the data without some documents."""
-    systems = []
-    for system in data.systems:
-        rows = [at for at, name in enumerate(system.documents) if name not in left_out]
-        groups = {key: tuple(names[row] for row in rows) for key, names in system.groups.items()}
-        kept = _take(system, rows, system.system, tuple(system.documents[row] for row in rows))
-        systems.append(replace(kept, groups=groups))
+    systems = [
+        system.take([at for at, name in enumerate(system.documents) if name not in left_out])
+        for system in data.systems
+    ]
     return replace(data, systems=tuple(systems))
-
-
-def _members(system: DocumentStatistics, keys: Sequence[str]) -> dict[SliceKey, Rows]:
-    found: dict[SliceKey, Rows] = {None: np.arange(len(system.documents))}
-    for key in keys:
-        names = system.groups.get(key, ())
-        for value in sorted({value for own in names for value in own}):
-            found[(key, value)] = np.array([at for at, own in enumerate(names) if value in own], np.int64)
-    return found
 
 
 def compare_twins(data: PairedData, twins: Mapping[str, tuple[str, str]]) -> tuple[Comparison, ...]:
@@ -328,21 +319,11 @@ def compare_twins(data: PairedData, twins: Mapping[str, tuple[str, str]]) -> tup
             clean = tuple(name for name, _ in own)
             pairs.append((system.system, f"{system.system}/{how}"))
             sides += [
-                _take(system, [at[name] for name, _ in own], pairs[-1][0], clean),
-                _take(system, [at[name] for _, name in own], pairs[-1][1], clean),
+                replace(system.take([at[pair[side]] for pair in own]), system=name, documents=clean)
+                for side, name in enumerate(pairs[-1])
             ]
         if pairs:
             arena = PairedMatrix.open(replace(data, systems=tuple(sides), slices=()))
             made = compare_pairs(arena, pairs, data.metrics)
             found += [replace(one, slice={"degradation": how}) for one in made]
     return tuple(found)
-
-
-def _take(
-    system: DocumentStatistics, rows: Sequence[int], name: str, documents: tuple[str, ...]
-) -> DocumentStatistics:
-    statistics = {
-        statistic: Sum(total.fields, total.values[:, list(rows)])
-        for statistic, total in system.statistics.items()
-    }
-    return DocumentStatistics(name, documents, statistics, {}, system.repeats)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.tables import read_parquet, write_parquet
@@ -279,6 +280,19 @@ class DocumentStatistics(Struct, frozen=True, eq=False):
     """The number of runs that the statistics of a document are the sum of."""
     gold: npt.NDArray[np.uint8] | None = None
     """The digests of the gold of the documents, a row each."""
+
+    def take(self, rows: Sequence[int]) -> DocumentStatistics:
+        """Return the documents at these positions."""
+        return replace(
+            self,
+            documents=tuple(self.documents[row] for row in rows),
+            gold=None if self.gold is None else self.gold[rows],
+            statistics={
+                statistic: Sum(total.fields, total.values[:, rows])
+                for statistic, total in self.statistics.items()
+            },
+            groups={key: tuple(names[row] for row in rows) for key, names in self.groups.items()},
+        )
 
 
 class PairedData(Struct, frozen=True, eq=False):

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -179,6 +179,23 @@ def size_by_documents(table: SumTable, ratio: Ratio) -> Floats:
 Ints = npt.NDArray[np.int64]
 SliceKey: TypeAlias = tuple[str, str] | None
 Fields: TypeAlias = tuple[str | None, ...]
+
+
+def list_members(
+    groups: Mapping[str, Sequence[tuple[str, ...]]], keys: Iterable[str]
+) -> dict[tuple[str, str], Ints]:
+    """Return the positions of the documents by slice key and value; one with several values is in each.
+
+    >>> list_members({"tag": [("a", "b"), (), ("a",)]}, ["tag"])
+    {('tag', 'a'): array([0, 2]), ('tag', 'b'): array([0])}
+    """
+    members: dict[tuple[str, str], list[int]] = {}
+    for key in keys:
+        for position, values in enumerate(groups.get(key, ())):
+            for value in dict.fromkeys(values):
+                members.setdefault((key, value), []).append(position)
+    return {key: np.array(rows, np.int64) for key, rows in members.items()}
+
 
 SMALL_SUMS = 1 << 25
 """Bytes of bootstrap sums that are drawn at once; larger ones only where the documents take more."""

@@ -136,7 +136,10 @@ def _ordered(value: Any) -> Any:
 def check_expressions(spec: Spec, report: Report) -> None:
     """Note each metric and gate of a spec that is invalid or names a field unknown to the spec."""
     vocabulary = vocabulary_of(spec)
-    checker = _Checker(vocabulary, dict.fromkeys(field_paths(spec)), tree_paths(spec), report)
+    trees = tuple(
+        tree for field in spec.fields for tree in _trees(field, (field.name,) if field.name else ())
+    )
+    checker = _Checker(vocabulary, dict.fromkeys(field_paths(spec)), trees, report)
     for definition in spec.definitions:
         _check_definition(definition, vocabulary, report)
     if spec.score is not None:
@@ -242,6 +245,7 @@ class _Checker(Struct, frozen=True):
     vocabulary: Vocabulary
     paths: Mapping[str, None]
     trees: tuple[str, ...]
+    """The paths of trees without a schema, whose fields depend on the data; the empty one is the record."""
     report: Report
 
     def check(self, text: str, parse: Callable[[str], MetricCall], steps: Steps) -> None:
@@ -272,14 +276,6 @@ def _check_definition(definition: Definition, vocabulary: Vocabulary, report: Re
             return  # the metric's own check reports it
         what, _, remedy = str(error).partition("; ")
         report.add(("definitions", definition.name), what, remedy, "invalid_expression")
-
-
-def tree_paths(spec: Spec) -> tuple[str, ...]:
-    """Return the paths of all trees without a schema, whose fields depend on the data.
-
-    The empty path is the whole record.
-    """
-    return tuple(tree for field in spec.fields for tree in _trees(field, (field.name,) if field.name else ()))
 
 
 def _trees(field: Field, steps: Steps) -> list[str]:
