@@ -161,7 +161,7 @@ def test_a_policy_says_what_it_was_computed_from() -> None:
 def test_without_enough_labels_everything_is_reviewed_and_the_reason_says_how_many_it_takes() -> None:
     policy = calibrate(bills(100, 0)).make_policy(NOW)
     assert policy.reviews_everything
-    assert policy.certificate.reason.startswith("it takes at least 49 more labeled documents (149 in all")
+    assert policy.certificate.reason == "label at least 49 more documents (149 in all)"
     assert policy.needs_review("total", 1.0) is ReviewReason.NOT_CERTIFIED
     assert "Nothing is promised" in json.loads(policy_bytes(policy))["words"]
 

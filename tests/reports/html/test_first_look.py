@@ -323,13 +323,14 @@ def test_a_percentile_without_an_interval_says_why(eight: Path) -> None:
     assert "too few documents for an interval" in eight.read_text(encoding="utf-8")
 
 
-def test_a_phone_shows_the_whole_row_of_a_system(pages: Pages, demo_report: Path) -> None:
-    report = pages(demo_report, width=390, theme="dark")
+@pytest.mark.parametrize("name", ["demo_report", "eight"])
+def test_a_phone_shows_the_whole_row_of_a_system(
+    pages: Pages, request: pytest.FixtureRequest, name: str
+) -> None:
+    report = pages(request.getfixturevalue(name), width=390, theme="dark")
     bars = report.page.locator(".ranking .whisker")
     ends = bars.evaluate_all("all => all.map(bar => bar.getBoundingClientRect().right)")
-    assert ends
-    assert max(ends) <= 390
-    assert report.overflow() <= 0
+    assert ends and max(ends) <= 390 and report.overflow() <= 0
 
 
 @pytest.mark.full

@@ -276,6 +276,14 @@ def test_gold_that_all_systems_contradict_alike_is_one_click_from_the_summary(
         assert report.text("#errors-grid .row .cell:nth-child(4)") == "7"
 
 
+def test_the_second_of_two_systems_says_how_many_values_it_breaks_and_fixes() -> None:
+    gold, first, second = (
+        [{"id": str(at), "total": at + (at in wrong)} for at in range(5)] for wrong in ((), (3, 4), (1, 2, 3))
+    )
+    page = fa.report(score(gold, {"a": first, "b": second}, "fields: {total: number}"))
+    assert "<dt>broken / fixed by <bdi>b</bdi></dt><dd>2 / 1</dd>" in page
+
+
 def test_failed_answers_are_counted_as_such(demo: OpenReport, wrong: pl.DataFrame) -> None:
     demo.show("errors?system=cedar&only=failed")
     assert said(demo).startswith("232 of")
