@@ -49,6 +49,12 @@ def bad(labels: Any) -> dict[str, Any]:
             id="absent with a text",
         ),
         pytest.param(bad({"a[].b": {"state": "absent"}}), "", "path of one value", id="the path of a field"),
+        pytest.param(
+            bad({"t": {"state": "value", "text": "5\ud800"}}),
+            "",
+            "half of a character",
+            id="half a character",
+        ),
         pytest.param(bad({"a..b": {"state": "absent"}}), "", "not a path", id="no path"),
         pytest.param(
             bad({'["a"]': {"state": "absent"}}), "", "path of one value", id="a path quoted needlessly"

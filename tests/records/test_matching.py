@@ -87,6 +87,7 @@ def test_no_common_id_is_nothing_evaluated_with_samples_and_suggestions() -> Non
         (("a-1", "a_1", "b-2"), ("a1", "b2"), {2: 1}),  # two are a1: neither is taken
         (("a-1",), ("A/1", "a.1"), {}),  # a1 is two of gold's
         (("123.00", "7.0"), ("00123", "07"), {0: 0, 1: 1}),
+        (("doc-11-2", "v10", "10", "-3"), ("doc-1-12", "v1.0", "1.0", "3"), {}),
         (("-", "?"), ("!", "/"), {}),
     ],
 )

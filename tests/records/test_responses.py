@@ -405,11 +405,22 @@ def test_a_packed_log_of_inspect_is_read_as_its_samples(tmp_path: Path) -> None:
             archive.writestr(f"samples/{row['id']}_epoch_1.json", json.dumps(row))
     source = open_source(path)
     assert list(source.ids) == ["r1", "r2"] and source.place(0) == f"{path}/samples/r1_epoch_1.json"
-    whole = score(GOLD, {"m": [sample("r1", TEXT), sample("r2", WORDS)]}, SPEC).value("accuracy")
-    assert score(GOLD, {"m": path}, SPEC).value("accuracy") == whole
-    path.write_bytes(path.read_bytes().replace(b"samples/r1", b"samples/r9", 1))
-    with pytest.raises(ProblemsError, match="cannot be unpacked"):
-        open_source(path)
+    accuracy = score(GOLD, {"m": [sample("r1", TEXT), sample("r2", WORDS)]}, SPEC).value("accuracy")
+    assert score(GOLD, {"m": path}, SPEC).value("accuracy") == accuracy
+    whole = path.read_bytes()
+    flags = whole.index(b"PK\x01\x02", whole.index(b"PK\x01\x02") + 1) + 8
+    for broken in (
+        whole.replace(b"samples/r1", b"samples/r9", 1),
+        whole[:flags] + b"\x01" + whole[flags + 1 :],  # says that it is encrypted
+    ):
+        path.write_bytes(broken)
+        with pytest.raises(ProblemsError, match="cannot be unpacked"):
+            open_source(path)
+
+
+def test_an_answer_of_langextract_without_extractions_is_an_empty_record() -> None:
+    row = {"document_id": "r1", "text": "Oak, total 5.00", "extractions": []}
+    assert open_one(row).data == {}
 
 
 FAILED |= {

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from babel.numbers import format_decimal
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.effort import costs_at_most, is_full
 from tests.judging import outcome_of
@@ -128,6 +128,7 @@ def test_canonical_text_says_the_value_and_only_the_value(number):
     | st.lists(PLAIN)
     | st.lists(SCALARS)
 )
+@example(raws=[6.005784207369994e16])
 def test_the_fast_way_through_a_column_agrees_with_read(reader, raws):
     assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))
 

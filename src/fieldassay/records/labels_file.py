@@ -211,6 +211,8 @@ def _check_label(path: str, label: Label, labels: Mapping[str, Any], where: str)
         yield Problem(where, f"has a text, and the state {label.state!r}", "leave out one of them", _BAD)
     elif label.value is not None and label.text is None:
         yield Problem(where, "has a value without its text", "give the text, too", _BAD)
+    if any("\ud800" <= char <= "\udfff" for char in label.text or ""):
+        yield Problem(where, "its text has half of a character", "write the text again", _BAD)
     for number, region in enumerate(label.regions):
         left, top, right_edge, bottom = region.box
         if not (0 <= left <= right_edge <= 1 and 0 <= top <= bottom <= 1 and region.page >= 1):

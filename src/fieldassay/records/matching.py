@@ -37,6 +37,7 @@ WAYS: tuple[Callable[[PurePath], str], ...] = (
     lambda path: path.stem,
 )
 """The names by which a document is found in gold, the surest first."""
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)[\W_]+(?=\d)")
 FORMAT = "format"
 """The slice of documents by the ending of their names."""
 _PLACES = {"{reading}": "(?P<reading>[^/]+)", "*": "[^/]*"}
@@ -105,7 +106,11 @@ def join_names(
 
 
 def _letters_and_digits(text: str) -> str:
-    return "".join(filter(str.isalnum, normalize("NFKC", unquote(text)).casefold()))
+    """Return what is compared of an id that is no number; a sign between two digits stays, whatever it is."""
+    folded = _BETWEEN_DIGITS.sub("\0", normalize("NFKC", unquote(text)).casefold())
+    return (
+        "" if NUMBER.fullmatch(text) else "".join(char for char in folded if char.isalnum() or char == "\0")
+    )
 
 
 def _plain_number(text: str) -> str:

@@ -549,7 +549,7 @@ def read_log(source: Input, options: SourceOptions) -> Contents:
             for name in names:
                 with open_member(archive, archive.getinfo(name)) as stream:
                     texts.append(stream.read())
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
         what = f"cannot be unpacked ({error})"
         raise problem(source.label, what, "save the log again", "unreadable_file") from None
     rows = decode_rows(texts)

@@ -125,6 +125,8 @@ _BODIES = (
     # github.com/google/langextract: data_lib.py, annotated_document_to_dict
     Body("LangExtract", {"extractions.extraction_class": str, "extractions.extraction_text": str}, (),
         ("extractions",), ids=("document_id",)),
+    Body("LangExtract", {"extractions": list, "text": str, "document_id": str}, (), ("extractions",),
+        ids=("document_id",)),
     # github.com/docling-project/docling: datamodel/extraction.py, ExtractionResult
     *(Body("Docling extraction", signs, (), (answer,), ("errors.error_message", "pages.errors.0"),
         ids=("input.file",), has_parts=True)

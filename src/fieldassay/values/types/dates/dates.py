@@ -197,14 +197,17 @@ def search_splits(
 
 
 _FOUR_DIGITS = re.compile(r"\d{4}")
+_WHOLE_DATE = re.compile(r"(?<!\d)(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2\d{4})(?!\d)")
 
 
 def _splits(text: str, connectors: Sequence[re.Pattern[str]]) -> Iterator[tuple[str, str]]:
+    whole = [(date.start(), date.end()) for date in _WHOLE_DATE.finditer(text)]
     for connector in connectors:
         for count, match in enumerate(connector.finditer(text)):
             if count == _MOST_SPLITS:
                 break
-            if text[: match.start()].strip() and text[match.end() :].strip():
+            is_inside = any(start < match.start() < end for start, end in whole)
+            if not is_inside and text[: match.start()].strip() and text[match.end() :].strip():
                 yield text[: match.start()], text[match.end() :]
 
 
@@ -349,7 +352,7 @@ _ROMAN = re.compile(
     rf"|(?P<year2>\d{{4}})(?P<gap2>[./ -]) ?(?P<month2>{_NUMERAL})(?P=gap2) ?(?P<day2>\d{{1,2}}))(?!\d)"
 )
 _NUMERALS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
-_TOWN = re.compile(r"[^\W\d_][^\d,]{0,60}, ?(?P<the>(?:den|am|le|il|el|em|the) )?(?=\d)")
+_TOWN = re.compile(r"[^\W\d_][^\d,]{0,60}, ?(?:(?:den|am|le|il|el|em|the) )?(?=\d)")
 _FOOTNOTES = " *†‡§"
 
 
@@ -357,8 +360,7 @@ def read_date(text: str, style: Style) -> tuple[Date | Period, tuple[str, ...]]:
     """Return the date or period of a folded text with its doubts as flags; raises `UnreadableError`.
 
     A month may be a Roman numeral, a town may stand before the date, and a mark of a footnote behind it. A
-    town is doubtful, since it may be a weekday or a month that is spelled wrong, unless `den` or the like
-    follows it.
+    town is doubtful: it may be a weekday that is spelled wrong, or words that limit the date.
     """
     try:
         return _read_date(text, style)
@@ -368,8 +370,7 @@ def read_date(text: str, style: Style) -> tuple[Date | Period, tuple[str, ...]]:
         if town is None and plain == text:
             raise
         value, doubts = _read_date(plain[town.end() if town else 0 :], style)
-        is_sure = town is None or town["the"] or "ambiguous" in doubts
-        return value, doubts if is_sure else ("ambiguous", *doubts)
+        return value, doubts if town is None or "ambiguous" in doubts else ("ambiguous", *doubts)
 
 
 def _from_roman(found: re.Match[str]) -> str:

@@ -167,6 +167,9 @@ def plain_text(text: str) -> str:
     """Return a text folded; raises `UnreadableError` if it has the sign that stands for a time."""
     if TIME in text:
         raise UnreadableError(f"{TIME!r} does not belong in a date or a time")
+    raised = next((char for char in text if char.isdigit() and not char.isdecimal()), None)
+    if raised is not None:
+        raise UnreadableError(f"{raised!r} is a mark, or a digit of the date")
     return fold(text).strip()
 
 

@@ -101,11 +101,13 @@ MIN_NOISY = 15
 def without_noise(value: float) -> float:
     """Return the number of twelve digits that a float differs from by rounding alone, else the float.
 
-    A sum or a percentage leaves such floats. A double holds fifteen digits.
+    A sum or a percentage leaves such floats. A double holds fifteen digits. A whole number stays as it is.
 
     >>> without_noise(3.1 + 2.95), without_noise(0.1 + 0.2), without_noise(100 / 3) == 100 / 3
     (6.05, 0.3, True)
     """
+    if value.is_integer():
+        return value
     short = float(f"{value:.{_NOISE_DIGITS}g}")
     is_near = short != value and abs(short - value) <= _NOISE_UNITS * ulp(value)
     return short if is_near and float(f"{value:.{_SURE_DIGITS}g}") != value else value
@@ -117,7 +119,9 @@ def may_have_noise(values: npt.NDArray[np.float64]) -> bool:
         scale = 10.0 ** (_NOISE_DIGITS - 1 - np.floor(np.log10(np.abs(values))))
         short = np.rint(values * scale) / scale
         return bool(
-            ((short != values) & (np.abs(short - values) <= _NOISE_UNITS * np.spacing(np.abs(values)))).any()
+            (
+                (short != values) & (np.abs(short - values) <= 2 * _NOISE_UNITS * np.spacing(np.abs(values)))
+            ).any()
         )
 
 

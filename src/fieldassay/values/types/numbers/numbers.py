@@ -191,13 +191,14 @@ def fold(text: str) -> str:
     """
     if len(text) > LENGTH_LIMIT:
         raise UnreadableError(f"longer than {LENGTH_LIMIT} characters")
-    if "\\" in text or "{," in text:
+    if "\\" in text or "{," in text or "^{" in text:
         text = _without_latex(text)
     if text.isascii():
         return text.strip(" ")
     return "".join(map(_folded, text.translate(_SPELLED))).strip(" ")
 
 
+_BRACED_POWER = re.compile(r"\^\{([^{}\\]*)\}")
 _MATH = re.compile(r"\$(?=.*[\\{])(?P<dollars>.*)\$|\\[(\[](?P<brackets>.*)\\[)\]]", re.DOTALL)
 _LATEX = re.compile(r"\^\{?\\(?:circ|degree)\b\}?|\\(?:text|mathrm|mathbf)\b|\\(?P<name>[A-Za-z]+|.)|[{}]")
 _COMMANDS = {
@@ -219,8 +220,11 @@ def _without_latex(text: str) -> str:
             return "°" if command[0][:1] == "^" else ""
         return name if name in "$%&#" else _COMMANDS.get(name, command[0])
 
+    if text.count("{") != text.count("}"):
+        return text
     math = _MATH.fullmatch(text.strip())
-    return _LATEX.sub(read, (math["dollars"] or math["brackets"] or "") if math else text)
+    plain = (math["dollars"] or math["brackets"] or "") if math else text
+    return _LATEX.sub(read, _BRACED_POWER.sub(r"^\1 ", plain).replace("~", " ")).strip()
 
 
 def _folded(char: str) -> str:
@@ -727,6 +731,8 @@ class QuantityReader(Reader, Struct, frozen=True):
 def _several(text: str, options: Convention) -> Amount:
     """Return the values between strokes, in their order; they share the unit of the last."""
     parts = [amount(part, options) for part in STROKE.split(text)]
+    if _BASIS_POINTS.search(text):
+        raise UnreadableError(f"several values in basis points: {shown(text)}")
     unit = parts[-1].rest
     if any(part.rest and canonical_unit(part.rest) != canonical_unit(unit) for part in parts):
         raise UnreadableError(f"several values with different units: {shown(text)}")

@@ -86,6 +86,7 @@ _CELLS = re.compile(
 )
 _ODOR_UNITS = re.compile(r"\b(?:european )?odou?r[ ]+units?\b", re.IGNORECASE)
 _CAPITALS = re.compile(r"(?<![^\W\d_])(?:[GTMD]|\AH|[MP][A-Za-z]+|Cal(?:ories?)?)(?![^\W_])")
+_BRACED_POWER = re.compile(r"\^\{([+-]?\d{1,9})\}")
 _HYPHEN = re.compile(r"(?<=[a-zA-Z])-(?=[a-zA-Z])")
 
 
@@ -98,6 +99,7 @@ def folded(text: str) -> str:
     >>> folded("W/m²·K"), folded("° C"), folded("odor units/m³"), folded("x10⁹{cells}/L")
     ('W/m2*K', 'degC', 'ou/m3', '⏨9 /L')
     """
+    text = _BRACED_POWER.sub(r"^\1", text)
     text = _ANNOTATION.sub("", _DAY.sub("d", _BODY_SURFACE.sub("1.73m2", text)))
     text = _TEN.sub(lambda match: f" {_TENTH}{match[1] or match[2] or match[3]} ".replace("⁺", ""), text)
     text = _CLOSE.sub(r"\1*", text)
