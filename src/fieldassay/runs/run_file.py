@@ -241,6 +241,10 @@ def _is_changed(file: Path, digest: object, size: object) -> bool:
 
 def check_unchanged(folder: Path, facts: Mapping[str, Any], *names: str) -> None:
     """Raise `ProblemsError` if one of these files was edited or cut, or comes from another run."""
+    name, id = parse_name(folder.name), facts.get("id")
+    if name is not None and id not in (None, name.id):
+        what = f"is damaged: {RUN} is of another run ({str(id)[:40]}) than the folder's name says"
+        raise problem(folder, what, "give the folder its own name again", "damaged_run")
     changed = find_changed(folder, facts, names)
     if changed:
         what = (
