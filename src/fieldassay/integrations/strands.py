@@ -29,13 +29,12 @@ class ExtractionEvaluator(Evaluator[Any, Any]):
     def evaluate(self, evaluation_case: EvaluationData[Any, Any]) -> list[EvaluationOutput]:
         """Return the score of a case, whether it passes, and what is wrong."""
         judgement = self._judge(evaluation_case.expected_output, evaluation_case.actual_output)
-        has_metadata = "metadata" in EvaluationOutput.model_fields
         return [
             EvaluationOutput(
                 score=judgement.score or 0.0,
                 test_pass=judgement.passed,
                 reason=judgement.explanation,
                 label="not_applicable" if judgement.score is None else None,
-                **({"metadata": judgement.by_field()} if has_metadata else {}),
+                **({"metadata": judgement.by_field()} if "metadata" in EvaluationOutput.model_fields else {}),
             )
         ]

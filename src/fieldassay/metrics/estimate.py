@@ -373,6 +373,15 @@ def format_both(estimate: Estimate | None) -> str:
     return f"{format_value(estimate)} ({interval})" if interval else format_value(estimate)
 
 
+def format_slice(slice_: Mapping[str, str]) -> str:
+    """Return a slice as it stands in a cell, empty for all documents.
+
+    >>> format_slice({"type": "invoice"}), format_slice({})
+    ('type=invoice', '')
+    """
+    return ", ".join(f"{key}={value}" for key, value in slice_.items())
+
+
 def format_share(share: float, decimals: int | None = None) -> str:
     """Return a share of one in percent, exactly or with so many decimals.
 

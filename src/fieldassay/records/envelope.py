@@ -196,7 +196,7 @@ META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "usage": lambda value: isinstance(value, dict),
     "processing_time": lambda value: value is None or read_number(value) is not None,
     "error": lambda value: value is None or isinstance(value, str | dict | bool),
-    "parse_success": lambda value: value in (None, "") or _read_claim(value) is not None,
+    "parse_success": lambda value: value is None or str(value).strip().lower() in ("", *_CLAIMS),
     "raw": lambda value: value is None or isinstance(value, str),
     "confidence": lambda value: isinstance(value, dict) or read_confidence(value) is not None,
     "variant": lambda value: isinstance(value, str),

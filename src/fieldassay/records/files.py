@@ -370,19 +370,20 @@ def is_open_pipe(path: Path) -> bool:
         return False
 
 
-def check_archive(archive: zipfile.ZipFile, source: Input) -> None:
-    """Unpack everything once: no part may exceed the size stated in the archive, nor the sum the limit."""
+def unpack_archive(archive: zipfile.ZipFile, source: Input) -> Iterator[tuple[zipfile.ZipInfo, bytes]]:
+    """Yield an archive in pieces; no part may exceed the size stated there, nor their sum the limit."""
     bound, size = source.bound(), 0
     for info in archive.infolist():
-        with open_member(archive, info) as stream:
+        with _open_member(archive, info) as stream:
             while chunk := stream.read(CHUNK):
                 size += len(chunk)
                 if size > bound:
                     raise too_large(source.label, bound)
+                yield info, chunk
 
 
 @contextmanager
-def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[BinaryIO]:
+def _open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[BinaryIO]:
     """Open a part of an archive, which may be packed by zstd, as Inspect packs its logs."""
     if info.compress_type != _ZIPPED_BY_ZSTD:
         with archive.open(info) as stream:

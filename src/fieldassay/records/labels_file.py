@@ -13,6 +13,7 @@ from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files.typed_json import RepeatedKeyError, convert, parse_json
 from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.json_value import Json
+from fieldassay.io.text.shown import make_printable
 from fieldassay.paths import ITEM, Step, field_of, join_path, split_path
 from fieldassay.records.keys import cap_problems
 
@@ -211,7 +212,7 @@ def _check_label(path: str, label: Label, labels: Mapping[str, Any], where: str)
         yield Problem(where, f"has a text, and the state {label.state!r}", "leave out one of them", _BAD)
     elif label.value is not None and label.text is None:
         yield Problem(where, "has a value without its text", "give the text, too", _BAD)
-    if any("\ud800" <= char <= "\udfff" for char in label.text or ""):
+    if label.text is not None and make_printable(label.text) != label.text:
         yield Problem(where, "its text has half of a character", "write the text again", _BAD)
     for number, region in enumerate(label.regions):
         left, top, right_edge, bottom = region.box

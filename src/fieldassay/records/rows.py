@@ -30,7 +30,7 @@ from fieldassay.io.json_value import Json, id_text, is_written
 from fieldassay.io.text.encoding import detect_encoding
 from fieldassay.io.text.shown import format_count
 from fieldassay.records.envelope import META_SHAPES, holds_tree
-from fieldassay.records.files import Input, Spool, check_archive, is_url, open_member, unpack_plain
+from fieldassay.records.files import Input, Spool, is_url, unpack_archive, unpack_plain
 from fieldassay.records.keys import Positions, SourceOptions, cap_problems, find_id
 from fieldassay.records.record import CASE_KEY, Row, decode_json, decode_rows
 from fieldassay.records.services import ID_KEYS, is_log, read_response
@@ -543,17 +543,19 @@ def read_log(source: Input, options: SourceOptions) -> Contents:
     """Return the samples in a packed log of Inspect, in the order of their names."""
     try:
         with zipfile.ZipFile(source.path) as archive:
-            check_archive(archive, source)
-            names = sorted(name for name in archive.namelist() if re.fullmatch(r"samples/.+\.json", name))
-            texts = []
-            for name in names:
-                with open_member(archive, archive.getinfo(name)) as stream:
-                    texts.append(stream.read())
+            parts: dict[zipfile.ZipInfo, list[bytes]] = {
+                info: []
+                for info in sorted(archive.infolist(), key=operator.attrgetter("filename"))
+                if re.fullmatch(r"samples/.+\.json", info.filename)
+            }
+            for info, chunk in unpack_archive(archive, source):
+                if info in parts:
+                    parts[info].append(chunk)
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
         what = f"cannot be unpacked ({error})"
         raise problem(source.label, what, "save the log again", "unreadable_file") from None
-    rows = decode_rows(texts)
-    places = tuple(f"/{name}" for name in names)
+    rows = decode_rows(list(map(b"".join, parts.values())))
+    places = tuple(f"/{info.filename}" for info in parts)
     return Contents(HeldRows(source.label, tuple(rows), places), find_ids(rows, options.names))
 
 

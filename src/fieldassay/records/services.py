@@ -367,7 +367,6 @@ SUFFIX = "_confidence"
 _PERCENTAGE = re.compile(r"\s*(\d{1,3}(?:[.,]\d{1,15})?)\s?%\s*", re.ASCII)
 _TYPED = tuple(f"value{letter}" for letter in "ABCDINOPST")
 """The beginnings of Azure's keys of values by type: `valueString`, `valueNumber`, `valueDate`."""
-_CONTAINERS = frozenset({dict, list})
 _VALUES = ("value", "content")
 _MARKS = frozenset({"confidence", "citations"})
 """Keys of which a value object has one; `citations` are Reducto's, with a confidence each."""

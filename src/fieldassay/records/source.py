@@ -423,9 +423,7 @@ def split_runs(system: str, source: Source) -> list[Source] | None:
         if None not in runs and len(runs) > 1 and _are_apart(source, runs):
             what = f"has ids once per {key}: {len(runs)} repeated runs of {system}"
             note = Problem(source.label, what, kind="repeats")
-            ordered = {
-                name: runs[name] for name in sorted(filter(None, runs), key=lambda name: (len(name), name))
-            }
+            ordered = {name: runs[name] for name in sorted(map(str, runs), key=_order)}
             return list(_split(source, ordered, (*source.notes, note)).values())
     return None
 
@@ -462,6 +460,11 @@ def _name_run(record: Record, key: str, declared: Collection[str]) -> str | None
         return beside
     within = (record.data or {}).get(key)
     return str(within) if isinstance(within, str | int) else None
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Return the place of a run among the others: numbers by their size, after names by their letters."""
+    return (int(name) if name.isascii() and name.isdigit() and len(name) < 19 else 0, name)
 
 
 # Predictions given once per variant: one source with repeated ids, as one system per variant.

@@ -219,7 +219,7 @@ def group_rows(
     unnamed = table.places[: min(rows[0] for rows in groups.values())]
     problems = [Problem(f"{table.label}{place}", "has no id", "write one", "no_id") for place in unnamed]
     if not items and len(groups) < len(table.rows):
-        path, names = next(iter(options.item_lists), ("", frozenset("x")))
+        path, names = next(iter(options.item_lists), ("", frozenset[str]()))
         lacking = f"no column that holds items of {path}" if path else "the spec has no list of objects"
         remedy = f"name columns such as {path}.{min(names)}" if path else "declare the list that the rows are"
         raise problem(table.label, f"has ids that repeat, and {lacking}", remedy, "no_items")

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.json_value import Json
 from fieldassay.io.text.shown import format_count
-from fieldassay.records.files import CHUNK, Input, check_archive
+from fieldassay.records.files import CHUNK, Input, unpack_archive
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.rows import Contents
 from fieldassay.records.tables import TableSheet, hold_table, lay_out
@@ -199,7 +199,8 @@ def _read_cells(source: Input) -> tuple[str, list[list[Any]], Sequence[_Range], 
     from python_calamine import CalamineWorkbook
 
     with zipfile.ZipFile(source.path) as archive:
-        check_archive(archive, source)
+        for _ in unpack_archive(archive, source):  # all of it is bounded before any of it is read
+            pass
         parts = _sheets(archive)
         sheet = _choose(source, {name: _extent(archive, part) for name, part in parts.items()})
         scan = _scan(archive, parts[sheet], source)

@@ -45,16 +45,16 @@ class Plots:
         points = alt.Chart(table).encode(
             x=alt.X("confidence", scale=scale), y=alt.Y("right", scale=scale), color="system"
         )
-        ideal = alt.Chart(alt.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])).mark_line(color="gray")
-        size = alt.Size("values").title("values")
-        return ideal.encode(x="x:Q", y="y:Q") + points.mark_line() + points.mark_circle().encode(size=size)
+        corners = alt.Chart(alt.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])).encode(x="x:Q", y="y:Q")
+        return (
+            corners.mark_line(color="gray") + points.mark_line() + points.mark_circle().encode(size="values")
+        )
 
     def _intervals(self, table: Any, row: str, value: str, color: str | None) -> Any:
         """Return a point with its interval for each row of a table, beside one another by color."""
         alt = self._altair
-        order = "-x" if color is None else None
-        chart = alt.Chart(table).encode(y=alt.Y(row, sort=order))
+        chart = alt.Chart(table).encode(y=alt.Y(row, sort="-x" if color is None else None))
         if color is not None:
             chart = chart.encode(color=color, yOffset=color)
-        values = alt.X(value).title(value)
-        return chart.mark_point(filled=True).encode(x=values) + chart.mark_rule().encode(x="low", x2="high")
+        points = chart.mark_point(filled=True).encode(x=alt.X(value).title(value))
+        return points + chart.mark_rule().encode(x="low", x2="high")

@@ -20,7 +20,14 @@ from fieldassay.io.text.shown import DataFrame, Unchanging, clip, format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.definitions import ask_for, bind_metric
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_metric
-from fieldassay.metrics.estimate import Counts, Estimate, Provenance, format_bounds, format_in_unit
+from fieldassay.metrics.estimate import (
+    Counts,
+    Estimate,
+    Provenance,
+    format_bounds,
+    format_in_unit,
+    format_slice,
+)
 from fieldassay.metrics.repeats import Repeats
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.decision import UNGATED, GateOutcome, Verdict
@@ -85,7 +92,7 @@ def frame_estimates(estimates: Sequence[Estimate]) -> pl.DataFrame:
             "system": one.system,
             "metric": one.metric,
             "field": one.field,
-            "slice": ", ".join(f"{key}={value}" for key, value in one.slice.items()),
+            "slice": format_slice(one.slice),
             "value": one.value,
             "low": None if one.interval is None else one.interval[0],
             "high": None if one.interval is None else one.interval[1],
@@ -399,8 +406,7 @@ class Result(Struct, frozen=True, eq=False):
     @property
     def plot(self) -> Plots:
         """Return the charts: `plot.fields()`, `plot.ranking()`, `plot.calibration()`."""
-        headline = find_headline(self)
-        return Plots(self.by_field, lambda: frame_estimates(headline), self.by_confidence)
+        return Plots(self.by_field, lambda: frame_estimates(find_headline(self)), self.by_confidence)
 
     def _kept_evidence(self, *, only_wrong: bool = False) -> DataFrame:
         found = self.evidence

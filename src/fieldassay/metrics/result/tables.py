@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from msgspec import field as default
 
 from fieldassay.io.text.shown import Brief, DataFrame
-from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.estimate import Estimate, format_slice
 from fieldassay.metrics.evidence import Kind, Outcome
 from fieldassay.metrics.result.comparison import Comparison
 
@@ -309,14 +309,13 @@ def frame_comparisons(comparisons: Sequence[Comparison]) -> DataFrame:
         {
             "metric": one.metric,
             "field": one.field,
-            "slice": ", ".join(f"{key}={value}" for key, value in one.slice.items()),
+            "slice": format_slice(one.slice),
             "first": one.systems[0],
             "second": one.systems[1],
             "value_first": one.values[0],
             "value_second": one.values[1],
             "difference": one.difference,
-            "low": None if one.interval is None else one.interval[0],
-            "high": None if one.interval is None else one.interval[1],
+            **dict(zip(("low", "high"), one.interval or (None, None), strict=True)),
             "p": one.p_adjusted,
             "wins": one.wins,
             "losses": one.losses,

@@ -18,7 +18,7 @@ from fieldassay.io.files.whole_files import write_whole
 from fieldassay.io.json_value import json_line, read_given
 from fieldassay.io.text.shown import clip, format_count, format_markdown
 from fieldassay.metrics.catalogue.grammar import parse_metric
-from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_number
+from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_number, format_slice
 from fieldassay.metrics.result.result import (
     POOLED,
     Result,
@@ -451,7 +451,7 @@ def list_estimates(run: Run, system: str | None) -> ExportRows:
     lines = [
         {
             "system": one.system, "metric": one.metric, "field": one.field,
-            "slice": ", ".join(f"{key}={value}" for key, value in one.slice.items()),
+            "slice": format_slice(one.slice),
             "value": one.value, **dict(zip(("low", "high"), one.interval or (None, None), strict=True)),
             "n": one.n, "documents": one.documents, "failed": one.failed, "unit": one.unit,
             "marks": ", ".join(one.marks),

@@ -162,13 +162,13 @@ def canonical_amount(value: Number | AmountValue) -> str:
         first, *others = map(canonical_number, value)
         is_like_fraction = len(value) == 2 and looks_like_fraction(*value)
         return "/".join([f"{first}.0" if is_like_fraction else first, *others])
-    if isinstance(value, NumberRange) and value.low is not None and value.high is not None:
-        return f"{canonical_number(value.low)} to {canonical_number(value.high)}"
-    if isinstance(value, NumberRange):
-        sign = {(True, True): "<", (True, False): "≤", (False, True): ">", (False, False): "≥"}
-        limit = value.high if value.low is None else value.low
-        return f"{sign[value.low is None, value.is_strict]}{canonical_number(limit or Decimal(0))}"
-    return canonical_number(value)
+    if not isinstance(value, NumberRange):
+        return canonical_number(value)
+    low, high = ("" if end is None else canonical_number(end) for end in (value.low, value.high))
+    if low and high:
+        return f"{low} to {high}"
+    below, above = ("<", ">") if value.is_strict else ("≤", "≥")
+    return f"{above}{low}" if low else f"{below}{high}"
 
 
 def looks_like_fraction(top: Number, bottom: Number) -> bool:
