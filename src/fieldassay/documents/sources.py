@@ -35,7 +35,8 @@ from fieldassay.documents.transcript import (
 from fieldassay.errors import Problem, install_line, problem
 from fieldassay.io.files.whole_files import list_folder, open_file
 from fieldassay.io.json_value import Json
-from fieldassay.io.text.encoding import decode_lines, detect_encoding
+from fieldassay.io.text.encoding import decode_charset, detect_encoding
+from fieldassay.io.text.shown import clip
 from fieldassay.io.workers.program import WorkerEndedError, WorkerLateError, Workers, beat
 
 # Documents of a folder or a list: kinds, options, and the content of a file.
@@ -110,6 +111,7 @@ _FOREIGN = (
     (b"SQLite format 3\0", "is a database; export the table as CSV"),
     ((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf\x27\x1c", b"Rar!"), "is an archive; unpack it"),
     (b"\x7fELF", "is a program"),
+    (b"\x78\x9f\x3e\x22", "is Outlook's winmail.dat; ask for the message as HTML or plain text"),
 )
 _HEADER = re.compile(
     rb"^(?:from|to|cc|date|subject|received|return-path|message-id|mime-version|delivered-to|content-type):",
@@ -173,6 +175,8 @@ def _text_kind(suffix: str, data: bytes) -> str:
         return "words"
     if _MARKUP.match(data[:4096]):
         return "html"
+    if data.startswith(b"From ") and len(_HEADER.findall(data[:4096])) > 1:
+        return "eml"
     if len(_HEADER.findall(data[:4096].split(b"\n\n")[0].split(b"\r\n\r\n")[0])) >= 3:
         return "eml"
     head = data[:4096]
@@ -314,6 +318,15 @@ class Content(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
+def name_part(kind: str, name: str, data: bytes) -> str:
+    """Return the note that names a part of a document which is not read.
+
+    >>> name_part("embedded_file", "factur-x.xml", b"<a/>")
+    'embedded_file: factur-x.xml (4 bytes)'
+    """
+    return f"{kind}: {clip(name, 100)} ({len(data):,} bytes)"
+
+
 class LoadTask(Struct, frozen=True):
     """What a loader may look at besides the bytes of the document."""
 
@@ -336,13 +349,14 @@ def require(module: str, extra: str) -> None:
         raise DocumentError("missing_extra", what)
 
 
-def decode(data: bytes) -> str:
-    """Return the text of bytes in whichever encoding, with plain line ends. Raises `DocumentError`."""
-    encoding = detect_encoding(data)
-    if encoding is None:
+def decode(data: bytes, charset: str = "") -> str:
+    """Return the text of bytes, in the encoding that they name or in whichever, with plain line ends.
+
+    Raises `DocumentError` where no encoding is named and none makes sense.
+    """
+    if not charset and detect_encoding(data) is None:
         raise DocumentError("unreadable", "its encoding cannot be told; save it as UTF-8")
-    read = decode_lines(data) if encoding == "utf-8" else data.decode(encoding, "replace")
-    text = read.removeprefix("\ufeff").replace("\0", "")
+    text = decode_charset(data, charset).removeprefix("\ufeff").replace("\0", "")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -350,6 +364,76 @@ def plain_line(text: str, source: Source = "text", visible: bool = True) -> Line
     """Return a line without places; None for white space."""
     words = tuple(Word(word, visible=visible) for word in text.split())
     return Line(words, source=source) if words else None
+
+
+# Raised and lowered marks: a number never takes the digits of a footnote or of its cents.
+
+_RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
+_UNIT = re.compile(r"(?<![^\W\d_])(?:[a-zµ]{1,3}|[^\W\d_])\Z")
+"""What may be a unit, or a variable, whose power is raised."""
+_TEN = re.compile(r"[×xX·⋅*]\s?10\Z")
+_ORDINAL = re.compile(r"(?<![\d.,])\d{1,2}\Z")
+_NOTES = frozenset("*†‡§#¶+")
+
+
+class MarkedText:
+    """Text that is gathered piece by piece, some of them above (rise 1) or below (rise -1) its line.
+
+    A mark is glued where it surely belongs to what it follows: powers of units and of ten, ordinals,
+    formulas, decimals with their point. Elsewhere it is a word of its own. Raised digits are written as such.
+
+    >>> def joined(*pieces: tuple[str, int]) -> str:
+    ...     text = MarkedText()
+    ...     for piece in pieces:
+    ...         text.add(*piece)
+    ...     return text.text
+    >>> joined(("Net 318", 0), ("2", 1), (" of $12", 0), ("99", 1)), joined(("5 m", 0), ("3", 1), ("/h", 0))
+    ('Net 318 ² of $12 ⁹⁹', '5 m³/h')
+    >>> joined(("May 1", 0), ("st", 1)), joined(("2×10", 0), ("-6", 1)), joined(("H", 0), ("2", -1), ("O", 0))
+    ('May 1st', '2×10⁻⁶', 'H2O')
+    """
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self._last = ""
+        self._rise = 0
+        self._is_apart = False
+
+    def add(self, piece: str, rise: int = 0) -> bool:
+        """Append a piece; return whether a blank was set before it."""
+        if not piece:
+            return False
+        is_border = rise != self._rise and not piece[0].isspace() and self._last[-1:].strip() != ""
+        is_apart = is_border and (self._stands_apart(piece, rise) if rise else self._goes_on_apart(piece))
+        if is_border or piece.strip():
+            self._is_apart = is_apart
+        is_digits = rise > 0 and piece[0] not in ".,"
+        shown = " " * is_apart + (piece.translate(_RAISED) if is_digits else piece)
+        self.pieces.append(shown)
+        self._last = (self._last + shown)[-40:]
+        self._rise = rise
+        return is_apart
+
+    @property
+    def text(self) -> str:
+        """Return what was gathered."""
+        return "".join(self.pieces)
+
+    def _stands_apart(self, mark: str, rise: int) -> bool:
+        word, first = self._last.split()[-1], mark[0]
+        if rise < 0 or first in ".,":
+            return rise < 0 and word[-1].isdigit() and first.isdigit()
+        if first.isdigit() or first in "(+-−":
+            is_power = _TEN.search(self._last) or (first in "+-−" and mark[1:].isdigit())
+            return not (is_power or _UNIT.search(self._last))
+        has_digit = any(map(str.isdigit, word))
+        return has_digit and (first in _NOTES or (first.isalpha() and not _ORDINAL.search(self._last)))
+
+    def _goes_on_apart(self, piece: str) -> bool:
+        """Return whether text behind a mark is a word of its own."""
+        if self._last[-1].isdigit() and piece[0].isdigit():
+            return True
+        return self._is_apart and piece[0].isalnum()
 
 
 # Documents as transcripts, one by one or many at once.

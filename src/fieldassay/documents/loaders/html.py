@@ -1,52 +1,53 @@
 """Loaders of HTML and mail."""
 
+import codecs
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from email import policy
+from email.header import decode_header
 from email.message import EmailMessage
 from email.parser import BytesParser
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.documents.sources import Content, LoadTask, decode, plain_line, require
-from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
+from fieldassay.documents.loaders.image import is_page
+from fieldassay.documents.loaders.plain import lay_out_text
+from fieldassay.documents.sources import Content, LoadTask, MarkedText, decode, name_part, plain_line, require
+from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table, Word, page_text
 from fieldassay.io.text.encoding import decode_charset
 from fieldassay.io.text.shown import clip
 
 # HTML to lines and tables: blocks as a browser breaks them; nothing is fetched, no script runs.
 
-_DROPPED = frozenset(
-    (
-        "script",
-        "style",
-        "template",
-        "noscript",
-        "head",
-        "iframe",
-        "object",
-        "embed",
-        "svg",
-        "math",
-        "audio",
-        "video",
-    )
-)
+_DROPPED = frozenset(("script", "style", "template", "noscript", "head"))
+_UNREAD = frozenset(("iframe", "object", "embed", "svg", "audio", "video", "canvas"))
+"""Elements that show what no text says."""
 _BLOCKS = frozenset(
     (
         "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details",
         "dialog", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3",
-        "h4", "h5", "h6", "header", "hr", "html", "legend", "li", "main", "nav", "ol", "option", "p", "pre",
-        "section", "select", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+        "h4", "h5", "h6", "header", "hr", "html", "legend", "li", "listing", "main", "nav", "ol", "p",
+        "plaintext", "pre", "section", "summary", "table", "tbody", "td", "textarea", "tfoot",
+        "th", "thead", "tr", "ul", "xmp",
     )
 )  # fmt: skip
+_PREFORMATTED = frozenset(("pre", "listing", "xmp", "plaintext", "textarea"))
+_RISES = {"sup": 1, "sub": -1}
 _HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])"
     r"|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$)",
     re.IGNORECASE,
 )
-_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE)
+_STYLES = re.compile(r"(white-space|vertical-align)\s*:\s*([a-z-]+)", re.IGNORECASE)
+_CHARSET = re.compile(
+    rb"<(?:meta|\?xml)[^>]{0,200}(?:charset|encoding)\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE
+)
+_SPACE = re.compile(r"\s+")
 _MOST_SPANNED = 1000
+_CHECKED, _UNCHECKED = "☒", "☐"
 
 
 def load_html(data: bytes, task: LoadTask) -> Content:
@@ -74,6 +75,8 @@ def walk_html(text: str, max_cells: int) -> Content:
     walker.walk(root)
     walker.end_line()
     notes = ("hidden_text",) if walker.has_hidden else ()
+    counted = Counter(walker.unread)
+    notes += tuple(f"unread_element: {count} {name}" for name, count in sorted(counted.items()))
     title = root.findtext(".//title") or ""
     name = " ".join(title.split())
     return Content((Page(1, tuple(walker.lines), tuple(walker.tables), name=name),), notes)
@@ -81,68 +84,136 @@ def walk_html(text: str, max_cells: int) -> Content:
 
 def _decode(data: bytes) -> str:
     named = _CHARSET.search(data[:4096])
-    if named is not None:
-        try:
-            return decode_charset(data, named[1].decode("ascii"))
-        except (LookupError, UnicodeDecodeError, ValueError):
-            pass
-    return decode(data)
+    return decode(data, named[1].decode("ascii") if named is not None else "")
+
+
+class _Style(Struct, frozen=True, gc=False):
+    """How the text of an element is shown: at all, with its own line breaks and blanks, raised or lowered."""
+
+    is_visible: bool = True
+    is_preformatted: bool = False
+    rise: int = 0
+
+    def inside(self, element: Any) -> "_Style":
+        """Return the style inside of an element."""
+        own = element.get("style") or ""
+        named = dict(_STYLES.findall(own.lower())) if own else {}
+        space, align = named.get("white-space"), named.get("vertical-align")
+        is_preformatted = self.is_preformatted or element.tag in _PREFORMATTED
+        rise = _RISES.get(element.tag, {"super": 1, "sub": -1}.get(align or "", self.rise))
+        is_hidden = element.get("hidden") is not None or bool(_HIDDEN.search(own))
+        return _Style(
+            self.is_visible and not is_hidden,
+            is_preformatted if space is None else space not in ("normal", "nowrap"),
+            rise,
+        )
 
 
 class _Walker:
     """Walks the elements of a page without recursion, as documents may be nested at will."""
 
-    def __init__(self, max_cells: int) -> None:
+    def __init__(self, max_cells: int, is_cell: bool = False) -> None:
         self.lines: list[Line] = []
         self.tables: list[Table] = []
         self.has_hidden = False
-        self._parts: list[tuple[str, bool]] = []
+        self.unread: list[str] = []
+        self._parts: list[tuple[str, _Style]] = []
         self._max_cells = max_cells
+        self._is_cell = is_cell
 
-    def walk(self, root: Any) -> None:
-        stack: list[tuple[Any, bool, bool]] = [(root, True, False)]
+    def walk(self, root: Any, outer: _Style = _Style()) -> None:
+        stack: list[tuple[Any, _Style, bool]] = [(root, outer, False)]
         while stack:
-            element, visible, is_end = stack.pop()
+            element, style, is_end = stack.pop()
             if is_end:
-                self._end(element, visible)
+                self._end(element, style)
                 continue
             tag = element.tag if isinstance(element.tag, str) else ""
-            if not tag or tag in _DROPPED:
-                self._add(element.tail, visible)
+            if not tag or tag in _DROPPED or tag in _UNREAD:
+                self.unread += [tag] if tag in _UNREAD and style.is_visible else []
+                self._add(element.tail, style)
                 continue
-            seen = visible and not _is_hidden(element)
-            if tag in _BLOCKS:
+            inner = style.inside(element)
+            is_break = tag == "br" and inner.is_preformatted
+            if tag in _BLOCKS and not is_break:
                 self.end_line()
-            stack.append((element, visible, True))
+            stack.append((element, style, True))
             if tag == "table" and _is_data_table(element):
-                self._add_table(element, seen)
-                continue
-            self._add(_own_text(element, tag), seen)
-            stack += [(child, seen, False) for child in reversed(element)]
+                self._add_table(element, inner)
+            elif tag == "select":
+                self._add_choices(element, inner)
+            else:
+                self._add("\n" if is_break else self._own_text(element, inner), inner)
+                stack += [(child, inner, False) for child in reversed(element)]
 
-    def _end(self, element: Any, visible: bool) -> None:
-        if element.tag in _BLOCKS:
+    def _end(self, element: Any, style: _Style) -> None:
+        if element.tag in _BLOCKS and not (element.tag == "br" and style.is_preformatted):
             self.end_line()
-        self._add(element.tail, visible)
+        self._add(element.tail, style)
 
-    def _add(self, text: str | None, visible: bool) -> None:
+    def _add(self, text: str | None, style: _Style) -> None:
         if text:
-            self._parts.append((text, visible))
+            self._parts.append((text, style))
+
+    def _own_text(self, element: Any, style: _Style) -> str | None:
+        """Return the text at the beginning of an element; of form fields and pictures, what they show."""
+        if element.tag == "input":
+            kind = (element.get("type") or "text").lower()
+            if kind in ("checkbox", "radio"):
+                return f" {_CHECKED if element.get('checked') is not None else _UNCHECKED} "
+            return None if kind in ("hidden", "password", "file") else f" {element.get('value') or ''} "
+        if element.tag == "img" and style.is_visible and not {element.get("width"), element.get("height")} & {"0", "1"}:
+            self.unread.append("img")
+            return f" {element.get('alt') or ''} "
+        text: str | None = element.text
+        return text
+
+    def _add_choices(self, select: Any, style: _Style) -> None:
+        """Append the options of a list: the chosen one, the first if none is; the others as hidden text."""
+        options = list(select.iter("option"))
+        chosen = [option for option in options if option.get("selected") is not None]
+        shows_all = select.get("multiple") is not None or (select.get("size") or "1") not in ("0", "1")
+        shown = chosen if shows_all else (chosen or options)[-1:] if chosen else options[:1]
+        for option in options:
+            text = " ".join("".join(option.itertext()).split()) or option.get("label") or ""
+            mark = f"{_CHECKED if option in chosen else _UNCHECKED} " if shows_all else ""
+            is_visible = style.is_visible and (shows_all or option in shown)
+            self._add(f" {mark}{text} ", replace(style, is_visible=is_visible))
 
     def end_line(self) -> None:
-        """Close the current line."""
-        words: list[Any] = []
+        """Close the current line; preformatted text makes several, laid out in columns of fixed width."""
+        parts, self._parts = self._parts, []
+        words: list[Word] = []
         for visible in (True, False):
-            line = plain_line(
-                "".join(text for text, seen in self._parts if seen == visible), "markup", visible
-            )
-            words += line.words if line else ()
-            self.has_hidden |= line is not None and not visible
+            held = [(text, style) for text, style in parts if style.is_visible == visible]
+            has_lines = "\n" in "".join(text for text, style in held if style.is_preformatted).strip("\n")
+            marked = MarkedText()
+            for text, style in held:
+                is_kept = style.is_preformatted or not has_lines
+                marked.add(text if is_kept else _SPACE.sub(" ", text), style.rise)
+            self.has_hidden |= not visible and not marked.text.isspace() and marked.text != ""
+            if has_lines:
+                self._add_preformatted(marked.text, visible)
+            else:
+                words += [Word(word, visible=visible) for word in marked.text.split()]
         if words:
             self.lines.append(Line(tuple(words), source="markup"))
-        self._parts = []
 
-    def _add_table(self, table: Any, visible: bool) -> None:
+    def _add_preformatted(self, text: str, visible: bool) -> None:
+        if self._is_cell:
+            made = [line for row in text.split("\n") for line in [plain_line(row, "markup", visible)] if line]
+            self.lines += made
+            return
+        page = lay_out_text(text)
+        before = len(self.lines)
+        for line in page.lines:
+            words = tuple(Word(word.text, visible=visible) for word in line.words)
+            self.lines.append(Line(words, source="markup"))
+        for table in page.tables:
+            cells = tuple(replace(cell, box=None, visible=visible) for cell in table.cells)
+            self.tables.append(Table(cells, table.after + before))
+
+    def _add_table(self, table: Any, style: _Style) -> None:
         cells: list[Cell] = []
         taken: set[tuple[int, int]] = set()
         for row, element in enumerate(_own_rows(table)):
@@ -156,19 +227,19 @@ class _Walker:
                 taken.update((row + y, column + x) for y in range(rows) for x in range(columns))
                 if len(taken) > self._max_cells:
                     raise DocumentError("too_large", f"has a table of more than {self._max_cells:,} cells")
-                cells += self._cell(cell, row, column, visible and not _is_hidden(element))
+                cells += self._cell(cell, row, column, style.inside(element))
                 column += columns
         if cells:
             caption = " ".join((table.findtext("caption") or "").split())
             self.tables.append(Table(tuple(cells), len(self.lines) - 1, caption))
 
-    def _cell(self, element: Any, row: int, column: int, visible: bool) -> list[Cell]:
-        inner = _Walker(self._max_cells)
+    def _cell(self, element: Any, row: int, column: int, style: _Style) -> list[Cell]:
+        inner = _Walker(self._max_cells, is_cell=True)
         tail, element.tail = element.tail, None
-        inner.walk(element)
+        inner.walk(element, style)
         inner.end_line()
         element.tail = tail
-        shown = visible and not _is_hidden(element)
+        self.unread += inner.unread
         found = []
         for seen in (True, False):
             kept = [
@@ -177,28 +248,9 @@ class _Walker:
             text = "\n".join(part for part in kept if part)
             if text:
                 rows, columns = _spanned(element, "rowspan"), _spanned(element, "colspan")
-                found.append(Cell(row, column, text, rows, columns, visible=seen and shown))
-                self.has_hidden |= not (seen and shown)
+                found.append(Cell(row, column, text, rows, columns, visible=seen))
+                self.has_hidden |= not seen
         return found
-
-
-def _own_text(element: Any, tag: str) -> str | None:
-    """Return the text at the beginning of an element; of form fields, the value that they show."""
-    if tag == "input":
-        shows = (element.get("type") or "text").lower() not in (
-            "hidden",
-            "password",
-            "checkbox",
-            "radio",
-            "file",
-        )
-        return f" {element.get('value') or ''} " if shows else None
-    text: str | None = element.text
-    return text
-
-
-def _is_hidden(element: Any) -> bool:
-    return element.get("hidden") is not None or bool(_HIDDEN.search(element.get("style") or ""))
 
 
 def _is_data_table(table: Any) -> bool:
@@ -227,66 +279,127 @@ def _spanned(cell: Any, name: str) -> int:
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _MOST_PARTS = 500
-Attachment = tuple[str, bytes]
-"""The name of an attachment and its bytes."""
+_MAILBOX_LINE = re.compile(rb"(?:\A|\n\r?\n)From [^\n]{1,300}\n(?=[!-9;-~]{1,80}:)")
+_SIGNATURES = frozenset(
+    ("application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature")
+)
+_SEALED = frozenset(("application/pkcs7-mime", "application/x-pkcs7-mime"))
+_KEPT = frozenset(name.lower() for name in _HEADERS)
+_CMS_DATA = bytes.fromhex("06092A864886F70D010701")
+_OCTETS, _CHUNKED_OCTETS, _CONTENT = 0x04, 0x24, 0xA0
+_ENCRYPTED = "is encrypted; open it in your mail program, and save the page as PDF"
+_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, IndexError, RecursionError)
+_TOKEN = re.compile(r"\w+")
+_NEW_WORDS = 0.1
+"""The share of words that one form of a message has alone from which it says more than the other."""
 
 
 def load_eml(data: bytes, task: LoadTask) -> Content:
-    """Return a message as its first page, then its attachments; pictures inside the text are left out."""
+    """Return a message as its first page, then its attachments; what is not read is named in the notes."""
+    message = _parse_message(data)
     notes: set[str] = set()
-    reading = policy.default.clone(refold_source="none")
-    message = BytesParser(_class=EmailMessage, policy=reading).parsebytes(data)
-    headers = [(name, _header(message, name)) for name in _HEADERS]
     texts: dict[str, str] = {}
-    attachments: list[Attachment] = []
-    for part in _leaves(message):
+    attachments: list[tuple[str, bytes]] = []
+    for part, is_alternative in _leaves(message):
         kind = part.get_content_type()
-        is_body = kind in ("text/plain", "text/html") and not _is_attached(part)
         try:
-            if is_body and kind not in texts:
-                texts[kind] = _text_of(part)
-            elif kind.startswith("image/") and part.get("Content-ID") and not _is_attached(part):
-                notes.add("inline_image")
-            else:
-                attachments.append((_name_of(part, len(attachments)), _bytes_of(part)))
-        except (ValueError, LookupError, TypeError, AttributeError, IndexError) as error:
+            name, held = _name_of(part, len(attachments)), _bytes_of(part)
+        except _DAMAGE as error:
             raise DocumentError("unreadable", f"has a damaged part ({type(error).__name__})") from None
-    return _assembled(
-        headers, (texts.get("text/plain", ""), texts.get("text/html", "")), attachments, task, notes
-    )
+        is_shown = part.get_content_disposition() != "attachment"
+        is_body = is_shown and kind in ("text/plain", "text/html") and (is_alternative or not texts)
+        if is_body and kind not in texts:
+            texts[kind] = decode_charset(held, _charset_of(part))
+        elif kind in _SIGNATURES:
+            notes.add(name_part("signature", name, held))
+        elif is_shown and kind.startswith("image/") and part.get("Content-ID") and not is_page(held, task.options):
+            notes.add(name_part("inline_image", name, held))
+        else:
+            attachments.append((name, held))
+    lines = [line for key in _HEADERS for line in [plain_line(f"{key}: {_header(message, key)}")]
+             if line and len(line.words) > 1]  # fmt: skip
+    plain, markup = texts.get("text/plain", ""), texts.get("text/html", "")
+    return _assembled(lines, _body(plain, markup, task, notes), attachments, task, notes)
+
+
+def _parse_message(data: bytes) -> EmailMessage:
+    """Return the message of a file, its signed content unwrapped. Raises `DocumentError` where it is encrypted."""
+    if b"\0" in data[:64]:
+        data = decode(data).encode()
+    count = len(_MAILBOX_LINE.findall(data)) if data.startswith(b"From ") else 0
+    if count > 1:
+        raise DocumentError("unreadable", f"is a mailbox of {count:,} messages; save each in a file of its own")
+    reading = policy.default.clone(refold_source="none")
+    parser = BytesParser(_class=EmailMessage, policy=reading)
+    message = parser.parsebytes(data.removeprefix(codecs.BOM_UTF8))
+    if message.get_content_type() in _SEALED:
+        content = _signed_content(_bytes_of(message))
+        if content is None:
+            raise DocumentError("encrypted", _ENCRYPTED)
+        inner = parser.parsebytes(content)
+        for name, value in message.raw_items():
+            if name.lower() in _KEPT and name not in inner:
+                inner.set_raw(name, value)
+        return inner
+    if message.get_content_type() == "multipart/encrypted":
+        raise DocumentError("encrypted", _ENCRYPTED)
+    return message
+
+
+def _signed_content(data: bytes) -> bytes | None:
+    """Return the content of a signed message (CMS signed data, DER or BER); None if there is none."""
+    at = data.find(_CMS_DATA)
+    chunks: list[bytes] = []
+    at += len(_CMS_DATA) if at >= 0 else len(data) + 1
+    while at + 2 <= len(data):
+        tag, size, at = data[at], data[at + 1], at + 2
+        if size > 127:
+            at, size = at + (size & 127), int.from_bytes(data[at : at + (size & 127)])
+        if tag == _OCTETS:
+            chunks.append(data[at : at + size])
+            at += size
+        elif tag not in (_CONTENT, _CHUNKED_OCTETS):
+            break
+    return b"".join(chunks) or None
 
 
 def _header(message: EmailMessage, name: str) -> str:
+    """Return a header as text; bytes outside of ASCII, and words in named encodings, are decoded as the body."""
+    raw = next((str(value) for key, value in message.raw_items() if key.lower() == name.lower()), "")
     try:
-        return str(message[name] or "")
-    except (ValueError, LookupError, TypeError, AttributeError, IndexError, RecursionError):  # damaged
-        return next((str(value) for key, value in message.raw_items() if key.lower() == name.lower()), "")
+        pieces = decode_header(raw.encode("utf-8", "surrogateescape").decode("latin-1"))
+    except _DAMAGE:
+        pieces = [(raw, None)]
+    text = "".join(
+        decode_charset(held.encode("latin-1", "replace") if isinstance(held, str) else held, charset or "")
+        for held, charset in pieces
+    )
+    return " ".join(text.split())
 
 
-def _leaves(message: Any) -> Iterable[Any]:
-    """Yield the parts of a message that hold something; a message attached to it is one part."""
-    stack, count = [message], 0
+def _leaves(message: Any) -> Iterable[tuple[Any, bool]]:
+    """Yield the parts of a message that hold something, and whether they are forms of the same content.
+
+    A message attached to it is one part.
+    """
+    stack, count = [(message, False)], 0
     while stack:
-        part = stack.pop()
+        part, is_alternative = stack.pop()
         count += 1
         if count > _MOST_PARTS:
             raise DocumentError("too_large", f"has more than {_MOST_PARTS} parts")
         if part.get_content_maintype() == "multipart" and part.is_multipart():
-            stack += reversed(part.get_payload())
+            is_inner = is_alternative or part.get_content_type() == "multipart/alternative"
+            stack += [(inner, is_inner) for inner in reversed(part.get_payload())]
         else:
-            yield part
+            yield part, is_alternative
 
 
-def _is_attached(part: Any) -> bool:
-    return bool(part.get_content_disposition() == "attachment")
-
-
-def _text_of(part: Any) -> str:
+def _charset_of(part: Any) -> str:
     try:
-        decode_charset(b"", str(part.get_param("charset", "ascii")))
-        return str(part.get_content())
-    except (LookupError, UnicodeError, KeyError):
-        return (part.get_payload(decode=True) or b"").decode("utf-8", "replace")
+        return str(part.get_param("charset", ""))
+    except _DAMAGE:
+        return ""
 
 
 def _bytes_of(part: Any) -> bytes:
@@ -300,7 +413,7 @@ def _bytes_of(part: Any) -> bytes:
 def _name_of(part: Any, number: int) -> str:
     try:
         name = part.get_filename()
-    except (ValueError, LookupError, TypeError, AttributeError, IndexError):
+    except _DAMAGE:
         name = None
     if name:
         return str(name)
@@ -310,32 +423,51 @@ def _name_of(part: Any, number: int) -> str:
     return f"attachment {number + 1}{suffix}"
 
 
+def _body(plain: str, markup: str, task: LoadTask, notes: set[str]) -> Page:
+    """Return the text of a message: its plain form, or the other where that has a table or says more."""
+    if plain.lstrip().startswith("-----BEGIN PGP MESSAGE"):
+        raise DocumentError("encrypted", _ENCRYPTED)
+    written = Page(1, tuple(filter(None, map(plain_line, plain.splitlines()))))
+    if not markup.strip():
+        return written
+    require("lxml", "documents")
+    content = walk_html(markup, task.options.max_cells)
+    (page,) = content.pages
+    words, marked_words = _tokens(written), _tokens(page)
+    if not (page.tables or _says_more(marked_words, words)) and words:
+        return written
+    notes |= set(content.notes)
+    if _says_more(words, marked_words):
+        notes.add(name_part("other_part", "text/plain", plain.encode("utf-8", "replace")))
+    return page
+
+
+def _tokens(page: Page) -> set[str]:
+    return set(_TOKEN.findall(page_text(page).text.casefold()))
+
+
+def _says_more(words: set[str], others: set[str]) -> bool:
+    """Return whether some words hold a number that is not among others, or many words."""
+    alone = words - others
+    return any(map(_has_digit, alone)) or len(alone) > _NEW_WORDS * len(words)
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdecimal, word))
+
+
 def _assembled(
-    headers: Sequence[tuple[str, str]],
-    texts: tuple[str, str],
-    attachments: Sequence[Attachment],
-    task: LoadTask,
-    notes: set[str],
+    lines: list[Line], body: Page, attachments: Sequence[tuple[str, bytes]], task: LoadTask, notes: set[str]
 ) -> Content:
-    """Return the pages of a message: header lines and its text, or else its HTML, then its attachments."""
-    lines = [line for name, value in headers for line in [plain_line(f"{name}: {value}")] if value and line]
-    tables: tuple[Table, ...] = ()
-    plain, markup = texts
-    if plain.strip():
-        lines += filter(None, map(plain_line, plain.splitlines()))
-    elif markup.strip():
-        require("lxml", "documents")
-        page = walk_html(markup, task.options.max_cells)
-        tables = tuple(replace(table, after=table.after + len(lines)) for table in page.pages[0].tables)
-        lines += page.pages[0].lines
-        notes |= set(page.notes)
-    pages = [Page(1, tuple(lines), tables)]
+    """Return the pages of a message: header lines and its text, then those of its attachments."""
+    tables = tuple(replace(table, after=table.after + len(lines)) for table in body.tables)
+    pages = [Page(1, (*lines, *body.lines), tables)]
     for name, data in attachments:
         try:
             content = task.load_part(data, name)
         except DocumentError as error:
             pages.append(Page(1, name=f"{name} (not read: {error.kind}, {error})"))
-            notes.add("unread_attachment")
+            notes.add(name_part("unread_attachment", name, data))
             continue
         pages += [replace(page, name=f"{name}: {page.name}" if page.name else name) for page in content.pages]
         notes |= set(content.notes)

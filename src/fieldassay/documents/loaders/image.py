@@ -231,6 +231,23 @@ def _scaled(word: Word, across: float, down: float) -> Word:
     return replace(word, box=Box(*(round(place, 2) for place in places)))
 
 
+_PAGE_WIDTH, _PAGE_HEIGHT = 400, 100
+"""The least size, in pixels, of a picture inside of a text that is read as a page: larger than most logos."""
+
+
+def is_page(data: bytes, options: LoadOptions) -> bool:
+    """Return whether a picture inside of a text is large enough for a page, and can be recognized."""
+    if find_spec("PIL") is None or not can_recognize(options):
+        return False
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            return bool(image.width >= _PAGE_WIDTH and image.height >= _PAGE_HEIGHT)
+    except Exception:  # decoders raise whatever they like; what is no picture is no page
+        return False
+
+
 # Images to pages by recognition: every page of a TIFF, upright as its EXIF data say.
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP")

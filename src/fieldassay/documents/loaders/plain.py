@@ -26,10 +26,11 @@ def load_text(data: bytes, _task: LoadTask) -> Content:
     A form feed begins a page.
     """
     texts = [text for text in decode(data).split("\f") if text.strip()]
-    return Content(tuple(_page_of_lines(text, number) for number, text in enumerate(texts, start=1)))
+    return Content(tuple(lay_out_text(text, number) for number, text in enumerate(texts, start=1)))
 
 
-def _page_of_lines(text: str, number: int) -> Page:
+def lay_out_text(text: str, number: int = 1) -> Page:
+    """Return a page of lines as they stand in a font of fixed width."""
     words, widest, rows = [], 0, 0
     for row, line in enumerate(text.split("\n")):
         rows = row + 1

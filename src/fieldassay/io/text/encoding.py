@@ -20,6 +20,13 @@ _ALL_ASCII = ("iso2022", "hz", "utf-7", "punycode")
 _NO_CHARSETS = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined"})
 """Codecs of Python that are no encodings of texts; the first takes the square of the length."""
 
+_WEB_NAMES = {
+    "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874",
+    "gb2312": "gb18030", "gbk": "gb18030", "euc-kr": "cp949", "johab": "cp949", "shift-jis": "cp932",
+    "big5": "big5hkscs", "windows-31j": "cp932", "iso-8859-8-i": "iso8859-8", "unicode": "utf-16",
+}  # fmt: skip
+"""What is meant by the names of smaller encodings: the larger ones that programs write under them."""
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -56,20 +63,39 @@ def detect_encoding(data: bytes) -> str | None:
     return _guess(sample) or ("cp1252" if western is not None else None)
 
 
-def decode_charset(data: bytes, charset: str, errors: str = "strict") -> str:
-    """Return the text of bytes in an encoding that a stranger names. Raises as `bytes.decode` does.
+def decode_charset(data: bytes, charset: str) -> str:
+    """Return the text of bytes in the encoding that a stranger names, as a browser reads that name.
 
-    >>> decode_charset(b"caf\\xe9", "latin-1")
-    'café'
-    >>> decode_charset(b"a-9", "Punycode")
-    Traceback (most recent call last):
-    ...
-    LookupError: 'punycode' is no encoding of texts
+    A byte order mark wins over the name. Where the name is unknown, or the bytes do not fit it, the encoding
+    is detected. Bytes that stand for nothing become U+FFFD. Source of the names: https://encoding.spec.whatwg.org
+
+    >>> decode_charset(b"12,50 \\x80", "iso-8859-1"), decode_charset("镕".encode("gbk"), "GB2312")
+    ('12,50 €', '镕')
+    >>> decode_charset("für".encode("cp1252"), "us-ascii"), decode_charset("für".encode(), "x-unknown")
+    ('für', 'für')
     """
-    name = codecs.lookup(charset).name.replace("_", "-")
-    if name in _NO_CHARSETS:
-        raise LookupError(f"{name!r} is no encoding of texts")
-    return data.decode(name, errors)
+    marked = next((name for mark, name in _MARKS if data.startswith(mark)), None)
+    name = marked or _find_codec(charset.strip().lower())
+    try:
+        return data.decode(name)
+    except LookupError:
+        name = "cp1252"
+    except UnicodeDecodeError:
+        pass
+    found = detect_encoding(data) or name
+    return decode_lines(data) if found == "utf-8" else data.decode(found, "replace")
+
+
+def _find_codec(label: str) -> str:
+    """Return the name of Python's codec for a label of an encoding; empty if there is none."""
+    label = _WEB_NAMES.get(label, label)
+    for spelling in (label, label.removeprefix("x-"), f"cp{label.rpartition('-')[2]}"):
+        try:
+            name = codecs.lookup(spelling).name.replace("_", "-")
+        except (LookupError, ValueError):
+            continue
+        return "" if name in _NO_CHARSETS else _WEB_NAMES.get(name, name)
+    return ""
 
 
 def decode_lines(data: bytes) -> str:
