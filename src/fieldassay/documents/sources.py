@@ -369,7 +369,7 @@ def plain_line(text: str, source: Source = "text", visible: bool = True) -> Line
 # Raised and lowered marks: a number never takes the digits of a footnote or of its cents.
 
 _RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
-_UNIT = re.compile(r"(?<![^\W\d_])(?:[a-zµ]{1,3}|[^\W\d_])\Z")
+_UNIT = re.compile(r"(?<![^\W\d_])(?:[a-zµ]{1,3}|[^\W\d_][a-z]?)\Z")
 """What may be a unit, or a variable, whose power is raised."""
 _TEN = re.compile(r"[×xX·⋅*]\s?10\Z")
 _ORDINAL = re.compile(r"(?<![\d.,])\d{1,2}\Z")
@@ -380,7 +380,8 @@ class MarkedText:
     """Text that is gathered piece by piece, some of them above (rise 1) or below (rise -1) its line.
 
     A mark is glued where it surely belongs to what it follows: powers of units and of ten, ordinals,
-    formulas, decimals with their point. Elsewhere it is a word of its own. Raised digits are written as such.
+    formulas, decimals with their point. Elsewhere it is a word of its own. Raised digits are written as
+    such, but for those of units.
 
     >>> def joined(*pieces: tuple[str, int]) -> str:
     ...     text = MarkedText()
@@ -388,7 +389,7 @@ class MarkedText:
     ...         text.add(*piece)
     ...     return text.text
     >>> joined(("Net 318", 0), ("2", 1), (" of $12", 0), ("99", 1)), joined(("5 m", 0), ("3", 1), ("/h", 0))
-    ('Net 318 ² of $12 ⁹⁹', '5 m³/h')
+    ('Net 318 ² of $12 ⁹⁹', '5 m3/h')
     >>> joined(("May 1", 0), ("st", 1)), joined(("2×10", 0), ("-6", 1)), joined(("H", 0), ("2", -1), ("O", 0))
     ('May 1st', '2×10⁻⁶', 'H2O')
     """
@@ -407,8 +408,9 @@ class MarkedText:
         is_apart = is_border and (self._stands_apart(piece, rise) if rise else self._goes_on_apart(piece))
         if is_border or piece.strip():
             self._is_apart = is_apart
-        is_digits = rise > 0 and piece[0] not in ".,"
-        shown = " " * is_apart + (piece.translate(_RAISED) if is_digits else piece)
+        is_plain = rise <= 0 or piece[0] in ".," or (piece[0].isdigit() and is_border and not is_apart
+                                                     and self._last[-1].isalpha())  # fmt: skip
+        shown = " " * is_apart + (piece if is_plain else piece.translate(_RAISED))
         self.pieces.append(shown)
         self._last = (self._last + shown)[-40:]
         self._rise = rise

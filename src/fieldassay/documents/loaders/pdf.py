@@ -7,16 +7,26 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from ctypes import POINTER, PYFUNCTYPE, byref, c_float, c_int, c_ubyte, c_ushort, c_void_p, cast, sizeof
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise, repeat
+from itertools import accumulate, groupby, pairwise, repeat
 from math import ceil, floor, pi
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
+from unicodedata import category
 
 from msgspec.structs import replace
 
 from fieldassay.documents.layout import TurnedWord, lay_out_turned
 from fieldassay.documents.loaders.image import can_recognize, recognized_words
-from fieldassay.documents.sources import DEFAULTS, Content, LoadOptions, LoadTask, require
+from fieldassay.documents.sources import (
+    DEFAULTS,
+    Content,
+    LoadOptions,
+    LoadTask,
+    MarkedText,
+    find_kind,
+    name_part,
+    require,
+)
 from fieldassay.documents.transcript import Box, DocumentError, Page, Word, round_all, turn, turn_sides, union
 
 # Calls of pdfium that are made for every character, object and stroke of a page. The functions of pypdfium2
@@ -223,6 +233,11 @@ if TYPE_CHECKING:
     Sides: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 
 _WORD = re.compile(r"\S+")
+_MARKED = re.compile(r"\d")
+_SMALL = 0.85
+"""The share of the height of its neighbors below which a character may be a raised or lowered mark."""
+_RAISED = 0.2
+"""How far above the line of its neighbors, in shares of their height, a raised mark begins."""
 _HYPHENS = str.maketrans({"\x02": "-", "\ufffe": "-", "\xad": "-", "\x00": " "})
 _MOST_CHARACTERS = 1_000_000
 
@@ -261,9 +276,8 @@ class _PdfReader:
             found += level[done:at]
             made = others[at] if at in others else [level[at]]
             if at in begins and found and made and _touch(found[-1], made[0]):
-                first, second = found[-1].word, made[0].word
-                joined = Word(first.text + second.text, union([first.box, second.box]))
-                found[-1], made = TurnedWord(joined), made[1:]
+                found[-1:] = _joined(found[-1].word, made[0].word)
+                made = made[1:]
             found += made
             done = at + 1
         return found + level[done:]
@@ -293,8 +307,10 @@ class _PdfReader:
             for angle in character_angles(self._handle, starts)
         ]
         is_level, sides = self._level(texts, starts)
-        others = [at for at, level in enumerate(is_level) if not level or quarters[at]]
-        pieces: dict[int, list[TurnedWord]] = {}
+        pieces = self._marked(texts, starts, quarters)
+        others = [
+            at for at, level in enumerate(is_level) if (not level or quarters[at]) and at not in pieces
+        ]
         places = [place for at in others for place in range(starts[at], starts[at] + len(texts[at]))]
         boxes, is_known = self._boxes.read(self._handle, places)
         end = 0
@@ -321,6 +337,42 @@ class _PdfReader:
             is_level &= last[2] - first[0] <= 1.3 * height * sizes
         sides = (first[0], np.minimum(first[1], last[1]), last[2], np.maximum(first[3], last[3]))
         return is_level.tolist(), sides
+
+    def _marked(
+        self, texts: Sequence[str], starts: Sequence[int], quarters: Sequence[int]
+    ) -> dict[int, list[TurnedWord]]:
+        """Return the pieces of the words with digits whose characters differ in size: raised marks among them."""
+        mixed: dict[int, list[TurnedWord]] = {}
+        numbers = [at for at, text in enumerate(texts) if not quarters[at] and _MARKED.search(text)]
+        places = [place for at in numbers for place in range(starts[at], starts[at] + len(texts[at]))]
+        boxes, _ = self._boxes.read(self._handle, places)
+        heights = (boxes[3] - boxes[1]).tolist()
+        end = 0
+        for at in numbers:
+            begin, end = end, end + len(texts[at])
+            if 0 < min(heights[begin:end]) < _SMALL * max(heights[begin:end]):
+                held = boxes[:, begin:end].T.tolist()
+                if all(before[0] <= after[0] and not _is_far(before, after) for before, after in pairwise(held)):
+                    mixed[at] = self._set_apart(texts[at], held)
+        return mixed
+
+    def _set_apart(self, text: str, boxes: Sequence[Sequence[float]]) -> list[TurnedWord]:
+        """Return the words of characters of several sizes, given as left, bottom, right and top."""
+        largest = max(boxes, key=lambda box: box[3] - box[1])
+        marked = MarkedText()
+        words: list[tuple[str, list[Sequence[float]]]] = []
+        for rise, run in groupby(range(len(text)), key=lambda at: _rise(boxes[at], largest)):
+            held = list(run)
+            is_apart = marked.add("".join([text[at] for at in held]), rise)
+            if is_apart or not words:
+                words.append(("", []))
+            before, around = words[-1]
+            words[-1] = (before + marked.pieces[-1].strip(), [*around, *(boxes[at] for at in held)])
+        return [
+            self._made(word, (min(box[0] for box in around), min(box[1] for box in around),
+                              max(box[2] for box in around), max(box[3] for box in around)), 0)
+            for word, around in words
+        ]  # fmt: skip
 
     def _pieces(
         self, text: str, boxes: Iterable[tuple[list[float], bool]], quarters: int
@@ -362,6 +414,27 @@ class _PdfReader:
         return TurnedWord(Word(text, rounded), (quarters + self._rotation) % 4)
 
 
+def _rise(box: Sequence[float], base: Sequence[float]) -> int:
+    """Return 1 for a small character above the line of a large one, -1 for another small one, else 0."""
+    height = base[3] - base[1]
+    if box[3] - box[1] >= _SMALL * height:
+        return 0
+    return 1 if box[1] - base[1] > _RAISED * height else -1
+
+
+def _joined(first: Word, second: Word) -> list[TurnedWord]:
+    """Return two words that touch: as one, or as two where one is a mark beside a number."""
+    assert first.box is not None and second.box is not None
+    before, after = ((box.left, -box.bottom, box.right, -box.top) for box in (first.box, second.box))
+    marked = MarkedText()
+    marked.add(first.text, _rise(before, after))
+    is_apart = marked.add(second.text, _rise(after, before))
+    if is_apart:
+        texts = marked.pieces[0], marked.pieces[1].strip()
+        return [TurnedWord(replace(word, text=text)) for word, text in zip((first, second), texts, strict=True)]
+    return [TurnedWord(Word(marked.text, union([first.box, second.box])))]
+
+
 def _touch(first: TurnedWord, second: TurnedWord) -> bool:
     """Return whether the second word goes on where the first ends, on the same line.
 
@@ -375,7 +448,7 @@ def _touch(first: TurnedWord, second: TurnedWord) -> bool:
     return abs(after.left - before.right) <= 0.1 * height and both >= 0.6 * height
 
 
-def _is_far(around: tuple[float, float, float, float], box: tuple[float, float, float, float]) -> bool:
+def _is_far(around: Sequence[float], box: Sequence[float]) -> bool:
     """Return whether a character stands apart from the characters before it."""
     size = max(box[2] - box[0], box[3] - box[1], around[3] - around[1] if around[2] > around[0] else 0.0)
     across = max(box[0] - around[2], around[0] - box[2])
@@ -488,6 +561,11 @@ def load_pdf(data: bytes, task: LoadTask) -> Content:
                 made, told = _load_page(page, number, task, reused)
             pages.append(made)
             notes |= told
+        _refuse_form(document, pages)
+        for name, held in embedded_files(document):
+            more, told = _load_embedded(name, held, task)
+            pages += more
+            notes |= told
     if not any(page.lines or page.tables for page in pages):
         remedy = (
             "; it shows pictures: load it with recognition, from the extra ocr"
@@ -522,6 +600,46 @@ def open_pdf(data: bytes, options: LoadOptions = DEFAULTS) -> Iterator[Any]:
         yield document
     finally:
         document.close()
+
+
+_EMBEDDED_KINDS = frozenset(("pdf", "image", "docx", "xlsx", "eml"))
+_MOST_EMBEDDED = 500
+_PLACEHOLDER_WORDS = 60
+
+
+def embedded_files(document: Any) -> Iterator[tuple[str, bytes]]:
+    """Yield the files inside of a PDF, each with its name; a damaged one is empty."""
+    import pypdfium2
+
+    for at in range(min(document.count_attachments(), _MOST_EMBEDDED)):
+        try:
+            held = document.get_attachment(at)
+            yield held.get_name(), bytes(held.get_data())
+        except pypdfium2.PdfiumError:
+            yield f"file {at + 1}", b""
+
+
+def _load_embedded(name: str, data: bytes, task: LoadTask) -> tuple[tuple[Page, ...], set[str]]:
+    """Return the pages of a file inside of a PDF; a note names one that is no document."""
+    try:
+        if find_kind(name, data) in _EMBEDDED_KINDS:
+            content = task.load_part(data, name)
+            named = (replace(page, name=f"{name}: {page.name}" if page.name else name) for page in content.pages)
+            return tuple(named), set(content.notes)
+    except DocumentError:
+        pass
+    return (), {name_part("embedded_file", name, data)}
+
+
+def _refuse_form(document: Any, pages: Sequence[Page]) -> None:
+    """Raise `DocumentError` for a form whose page only asks for another reader (XFA)."""
+    from pypdfium2 import raw
+
+    kind = raw.FPDF_GetFormType(document)
+    words = sum(len(line.words) for page in pages for line in page.lines)
+    is_placeholder = len(pages) == 1 and words < _PLACEHOLDER_WORDS and not pages[0].tables
+    if kind == raw.FORMTYPE_XFA_FULL or (kind == raw.FORMTYPE_XFA_FOREGROUND and is_placeholder):
+        raise DocumentError("unreadable", "is an XFA form, which only Adobe Reader shows; print it to a PDF there")
 
 
 @contextlib.contextmanager
@@ -564,6 +682,9 @@ def _load_page(page: Any, number: int, task: LoadTask, reused: _Reused) -> tuple
     notes = set[str]()
     found = [] if task.options.ocr == "always" else find_words(page, reused.boxes)
     gray = _render_gray(page, size, reused)
+    if _is_broken(found):
+        found = []
+        notes.add("broken_text_layer")
     words = _mark_hidden(gray, found, size)
     drawings = Drawings(page)
     if task.options.ocr == "always" or _shows_more(drawings, gray, words, size):
@@ -577,6 +698,28 @@ def _load_page(page: Any, number: int, task: LoadTask, reused: _Reused) -> tuple
         notes.add("hidden_text")
     layout = lay_out_turned(words, size, drawings.rules if words else ())
     return Page(number, layout.lines, layout.tables, round(size[0], 2), round(size[1], 2)), notes
+
+
+_BROKEN = 0.05
+
+
+def _is_broken(words: Sequence[TurnedWord]) -> bool:
+    """Return whether a text layer holds codes in place of characters: its map of characters is missing or wrong.
+
+    A single sign of a symbol font, such as a bullet, does not count.
+    """
+    whole = broken = 0
+    for word in words:
+        text = word.word.text
+        whole += len(text)
+        if not text.isascii() or not text.isprintable():
+            bad = sum(map(_is_code, text))
+            broken += len(text) if len(text) > 1 and 2 * bad >= len(text) else 0
+    return broken > _BROKEN * whole
+
+
+def _is_code(char: str) -> bool:
+    return char == "\ufffd" or category(char) in ("Co", "Cn", "Cc")
 
 
 def _render_gray(page: Any, size: tuple[float, float], reused: _Reused) -> Any:
