@@ -233,7 +233,10 @@ if TYPE_CHECKING:
     Sides: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 
 _WORD = re.compile(r"\S+")
-_MARKED = re.compile(r"\d")
+_LOOKED_AT = re.compile(r"\d.|(.)\1")
+"""Words whose characters are looked at one by one: some may be raised marks, or drawn twice."""
+_AGAIN = 0.7
+"""The offset of a character drawn again, in shares of its width, at most: the next one stands farther away."""
 _SMALL = 0.85
 """The share of the height of its neighbors below which a character may be a raised or lowered mark."""
 _RAISED = 0.2
@@ -341,19 +344,21 @@ class _PdfReader:
     def _marked(
         self, texts: Sequence[str], starts: Sequence[int], quarters: Sequence[int]
     ) -> dict[int, list[TurnedWord]]:
-        """Return the pieces of the words with digits whose characters differ in size: raised marks among them."""
+        """Return the pieces of words whose characters differ in size, or were drawn twice to look bold."""
         mixed: dict[int, list[TurnedWord]] = {}
-        numbers = [at for at, text in enumerate(texts) if not quarters[at] and _MARKED.search(text)]
-        places = [place for at in numbers for place in range(starts[at], starts[at] + len(texts[at]))]
+        chosen = [at for at, text in enumerate(texts) if not quarters[at] and _LOOKED_AT.search(text)]
+        places = [place for at in chosen for place in range(starts[at], starts[at] + len(texts[at]))]
         boxes, _ = self._boxes.read(self._handle, places)
         heights = (boxes[3] - boxes[1]).tolist()
         end = 0
-        for at in numbers:
+        for at in chosen:
             begin, end = end, end + len(texts[at])
-            if 0 < min(heights[begin:end]) < _SMALL * max(heights[begin:end]):
-                held = boxes[:, begin:end].T.tolist()
-                if all(before[0] <= after[0] and not _is_far(before, after) for before, after in pairwise(held)):
-                    mixed[at] = self._set_apart(texts[at], held)
+            held = boxes[:, begin:end].T.tolist()
+            once = _once(texts[at], held)
+            low, high = min(heights[begin:end]), max(heights[begin:end])
+            if (low < _SMALL * high and low > 0 and _is_row(held)) or len(once) < len(held):
+                text = "".join([texts[at][place] for place in once])
+                mixed[at] = self._set_apart(text, [held[place] for place in once])
         return mixed
 
     def _set_apart(self, text: str, boxes: Sequence[Sequence[float]]) -> list[TurnedWord]:
@@ -412,6 +417,21 @@ class _PdfReader:
         )  # fmt: skip
         rounded = Box(round(left, 2), round(top, 2), round(right, 2), round(bottom, 2))
         return TurnedWord(Word(text, rounded), (quarters + self._rotation) % 4)
+
+
+def _once(text: str, boxes: Sequence[Sequence[float]]) -> list[int]:
+    """Return the places of a word's characters without those drawn again, with a small offset, to look bold."""
+    kept = [0]
+    for at in range(1, len(text)):
+        (left, bottom, right, top), box = boxes[kept[-1]], boxes[at]
+        is_near = abs(box[0] - left) < _AGAIN * (right - left) and abs(box[1] - bottom) < _AGAIN * (top - bottom)
+        if text[at] != text[kept[-1]] or not is_near:
+            kept.append(at)
+    return kept
+
+
+def _is_row(boxes: Sequence[Sequence[float]]) -> bool:
+    return all(before[0] <= after[0] and not _is_far(before, after) for before, after in pairwise(boxes))
 
 
 def _rise(box: Sequence[float], base: Sequence[float]) -> int:
