@@ -4,8 +4,9 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from math import cos, radians, sin
 from operator import itemgetter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from unicodedata import bidirectional
 
 from msgspec import Struct, field
@@ -506,6 +507,9 @@ def _find_columns(rows: list[LayoutRow], start: int) -> tuple[int, float] | None
     gutter = (left + right) / 2
     segments = [segment for row in rows[start:end] for segment in row.segments]
     sides = [[one for one in segments if (one[0] < gutter) == is_left] for is_left in (True, False)]
+    if not all(map(_is_prose, sides)):  # three columns or more: one side has several
+        strips = [begin for _, begin, _ in inner]
+        sides = [[one for one in segments if bisect_right(strips, one[0]) == at] for at in range(len(strips) + 1)]
     return (end, gutter) if all(map(_is_prose, sides)) else None
 
 
@@ -614,6 +618,95 @@ def _cells(rows: list[LayoutRow], columns: list[tuple[float, float]]) -> tuple[C
     return tuple(cells)
 
 
+# Pages that lie askew: the slant of their rows, and words as if the page lay straight.
+
+_MOST_SLANT = 9.0
+_LEAST_SLANT = 0.5
+"""Slants, in degrees, that are looked for, and from which on a page is straightened."""
+_FEWEST_WORDS = 4
+_MOST_WORDS = 1000
+
+
+def find_slant(words: Sequence[Word]) -> float:
+    """Return the angle, in radians, by which rows of words fall to the right; 0 where they are level.
+
+    It is the angle at which neighbors stand on one line, and all words in the fewest rows.
+    """
+    import numpy as np
+
+    boxes = sorted((box.top, box.left, box.bottom, box.right) for word in words if (box := word.box))
+    if len(boxes) < _FEWEST_WORDS:
+        return 0.0
+    top, left, bottom, right = np.array(boxes[:_MOST_WORDS]).T
+    x, y, width = (left + right) / 2, (top + bottom) / 2, right - left
+    height = max(float(np.median((bottom - top)[width <= np.median(width)])), 1.0)
+    gap, rise, step = left - right[:, None], y - y[:, None], x - x[:, None]
+    is_beside = (np.abs(gap - height / 2) < height) & (np.abs(rise) < 0.9 * height) & (step > 0)
+    cost = np.where(is_beside, np.abs(gap) + 2 * np.abs(rise), np.inf)
+    first, second = np.arange(len(x)), cost.argmin(axis=1)
+    has_neighbor = np.isfinite(cost[first, second])
+    step, rise = (all_pairs[first, second][has_neighbor] for all_pairs in (step, rise))
+    along = max(float(step.sum()), 1.0)
+
+    def likeliest(angles: Any) -> float:
+        sines, cosines = np.sin(angles)[:, None], np.cos(angles)[:, None]
+        apart = (rise - step * (sines / cosines)) / (0.25 * height)
+        rows = np.diff(np.sort(y * cosines - x * sines, axis=1), axis=1) / (0.35 * height)
+        scores = (np.exp(-(apart**2)) * step).sum(axis=1) / along + np.exp(-(rows**2)).mean(axis=1)
+        return float(angles[scores.argmax()])
+
+    coarse = likeliest(np.radians(np.arange(-_MOST_SLANT, _MOST_SLANT + 0.1, 0.5)))
+    angle = likeliest(coarse + np.radians(np.arange(-0.5, 0.55, 0.1)))
+    return angle if abs(angle) >= radians(_LEAST_SLANT) else 0.0
+
+
+def _straighten(box: Box, slant: float) -> Box:
+    """Return the box of a word as if its page lay straight, turned about the corner of the page."""
+    sine, cosine = sin(slant), cos(slant)
+    width, height = box.right - box.left, box.bottom - box.top
+    double = cosine * cosine - sine * sine
+    wide = max((width * cosine - height * abs(sine)) / double, 0.1 * width)
+    high = max((height * cosine - width * abs(sine)) / double, min(width, height) * 0.3)
+    return _around((box.left + box.right) / 2, (box.top + box.bottom) / 2, wide, high, -slant)
+
+
+def _slant(box: Box, slant: float) -> Box:
+    """Return the box around one of a straight page on the page as it lies."""
+    sine, cosine = abs(sin(slant)), cos(slant)
+    width, height = box.right - box.left, box.bottom - box.top
+    return _around((box.left + box.right) / 2, (box.top + box.bottom) / 2,
+                   width * cosine + height * sine, width * sine + height * cosine, slant)  # fmt: skip
+
+
+def _around(x: float, y: float, width: float, height: float, turned: float) -> Box:
+    across, down = x * cos(turned) - y * sin(turned), x * sin(turned) + y * cos(turned)
+    sides = (across - width / 2, down - height / 2, across + width / 2, down + height / 2)
+    return Box(*(round(side, 2) for side in sides))
+
+
+def _lay_out_slanted(words: Sequence[Word], source: Source, slant: float) -> Layout:
+    """Return the layout of words of a page that lies askew; the places are those on the page as it lies."""
+    given: dict[int, Word] = {}
+    straight = []
+    for word in words:
+        if word.box is not None:
+            made = replace(word, box=_straighten(word.box, slant))
+            given[id(made)] = word
+            straight.append(made)
+    layout = lay_out(straight, (), source)
+    lines = []
+    for line in layout.lines:
+        held = tuple(given[id(word)] for word in line.words)
+        lines.append(replace(line, words=held, box=union(word.box for word in held)))
+    tables = [
+        replace(table, cells=tuple(
+            replace(cell, box=_slant(cell.box, slant) if cell.box else None) for cell in table.cells
+        ))
+        for table in layout.tables
+    ]  # fmt: skip
+    return Layout(tuple(lines), tuple(tables))
+
+
 # Words that run in several directions to lines and tables: each direction is laid out by itself.
 
 
@@ -625,9 +718,16 @@ class TurnedWord(Struct, frozen=True, gc=False):
 
 
 def lay_out_turned(
-    words: Sequence[TurnedWord], size: tuple[float, float], rules: Sequence[Box] = (), source: Source = "text"
+    words: Sequence[TurnedWord],
+    size: tuple[float, float],
+    rules: Sequence[Box] = (),
+    source: Source = "text",
+    is_scan: bool = False,
 ) -> Layout:
-    """Return the layout of words that run in several directions: most frequent direction first."""
+    """Return the layout of words that run in several directions: most frequent direction first.
+
+    A scan may lie askew: its words are laid out as if it lay straight.
+    """
     width, height = size
     turns = list({word.quarters for word in words})
     if len(turns) > 1:
@@ -640,8 +740,12 @@ def lay_out_turned(
     for position, quarters in enumerate(turns):
         group = [word.word for word in words if word.quarters == quarters]
         straight = [_turn_word(word, -quarters, (width, height)) for word in group] if quarters else group
-        grids = find_grids([turn(rule, -quarters, width, height) for rule in rules]) if position == 0 else []
-        layout = lay_out(straight, grids, source)
+        slant = find_slant(straight) if is_scan else 0.0
+        if slant:
+            layout = _lay_out_slanted(straight, source, slant)
+        else:
+            upright = [turn(rule, -quarters, width, height) for rule in rules] if position == 0 else []
+            layout = lay_out(straight, find_grids(upright), source)
         sides = (height, width) if quarters % 2 else (width, height)
         tables += [_turn_table(table, len(lines), quarters, sides) for table in layout.tables]
         lines += [_turn_line(line, quarters, sides) for line in layout.lines]

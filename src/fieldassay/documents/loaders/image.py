@@ -1,6 +1,7 @@
 """The loader of pictures, and the recognition of their text."""
 
 import io
+import re
 import subprocess
 import warnings
 from collections.abc import Callable, Generator, Sequence
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from fieldassay.documents.layout import TurnedWord, lay_out_turned
 from fieldassay.documents.sources import Content, LoadOptions, LoadTask, require
-from fieldassay.documents.transcript import Box, DocumentError, Page, Word, turn
+from fieldassay.documents.transcript import Box, DocumentError, Page, Word, is_wide_gap, turn, union
 from fieldassay.io.workers.program import clean_environment, find_program
 
 # Recognition by rapidocr: its models come with the package, and nothing is downloaded.
@@ -37,17 +38,33 @@ def recognize_rapidly(image: Any) -> list[Word]:
     if found.boxes is None or not len(found.boxes):  # its words are then one empty text, of another shape
         return words
     for line in found.word_results or ():
+        held: list[Word] = []
         for text, confidence, corners in line:
             if text and text.strip() and corners is not None:
                 xs, ys = [float(x) for x, _ in corners], [float(y) for _, y in corners]
-                words.append(
-                    Word(
-                        text.strip(),
-                        Box(min(xs), min(ys), max(xs), max(ys)),
-                        confidence=round(float(confidence), 4),
-                    )
-                )
+                box = Box(min(xs), min(ys), max(xs), max(ys))
+                held.append(Word(text.strip(), box, confidence=round(float(confidence), 4)))
+        words += _join_ideographs(held)
     return words
+
+
+_IDEOGRAPHS = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]+")
+"""Han, kana, and the punctuation and letters that are as wide: written without blanks between them."""
+
+
+def _join_ideographs(words: Sequence[Word]) -> list[Word]:
+    """Return the words of a line, ideographs that follow each other as one word: they come one by one."""
+    joined: list[Word] = []
+    for word in words:
+        before = joined[-1] if joined else None
+        is_next = before is not None and not is_wide_gap(before.box, word.box)
+        if before is None or not is_next or not _IDEOGRAPHS.fullmatch(before.text[-1] + word.text):
+            joined.append(word)
+            continue
+        sizes = len(before.text), len(word.text)
+        mean = ((before.confidence or 0.0) * sizes[0] + (word.confidence or 0.0) * sizes[1]) / sum(sizes)
+        joined[-1] = Word(before.text + word.text, union([before.box, word.box]), confidence=round(mean, 4))
+    return joined
 
 
 @lru_cache(maxsize=1)
@@ -106,7 +123,7 @@ def recognize_by_tesseract(image: Any) -> list[Word]:
     if done.returncode:
         told = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
         raise DocumentError("loader_crash", f"made tesseract fail ({told})")
-    return list(filter(None, map(_word, done.stdout.decode("utf-8", "replace").splitlines())))
+    return _join_ideographs(list(filter(None, map(_word, done.stdout.decode("utf-8", "replace").splitlines()))))
 
 
 def _word(line: str) -> Word | None:
@@ -124,6 +141,9 @@ def _word(line: str) -> Word | None:
 _GOOD = 0.8
 """The mean confidence of characters from which an image counts as the right way up."""
 
+_FEW = 10
+"""With fewer words than this an image is recognized on its head, too."""
+
 _ENGINES: dict[str, Callable[[Any], list[Word]]] = {
     "rapidocr": recognize_rapidly,
     "tesseract": recognize_by_tesseract,
@@ -138,11 +158,14 @@ class _TurnTrial(Struct, frozen=True):
     size: tuple[int, int]
 
     @property
+    def certain_characters(self) -> float:
+        """The sum of the confidences of all characters."""
+        return sum((word.confidence or 0.0) * len(word.text) for word in self.words)
+
+    @property
     def quality(self) -> float:
-        weight = sum(len(word.text) for word in self.words)
-        return (
-            sum((word.confidence or 0.0) * len(word.text) for word in self.words) / weight if weight else 0.0
-        )
+        """The mean confidence of the characters."""
+        return self.certain_characters / max(sum(len(word.text) for word in self.words), 1)
 
     @property
     def is_upright(self) -> bool:
@@ -159,22 +182,23 @@ class _TurnTrial(Struct, frozen=True):
 def recognize(image: Any, engine: str) -> list[TurnedWord]:
     """Return the words of an image (rows, columns, RGB), boxes in pixels, with the image's turns.
 
-    The image is turned by quarters, and recognized again, if it lies on its side or if few characters are
-    confident; the turn with the greatest confidence is kept.
+    The image is turned by quarters, and recognized again, if it lies on its side, if few characters are
+    confident, or if there are few words: fragments of a text on its head may look good. The turn in which
+    most characters are certain is kept.
     """
     best = _try(image, 0, engine)
     if not best.words:
         best = _try(image, 2, engine)
         if not best.words:  # lines on their side would have been found in one of the two
             return []
-    if best.quality < _GOOD or not best.is_upright:
-        for quarters in (2, 1, 3) if best.is_upright else (1, 3):
-            if quarters == best.quarters:
-                continue
+    is_good = best.quality >= _GOOD and best.is_upright
+    is_short = len(best.words) < _FEW
+    if not is_good or is_short:
+        for quarters in (2,) if is_good else (2, 1, 3) if best.is_upright or is_short else (1, 3):
             trial = _try(image, quarters, engine)
-            if (trial.is_upright >= best.is_upright and trial.quality > best.quality) or not best.is_upright:
-                best = trial
-            if best.quality >= _GOOD and best.is_upright:
+            key = (trial.is_upright, trial.certain_characters)
+            best = trial if key > (best.is_upright, best.certain_characters) else best
+            if best.quality >= _GOOD and best.is_upright and len(best.words) >= _FEW:
                 break
     return [
         TurnedWord(replace(word, box=turn(word.box, best.quarters, *best.size)), best.quarters)
@@ -206,7 +230,7 @@ def can_recognize(options: LoadOptions) -> bool:
 
 def recognized_page(image: Any, number: int, size: tuple[float, float], options: LoadOptions) -> Page:
     """Return the page of an RGB picture; `size` is that of the page in points."""
-    layout = lay_out_turned(recognized_words(image, size, options), size, source="ocr")
+    layout = lay_out_turned(recognized_words(image, size, options), size, source="ocr", is_scan=True)
     return Page(number, layout.lines, layout.tables, round(size[0], 2), round(size[1], 2))
 
 

@@ -716,7 +716,8 @@ def _load_page(page: Any, number: int, task: LoadTask, reused: _Reused) -> tuple
             notes.add("unread_page")
     if any(not word.word.visible for word in words):
         notes.add("hidden_text")
-    layout = lay_out_turned(words, size, drawings.rules if words else ())
+    is_scan = "ocr" in notes or (bool(words) and drawings.largest_picture >= _LARGE_PICTURE)
+    layout = lay_out_turned(words, size, drawings.rules if words else (), is_scan=is_scan)
     return Page(number, layout.lines, layout.tables, round(size[0], 2), round(size[1], 2)), notes
 
 

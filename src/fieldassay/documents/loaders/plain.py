@@ -5,7 +5,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from fieldassay.documents.layout import lay_out
+from fieldassay.documents.layout import TurnedWord, lay_out, lay_out_turned
 from fieldassay.documents.sources import Content, LoadTask, decode, plain_line
 from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Table, Word
 from fieldassay.io.text.encoding import find_delimiter, split_rows
@@ -128,5 +128,5 @@ def _page_of_words(page: _WordsPage, number: int) -> Page:
         for part in [" ".join(text.split())]
         if part
     ]
-    layout = lay_out(words, source="ocr")
+    layout = lay_out_turned(list(map(TurnedWord, words)), (page.width, page.height), source="ocr", is_scan=True)
     return Page(number, layout.lines, layout.tables, page.width, page.height)
