@@ -6,13 +6,15 @@ import posixpath
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.documents.sources import Content, LoadTask, plain_line, require
+from fieldassay.documents.loaders.image import can_recognize, is_page
+from fieldassay.documents.sources import Content, LoadTask, MarkedText, plain_line, require
 from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
+from fieldassay.io.text.shown import clip
 
 # Office files: zip archives of XML parts, unpacked within a limit, entities never expanded.
 
@@ -29,12 +31,20 @@ _DAMAGE = (
 )
 
 
+_INNER = {
+    "media": "picture", "embeddings": "embedded_file", "charts": "chart", "diagrams": "diagram",
+    "activeX": "form_control", "ctrlProps": "form_control",
+}  # fmt: skip
+"""Folders of parts that show something, and the notes on those that are not read."""
+
+
 class Package:
     """An open archive; all parts that are read together may not exceed a number of bytes."""
 
     def __init__(self, archive: zipfile.ZipFile, limit: int) -> None:
         self._archive, self._left = archive, limit
         self.names = frozenset(archive.namelist())
+        self._unread = set(self.names)
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a part. Raises `DocumentError` if it is damaged, or unpacks to too much."""
@@ -47,7 +57,28 @@ class Package:
         self._left -= len(data)
         if self._left < 0:
             raise DocumentError("too_large", "unpacks to more than a document may have")
+        self._unread.discard(name)
         return data
+
+    def inner_pages(self, task: LoadTask, notes: set[str]) -> list[Page]:
+        """Return the pages of documents and of large pictures inside; a note names what else was not read."""
+        pages: list[Page] = []
+        for place in sorted(self._unread):
+            folder, name = posixpath.split(place)
+            kind = _INNER.get(posixpath.basename(folder), "")
+            try:
+                if kind == "embedded_file" or (kind == "picture" and can_recognize(task.options)):
+                    data = self.read(place)
+                    if kind == "embedded_file" or is_page(data, task.options):
+                        content = task.load_part(data, name)
+                        pages += [replace(page, name=name) for page in content.pages]
+                        notes |= set(content.notes)
+                        continue
+            except DocumentError:
+                pass
+            if kind:
+                notes.add(f"{kind}: {clip(name, 100)} ({self._archive.getinfo(place).file_size:,} bytes)")
+        return pages
 
     def parse(self, name: str) -> Any:
         """Return the root element of a part."""
@@ -147,6 +178,10 @@ _SMALLEST = 4
 _DEEPEST = 60
 
 
+_Piece: TypeAlias = tuple[str, bool, int]
+"""Text, whether it is seen, and its rise above the line."""
+
+
 class _DocxPart(Struct):
     """The content of a part of the document as it is gathered."""
 
@@ -183,9 +218,10 @@ def load_docx(data: bytes, task: LoadTask) -> Content:
         _walk(body, part, True, 0)
         for name in parts["footer"] + parts["footnotes"] + parts["endnotes"]:
             _add_part(package, name, part)
+        inner = package.inner_pages(task, part.notes)
     filled = [(lines, tables) for lines, tables in part.pages if lines or tables]
-    pages = tuple(Page(at, tuple(lines), tuple(tables)) for at, (lines, tables) in enumerate(filled, start=1))
-    return Content(pages, tuple(part.notes))
+    pages = [Page(at, tuple(lines), tuple(tables)) for at, (lines, tables) in enumerate(filled, start=1)]
+    return Content((*pages, *inner), tuple(part.notes))
 
 
 def _related(package: Package, notes: set[str]) -> dict[str, list[str]]:
@@ -232,32 +268,36 @@ def _walk(element: Any, part: _DocxPart, visible: bool, depth: int) -> None:
 
 def _add_paragraph(paragraph: Any, part: _DocxPart, visible: bool, depth: int) -> None:
     """Append the lines of a paragraph, then those of the text boxes that are anchored in it."""
-    pieces: list[tuple[str, bool]] = []
+    pieces: list[_Piece] = []
     boxes: list[Any] = []
     _gather(paragraph, part, pieces, boxes, visible)
-    line: list[tuple[str, bool]] = []
-    for text, seen in [*pieces, ("\n", True)]:
+    line: list[_Piece] = []
+    for text, seen, rise in [*pieces, ("\n", True, 0)]:
         for at, fragment in enumerate(text.split("\n")):
             if at:
                 _add_line(line, part)
                 line = []
             before, mark, after = fragment.partition("\f")
-            line.append((before, seen))
+            line.append((before, seen, rise))
             if mark:
                 _add_line(line, part)
                 part.break_page()
-                line = [(after.replace("\f", ""), seen)]
+                line = [(after.replace("\f", ""), seen, rise)]
     for box in boxes:
         _walk(box, part, visible, depth + 1)
 
 
-def _add_line(pieces: list[tuple[str, bool]], part: _DocxPart) -> None:
+def _add_line(pieces: list[_Piece], part: _DocxPart) -> None:
     """Append a line; a word that is hidden in part counts as hidden."""
-    text = "".join(piece for piece, _ in pieces)
+    marked = MarkedText()
+    hidden: list[bool] = []
+    for piece, seen, rise in pieces:
+        marked.add(piece, rise)
+        hidden += [not seen] * (len(marked.pieces[-1]) if piece else 0)
+    text = marked.text
     made = plain_line(text)
     if made is None:
         return
-    hidden = [not seen for piece, seen in pieces for _ in piece]
     words, at = [], 0
     for word in made.words:
         at = text.index(word.text, at)
@@ -270,23 +310,23 @@ def _add_line(pieces: list[tuple[str, bool]], part: _DocxPart) -> None:
 
 
 def _gather(
-    element: Any, part: _DocxPart, pieces: list[tuple[str, bool]], boxes: list[Any], visible: bool
+    element: Any, part: _DocxPart, pieces: list[_Piece], boxes: list[Any], visible: bool
 ) -> None:
     """Collect the texts of a paragraph and its text boxes, without recursion into the boxes."""
-    stack: list[tuple[Any, bool]] = [(child, visible) for child in reversed(element)]
+    stack: list[tuple[Any, bool, int]] = [(child, visible, 0) for child in reversed(element)]
     while stack:
-        child, seen = stack.pop()
+        child, seen, rise = stack.pop()
         name = local(child)
         if name == "t":
-            pieces.append((child.text or "", seen))
+            pieces.append((child.text or "", seen, rise))
         elif name == "txbxContent":
             boxes.append(child)
         elif (name == "br" and attribute(child, "type") == "page") or name == "lastRenderedPageBreak":
-            pieces.append(("\f", True))
+            pieces.append(("\f", True, 0))
         elif name in _BREAKS:
-            pieces.append((_BREAKS[name], seen))
+            pieces.append((_BREAKS[name], seen, rise))
         elif name == "sym":
-            pieces.append((_symbol(attribute(child, "char")), seen))
+            pieces.append((_symbol(attribute(child, "char")), seen, rise))
         elif name in _REMOVED or name in _SKIPPED or not name:
             if name in _REMOVED:
                 part.notes.add("tracked_changes")
@@ -294,7 +334,15 @@ def _gather(
             if name in _ADDED:
                 part.notes.add("tracked_changes")
             inner = seen and not (name == "r" and _is_hidden(child))
-            stack += [(one, inner) for one in reversed(child)]
+            rise = find_rise(child) if name == "r" else rise
+            stack += [(one, inner, rise) for one in reversed(child)]
+
+
+def find_rise(run: Any) -> int:
+    """Return 1 for a raised run of text, -1 for a lowered one, else 0."""
+    settings = next((one for one in run if local(one) == "rPr"), ())
+    align = next((attribute(one, "val") for one in settings if local(one) == "vertAlign"), "")
+    return {"superscript": 1, "subscript": -1}.get(align or "", 0)
 
 
 def _symbol(code: str | None) -> str:

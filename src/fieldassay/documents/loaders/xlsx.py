@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache
+from locale import windows_locale
 from typing import Any
 
 from msgspec import Struct, field
 
-from fieldassay.documents.loaders.docx import Package, attribute, local, open_package
-from fieldassay.documents.sources import Content, LoadTask
-from fieldassay.documents.transcript import Cell, DocumentError, Page, Table
+from fieldassay.documents.loaders.docx import Package, attribute, find_rise, local, open_package
+from fieldassay.documents.sources import Content, LoadTask, MarkedText, plain_line
+from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
 
 # Number formats of spreadsheets: a stored number to the text that a person sees.
 
@@ -24,17 +25,14 @@ BUILT_IN = {
 }  # fmt: skip
 """The formats that files name by number. 14 and 22 show a date by the reader's locale; here it is ISO."""
 
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-    "November", "December",
-)  # fmt: skip
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_(?P<space>.)|\*(?P<fill>.)|\[(?P<bracket>[^\]]*)\]?'
     r"|(?P<general>General)|(?P<half>AM/PM|A/P)|(?P<date>y+|m+|d+|h+|s+|e+(?![+-]))|(?P<exponent>E[+-])"
     r"|(?P<digit>[0#?])|(?P<point>\.)|(?P<comma>,)|(?P<percent>%)|(?P<text>@)|(?P<literal>.)",
     re.IGNORECASE | re.DOTALL,
 )
+_GENITIVE = 0xFC00
+"""Languages of Windows from here on ask for names of months as they stand behind a day."""
 _CONDITION = re.compile(r"(?:<=|>=|<>|<|>|=)\s*-?[0-9.]+")
 _ELAPSED = re.compile(r"h+|m+|s+", re.IGNORECASE)
 
@@ -48,8 +46,8 @@ def format_number(value: float, code: str, is_1904: bool = False) -> str:
 
     >>> format_number(1234.5, "#,##0.00 [$€-407]"), format_number(0.256, "0.0%")
     ('1,234.50 €', '25.6%')
-    >>> format_number(45292, "dd/mm/yyyy")
-    '01/01/2024'
+    >>> format_number(45292, "dd/mm/yyyy"), format_number(45292, "[$-407]d. mmmm yyyy")
+    ('01/01/2024', '1. Januar 2024')
     """
     sections = _sections(code)
     if any(kind == "condition" for section in sections for kind, _ in section):
@@ -74,10 +72,12 @@ def format_number(value: float, code: str, is_1904: bool = False) -> str:
 def general(value: float) -> str:
     """Return a number as a cell without a format shows it.
 
-    >>> general(12.0), general(0.1 + 0.2), general(1e-7)
-    ('12', '0.3', '1E-07')
+    Whole numbers of up to 15 digits are written out, as the bar above the sheet does: article numbers, orders.
+
+    >>> general(12.0), general(0.1 + 0.2), general(1e-7), general(4006381333931)
+    ('12', '0.3', '1E-07', '4006381333931')
     """
-    if value == int(value) and abs(value) < 1e11:
+    if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     return f"{value:.10g}".replace("e", "E")
 
@@ -105,7 +105,8 @@ def _token(kind: str, text: str) -> list[tuple[str, str]]:
         return []
     if kind == "bracket":
         if text.startswith("$"):
-            return [("literal", text[1:].partition("-")[0])]
+            sign, _, language = text[1:].partition("-")
+            return [("literal", sign), ("language", language)]
         if _ELAPSED.fullmatch(text):
             return [("elapsed", text.lower())]
         return [("condition", text)] if _CONDITION.fullmatch(text) else []
@@ -216,10 +217,11 @@ def _format_date(value: float, tokens: Tokens, is_1904: bool) -> str:
     )  # the calendar of 1900 has a day too many before March
     moment = (datetime(1904, 1, 1) if is_1904 else first) + timedelta(seconds=seconds)
     is_half = any(kind == "half" for kind, _ in tokens)
+    language = next((text for kind, text in tokens if kind == "language" and text), "")
     out = []
     for at, (kind, text) in enumerate(tokens):
         if kind == "date":
-            out.append(_date_part(moment, text, is_half))
+            out.append(_date_part(moment, text, is_half, language))
         elif kind == "elapsed":
             total = int(abs(seconds)) // {"h": 3600, "m": 60, "s": 1}[text[0]]
             out.append(("-" if value < 0 else "") + str(total).zfill(len(text)))
@@ -233,18 +235,42 @@ def _format_date(value: float, tokens: Tokens, is_1904: bool) -> str:
     return "".join(out).strip()
 
 
-def _date_part(moment: datetime, text: str, is_half: bool) -> str:
+@lru_cache(maxsize=64)
+def _names(language: str, is_month: bool, width: str) -> Mapping[int, str]:
+    """Return the names of months, from 1, or of weekdays, from 0, in a language that a format names.
+
+    It is a number of Windows, in hexadecimal digits, or a tag such as `de-DE`; English if it is neither.
+    """
+    from babel.core import Locale, UnknownLocaleError
+    from babel.dates import get_day_names, get_month_names
+
+    try:
+        number = int(language, 16) & 0xFFFF
+        is_genitive = number >= _GENITIVE
+        tag = windows_locale.get(number & 0x3FF | 0x400 if is_genitive else number, "en_US")
+    except ValueError:
+        tag, is_genitive = language.replace("-", "_"), False
+    try:
+        locale = Locale.parse(tag)
+    except (ValueError, UnknownLocaleError):
+        locale = Locale("en")
+    context: Any = "format" if is_genitive else "stand-alone"
+    names = get_month_names(width, context, locale) if is_month else get_day_names(width, context, locale)
+    return {at: name.rstrip(".") for at, name in names.items()}
+
+
+def _date_part(moment: datetime, text: str, is_half: bool, language: str) -> str:
     length = len(text)
     if text.endswith("in"):
         return str(moment.minute).zfill(length - 2)
     if text[0] in "ye":
         return f"{moment.year:04d}" if length > 2 or text[0] == "e" else f"{moment.year % 100:02d}"
-    if text[0] == "m":
-        name = _MONTHS[moment.month - 1]
-        return {3: name[:3], 4: name, 5: name[0]}.get(length, str(moment.month).zfill(min(length, 2)))
-    if text[0] == "d":
-        name = _DAYS[moment.weekday()]
-        return {3: name[:3]}.get(length, name if length > 3 else str(moment.day).zfill(length))
+    if text[0] in "md" and length > 2:
+        at = moment.month if text[0] == "m" else moment.weekday()
+        name = _names(language, text[0] == "m", "abbreviated" if length == 3 else "wide")[at]
+        return name[0] if text == "mmmmm" else name
+    if text[0] in "md":
+        return str(moment.month if text[0] == "m" else moment.day).zfill(length)
     if text[0] == "h":
         hour = (moment.hour % 12 or 12) if is_half else moment.hour
         return str(hour).zfill(min(length, 2))
@@ -295,10 +321,20 @@ def load_xlsx(data: bytes, task: LoadTask) -> Content:
             count += len(sheet.cells)
             notes |= sheet.notes | ({"hidden_sheets"} if is_hidden and sheet.cells else set())
             tables = (Table(tuple(sheet.cells), name=one.get("name") or ""),) if sheet.cells else ()
-            pages.append(Page(len(pages) + 1, (), tables, name=one.get("name") or ""))
-    if not pages:
-        raise DocumentError("unreadable", "has no sheet")
+            lines = _read_shapes(package, part, not is_hidden)
+            pages.append(Page(len(pages) + 1, tuple(lines), tables, name=one.get("name") or ""))
+        if not pages:
+            raise DocumentError("unreadable", "has no sheet")
+        pages += package.inner_pages(task, notes)
     return Content(tuple(pages), tuple(notes))
+
+
+def _read_shapes(package: Package, part: str, is_visible: bool) -> list[Line]:
+    """Return the lines of text boxes and other shapes on a sheet."""
+    drawings = [name for kind, name in package.relations(part).values() if kind == "drawing"]
+    paragraphs = [one for name in drawings for one in package.parse(name).iter() if local(one) == "p"]
+    texts = ("".join(one.text or "" for one in held.iter() if local(one) == "t") for held in paragraphs)
+    return [line for text in texts for line in [plain_line(text, "text", is_visible)] if line is not None]
 
 
 def _read_book(
@@ -316,11 +352,12 @@ def _read_book(
 
 def _text(element: Any) -> str:
     """Return the text of a string with runs, without its phonetic guides."""
-    parts = []
+    marked = MarkedText()
     for one in element.iter():
-        if local(one) == "t" and not any(local(above) == "rPh" for above in one.iterancestors()):
-            parts.append(one.text or "")
-    return "".join(parts)
+        above = {local(outer) for outer in one.iterancestors()} if local(one) == "t" else {"rPh"}
+        if "rPh" not in above:
+            marked.add(one.text or "", find_rise(one.getparent()) if "r" in above else 0)
+    return marked.text
 
 
 def _read_formats(root: Any) -> tuple[str, ...]:
