@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.documents.loaders.image import open_pictures
-from fieldassay.documents.loaders.pdf import open_page, open_pdf
+from fieldassay.documents.loaders.pdf import embedded_files, is_pdf, open_page, open_pdf
 from fieldassay.documents.sources import DEFAULTS, DocumentFile, find_kind, load_bytes
 from fieldassay.documents.transcript import Box, DocumentError, Page
 
@@ -102,10 +102,17 @@ def _sheets(file: DocumentFile, numbers: Sequence[int]) -> Generator[tuple[int, 
         raise DocumentError("no_image", f"is of the kind {kind}, which has no pictures of its pages")
 
 
-def _pdf_sheets(data: bytes, numbers: Sequence[int]) -> Generator[tuple[int, _Sheet], None, None]:
+def _pdf_sheets(
+    data: bytes, numbers: Sequence[int], before: int = 0
+) -> Generator[tuple[int, _Sheet], None, int]:
+    """Yield the pages of a PDF, then those of the PDFs inside of it; return the number of all, `before` included."""
+    inner: list[bytes] = []
     with open_pdf(data) as document:
-        for number in (one for one in numbers if 1 <= one <= len(document)):
-            with open_page(document, number) as page:
+        if numbers and max(numbers) > before + len(document):
+            inner = [held for _, held in embedded_files(document) if is_pdf(held)]
+        last = before + len(document)
+        for number in (one for one in numbers if before < one <= last):
+            with open_page(document, number - before) as page:
                 width, height = page.get_size()
 
                 def draw(part: Box, scale: float, page: Any = page, right: float = width,
@@ -114,6 +121,12 @@ def _pdf_sheets(data: bytes, numbers: Sequence[int]) -> Generator[tuple[int, _Sh
                     return page.render(scale=scale, crop=cut).to_pil().convert("RGB")
 
                 yield number, _Sheet((width, height), draw)
+    for held in inner:
+        try:
+            last = yield from _pdf_sheets(held, numbers, last)
+        except DocumentError:  # it has no pages in the transcript
+            continue
+    return last
 
 
 def _image_sheets(data: bytes, numbers: Sequence[int]) -> Generator[tuple[int, _Sheet], None, None]:

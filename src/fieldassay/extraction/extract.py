@@ -446,9 +446,9 @@ class Pictures(Struct, frozen=True):
             for made in rendered:
                 if not isinstance(made, DocumentError):
                     kept.append(self._keep(made))
-                elif pages or not kept or made.kind != "no_image":
+                elif not kept or made.kind != "no_image":
                     raise made
-                else:
+                elif not pages:
                     return tuple(kept), milliseconds
         return tuple(kept), milliseconds
 

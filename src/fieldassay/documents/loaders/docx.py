@@ -172,6 +172,7 @@ _ADDED = frozenset(("ins", "moveTo"))
 _SKIPPED = frozenset(("Fallback", "instrText", "delText", "pPr", "rPr", "tblPr", "tblGrid", "sectPr", "rt"))
 _BREAKS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
 _BOXES = {"\uf0fe": "☑", "\uf0a8": "☐", "\uf06f": "☐", "\uf0fd": "☒", "\uf052": "☑", "\uf0a3": "☐"}
+_CHECKED, _UNCHECKED = "☒", "☐"
 _SYMBOLS = {code[0]: text for code, text in _BOXES.items()}
 _SMALLEST = 4
 """Text of at most so many half points is not for readers."""
@@ -325,6 +326,8 @@ def _gather(
             pieces.append(("\f", True, 0))
         elif name in _BREAKS:
             pieces.append((_BREAKS[name], seen, rise))
+        elif name in ("checkBox", "ddList"):
+            pieces.append((_form_state(child), seen, 0))
         elif name == "sym":
             pieces.append((_symbol(attribute(child, "char")), seen, rise))
         elif name in _REMOVED or name in _SKIPPED or not name:
@@ -336,6 +339,18 @@ def _gather(
             inner = seen and not (name == "r" and _is_hidden(child))
             rise = find_rise(child) if name == "r" else rise
             stack += [(one, inner, rise) for one in reversed(child)]
+
+
+def _form_state(control: Any) -> str:
+    """Return what a check box or a list of an old form shows: its mark, or the chosen entry."""
+    values = {local(one): attribute(one, "val") or "1" for one in control if local(one) != "listEntry"}
+    if local(control) == "checkBox":
+        is_checked = values.get("checked", values.get("default", "0")) not in ("0", "false")
+        return _CHECKED if is_checked else _UNCHECKED
+    entries = [attribute(one, "val") or "" for one in control if local(one) == "listEntry"]
+    chosen = values.get("result", values.get("default", "0"))
+    at = int(chosen) if chosen.isdecimal() and len(chosen) < 6 else 0
+    return entries[at] if at < len(entries) else ""
 
 
 def find_rise(run: Any) -> int:

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 from unicodedata import category
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.documents.layout import TurnedWord, lay_out_turned
@@ -577,12 +578,13 @@ def load_pdf(data: bytes, task: LoadTask) -> Content:
     with open_pdf(data, task.options) as document:
         reused = _Reused()
         for number in range(1, len(document) + 1):
-            with open_page(document, number) as page:
+            with open_page(document, number, reused.annotations) as page:
                 made, told = _load_page(page, number, task, reused)
             pages.append(made)
             notes |= told
         _refuse_form(document, pages)
-        for name, held in embedded_files(document):
+        inner = [*embedded_files(document), *reused.annotations.files]
+        for name, held in sorted(inner, key=lambda one: not is_pdf(one[1])):  # first those that have pictures
             more, told = _load_embedded(name, held, task)
             pages += more
             notes |= told
@@ -622,6 +624,10 @@ def open_pdf(data: bytes, options: LoadOptions = DEFAULTS) -> Iterator[Any]:
         document.close()
 
 
+_CHECKED, _UNCHECKED = "☒", "☐"
+_UNSEEN = 2 | 32
+"""The flags of annotations that are hidden, or not shown on a screen."""
+_MOST_ANNOTATIONS = 5000
 _EMBEDDED_KINDS = frozenset(("pdf", "image", "docx", "xlsx", "eml"))
 _MOST_EMBEDDED = 500
 _PLACEHOLDER_WORDS = 60
@@ -637,6 +643,11 @@ def embedded_files(document: Any) -> Iterator[tuple[str, bytes]]:
             yield held.get_name(), bytes(held.get_data())
         except pypdfium2.PdfiumError:
             yield f"file {at + 1}", b""
+
+
+def is_pdf(data: bytes) -> bool:
+    """Return whether a file inside of a PDF is one itself."""
+    return b"%PDF-" in data[:1024]
 
 
 def _load_embedded(name: str, data: bytes, task: LoadTask) -> tuple[tuple[Page, ...], set[str]]:
@@ -662,14 +673,56 @@ def _refuse_form(document: Any, pages: Sequence[Page]) -> None:
         raise DocumentError("unreadable", "is an XFA form, which only Adobe Reader shows; print it to a PDF there")
 
 
+class Annotations(Struct):
+    """What the annotations of pages hold besides text: states of check boxes, with their places, and files."""
+
+    marks: list[tuple[str, tuple[float, float, float, float]]] = field(default_factory=list)
+    """Left, bottom, right and top in the space of the page."""
+    files: list[tuple[str, bytes]] = field(default_factory=list)
+
+    def read(self, document: Any, page: Any) -> None:
+        """Read a page whose annotations are not yet part of its content."""
+        from pypdfium2 import PdfAttachment, PdfiumError, raw
+
+        self.marks.clear()
+        for at in range(min(raw.FPDFPage_GetAnnotCount(page), _MOST_ANNOTATIONS)):
+            annotation = raw.FPDFPage_GetAnnot(page, at)
+            kind = raw.FPDFAnnot_GetSubtype(annotation) if annotation else -1
+            state = _annotation_value(annotation, b"AS") if kind == raw.FPDF_ANNOT_WIDGET else ""
+            if state and not raw.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
+                place = raw.FS_RECTF()
+                raw.FPDFAnnot_GetRect(annotation, place)
+                mark = _UNCHECKED if state == "Off" else _CHECKED
+                self.marks.append((mark, (place.left, place.bottom, place.right, place.top)))
+            if kind == raw.FPDF_ANNOT_FILEATTACHMENT and len(self.files) < _MOST_EMBEDDED:
+                try:
+                    held = PdfAttachment(raw.FPDFAnnot_GetFileAttachment(annotation), document)
+                    self.files.append((held.get_name(), bytes(held.get_data())))
+                except (PdfiumError, ValueError):
+                    self.files.append((f"file {len(self.files) + 1}", b""))
+            if annotation:
+                raw.FPDFPage_CloseAnnot(annotation)
+
+
+def _annotation_value(annotation: Any, key: bytes) -> str:
+    from pypdfium2 import raw
+
+    size = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)
+    held = (c_ushort * (size // 2 + 1))()
+    raw.FPDFAnnot_GetStringValue(annotation, key, cast(held, POINTER(c_ushort)), size)
+    return bytes(held).decode("utf-16-le", "replace").rstrip("\0")
+
+
 @contextlib.contextmanager
-def open_page(document: Any, number: int) -> Iterator[Any]:
+def open_page(document: Any, number: int, annotations: Annotations | None = None) -> Iterator[Any]:
     """Yield a page of a PDF, numbered from 1, with the values of its form fields in its text."""
     import pypdfium2
     from pypdfium2 import raw
 
     try:
         page = document[number - 1]
+        if annotations is not None:
+            annotations.read(document, page)
         if raw.FPDFPage_GetAnnotCount(page) and raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == 1:
             page.close()
             page = document[number - 1]
@@ -686,6 +739,7 @@ class _Reused:
 
     def __init__(self) -> None:
         self.boxes = CharacterBoxes()
+        self.annotations = Annotations()
         self._pixels: Any = b""
 
     def bitmap(self, width: int, height: int, *, format: int, rev_byteorder: bool) -> Any:
@@ -705,7 +759,7 @@ def _load_page(page: Any, number: int, task: LoadTask, reused: _Reused) -> tuple
     if _is_broken(found):
         found = []
         notes.add("broken_text_layer")
-    words = _mark_hidden(gray, found, size)
+    words = _add_marks(page, _mark_hidden(gray, found, size), reused.annotations)
     drawings = Drawings(page)
     if task.options.ocr == "always" or _shows_more(drawings, gray, words, size):
         if can_recognize(task.options):
@@ -749,6 +803,21 @@ def _render_gray(page: Any, size: tuple[float, float], reused: _Reused) -> Any:
     scale = max(min(1.0, 2000 / longest), 1 / longest)
     pixels = page.render(scale=scale, grayscale=True, bitmap_maker=reused.bitmap).to_numpy()
     return pixels if pixels.ndim == 2 else pixels[:, :, 0]
+
+
+def _add_marks(page: Any, words: list[TurnedWord], annotations: Annotations) -> list[TurnedWord]:
+    """Return the words with the states of check boxes, in place of the glyphs that draw them."""
+    if not annotations.marks:
+        return words
+    left, _, _, top = page.get_bbox()
+    quarters, (width, height) = page.get_rotation() // 90, page.get_size()
+    sides = (height, width) if quarters % 2 else (width, height)
+    marks = [
+        TurnedWord(Word(mark, turn(Box(a - left, top - d, c - left, top - b), quarters, *sides)), quarters)
+        for mark, (a, b, c, d) in annotations.marks
+    ]
+    boxes = [mark.word.box for mark in marks if mark.word.box is not None]
+    return [word for word in words if not any(_holds_center(box, word.word.box) for box in boxes)] + marks
 
 
 def _mark_hidden(gray: Any, words: list[TurnedWord], size: tuple[float, float]) -> list[TurnedWord]:
