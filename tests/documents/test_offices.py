@@ -282,7 +282,12 @@ LETTER = (
 
 def test_a_message_is_followed_by_its_attachments() -> None:
     found = loaded(
-        message("<p>Dear Bob, please find it attached.</p>", invoice_pdf=PDF, list_csv=b"a;b\n1;2\n", offer_docx=make_docx(p("Offer")))
+        message(
+            "<p>Dear Bob, please find it attached.</p>",
+            invoice_pdf=PDF,
+            list_csv=b"a;b\n1;2\n",
+            offer_docx=make_docx(p("Offer")),
+        )
     )
     assert texts(found) == [
         ("", LETTER), ("invoice.pdf", "Invoice 17"), ("invoice.pdf", "Terms"), ("list.csv", "a | b\n1 | 2"), ("offer.docx", "Offer"),

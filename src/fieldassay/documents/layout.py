@@ -509,7 +509,9 @@ def _find_columns(rows: list[LayoutRow], start: int) -> tuple[int, float] | None
     sides = [[one for one in segments if (one[0] < gutter) == is_left] for is_left in (True, False)]
     if not all(map(_is_prose, sides)):  # three columns or more: one side has several
         strips = [begin for _, begin, _ in inner]
-        sides = [[one for one in segments if bisect_right(strips, one[0]) == at] for at in range(len(strips) + 1)]
+        sides = [
+            [one for one in segments if bisect_right(strips, one[0]) == at] for at in range(len(strips) + 1)
+        ]
     return (end, gutter) if all(map(_is_prose, sides)) else None
 
 

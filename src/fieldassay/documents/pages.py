@@ -105,7 +105,7 @@ def _sheets(file: DocumentFile, numbers: Sequence[int]) -> Generator[tuple[int, 
 def _pdf_sheets(
     data: bytes, numbers: Sequence[int], before: int = 0
 ) -> Generator[tuple[int, _Sheet], None, int]:
-    """Yield the pages of a PDF, then those of the PDFs inside of it; return the number of all, `before` included."""
+    """Yield the pages of a PDF, then those of the PDFs inside of it; return the last number."""
     inner: list[bytes] = []
     with open_pdf(data) as document:
         if numbers and max(numbers) > before + len(document):

@@ -442,7 +442,7 @@ class MarkedText:
 
 # Loads one document: its kind, its loader, its transcript.
 
-LOADER_VERSION = 4
+LOADER_VERSION = 5
 """Raised whenever any loader reads a document in another way than before."""
 
 _LOADERS = {
@@ -457,9 +457,10 @@ _LOADERS = {
     "csv": "plain:load_csv",
     "words": "plain:load_words",
 }
+_DECODED = frozenset(("eml", "html", "text", "markdown", "csv"))
 _OCR = ("rapidocr", "onnxruntime")
 _PROGRAMS = {
-    "pdf": ("pypdfium2", *_OCR), "image": ("pillow", *_OCR), "docx": ("lxml",), "xlsx": ("lxml",),
+    "pdf": ("pypdfium2", *_OCR), "image": ("pillow", *_OCR), "docx": ("lxml", *_OCR), "xlsx": ("lxml", *_OCR),
     "html": ("lxml",), "eml": ("pypdfium2", "pillow", "lxml", *_OCR),
 }  # fmt: skip
 
@@ -540,7 +541,16 @@ def _load_part(data: bytes, name: str, kind: str, loading: _Loading) -> Content:
         raise DocumentError("too_large", f"has more than {options.max_pages:,} pages")
     if not any(page.lines or page.tables for page in pages):
         raise DocumentError("no_text", "holds no text")
+    if kind in _DECODED and any(map(_has_undecodable, pages)):
+        return Content(pages, (*content.notes, "undecodable"))
     return Content(pages, content.notes)
+
+
+def _has_undecodable(page: Page) -> bool:
+    words = (word.text for line in page.lines for word in line.words)
+    return any(
+        "\ufffd" in text for text in (*words, *(cell.text for table in page.tables for cell in table.cells))
+    )
 
 
 # Loads documents in processes of their own, each with a limit of memory and of time: one fails alone.

@@ -151,7 +151,10 @@ def extract_documents(
         spool = RowSpool(stack.enter_context(tempfile.TemporaryFile(dir=folder)))
         pool = stack.enter_context(DocumentPool(work.jobs))
         tally = _Tally()
-        drive = stack.enter_context(_drive(system, files, folder, work, journal, pool))
+        store = TranscriptStore(work.store or folder / "transcripts")
+        documents = load_documents(system.strategy, files, work.loading, Pictures(folder, pool), store)
+        noted = map(tally.note, documents)
+        drive = stack.enter_context(_drive(system, noted, work, journal, pool))
         numbers = {file.id: at for at, file in enumerate(files)}
         owners = {file.id: file.gold for file in files}
         try:
@@ -192,18 +195,15 @@ def split_job(job: str) -> tuple[str, int]:
 
 def _drive(
     system: System,
-    files: Sequence[DocumentFile],
-    folder: Path,
+    documents: "Iterable[LoadedDocument]",
     work: ExtractionWork,
     journal: Journal,
     pool: DocumentPool,
 ) -> Drive[Extracted]:
-    store = TranscriptStore(work.store or folder / "transcripts")
     with suppress(Exception):  # set-up and imports are not the first document's time
         steps = system.strategy.extract(Transcript("", "", "text", (Page(1),)), system.task)
         next(steps, None)
         steps.close()
-    documents = load_documents(system.strategy, files, work.loading, Pictures(folder, pool), store)
     options = replace(work.drive, on_progress=work.watch)
     if system.prices is not None:
         options = replace(options, price=system.prices.cost)
@@ -337,6 +337,12 @@ class _Tally(Struct):
     unpriced: int = 0
     reused: int = 0
     retried: int = 0
+
+    def note(self, document: LoadedDocument) -> LoadedDocument:
+        """Count a loaded document under each kind of note of its transcript, and return it."""
+        if isinstance(document.transcript, Transcript):
+            self.notes.update({note.partition(":")[0] for note in document.transcript.notes})
+        return document
 
     def add(self, finished: Finished[Extracted], row: Mapping[str, Any]) -> None:
         """Add a document, with its row of the predictions."""

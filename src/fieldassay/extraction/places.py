@@ -215,7 +215,11 @@ _SCRIPTS = (
 )
 """Han, kana, Thai, Lao, Khmer and Burmese are written without blanks between words."""
 _UNSPACED = re.compile(_SCRIPTS)
-_LINE_END = re.compile(rf"(?<={_SCRIPTS})[^\S\n]*\n\s*(?={_SCRIPTS})")
+_WIDE = (
+    "[\u3001-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uff9f\U00020000-\U000323af]"
+)
+"""Han, kana and their punctuation: recognition often sets blanks between them."""
+_NO_BLANK = re.compile(rf"(?<={_SCRIPTS})[^\S\n]*\n\s*(?={_SCRIPTS})|(?<={_WIDE})[^\S\n]{{1,2}}(?={_WIDE})")
 _CLOSE = 80.0
 """The least similarity, of 100, of a piece whose edit distance from a quote is computed."""
 _PER_EDIT = 8
@@ -356,18 +360,18 @@ def _words(split: list[tuple[str, tuple[int, int]]]) -> _PageWords:
 def fold(text: str) -> tuple[str, list[int]]:
     """Return a text in lower case, one form of characters, and single blanks, with each character's place.
 
-    A line's end within a script that is written without blanks is left out.
+    A line's end within a script that is written without blanks is left out, and so are blanks between Han.
 
     >>> fold("Total \\n 5m²")
     ('total 5m2', [0, 1, 2, 3, 4, 5, 8, 9, 10])
-    >>> fold("北京\\n市")[0]
+    >>> fold("北 京\\n市")[0]
     '北京市'
     """
     out: list[str] = []
     places: list[int] = []
     dropped = set[int]()
     if not text.isascii():
-        dropped = {at for found in _LINE_END.finditer(text) for at in range(*found.span())}
+        dropped = {at for found in _NO_BLANK.finditer(text) for at in range(*found.span())}
     for run in _WORD_OR_BLANK.finditer(text):
         word, start = run[0], run.start()
         if word.isspace():

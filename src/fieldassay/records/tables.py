@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files import tables as guarded
 from fieldassay.io.json_value import Json, id_text, is_blank
-from fieldassay.io.text.encoding import decode_lines, find_delimiter, read_rows
+from fieldassay.io.text.encoding import decode_lines, read_rows, split_named
 from fieldassay.io.text.shown import format_count
 from fieldassay.paths import ITEM, Step, split_path
 from fieldassay.records.files import Input
@@ -309,9 +309,6 @@ def _record(
 
 # Delimited text: CSV and its relatives, one record per row, everything text.
 
-_DELIMITER = re.compile(r"sep=([^\r\n])[,;\t]*\r?\n")
-"""The first line by which Excel is told the delimiter."""
-
 
 class TableRows(HeldRows, frozen=True, eq=False):
     """Rows of a table in memory."""
@@ -326,9 +323,7 @@ def read_table(source: Input, options: SourceOptions) -> Contents:
     spec declares that very name.
     """
     text = decode_lines(source.as_utf8().read_bytes()).removeprefix("\ufeff")
-    named = _DELIMITER.match(text)
-    text = f"\n{text[named.end() :]}" if named else text  # the numbers of lines stay
-    delimiter = named[1] if named else "\t" if source.format == "tsv" else find_delimiter(text)
+    delimiter, text = ("\t", text) if source.format == "tsv" else split_named(text)
     sheet = TableSheet(source.label, read_rows(text, delimiter, source.label))
     contents = hold_table(lay_out(sheet, options), options)
     return replace(contents, notes=(*sheet.notes, *contents.notes))

@@ -310,9 +310,7 @@ def _add_line(pieces: list[_Piece], part: _DocxPart) -> None:
     part.lines.append(Line(tuple(words)))
 
 
-def _gather(
-    element: Any, part: _DocxPart, pieces: list[_Piece], boxes: list[Any], visible: bool
-) -> None:
+def _gather(element: Any, part: _DocxPart, pieces: list[_Piece], boxes: list[Any], visible: bool) -> None:
     """Collect the texts of a paragraph and its text boxes, without recursion into the boxes."""
     stack: list[tuple[Any, bool, int]] = [(child, visible, 0) for child in reversed(element)]
     while stack:

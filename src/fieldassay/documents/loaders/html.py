@@ -72,14 +72,14 @@ def walk_html(text: str, max_cells: int) -> Content:
         told = limits[0].message.split(",")[0]
         raise DocumentError("too_large", f"is more than its reader takes ({clip(told, 100)})")
     walker = _Walker(max_cells)
-    walker.walk(root)
+    walker.walk(root, _Style())
     walker.end_line()
-    notes = ("hidden_text",) if walker.has_hidden else ()
-    counted = Counter(walker.unread)
-    notes += tuple(f"unread_element: {count} {name}" for name, count in sorted(counted.items()))
+    counted = sorted(Counter(walker.unread).items())
+    notes = [f"unread_element: {count} {name}" for name, count in counted]
+    notes += ["hidden_text"] if walker.has_hidden else []
     title = root.findtext(".//title") or ""
     name = " ".join(title.split())
-    return Content((Page(1, tuple(walker.lines), tuple(walker.tables), name=name),), notes)
+    return Content((Page(1, tuple(walker.lines), tuple(walker.tables), name=name),), tuple(notes))
 
 
 def _decode(data: bytes) -> str:
@@ -121,7 +121,7 @@ class _Walker:
         self._max_cells = max_cells
         self._is_cell = is_cell
 
-    def walk(self, root: Any, outer: _Style = _Style()) -> None:
+    def walk(self, root: Any, outer: _Style) -> None:
         stack: list[tuple[Any, _Style, bool]] = [(root, outer, False)]
         while stack:
             element, style, is_end = stack.pop()
@@ -162,7 +162,11 @@ class _Walker:
             if kind in ("checkbox", "radio"):
                 return f" {_CHECKED if element.get('checked') is not None else _UNCHECKED} "
             return None if kind in ("hidden", "password", "file") else f" {element.get('value') or ''} "
-        if element.tag == "img" and style.is_visible and not {element.get("width"), element.get("height")} & {"0", "1"}:
+        if (
+            element.tag == "img"
+            and style.is_visible
+            and not {element.get("width"), element.get("height")} & {"0", "1"}
+        ):
             self.unread.append("img")
             return f" {element.get('alt') or ''} "
         text: str | None = element.text
@@ -312,7 +316,12 @@ def load_eml(data: bytes, task: LoadTask) -> Content:
             texts[kind] = decode_charset(held, _charset_of(part))
         elif kind in _SIGNATURES:
             notes.add(name_part("signature", name, held))
-        elif is_shown and kind.startswith("image/") and part.get("Content-ID") and not is_page(held, task.options):
+        elif (
+            is_shown
+            and kind.startswith("image/")
+            and part.get("Content-ID")
+            and not is_page(held, task.options)
+        ):
             notes.add(name_part("inline_image", name, held))
         else:
             attachments.append((name, held))
@@ -323,12 +332,14 @@ def load_eml(data: bytes, task: LoadTask) -> Content:
 
 
 def _parse_message(data: bytes) -> EmailMessage:
-    """Return the message of a file, its signed content unwrapped. Raises `DocumentError` where it is encrypted."""
+    """Return the message of a file, signed content unwrapped. Raises `DocumentError` if it is encrypted."""
     if b"\0" in data[:64]:
         data = decode(data).encode()
     count = len(_MAILBOX_LINE.findall(data)) if data.startswith(b"From ") else 0
     if count > 1:
-        raise DocumentError("unreadable", f"is a mailbox of {count:,} messages; save each in a file of its own")
+        raise DocumentError(
+            "unreadable", f"is a mailbox of {count:,} messages; save each in a file of its own"
+        )
     reading = policy.default.clone(refold_source="none")
     parser = BytesParser(_class=EmailMessage, policy=reading)
     message = parser.parsebytes(data.removeprefix(codecs.BOM_UTF8))
@@ -364,7 +375,7 @@ def _signed_content(data: bytes) -> bytes | None:
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    """Return a header as text; bytes outside of ASCII, and words in named encodings, are decoded as the body."""
+    """Return a header as text; its bytes, and words in named encodings, are decoded as the body is."""
     raw = next((str(value) for key, value in message.raw_items() if key.lower() == name.lower()), "")
     try:
         pieces = decode_header(raw.encode("utf-8", "surrogateescape").decode("latin-1"))

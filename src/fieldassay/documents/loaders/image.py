@@ -123,7 +123,9 @@ def recognize_by_tesseract(image: Any) -> list[Word]:
     if done.returncode:
         told = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
         raise DocumentError("loader_crash", f"made tesseract fail ({told})")
-    return _join_ideographs(list(filter(None, map(_word, done.stdout.decode("utf-8", "replace").splitlines()))))
+    return _join_ideographs(
+        list(filter(None, map(_word, done.stdout.decode("utf-8", "replace").splitlines())))
+    )
 
 
 def _word(line: str) -> Word | None:

@@ -237,7 +237,7 @@ _WORD = re.compile(r"\S+")
 _LOOKED_AT = re.compile(r"\d.|(.)\1")
 """Words whose characters are looked at one by one: some may be raised marks, or drawn twice."""
 _AGAIN = 0.7
-"""The offset of a character drawn again, in shares of its width, at most: the next one stands farther away."""
+"""The offset of a character drawn again, in shares of its width, at most; the next stands farther away."""
 _SMALL = 0.85
 """The share of the height of its neighbors below which a character may be a raised or lowered mark."""
 _RAISED = 0.2
@@ -312,9 +312,7 @@ class _PdfReader:
         ]
         is_level, sides = self._level(texts, starts)
         pieces = self._marked(texts, starts, quarters)
-        others = [
-            at for at, level in enumerate(is_level) if (not level or quarters[at]) and at not in pieces
-        ]
+        others = [at for at, level in enumerate(is_level) if (not level or quarters[at]) and at not in pieces]
         places = [place for at in others for place in range(starts[at], starts[at] + len(texts[at]))]
         boxes, is_known = self._boxes.read(self._handle, places)
         end = 0
@@ -421,11 +419,13 @@ class _PdfReader:
 
 
 def _once(text: str, boxes: Sequence[Sequence[float]]) -> list[int]:
-    """Return the places of a word's characters without those drawn again, with a small offset, to look bold."""
+    """Return the places of a word's characters, without those drawn again beside them to look bold."""
     kept = [0]
     for at in range(1, len(text)):
         (left, bottom, right, top), box = boxes[kept[-1]], boxes[at]
-        is_near = abs(box[0] - left) < _AGAIN * (right - left) and abs(box[1] - bottom) < _AGAIN * (top - bottom)
+        is_near = abs(box[0] - left) < _AGAIN * (right - left) and abs(box[1] - bottom) < _AGAIN * (
+            top - bottom
+        )
         if text[at] != text[kept[-1]] or not is_near:
             kept.append(at)
     return kept
@@ -452,7 +452,9 @@ def _joined(first: Word, second: Word) -> list[TurnedWord]:
     is_apart = marked.add(second.text, _rise(after, before))
     if is_apart:
         texts = marked.pieces[0], marked.pieces[1].strip()
-        return [TurnedWord(replace(word, text=text)) for word, text in zip((first, second), texts, strict=True)]
+        return [
+            TurnedWord(replace(word, text=text)) for word, text in zip((first, second), texts, strict=True)
+        ]
     return [TurnedWord(Word(marked.text, union([first.box, second.box])))]
 
 
@@ -655,7 +657,9 @@ def _load_embedded(name: str, data: bytes, task: LoadTask) -> tuple[tuple[Page, 
     try:
         if find_kind(name, data) in _EMBEDDED_KINDS:
             content = task.load_part(data, name)
-            named = (replace(page, name=f"{name}: {page.name}" if page.name else name) for page in content.pages)
+            named = (
+                replace(page, name=f"{name}: {page.name}" if page.name else name) for page in content.pages
+            )
             return tuple(named), set(content.notes)
     except DocumentError:
         pass
@@ -670,11 +674,13 @@ def _refuse_form(document: Any, pages: Sequence[Page]) -> None:
     words = sum(len(line.words) for page in pages for line in page.lines)
     is_placeholder = len(pages) == 1 and words < _PLACEHOLDER_WORDS and not pages[0].tables
     if kind == raw.FORMTYPE_XFA_FULL or (kind == raw.FORMTYPE_XFA_FOREGROUND and is_placeholder):
-        raise DocumentError("unreadable", "is an XFA form, which only Adobe Reader shows; print it to a PDF there")
+        raise DocumentError(
+            "unreadable", "is an XFA form, which only Adobe Reader shows; print it to a PDF there"
+        )
 
 
 class Annotations(Struct):
-    """What the annotations of pages hold besides text: states of check boxes, with their places, and files."""
+    """What annotations hold besides text: states of check boxes, with their places, and files."""
 
     marks: list[tuple[str, tuple[float, float, float, float]]] = field(default_factory=list)
     """Left, bottom, right and top in the space of the page."""
@@ -779,7 +785,7 @@ _BROKEN = 0.05
 
 
 def _is_broken(words: Sequence[TurnedWord]) -> bool:
-    """Return whether a text layer holds codes in place of characters: its map of characters is missing or wrong.
+    """Return whether a text layer holds codes in place of characters: the map of its characters is wrong.
 
     A single sign of a symbol font, such as a bullet, does not count.
     """

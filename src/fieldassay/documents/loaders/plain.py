@@ -8,7 +8,7 @@ from msgspec import Struct
 from fieldassay.documents.layout import TurnedWord, lay_out, lay_out_turned
 from fieldassay.documents.sources import Content, LoadTask, decode, plain_line
 from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Table, Word
-from fieldassay.io.text.encoding import find_delimiter, split_rows
+from fieldassay.io.text.encoding import split_named, split_rows
 
 # Plain text, Markdown and delimited text to pages.
 
@@ -76,7 +76,8 @@ def _flush(rows: list[str], lines: list[Line], tables: list[Table]) -> None:
 def load_csv(data: bytes, task: LoadTask) -> Content:
     """Return delimited text as one table; text of a single column as lines."""
     text = decode(data)
-    delimiter = "\t" if task.name.lower().endswith((".tsv", ".tab")) else find_delimiter(text)
+    is_tabbed = task.name.lower().endswith((".tsv", ".tab"))
+    delimiter, text = ("\t", text) if is_tabbed else split_named(text)
     rows = [cells for _, cells in islice(split_rows(text, delimiter), task.options.max_cells)]
     if sum(map(len, rows)) > task.options.max_cells:
         raise DocumentError("too_large", f"has more than {task.options.max_cells:,} cells")
@@ -128,5 +129,7 @@ def _page_of_words(page: _WordsPage, number: int) -> Page:
         for part in [" ".join(text.split())]
         if part
     ]
-    layout = lay_out_turned(list(map(TurnedWord, words)), (page.width, page.height), source="ocr", is_scan=True)
+    layout = lay_out_turned(
+        list(map(TurnedWord, words)), (page.width, page.height), source="ocr", is_scan=True
+    )
     return Page(number, layout.lines, layout.tables, page.width, page.height)

@@ -72,7 +72,7 @@ def format_number(value: float, code: str, is_1904: bool = False) -> str:
 def general(value: float) -> str:
     """Return a number as a cell without a format shows it.
 
-    Whole numbers of up to 15 digits are written out, as the bar above the sheet does: article numbers, orders.
+    Whole numbers of up to 15 digits are written out, as in the bar above the sheet: article numbers, orders.
 
     >>> general(12.0), general(0.1 + 0.2), general(1e-7), general(4006381333931)
     ('12', '0.3', '1E-07', '4006381333931')

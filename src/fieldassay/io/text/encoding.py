@@ -21,9 +21,10 @@ _NO_CHARSETS = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-esc
 """Codecs of Python that are no encodings of texts; the first takes the square of the length."""
 
 _WEB_NAMES = {
-    "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874",
-    "gb2312": "gb18030", "gbk": "gb18030", "euc-kr": "cp949", "johab": "cp949", "shift-jis": "cp932",
-    "big5": "big5hkscs", "windows-31j": "cp932", "iso-8859-8-i": "iso8859-8", "unicode": "utf-16",
+    "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874",
+    "tis-620": "cp874", "gb2312": "gb18030", "gbk": "gb18030", "euc-kr": "cp949", "johab": "cp949",
+    "shift-jis": "cp932", "big5": "big5hkscs", "windows-31j": "cp932", "iso-8859-8-i": "iso8859-8",
+    "unicode": "utf-16",
 }  # fmt: skip
 """What is meant by the names of smaller encodings: the larger ones that programs write under them."""
 
@@ -211,6 +212,22 @@ FIELD_LIMIT = 1 << 30
 MOST_ABOVE = 20
 """Rows among which the names of the columns are looked for."""
 _DECIMAL = re.compile(r"(?<![0-9,])[0-9]{1,12},[0-9]{1,4}(?![0-9,])")
+
+
+_NAMED = re.compile(r"sep=([^\r\n])[,;\t]*\r?\n")
+"""The first line by which Excel is told the delimiter."""
+
+
+def split_named(text: str) -> tuple[str, str]:
+    """Return the delimiter of a text and its rows: the one that its first line names, or the one found.
+
+    An empty line takes the place of the name, so that the numbers of lines stay.
+
+    >>> split_named("sep=;\\nid;amount\\n")
+    (';', '\\nid;amount\\n')
+    """
+    named = _NAMED.match(text)
+    return (named[1], f"\n{text[named.end() :]}") if named else (find_delimiter(text), text)
 
 
 def find_delimiter(text: str) -> str:
