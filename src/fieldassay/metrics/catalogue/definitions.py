@@ -534,8 +534,6 @@ def ask_for(name: str, names: Iterable[str]) -> str:
 
 
 _INSTEAD = {
-    "attributable": "shares of stages are gates of `fieldassay attribute RUN --gate`: scoring does not look "
-    "at the text that was sent",
     **dict.fromkeys(("soft_precision", "soft_recall", "soft_f1"), "write accuracy_pooled"),
     **dict.fromkeys(
         ("macro_soft_precision", "macro_soft_recall", "macro_soft_f1"), "write accuracy_by_field"
