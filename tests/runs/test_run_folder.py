@@ -23,7 +23,7 @@ from fieldassay.errors import ProblemsError
 from fieldassay.io.files.whole_files import discard, list_foreign, list_leftovers, replace
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict, decisions_data
-from fieldassay.runs.run import Listing, Query, list_dead, list_stored, load_run
+from fieldassay.runs.run import Listing, list_dead, list_stored, load_run
 from fieldassay.runs.run_file import ID_LENGTH, OWN_FILES, find_run, list_places, name_run, parse_name
 from fieldassay.runs.write import make_folder, make_stored
 from fieldassay.scoring.score import score
@@ -464,10 +464,10 @@ def test_a_run_is_found_by_the_name_that_its_folder_was_given(store: Path) -> No
 def test_runs_can_be_asked_for_by_system_and_spec(store: Path) -> None:
     other = {"spec": {"name": "other"}, "counts": {"systems": {"qwen": {}}}}
     folder = make_run(store, 20, facts=other)
-    for query in (Query(system="qwen"), Query(spec="other"), Query(system="qwen", spec="other")):
-        assert [run.folder for run in list_stored(store, query).runs] == [folder]
-    assert list_stored(store, Query(system="qwen", spec="tiny")).total == 0
-    limited = list_stored(store, Query(spec="tiny", limit=2))
+    for query in ({"system": "qwen"}, {"spec": "other"}, {"system": "qwen", "spec": "other"}):
+        assert [run.folder for run in list_stored(store, **query).runs] == [folder]
+    assert list_stored(store, system="qwen", spec="tiny").total == 0
+    limited = list_stored(store, spec="tiny", limit=2)
     assert (len(limited.runs), limited.total) == (2, 3)
 
 
@@ -475,10 +475,10 @@ def test_the_newest_of_many_runs_are_listed_without_opening_the_others(tmp_path:
     for number in range(300):
         make_run(tmp_path, number)
     found: list[Listing] = []
-    opened = opened_files(lambda: found.append(list_stored(tmp_path, Query(limit=20))))
+    opened = opened_files(lambda: found.append(list_stored(tmp_path, limit=20)))
     assert (len(found[0].runs), found[0].total) == (20, 300)
     assert len(opened) <= 50, opened
-    opened = opened_files(lambda: found.append(list_stored(tmp_path, Query(system="llama"))))
+    opened = opened_files(lambda: found.append(list_stored(tmp_path, system="llama")))
     assert found[1].total == 300
     assert len(opened) <= 800
 

@@ -197,23 +197,6 @@ def test_the_score_of_the_spec_is_the_headline(store: Store, score: str, headlin
     assert store.listed()["runs"][0]["headline"][0]["metric"] == headline
 
 
-def test_runs_are_held_against_a_baseline_in_a_file(store: Store) -> None:
-    file = store.files.folder / "baseline.json"
-    store.score()
-    assert store.run("baseline", "set", "latest", "--runs", store.folder, "--out", file).code == 0
-    store.files.write("llama.jsonl", GOLD)
-    store.score()
-    (store.files.folder / "spec.yaml").write_text(SPEC.replace("case: exact", "case: exact, weight: 3"))
-    store.score()
-    changes = [run["changes"]["llama"] for run in store.listed("--baseline", file)["runs"]]
-    assert changes[0]["comparison"] is None and "spec" in changes[0]["reason"]
-    assert changes[1]["comparison"]["difference"] > 0
-    assert changes[2]["comparison"]["verdict"] == "identical"
-    out = store.runs("list", "--baseline", file).out
-    assert "identical" in out and out.count("no change told: ") == 1
-    assert store.runs("list", "--baseline", store.files.folder / "nothing.json").code == 2
-
-
 def test_many_systems_are_listed_best_first(store: Store) -> None:
     store.files.write("good.jsonl", GOLD)
     more = [

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.decisions.baseline.runs import ChangeLine
 from fieldassay.documents.corpus.manifest import DIFFICULTIES, METRICS, THRESHOLDS
 from fieldassay.errors import list_names
 from fieldassay.io.json_value import json_text
@@ -29,7 +28,6 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import find_headline, find_named
 from fieldassay.metrics.thresholds import (
-    format_change,
     format_changes,
     format_compared,
     format_threshold,
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
     from fieldassay.extraction.endpoints.exchange import CostEstimate
     from fieldassay.extraction.extract import Extraction
     from fieldassay.metrics.result.result import Result
-    from fieldassay.runs.sweep import CorpusRun, Effect, Holdout, Sweep
+    from fieldassay.runs.sweep import CorpusRun, Effect, Sweep
 
 
 # The output of `fieldassay runs list` and `fieldassay runs show`.
@@ -54,28 +52,21 @@ _MOST_LEFT = 5
 _LONGEST = 1000
 _MOST_FILES = 6
 _DIRTY = {"True": ", with changes", "False": ""}
-_HEADLINE, _CHANGE = 4, 5
+_HEADLINE = 4
 _NAMES = ("id", "started (UTC)", "spec", "system")
-_VERDICTS = {
-    "better": "better",
-    "worse": "worse",
-    "no_difference_shown": "no difference shown",
-    "undefined": "undefined",
-}
 
 
 class Listed(Struct, frozen=True):
-    """The content of a store: its runs, their changes by folder and system, and what killed runs left."""
+    """The content of a store: its runs, and what killed runs left."""
 
     store: Path
     listing: Listing
-    changes: Mapping[Path, Mapping[str, ChangeLine]]
     leftovers: Sequence[Path]
 
 
 def listed_json(listed: Listed) -> str:
     """Return the runs as JSON."""
-    runs = [_data(run, listed.changes.get(run.folder, {})) for run in listed.listing.runs]
+    runs = list(map(_data, listed.listing.runs))
     left = list(map(str, listed.leftovers))
     return json_text(
         {"store": str(listed.store), "total": listed.listing.total, "runs": runs, "leftovers": left}
@@ -84,7 +75,7 @@ def listed_json(listed: Listed) -> str:
 
 def run_json(run: Run) -> str:
     """Return one run as JSON, with all of its record."""
-    return json_text({**_data(run, {}), "record": run.facts})
+    return json_text({**_data(run), "record": run.facts})
 
 
 def render_listed(listed: Listed, screen: Screen) -> str:
@@ -98,21 +89,13 @@ def render_listed(listed: Listed, screen: Screen) -> str:
         "spec",
         "system",
         clip(names.pop(), _NAME) if len(names) == 1 else "headline",
-        "change",
         "status",
     ]
     rows, styles = [], []
     for run in listed.listing.runs:
-        own = _rows(
-            run,
-            headlines[run.folder],
-            listed.changes.get(run.folder, {}),
-            has_name=heads[_HEADLINE] == "headline",
-        )
+        own = _rows(run, headlines[run.folder], has_name=heads[_HEADLINE] == "headline")
         rows += own
         styles += ["red" if run.damage or run.verdict == "FAIL" else ""] * len(own)
-    if not any(row[_CHANGE] for row in rows):
-        heads, rows = _without_change([heads])[0], _without_change(rows)
     if rows:
         page.table([PageColumn(head, is_name=head in _NAMES) for head in heads], rows, styles)
     hidden = listed.listing.total - len(listed.listing.runs)
@@ -142,13 +125,7 @@ def render_run(run: Run, screen: Screen) -> str:
     return page.text()
 
 
-def _without_change(rows: Sequence[list[str]]) -> list[list[str]]:
-    return [[*row[:_CHANGE], *row[_CHANGE + 1 :]] for row in rows]
-
-
-def _rows(
-    run: Run, headline: Sequence[Estimate], changes: Mapping[str, ChangeLine], *, has_name: bool
-) -> list[list[str]]:
+def _rows(run: Run, headline: Sequence[Estimate], *, has_name: bool) -> list[list[str]]:
     when = run.started.strftime("%Y-%m-%d %H:%M") if run.started.year > 1 else NOTHING
     head = [
         clip(run.name, _NAME),
@@ -158,7 +135,7 @@ def _rows(
     status = _status(run)
     if not headline:
         systems = ", ".join(clip(name, _NAME) for name in run.systems[:_MOST_SYSTEMS])
-        return [[*head, systems or NOTHING, NOTHING, "", status]]
+        return [[*head, systems or NOTHING, NOTHING, status]]
     rows = []
     for position, one in enumerate(headline[:_MOST_SYSTEMS]):
         left = [*head] if position == 0 else ["", "", ""]
@@ -168,12 +145,11 @@ def _rows(
                 *left,
                 clip(one.system, _NAME),
                 f"{text}{format_both(one)} n={one.n:,}",
-                _change(changes.get(one.system)),
                 status if position == 0 else "",
             ]
         )
     if len(headline) > _MOST_SYSTEMS:
-        rows.append(["", "", "", f"and {len(headline) - _MOST_SYSTEMS} more", "", "", ""])
+        rows.append(["", "", "", f"and {len(headline) - _MOST_SYSTEMS} more", "", ""])
     return rows
 
 
@@ -192,22 +168,6 @@ def _status(run: Run) -> str:
     return "; ".join(parts)
 
 
-def _change(change: ChangeLine | None) -> str:
-    """Return a change with its interval and its significance; nothing where there is none."""
-    found = None if change is None or change.change is None else change.change.found
-    if found is None:
-        return ""
-    if found.difference is None or found.verdict == "identical":
-        return "undefined" if found.difference is None else "identical"
-    return f"{format_change(found.difference, found.unit)}{_bounds(found)} {_VERDICTS[found.verdict]}"
-
-
-def _bounds(found: Comparison) -> str:
-    if found.interval is None:
-        return ""
-    return f" ({format_changes(found.interval, found.unit)})"
-
-
 def _remarks(listed: Listed) -> list[str]:
     """Return the remarks on the store besides its runs."""
     left = listed.leftovers
@@ -215,10 +175,7 @@ def _remarks(listed: Listed) -> list[str]:
         f"left by a killed run: {clip(path.name, 80)}; `fieldassay runs rm --leftovers` removes it"
         for path in left[:_MOST_LEFT]
     ]
-    lines += [f"and {len(left) - _MOST_LEFT} more of these"] if len(left) > _MOST_LEFT else []
-    changes = [change for changes in listed.changes.values() for change in changes.values()]
-    reasons = dict.fromkeys(change.why for change in changes if change.why)
-    return [*lines, *(f"no change told: {clip(reason, 300)}" for reason in reasons)]
+    return lines + ([f"and {len(left) - _MOST_LEFT} more of these"] if len(left) > _MOST_LEFT else [])
 
 
 def _numbers(run: Run, one: Estimate) -> list[str]:
@@ -276,14 +233,7 @@ def _predictions(inputs: Mapping[str, Any]) -> str:
     return list_names(given, _MOST_FILES)
 
 
-def _data(run: Run, changes: Mapping[str, ChangeLine]) -> dict[str, Any]:
-    told = {
-        name: {
-            "comparison": None if one.change is None else one.change.found.to_dict(),
-            "reason": one.why,
-        }
-        for name, one in changes.items()
-    }
+def _data(run: Run) -> dict[str, Any]:
     return {
         "id": run.id,
         "name": run.name,
@@ -297,7 +247,6 @@ def _data(run: Run, changes: Mapping[str, ChangeLine]) -> dict[str, Any]:
         "damage": run.damage or None,
         "rescored_from": run.facts.get("rescored_from"),
         "headline": [one.to_dict() for one in run.headline],
-        "changes": told,
     }
 
 
@@ -424,8 +373,6 @@ def render_sweep(made: Sweep) -> str:
     if made.twins:
         lines += ["", "Degraded documents against the same documents clean"]
         lines += [f"  {line}" for line in map(describe_twins, made.twins)]
-    if made.holdout is not None:
-        lines += ["", _chosen(made.holdout)]
     stopped = [name for name, one in made.extractions.items() if not one.is_complete]
     if stopped:
         lines += ["", f"not complete, and so not compared: {', '.join(stopped)}; the same command goes on"]
@@ -537,16 +484,6 @@ def describe_twins(one: Comparison) -> str:
     verdict = one.verdict.replace("_", " ")
     change = f"{before} to {after}: {format_difference(one.difference, one.unit)}{interval}"
     return f"{name}: {change}, n = {one.documents} ({verdict})"
-
-
-def _chosen(one: Holdout) -> str:
-    value = one.estimate
-    held = "undefined" if value.value is None else format_both(value)
-    chosen = "undefined" if one.chosen_value is None else format_in_unit(one.chosen_value, value.unit)
-    return (
-        f"Best on {one.chosen_on:,} documents: {visible(one.system)} ({chosen}); "
-        f"on the {one.held_out:,} held out: {held}"
-    )
 
 
 # A run of the challenge corpus as text for a terminal.
