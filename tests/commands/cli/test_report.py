@@ -287,27 +287,6 @@ def test_the_help_names_every_format(run: Run) -> None:
     assert all(name in text for text in texts for name in FORMATS)
 
 
-@pytest.mark.parametrize("kept", [(), ("--evidence", "errors")], ids=["all", "errors"])
-def test_score_prints_the_same_junit_as_a_report_of_the_run(
-    run: Run, scored: Path, kept: tuple[str, ...]
-) -> None:
-    data = (*DATA, *kept)
-    printed = run("score", *data, "--format", "junit", "--out", "again")
-    assert printed.code == 1
-    cases = [
-        (case.get("classname"), case.get("name")) for case in ET.fromstring(printed.out).iter("testcase")
-    ]
-    again = [
-        (case.get("classname"), case.get("name"))
-        for case in ET.fromstring(run("report", "again", "--format", "junit").out).iter("testcase")
-    ]
-    assert cases == again != []
-    alone = run("score", *data, "--format", "junit")
-    assert [
-        (case.get("classname"), case.get("name")) for case in ET.fromstring(alone.out).iter("testcase")
-    ] == cases
-
-
 @pytest.fixture
 def opener(tmp_path: Path) -> tuple[dict[str, str], Path]:
     """Return the environment of a browser, and the file that it writes the opened addresses to."""

@@ -27,24 +27,9 @@ if TYPE_CHECKING:
     "--type",
     "kind",
     group="Inputs",
-    metavar="TYPE",
-    help="Explain two values of this type (text, money, date …).",
-)
-@option("--compare", group="Inputs", metavar="NAME[:KEY=VALUE,…]", help="With --type: the comparator.")
-@option(
-    "--normalize",
-    group="Inputs",
-    metavar="NAME[:KEY=VALUE,…]",
-    multiple=True,
-    help="With --type: a normalizer; repeat for more.",
-)
-@option(
-    "--option",
-    "pairs",
-    group="Inputs",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="With --type: any option of the field; repeat for more.",
+    metavar="TYPE|FIELD",
+    help="Explain two values of this type (text, money, date …), or of a field as in a spec: "
+    "'{type: money, currency: AUD}'.",
 )
 @option(
     "--field",
@@ -58,12 +43,6 @@ if TYPE_CHECKING:
     group="Inputs",
     metavar="VALUE",
     help="With --field: the predicted value. Left out: none.",
-)
-@option(
-    "--locale",
-    group="Inputs",
-    metavar="LOCALE",
-    help="With --type: how numbers and dates are read, such as en_AU.",
 )
 @data_options
 @click.option(
@@ -84,6 +63,7 @@ def explain(**given: Any) -> int:
 
     \b
     fieldassay explain --type money '$1,234.56' 1234.6
+    fieldassay explain --type '{type: date, locale: en_US}' 03/04/2025 2025-04-03
     fieldassay explain --protocol business-documents --field TOTAL_AMOUNT --gold-value 100 --pred-value 101
     fieldassay explain --spec spec.yaml --gold gold.jsonl --pred llama.jsonl inv-001 total
     fieldassay explain run inv-001 'lines[3].amount'
@@ -107,24 +87,15 @@ def explain(**given: Any) -> int:
 
 
 def _values(given: Mapping[str, Any]) -> Any:
-    from fieldassay.commands.cli.grouping import definition_of, option_value
+    from fieldassay.commands.cli.grouping import option_value
     from fieldassay.scoring.explain import explain_values
 
     if len(given["what"]) != 2:
         raise click.UsageError("With --type, give two values: the gold value, then the predicted one.")
-    options: dict[str, Any] = {}
-    for text in given["pairs"]:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip():
-            raise click.UsageError(f"--option {text}: write KEY=VALUE.")
-        options[key.strip()] = option_value(value)
-    gold, pred = given["what"]
-    if given["kind"] == "list":
+    definition, (gold, pred) = option_value(given["kind"]), given["what"]
+    if "list" in (definition, isinstance(definition, dict) and definition.get("type")):
         gold, pred = (option_value(text) if text.lstrip().startswith("[") else text for text in (gold, pred))
-    spec = {"locale": given["locale"]} if given["locale"] else {}
-    return explain_values(
-        gold, pred, definition_of(given["kind"], given["compare"], given["normalize"], options), spec
-    )
+    return explain_values(gold, pred, definition)
 
 
 def _field_values(given: Mapping[str, Any]) -> Any:
