@@ -102,7 +102,6 @@ def test_any_labels_come_back(tmp_path_factory, form, found):
             ["the origin, or what was shown, of 2 labels", "the text of the page in 2"],
             id="ls",
         ),
-        pytest.param(".csv", [], id="csv"),
         pytest.param(".jsonl", [], id="labels"),
     ],
 )
@@ -115,11 +114,6 @@ def test_what_a_form_cannot_hold_is_told(tmp_path, form, words):
 def test_an_ending_of_no_form_is_refused_with_those_there_are(tmp_path):
     with pytest.raises(ProblemsError, match=r"use one of: \.jsonl \(a labels file\), \.json \(tasks of"):
         export_labels([SHEET], tmp_path / "out.xlsx")
-
-
-def test_a_table_holds_no_formula(tmp_path):
-    export_labels([SHEET], tmp_path / "out.csv")
-    assert '"\'=1,250.00"' in (tmp_path / "out.csv").read_text()
 
 
 FOREIGN: list[dict[str, Any]] = [
@@ -209,11 +203,6 @@ def test_results_about_one_path_are_one_label(tmp_path, case):
             '"from_name": "total", "value": {"choices": ["gone"]}}]}]}]', id="no state",
         ),
         pytest.param("tasks.json", '[{"data": {}, "annotations": [{"result": []}]}]', id="no document"),
-        pytest.param("labels.csv", "document,text\na,5\n", id="columns missing"),
-        pytest.param(
-            "labels.csv", "document,reviewer,sheet,blind,path,state,text\na,r,0,false,t,gone,\n", id="a bad state"
-        ),
-        pytest.param("labels.csv", "document,reviewer,sheet,blind,path,state,text\na,r,x,,t,absent,\n", id="a bad number"),
     ],
 )  # fmt: skip
 def test_what_is_no_labels_is_told_with_its_place(tmp_path, name, content):

@@ -87,7 +87,7 @@ _PATH = click.Path(path_type=Path)
 @click.argument("source", metavar="SOURCE", type=_PATH)
 @click.option(
     "-o", "--out", "target", metavar="FILE", required=True, type=_PATH,
-    help="The file that is written: .jsonl a labels file, .json tasks of Label Studio, .csv a table.",
+    help="The file that is written: .jsonl a labels file, .json tasks of Label Studio.",
 )  # fmt: skip
 @click.option("--reviewer", metavar="ALIAS", help="Only the sheets of this reviewer.")
 @click.option(
@@ -105,7 +105,7 @@ _PATH = click.Path(path_type=Path)
 def export(source: Path, target: Path, reviewer: str | None, *, is_settled: bool, is_log: bool) -> int:
     """Write the labels of a review, or what happened in it.
 
-    SOURCE is the folder of a review, whose finished sheets are taken, or a file of labels in one of the three
+    SOURCE is the folder of a review, whose finished sheets are taken, or a file of labels in one of the two
     forms. What a form cannot hold is said.
 
     \b
@@ -195,7 +195,7 @@ def _chosen(sheets: Sequence[Sheet], reviewer: str | None) -> list[Sheet]:
     metavar="FILE",
     type=_PATH,
     multiple=True,
-    help="Labels instead of a review: .jsonl, .json of Label Studio, or .csv; repeat for more.",
+    help="Labels instead of a review: .jsonl, or .json of Label Studio; repeat for more.",
 )
 @click.option(
     "-g",
