@@ -475,7 +475,7 @@ REFUSED = [
     ("review export . --log -o log.csv", "is not a review"),
     ("review teem .", "did you mean 'team'?"),
     ("review export . -o labels.jsonl --log", "--log writes CSV"),
-    ("review new review --from-run x", "--from-run and --suspicious go together"),
+    ("review new review --suspicious x --gold y", "takes spec, gold and predictions from the run"),
     (
         "review new review --spec spec.yaml --mode audit --double 2",
         "--double: must be a number of at least 0 and of at most 1",

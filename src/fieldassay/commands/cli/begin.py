@@ -331,7 +331,6 @@ def _render(found: dict[str, Any]) -> str:
         for name, one in extras.items()
     ]
     page.table([PageColumn("optional part"), PageColumn(""), PageColumn("for")], rows)
-    page.line(f"encoders found: {', '.join(found['encoders']) or 'none'}")
     page.line()
     test = found["self_test"]
     said = "passed: the numbers are what they must be" if test["is_passed"] else f"FAILED: {test['why']}"

@@ -321,17 +321,10 @@ def review() -> None:
     help="Ask only for what this policy of `calibrate` sends to review, and audits.  [default: everything]",
 )
 @option(
-    "--from-run",
+    "--suspicious",
     group="Inputs",
     metavar="RUN",
-    help="Review gold of this run instead; goes with --suspicious.",
-)
-@option(
-    "--suspicious",
-    "is_suspicious",
-    group="Inputs",
-    is_flag=True,
-    help="With --from-run: the gold values that all or most systems contradict in the same way.",
+    help="Review gold of this run instead: the values that all or most systems contradict in the same way.",
 )
 @option(
     "--mode",
@@ -354,7 +347,7 @@ def new(folder: Path, **given: Any) -> int:
     \b
     fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
     fieldassay review new invoices-2 --policy policy.json --pred new.jsonl --documents scans --gold gold.jsonl
-    fieldassay review new gold-1 --from-run runs/a --suspicious --documents scans
+    fieldassay review new gold-1 --suspicious runs/a --documents scans
     fieldassay review new gold-2 --spec spec.yaml --documents scans
     """
 
@@ -375,13 +368,11 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     from fieldassay.review.sheets.make import ReviewRequest, make_review, make_suspicious_review
     from fieldassay.runs.run import Run
 
-    if (given["from_run"] is not None) != given["is_suspicious"]:
-        raise click.UsageError("--from-run and --suspicious go together.")
     shares = _shares(given)
-    if given["from_run"] is not None:
+    if given["suspicious"] is not None:
         if given["preds"] or given["policy"] or given["gold"] or given["spec"] or given["protocol"]:
-            raise click.UsageError("--from-run takes spec, gold and predictions from the run.")
-        run = Run.open(find_stored(given["from_run"], given["store"]))
+            raise click.UsageError("--suspicious takes spec, gold and predictions from the run.")
+        run = Run.open(find_stored(given["suspicious"], given["store"]))
         return make_suspicious_review(folder, run, ReviewRequest(documents=given["documents"], shares=shares))
     policy = None if given["policy"] is None else read_policy(given["policy"])
     needs_spec = policy is None or given["spec"] or given["protocol"]

@@ -37,13 +37,6 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="With --spec or --protocol: explain two values of this field.",
 )
-@option("--gold-value", group="Inputs", metavar="VALUE", help="With --field: the gold value. Left out: none.")
-@option(
-    "--pred-value",
-    group="Inputs",
-    metavar="VALUE",
-    help="With --field: the predicted value. Left out: none.",
-)
 @data_options
 @click.option(
     "--system",
@@ -64,7 +57,7 @@ def explain(**given: Any) -> int:
     \b
     fieldassay explain --type money '$1,234.56' 1234.6
     fieldassay explain --type '{type: date, locale: en_US}' 03/04/2025 2025-04-03
-    fieldassay explain --protocol business-documents --field TOTAL_AMOUNT --gold-value 100 --pred-value 101
+    fieldassay explain --protocol business-documents --field TOTAL_AMOUNT 100 101
     fieldassay explain --spec spec.yaml --gold gold.jsonl --pred llama.jsonl inv-001 total
     fieldassay explain run inv-001 'lines[3].amount'
 
@@ -75,7 +68,7 @@ def explain(**given: Any) -> int:
     from fieldassay.reports.content.explanation import render_document, render_steps
 
     if given["kind"] is not None or given["field"] is not None:
-        steps = _values(given) if given["field"] is None else _field_values(given)
+        steps = _explain_two(given)
         data: Any = [step.to_dict() for step in steps]
         text = "" if given["is_json"] else render_steps(steps, screen())
     else:
@@ -86,37 +79,31 @@ def explain(**given: Any) -> int:
     return 0
 
 
-def _values(given: Mapping[str, Any]) -> Any:
+def _explain_two(given: Mapping[str, Any]) -> Any:
+    """Return the steps of two values: of a type, or of a field of a spec."""
     from fieldassay.commands.cli.grouping import option_value
-    from fieldassay.scoring.explain import explain_values
+    from fieldassay.scoring.explain import explain_field, explain_values
 
-    if len(given["what"]) != 2:
-        raise click.UsageError("With --type, give two values: the gold value, then the predicted one.")
-    definition, (gold, pred) = option_value(given["kind"]), given["what"]
-    if "list" in (definition, isinstance(definition, dict) and definition.get("type")):
-        gold, pred = (option_value(text) if text.lstrip().startswith("[") else text for text in (gold, pred))
-    return explain_values(gold, pred, definition)
-
-
-def _field_values(given: Mapping[str, Any]) -> Any:
-    from fieldassay.commands.cli.grouping import option_value
-    from fieldassay.scoring.explain import explain_field
-
-    if given["kind"] is not None or given["what"]:
+    if len(given["what"]) != 2 or None not in (given["kind"], given["field"]):
         raise click.UsageError(
-            "With --field, give --gold-value and --pred-value, and neither --type nor anything else."
+            "With --type or --field, give two values: the gold value, then the predicted one."
         )
+    gold, pred = given["what"]
+    if given["field"] is None:
+        definition = option_value(given["kind"])
+        if "list" in (definition, isinstance(definition, dict) and definition.get("type")):
+            gold, pred = (
+                option_value(text) if text.lstrip().startswith("[") else text for text in (gold, pred)
+            )
+        return explain_values(gold, pred, definition)
     plan = read_plan_option(given)
     holds_texts = any(
         child.name == given["field"] and not getattr(child, "is_list", True) for child in plan.root.children
     )
     is_tree = not any(plan.slots)  # its values are of the kind that they have in JSON
-    values = (given["gold_value"], given["pred_value"])
     gold, pred = (
-        option_value(text)
-        if text is not None and (is_tree or (not holds_texts and text.lstrip()[:1] in ("[", "{")))
-        else text
-        for text in values
+        option_value(text) if is_tree or (not holds_texts and text.lstrip()[:1] in ("[", "{")) else text
+        for text in (gold, pred)
     )
     return explain_field(plan, given["field"], gold, pred)
 
