@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from fieldassay.metrics.thresholds import (
     format_threshold,
     holds,
 )
+from fieldassay.reports.content.run.summary import inner_mapping
 from fieldassay.reports.findings.recommendation import count_apart
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.runs.run import Listing, Run
@@ -179,7 +181,7 @@ def _remarks(listed: Listed) -> list[str]:
 
 
 def _numbers(run: Run, one: Estimate) -> list[str]:
-    counts = _under(run.facts, "counts", "systems", one.system, "classes")
+    counts = reduce(inner_mapping, ("counts", "systems", one.system, "classes"), run.facts)
     names = ("scored", "missing", "invalid", "error", "timeout", "failed")
     return [
         f"{format_both(one)} n={one.n:,}",
@@ -189,9 +191,9 @@ def _numbers(run: Run, one: Estimate) -> list[str]:
 
 def _facts(run: Run) -> list[tuple[str, str]]:
     """Return the facts of a run's record, label by label."""
-    facts = run.facts
-    digests, git, host = (_under(facts, name) for name in ("digests", "git", "host"))
-    inputs, bootstrap, timings = (_under(facts, name) for name in ("inputs", "bootstrap", "timings"))
+    facts, models = run.facts, run.facts.get("models")
+    digests, git, host = (inner_mapping(facts, name) for name in ("digests", "git", "host"))
+    inputs, bootstrap, timings = (inner_mapping(facts, name) for name in ("inputs", "bootstrap", "timings"))
     return [
         ("id", run.id),
         ("folder", str(run.folder)),
@@ -207,7 +209,9 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         (
             "models",
             ", ".join(
-                clip(str(one.get("name")), 60) for one in _list(facts, "models") if isinstance(one, dict)
+                clip(str(one.get("name")), 60)
+                for one in (models if isinstance(models, list) else ())
+                if isinstance(one, dict)
             ),
         ),
         (
@@ -217,14 +221,14 @@ def _facts(run: Run) -> list[tuple[str, str]]:
             else "",
         ),
         ("host", ", ".join(clip(str(value), 60) for value in host.values())),
-        ("fieldassay", str(_under(facts, "versions").get("fieldassay") or "")),
+        ("fieldassay", str(inner_mapping(facts, "versions").get("fieldassay") or "")),
         ("seconds", str(timings.get("seconds", ""))),
     ]
 
 
 def _predictions(inputs: Mapping[str, Any]) -> str:
     files: dict[str, list[str]] = {}
-    for name, path in _under(inputs, "predictions").items():
+    for name, path in inner_mapping(inputs, "predictions").items():
         files.setdefault(str(path), []).append(str(name))
     given = [
         f"{clip(path, 120)} ({clip(names[0], _NAME) if len(names) == 1 else f'{len(names)} systems'})"
@@ -248,18 +252,6 @@ def _data(run: Run) -> dict[str, Any]:
         "rescored_from": run.facts.get("rescored_from"),
         "headline": [one.to_dict() for one in run.headline],
     }
-
-
-def _list(data: Mapping[str, Any], name: str) -> list[Any]:
-    found = data.get(name)
-    return found if isinstance(found, list) else []
-
-
-def _under(data: Any, *names: str) -> Mapping[str, Any]:
-    """Return an object inside a record, an empty one where there is none."""
-    for name in names:
-        data = data.get(name) if isinstance(data, dict) else None
-    return data if isinstance(data, dict) else {}
 
 
 # Extractions, sweeps of systems, and corpora.

@@ -43,6 +43,17 @@ class ReportTable(Struct, frozen=True):
         filled = [(at, [cell for cell in cells if cell not in ("", NOTHING)]) for at, cells in columns if at]
         return tuple(at for at, cells in filled if cells and all(map(NUMBER.fullmatch, cells)))
 
+    def without(self, *heads: str) -> "ReportTable":
+        """Return the table without the columns of these heads.
+
+        >>> ReportTable("", ("a", "n"), (("x", "1"),)).without("a").rows
+        (('1',),)
+        """
+        kept = [at for at, head in enumerate(self.heads) if head not in heads]
+        rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
+        numbers = tuple(new for new, at in enumerate(kept) if at in self.aligned)
+        return ReportTable(self.caption, tuple(self.heads[at] for at in kept), rows, numbers)
+
 
 class Part(Struct, frozen=True):
     """A part of a report: its title, sentences, tables, and remarks below them.
@@ -253,21 +264,8 @@ def _fit(table: ReportTable, width: int) -> ReportTable:
     for head in _DISPENSABLE:
         if sum(_needs(table)) <= width:
             break
-        table = _without(table, head)
+        table = table.without(head)
     return table
-
-
-def _without(table: ReportTable, head: str) -> ReportTable:
-    if head not in table.heads:
-        return table
-    kept = [at for at, name in enumerate(table.heads) if name != head]
-    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
-    return ReportTable(
-        table.caption,
-        tuple(table.heads[at] for at in kept),
-        rows,
-        tuple(new for new, at in enumerate(kept) if at in table.aligned),
-    )
 
 
 def _needs(table: ReportTable) -> list[int]:
