@@ -3,9 +3,9 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,14 +17,7 @@ from fieldassay.io.text.shown import format_count
 from fieldassay.paths import ITEM, field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Region, Sheet, labels_lines, read_labels
 
-# Labels in another program's form, and what the form cannot hold.
-
-
-class Exported(Struct, frozen=True):
-    """The text of a file, and what was lost, in sentences."""
-
-    text: str
-    lost: tuple[str, ...] = ()
+# What a form of labels holds, and what it cannot hold.
 
 
 class Imported(Struct, frozen=True):
@@ -56,10 +49,11 @@ def list_lost(labels: Sequence[Label]) -> tuple[str, ...]:
 _RECTANGLES, _TEXT, _STATE, _IMAGE = "field", "text", "state", "document"
 
 
-def export_label_studio(sheets: Iterable[Sheet]) -> Exported:
-    """Return tasks with one annotation each: `data` says which sheet it is, `meta` of a result its path.
+def export_label_studio(sheets: Iterable[Sheet]) -> tuple[str, tuple[str, ...]]:
+    """Return tasks with one annotation each, and what they do not hold.
 
-    Values without a region are texts with the field's name, states without a value are choices.
+    `data` says which sheet it is, `meta` of a result its path. Values without a region are texts with the
+    field's name, states without a value are choices.
     """
     ordered = sorted(sheets, key=lambda sheet: (sheet.document, sheet.slot, sheet.reviewer))
     tasks = []
@@ -75,7 +69,7 @@ def export_label_studio(sheets: Iterable[Sheet]) -> Exported:
         tasks.append({"id": number, "data": data, "annotations": [annotation]})
     lost = list_lost([label for sheet in ordered for label in sheet.labels.values()])
     text = json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
-    return Exported(text, (*lost, "the address of the page: put it beside `data.document`"))
+    return text, (*lost, "the address of the page: put it beside `data.document`")
 
 
 def _results(name: str, path: str, label: Label) -> Iterator[dict[str, Any]]:
@@ -212,46 +206,30 @@ def _box(part: Mapping[str, Any]) -> tuple[float, float, float, float]:
     return min(edges[0]), min(edges[1]), max(edges[0]), max(edges[1])
 
 
-# The forms in which labels are written and read.
-
-
-class LabelsForm(NamedTuple):
-    """A form of labels: what it is called, and how it is written and read."""
-
-    name: str
-    write: Callable[[Sequence[Sheet]], Exported]
-    read: Callable[[Path], Imported]
-
-
-FORMS: Mapping[str, LabelsForm] = {
-    ".jsonl": LabelsForm(
-        "a labels file",
-        lambda sheets: Exported("".join(labels_lines(sheets))),
-        lambda path: Imported(read_labels(path)),
-    ),
-    ".json": LabelsForm("tasks of Label Studio", export_label_studio, import_label_studio),
-}
-"""By the endings of files."""
+# The forms in which labels are written and read, by the endings of files.
 
 
 def export_labels(sheets: Sequence[Sheet], target: Path) -> tuple[str, ...]:
-    """Write labels to a file, in the form of its ending; return what the form cannot hold.
+    """Write labels to a labels file or as tasks of Label Studio; return what the form cannot hold.
 
     Raises `ProblemsError` for another ending.
     """
-    form = FORMS.get(target.suffix.lower())
-    if form is None:
-        endings = ", ".join(f"{ending} ({one.name})" for ending, one in FORMS.items())
-        what, remedy = "the ending is that of no form of labels", f"use one of: {endings}"
+    ending = target.suffix.lower()
+    if ending not in (".jsonl", ".json"):
+        what = "the ending is that of no form of labels"
+        remedy = "use one of: .jsonl (a labels file), .json (tasks of Label Studio)"
         raise problem(target, what, remedy, "unknown_format")
-    exported = form.write(sheets)
-    write_file(target, [exported.text.encode("utf-8", "backslashreplace")])
-    return exported.lost
+    is_file = ending == ".jsonl"
+    text, lost = ("".join(labels_lines(sheets)), ()) if is_file else export_label_studio(sheets)
+    write_file(target, [text.encode("utf-8", "backslashreplace")])
+    return lost
 
 
 def import_labels(path: Path) -> Imported:
-    """Return the labels in a file, in the form of its ending: any other is that of a labels file.
+    """Return the labels in a file: in tasks of Label Studio if it ends in .json, else in a labels file.
 
     Raises `ProblemsError` with everything that is wrong with it.
     """
-    return FORMS.get(path.suffix.lower(), FORMS[".jsonl"]).read(path)
+    if path.suffix.lower() == ".json":
+        return import_label_studio(path)
+    return Imported(read_labels(path))

@@ -26,7 +26,6 @@ from fieldassay.commands.cli.inputs import (
 from fieldassay.commands.cli.output import complain, screen, write
 from fieldassay.commands.cli.runs import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import default_baseline
-from fieldassay.errors import nearest, problem
 from fieldassay.io.text.shown import format_count
 
 if TYPE_CHECKING:
@@ -89,7 +88,6 @@ _PATH = click.Path(path_type=Path)
     "-o", "--out", "target", metavar="FILE", required=True, type=_PATH,
     help="The file that is written: .jsonl a labels file, .json tasks of Label Studio.",
 )  # fmt: skip
-@click.option("--reviewer", metavar="ALIAS", help="Only the sheets of this reviewer.")
 @click.option(
     "--settled",
     "is_settled",
@@ -102,7 +100,7 @@ _PATH = click.Path(path_type=Path)
     is_flag=True,
     help="What happened in place of the labels, as CSV: who, when, which value, before and after.",
 )
-def export(source: Path, target: Path, reviewer: str | None, *, is_settled: bool, is_log: bool) -> int:
+def export(source: Path, target: Path, *, is_settled: bool, is_log: bool) -> int:
     """Write the labels of a review, or what happened in it.
 
     SOURCE is the folder of a review, whose finished sheets are taken, or a file of labels in one of the two
@@ -124,9 +122,9 @@ def export(source: Path, target: Path, reviewer: str | None, *, is_settled: bool
         return 0
     if source.is_dir():
         store = Store(source)
-        sheets = _chosen(settled_sheets(store) if is_settled else finished_sheets(store), reviewer)
+        sheets: Sequence[Sheet] = settled_sheets(store) if is_settled else finished_sheets(store)
     else:
-        sheets = _chosen(read_sheets(source), reviewer)
+        sheets = read_sheets(source)
     for what in export_labels(sheets, target):
         complain(f"{target} does not hold {what}")
     labels = format_count(sum(len(sheet.labels) for sheet in sheets), "label")
@@ -172,16 +170,6 @@ def _why_empty(store: Store, *, is_settled: bool) -> str:
         wait = f"{format_count(waiting, 'document')} {'waits' if waiting == 1 else 'wait'} for a second sheet"
         return f"no document is settled: {wait}; finish it, or export without --settled"
     return f"no sheet is finished: label with `fieldassay review open {store.folder}`"
-
-
-def _chosen(sheets: Sequence[Sheet], reviewer: str | None) -> list[Sheet]:
-    """Return the sheets of a reviewer, or all. Raises `ProblemsError` for an unknown reviewer."""
-
-    names = {sheet.reviewer for sheet in sheets}
-    if reviewer is not None and reviewer not in names:
-        what = f"no sheet of a reviewer {reviewer!r}"
-        raise problem("--reviewer", what, nearest(reviewer, names), "unknown_name")
-    return [sheet for sheet in sheets if reviewer in (None, sheet.reviewer)]
 
 
 # `fieldassay review promote`.
