@@ -236,24 +236,13 @@ def test_value_of_a_run_is_shown_with_its_quote_and_its_place(
     score(run, extracted, "--evidence", evidence)
     shown = run("explain", extracted / "run", "r1").out
     assert '"60.000"' in shown and "page 1, “60.000”" in shown
+    [row] = json.loads(run("explain", "--json", extracted / "run", "r1", "total").out)["rows"]
+    assert (row["pred"], row["outcome"]) == ('"60.000"', "mismatch")
     steps = run("explain", extracted / "run", "r1", "total").out
     assert "page 1, characters 30 to 36, “60.000”" in steps
     [one] = sources(run, extracted)["total", None]
     assert (one["path"], one["quote"], one["page"], one["class"]) == ("total", "60.000", 1, "found")
     assert TEXT[one["start"] : one["end"]] == one["quote"] and len(one["box"]) == 4
-
-
-@pytest.mark.parametrize("evidence", ["all", "none"])
-def test_extraction_is_judged_alike_however_much_evidence_was_kept(
-    run: Run, extracted: Path, evidence: str
-) -> None:
-    score(run, extracted, "--evidence", evidence)
-    [row] = [
-        row
-        for row in json.loads(run("explain", "--json", extracted / "run", "r1", "total").out)["rows"]
-        if row["kind"] == "value"
-    ]
-    assert (row["pred"], row["outcome"]) == ('"60.000"', "mismatch")
 
 
 def test_run_of_an_extraction_is_scored_again(run: Run, extracted: Path) -> None:

@@ -133,6 +133,11 @@ def test_perfect_predictions_leave_an_evidence_table_without_errors(
     ("thresholds", "code", "said"),
     [
         (["accuracy=0.1"], 0, ""),
+        (["accuracy >= 0.01"], 0, ""),
+        (["accuracy>=0.999"], 1, "needed at least 99.9%"),
+        (["lower(accuracy) >= 0.999"], 1, "lower(accuracy) >= 0.999: "),
+        (["accuracy >> 0.9"], 2, "at column 11; write a gate, such as accuracy >= 0.9"),
+        (["accuracy = many"], 2, "at column 12"),
         (["accuracy=1"], 1, "failed: llama: accuracy is 70.8%"),
         (["accuracy=0.1", "f1=0.99"], 1, "failed: llama: f1 is 7"),
         (["field_accuracy[total]=0.6"], 0, ""),
@@ -189,11 +194,6 @@ def test_problems_of_all_inputs_are_reported_at_once(run: Run, files: Files) -> 
     ran = run("score", *files.inputs[:4], "--pred", files.folder / "nowhere.jsonl")
     assert ran.code == 2
     assert "gold.jsonl:2" in ran.err and "nowhere.jsonl" in ran.err
-
-
-def test_nothing_in_common_exits_with_5(run: Run, files: Files) -> None:
-    files.write("llama.jsonl", [{"id": "other", "total": 1}])
-    assert run("score", *files.inputs).code == 5
 
 
 @pytest.mark.parametrize("kind", ["folder with other files", "file", "current folder"])
