@@ -399,7 +399,7 @@ def test_every_spec_compiles(name: str) -> None:
 
 
 def test_every_metric_that_a_command_asks_for_exists() -> None:
-    others = {"attributable", "acuracy"}  # of `attribute`, and of a message about a wrong name
+    others = {"acuracy"}  # of a message about a wrong name
     judging = (name for name in preset_names() if preset_head(name).kind == "spec")
     own = (vocabulary_of(read_plan({"protocol": name}).spec).names() for name in judging)
     known = {*list_groups(), DEFAULT, *others, *chain.from_iterable(own)}

@@ -268,7 +268,7 @@ FIRST = [
 ]
 SECOND = [{"id": 1, "total": 5, "name": "oak"}, {"id": 2, "total": MINUS, "name": "Ash"}]
 COMMANDS = {
-    "attribute": ["attribute", "run", "--format", "markdown"],
+    "attribute": ["attribute", "run", "-o", "shares.md"],
     "export-values": ["report", "run", "-o", "values.csv"],
     "export-results": ["report", "run", "-o", "results.json"],
     "export-errors": ["report", "run", "--table", "errors", "-o", "errors.md"],

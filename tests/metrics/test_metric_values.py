@@ -411,8 +411,6 @@ WRONG_CALLS = {
     "accuracy[TOTAL]": "field_accuracy[TOTAL]",
     "mean": "mean(column=…)",
     "latency(regime=filled)": "name one of: latency_p50",
-    "soft_f1": "unknown metric 'soft_f1'; write accuracy_pooled",
-    "report": "write f1",
 }
 EXPANDED = {
     "cost, cost_usd, accuracy(regime=filled), accuracy(regime=baseline)": (

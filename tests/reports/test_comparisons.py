@@ -204,11 +204,10 @@ def write(folder: Path, systems: Sequence[str]) -> list[str]:
     return given
 
 
-@pytest.mark.parametrize("shape", ["table", "markdown"])
-def test_the_report_says_what_is_better(tmp_path: Path, shape: str) -> None:
+def test_the_report_says_what_is_better(tmp_path: Path) -> None:
     given = write(tmp_path, ["a", "b", "c"])
     found = CliRunner().invoke(
-        commands, [*given, "--format", shape, "--out", str(tmp_path / "run"), "--reference", "c", "--verbose"]
+        commands, [*given, "--out", str(tmp_path / "run"), "--reference", "c", "--verbose"]
     )
     assert found.exit_code == 0, found.output
     text = " ".join(found.output.replace("\\", "").split())

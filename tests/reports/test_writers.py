@@ -71,15 +71,6 @@ def test_no_line_is_wider_than_the_screen(sample_summary: Summary) -> None:
             assert all(name in text.replace("\n", "") for name in summary.systems)
 
 
-def test_colors_are_only_where_they_are_wanted(sample_summary: Summary) -> None:
-    assert "\x1b[" not in render_terminal(sample_summary, Screen(100))
-    assert "\x1b[" in render_terminal(sample_summary, Screen(100, has_colors=True))
-
-
-def test_ascii_screen_gets_ascii_only(sample_summary: Summary) -> None:
-    assert render_terminal(sample_summary, Screen(100, is_ascii=True)).isascii()
-
-
 def test_every_number_of_the_head_is_in_both_reports(sample_summary: Summary) -> None:
     terminal, markdown = (
         render_terminal(sample_summary, Screen(200)),
@@ -318,16 +309,6 @@ def test_any_text_gives_a_valid_file(texts: list[str]) -> None:
     gold = [{"id": str(number), "name": text} for number, text in enumerate(texts)]
     pred = [{"id": str(number), "name": text + "!"} for number, text in enumerate(texts)]
     parsed(made(gold, pred, spec="fields: {name: text}"))
-
-
-def test_two_runs_are_told_apart() -> None:
-    from msgspec.structs import replace
-
-    root = parsed(replace(small(), label="runs/a"), replace(small(), label="runs/b"))
-    assert [one.attrib["name"] for one in root if "all" in one.attrib["name"]] == [
-        "runs/a: all documents",
-        "runs/b: all documents",
-    ]
 
 
 @pytest.mark.parametrize("batch", [1, 2, 1000])

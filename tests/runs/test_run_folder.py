@@ -23,7 +23,7 @@ from fieldassay.errors import ProblemsError
 from fieldassay.io.files.whole_files import discard, list_foreign, list_leftovers, replace
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict, decisions_data
-from fieldassay.runs.run import Listing, Query, list_dead, list_stored, load_run
+from fieldassay.runs.run import Listing, list_dead, list_stored, load_run
 from fieldassay.runs.run_file import ID_LENGTH, OWN_FILES, find_run, list_places, name_run, parse_name
 from fieldassay.runs.write import make_folder, make_stored
 from fieldassay.scoring.score import score
@@ -359,6 +359,11 @@ def shorten(folder: Path) -> None:
     (folder / "metrics.json").write_bytes((folder / "metrics.json").read_bytes()[:-1])
 
 
+def pipe(folder: Path) -> None:
+    (folder / "run.json").unlink()
+    os.mkfifo(folder / "run.json")
+
+
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "truncated record": (truncate, "run.json: not JSON"),
     "empty record": (lambda folder: (folder / "run.json").write_text(""), "run.json: not JSON"),
@@ -368,6 +373,14 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         "run.json is of another kind",
     ),
     "deep record": (lambda folder: (folder / "run.json").write_text("[" * 100_000), "run.json: not JSON"),
+    "NaN in a record": (
+        lambda folder: (folder / "run.json").write_text(
+            '{"format": "fieldassay run", "schema_version": 1, "x": NaN}'
+        ),
+        "run.json",
+    ),
+    "null": (lambda folder: (folder / "run.json").write_text("null"), "run.json"),
+    "a pipe, which is not waited for": (pipe, "run.json"),
     "no metrics": (lambda folder: (folder / "metrics.json").unlink(), "metrics.json is missing"),
     "truncated metrics": (shorten, "metrics.json has"),
 }
@@ -464,10 +477,10 @@ def test_a_run_is_found_by_the_name_that_its_folder_was_given(store: Path) -> No
 def test_runs_can_be_asked_for_by_system_and_spec(store: Path) -> None:
     other = {"spec": {"name": "other"}, "counts": {"systems": {"qwen": {}}}}
     folder = make_run(store, 20, facts=other)
-    for query in (Query(system="qwen"), Query(spec="other"), Query(system="qwen", spec="other")):
-        assert [run.folder for run in list_stored(store, query).runs] == [folder]
-    assert list_stored(store, Query(system="qwen", spec="tiny")).total == 0
-    limited = list_stored(store, Query(spec="tiny", limit=2))
+    for query in ({"system": "qwen"}, {"spec": "other"}, {"system": "qwen", "spec": "other"}):
+        assert [run.folder for run in list_stored(store, **query).runs] == [folder]
+    assert list_stored(store, system="qwen", spec="tiny").total == 0
+    limited = list_stored(store, spec="tiny", limit=2)
     assert (len(limited.runs), limited.total) == (2, 3)
 
 
@@ -475,10 +488,10 @@ def test_the_newest_of_many_runs_are_listed_without_opening_the_others(tmp_path:
     for number in range(300):
         make_run(tmp_path, number)
     found: list[Listing] = []
-    opened = opened_files(lambda: found.append(list_stored(tmp_path, Query(limit=20))))
+    opened = opened_files(lambda: found.append(list_stored(tmp_path, limit=20)))
     assert (len(found[0].runs), found[0].total) == (20, 300)
     assert len(opened) <= 50, opened
-    opened = opened_files(lambda: found.append(list_stored(tmp_path, Query(system="llama"))))
+    opened = opened_files(lambda: found.append(list_stored(tmp_path, system="llama")))
     assert found[1].total == 300
     assert len(opened) <= 800
 
@@ -504,35 +517,6 @@ def check_kept(folder: Path) -> None:
     assert {name: (folder / name).read_text() for name in THEIRS} == THEIRS
 
 
-def test_scoring_over_a_run_keeps_what_is_not_its_own(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "gold.jsonl").write_text('{"id": "a", "n": 1}\n')
-    command = [
-        "score",
-        "--gold",
-        str(tmp_path / "gold.jsonl"),
-        "--pred",
-        str(tmp_path / "gold.jsonl"),
-        "--out",
-        str(tmp_path / "run"),
-    ]
-    (tmp_path / "spec.yaml").write_text("fields: {n: number}")
-    command += ["--spec", str(tmp_path / "spec.yaml"), "--bootstrap", "0"]
-    assert main(command) == 0
-    put(tmp_path / "run")
-    (tmp_path / "run" / "report.html").write_text("stale")
-    (tmp_path / "run" / "metrics.json").write_text("edited")
-    (tmp_path / "run" / "link").symlink_to(tmp_path / "gold.jsonl")
-    assert main(command) == 0
-    check_kept(tmp_path / "run")
-    assert (tmp_path / "run" / "link").is_symlink()
-    assert (tmp_path / "run" / "metrics.json").read_text() != "edited"
-    assert not (tmp_path / "run" / "report.html").exists()
-    assert "kept in" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
-
-
 def test_a_killed_writer_loses_nothing_of_somebody_else(programs: Path, tmp_path: Path) -> None:
     moments = random.Random(7)
     start_writer(programs, tmp_path / "run", "folder", 1).communicate()
@@ -551,12 +535,14 @@ def test_a_folder_is_replaced_around_them(tmp_path: Path) -> None:
     for folder in (new, old):
         folder.mkdir()
         (folder / "run.json").write_text(folder.name)
-    (old / "gates.json").write_text("of the old run")
+    for name in ("gates.json", "report.html"):
+        (old / name).write_text("of the old run")
+    (old / "link").symlink_to(new)
     put(old)
     replace(new, old, OWN_FILES, "run.json")
     check_kept(old)
     assert (old / "run.json").read_text() == "new"
-    assert not (old / "gates.json").exists()
+    assert {path.name for path in old.iterdir()} & OWN_FILES == {"run.json"} and (old / "link").is_symlink()
 
 
 def test_a_run_with_files_of_somebody_is_not_removed(

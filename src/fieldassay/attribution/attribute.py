@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
@@ -33,8 +33,6 @@ from fieldassay.extraction.evidence import field_labels, field_steps, label_word
 from fieldassay.extraction.strategy import AnswerShape, read_data, read_evidence
 from fieldassay.io.json_value import Json, read_given
 from fieldassay.io.text.shown import Brief
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.options import OptionRecord
 from fieldassay.paths import join_path, split_path
@@ -140,21 +138,6 @@ class Attribution(Brief, Struct, frozen=True):
     def system(self, name: str) -> SystemShares:
         """Return the shares of a system."""
         return next(one for one in self.systems if one.system == name)
-
-    def result(self) -> Result:
-        """Return the shares as estimates of the metric `attributable`, which gates can name."""
-        return Result(tuple(self._estimates()))
-
-    def _estimates(self) -> Iterator[Estimate]:
-        for one in self.systems:
-            for found in (one.whole, *one.fields):
-                for share in found.shares:
-                    yield Estimate(
-                        "attributable", one.system, found.field, {}, None, share.value, found.covered,
-                        found.wrong_documents, 0, "wrong_values", {"stage": share.stage}, share.interval,
-                        None if share.interval is None else self.draw.level, share.marks, better="lower",
-                        interval_resampled=share.resampled,
-                    )  # fmt: skip
 
     def counts(self, system: str) -> Mapping[str, int]:
         """Return how many wrong values of a system have each label, the most frequent first."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fieldassay.errors import problem
 from fieldassay.io.text.shown import clip, format_count, join_names
@@ -88,8 +87,6 @@ class StageShare(Struct, frozen=True):
     marks: tuple[str, ...] = ()
     """`few_wrong_values`, `few_replicates` (no interval), `missed_unknown` (wrong values that are not in the
     text may have been missed, as right ones may: the interval allows for it)."""
-    resampled: tuple[float, float] | None = None
-    """The interval without the unseen document."""
 
 
 class Rates(Struct, frozen=True):
@@ -362,11 +359,11 @@ def _stages(
             continue
         marks = (*few, "missed_unknown") if is_unsure and stage in ("reading", "model") else few
         value = float(values[stage][0] / sums[0])
-        interval, resampled = sample.interval(*ends[stage]), replace(sample, size=0.0).interval(*ends[stage])
-        if interval is None or resampled is None:
+        interval = sample.interval(*ends[stage])
+        if interval is None:
             found.append(StageShare(stage, value, None, "", (*marks, "few_replicates")))
             continue
-        found.append(StageShare(stage, value, _around(value, interval), "", marks, _around(value, resampled)))
+        found.append(StageShare(stage, value, _around(value, interval), "", marks))
     return tuple(found)
 
 

@@ -37,13 +37,12 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 def check_up() -> dict[str, Any]:
-    """Return versions, optional parts, encoders, processors and the self-test, as plain data."""
+    """Return versions, optional parts, processors and the self-test, as plain data."""
     return {
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
         "platform": f"{platform.system()} {platform.machine()}",
         "cpus": os.cpu_count() or 1,
         "extras": {name: _extra(name, modules, use) for name, (modules, use) in EXTRAS.items()},
-        "encoders": _encoders(),
         "self_test": self_test(),
     }
 
@@ -58,30 +57,6 @@ def _version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "not installed"
-
-
-def _encoders() -> list[str]:
-    """Return the embedding models on this machine, by their names in a spec: packages, Hugging Face cache."""
-    from fieldassay.values.comparators.embedding import PACKAGES as CARRIED
-    from fieldassay.values.comparators.embedding import hub_cache
-
-    cache = hub_cache(os.environ)
-    cached = (
-        [path.name.removeprefix("models--").replace("--", "/") for path in sorted(cache.glob("models--*"))]
-        if cache.is_dir()
-        else []
-    )
-    return [name for name in dict.fromkeys((*CARRIED, *cached)) if _has_model(name)]
-
-
-def _has_model(name: str) -> bool:
-    from fieldassay.values.comparators.embedding import find_model
-
-    try:
-        find_model(name, "sentence-transformers", os.environ)
-    except (FieldassayError, ValueError):
-        return False
-    return True
 
 
 def self_test() -> dict[str, Any]:

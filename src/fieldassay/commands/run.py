@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from itertools import chain
 from pathlib import Path, PurePath
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.commands.extract import (
@@ -16,7 +15,6 @@ from fieldassay.commands.extract import (
     estimate_system,
     make_work,
     print_changes,
-    shuffled,
 )
 from fieldassay.commands.score import score
 from fieldassay.documents.corpus.manifest import METRICS, SHIPPED, Corpus, read_corpus
@@ -52,7 +50,7 @@ from fieldassay.records.matching import (
     join_names,
 )
 from fieldassay.runs.run import Run
-from fieldassay.runs.sweep import CorpusRun, Effect, Holdout, Sweep
+from fieldassay.runs.sweep import CorpusRun, Effect, Sweep
 from fieldassay.scoring.inputs import Records, ScoreOptions, gold_ids, gold_twins, gold_values
 from fieldassay.spec.plan.compile import read_plan, with_sections
 from fieldassay.spec.plan.nodes import Plan
@@ -199,7 +197,7 @@ OFFLINE = {"systems": {"rules": {"strategy": "rules"}}}
 
 
 class SweepOptions(OptionRecord, frozen=True):
-    """The options of a sweep: how documents are extracted and scored, and what part is held out."""
+    """The options of a sweep: how documents are extracted and scored, and which systems."""
 
     extract: ExtractOptions = ExtractOptions()
     score: ScoreOptions = ScoreOptions()
@@ -207,10 +205,6 @@ class SweepOptions(OptionRecord, frozen=True):
     """These systems of the file only."""
     match_docs: str | None = None
     """The names of documents and of gold, as in `{id}_scan.pdf={id}_expected`; None: the same, or guessed."""
-    holdout: Annotated[float, Meta(gt=0, lt=1, examples=[0.3])] | None = None
-    """The share of cases (the documents of one gold record) that has no part in choosing the best system, and
-    says how good it is.
-    """
 
 
 class _Task(Struct, frozen=True):
@@ -231,15 +225,6 @@ class _Task(Struct, frozen=True):
     def ids(self) -> tuple[str, ...]:
         """Return the ids of the documents, each once."""
         return tuple(dict.fromkeys(file.id for files in self.readings.values() for file in files))
-
-    @property
-    def cases(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the ids of the documents by their case: those of one gold record, in any format, are one."""
-        cases: dict[str, tuple[str, ...]] = {}
-        owners = {file.id: file.gold or file.id for files in self.readings.values() for file in files}
-        for name, owner in owners.items():
-            cases[owner] = (*cases.get(owner, ()), name)
-        return cases
 
     def files(self, entry: SystemEntry) -> tuple[DocumentFile, ...]:
         """Return the documents that a system reads."""
@@ -287,7 +272,6 @@ def run(  # noqa: PLR0913
         made,
         saved,
         _effects(complete, place, gold, task.plan, options),
-        _hold_out(complete, place, gold, task, options),
         compare_twins(saved.paired, twins) if twins else (),
         task.notes,
     )
@@ -343,9 +327,7 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
         return frozenset(value for id_, value in values.items() if id_ in ids)
 
     given = ExtractionInput(Path(docs), chosen, groups_of)
-    task = _Task(plan, held, entries, readings, given, notes, is_part)
-    _check_holdout(options.holdout, len(task.cases), len(entries))
-    return task
+    return _Task(plan, held, entries, readings, given, notes, is_part)
 
 
 def _read_as(entry: SystemEntry, reading: str) -> SystemEntry:
@@ -356,24 +338,6 @@ def _read_as(entry: SystemEntry, reading: str) -> SystemEntry:
     return replace(
         entry, name=name, base=entry.base or entry.name, factors={**entry.factors, READING: reading}
     )
-
-
-def _check_holdout(share: float | None, documents: int, systems: int) -> None:
-    """Raise `ProblemsError` where nothing can be chosen, or nothing is held out to judge the choice by."""
-    if share is None:
-        return
-    held = _held_out(share, documents)
-    what, remedy = "", "choose another share, or give more documents"
-    if systems < 2:
-        what, remedy = "there is one system, and nothing to choose", "leave it out, or name more systems"
-    elif not 0 < held < documents:
-        what = f"{held} of {documents} documents would be held out"
-    if what:
-        raise problem("--holdout", what, remedy, "out_of_range")
-
-
-def _held_out(share: float, documents: int) -> int:
-    return round(documents * share)
 
 
 def _open_all(task: _Task, place: Path, stack: ExitStack) -> dict[str, tuple[System, ExitStack]]:
@@ -489,29 +453,6 @@ def _effects_of(base: str, factor: str, levels: Mapping[str, Any], result: Resul
 def _change(result: Result, metric: str, level: str, against: str) -> float | None:
     new, old = result.value(metric, system=level), result.value(metric, system=against)
     return None if new is None or old is None else new - old
-
-
-def _hold_out(
-    entries: Sequence[SystemEntry], place: Path, gold: Records, task: _Task, options: SweepOptions
-) -> Holdout | None:
-    """Return the system that is best on the documents to choose by, with its value on those held out."""
-    if options.holdout is None or len(entries) < 2:
-        return None
-    cases = task.cases
-    drawn = shuffled(cases, f"holdout\n{task.plan.spec.statistics.seed}")
-    first = _held_out(options.holdout, len(cases))
-    held, others = (
-        tuple(chain.from_iterable(map(cases.__getitem__, part))) for part in (drawn[:first], drawn[first:])
-    )
-    metric = _main(task.plan)
-    plan, plain = _alone(task.plan, options.score, ())
-    choosing = score(gold, _folders(entries, place), plan, replace(plain, only=others))
-    found = {entry.name: choosing.estimate(metric, system=entry.name) for entry in entries}
-    known = {name: one.value for name, one in found.items() if one.value is not None}
-    sign = -1.0 if next(iter(found.values())).better == "lower" else 1.0
-    best = max(known, key=lambda name: sign * known[name], default=entries[0].name)
-    final = score(gold, {best: place / best}, plan, replace(plain, only=held))
-    return Holdout(best, len(others), known.get(best), len(held), final.estimate(metric))
 
 
 # `fieldassay run --corpus`: systems on the challenge corpus, task by task, and all of it in one table.

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 
 from fieldassay.attribution.attribute import AttributeOptions, Attribution, attribute_run
-from fieldassay.attribution.share import STAGES
 from fieldassay.decisions.baseline.baseline import Baseline, read_baseline, write_baseline
 from fieldassay.decisions.baseline.runs import (
     BaselineRequest,
@@ -25,10 +24,8 @@ from fieldassay.decisions.calibration.policy import Calibrated, CalibrationOptio
 from fieldassay.decisions.calibration.policy import calibrate as calibrate_run
 from fieldassay.decisions.diff.diff import Diff, DiffOptions, diff_runs
 from fieldassay.decisions.gate import GateRequest, decide, decide_result
-from fieldassay.decisions.gates.judge import judge_result
-from fieldassay.errors import Problem, ProblemsError, nearest, problem
-from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate
-from fieldassay.metrics.result.decision import Decision, DecisionPage
+from fieldassay.errors import Problem, ProblemsError, problem
+from fieldassay.metrics.result.decision import DecisionPage
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.tables import Agreement
 from fieldassay.options import choose
@@ -375,45 +372,3 @@ def attribute(run: Reference, store: str = STORE, **options: Any) -> Attribution
     """
     opened = run if isinstance(run, Run) else Run.open(_folder(str(run), store))
     return attribute_run(opened, choose(AttributeOptions(), options, "attribute"))
-
-
-def judge_shares(found: Attribution, gates: Sequence[str]) -> tuple[Decision, ...]:
-    """Return a decision for each system by gates such as `attributable(stage=reading) <= 0.3`.
-
-    Raises `ProblemsError` for texts that are no gates, and for gates on what an attribution does not have.
-    """
-    parsed: list[Gate] = []
-    problems: list[Problem] = []
-    for text in gates:
-        try:
-            parsed.append(parse_gate(text))
-            problems += _check_call(parsed[-1].metric, found)
-        except ValueError as error:
-            problems.append(
-                Problem("gate", str(error), "write attributable(stage=reading) <= 0.3", "invalid")
-            )
-    if problems:
-        raise ProblemsError(problems)
-    result = found.result()
-    return tuple(Decision(one.system, judge_result(parsed, result, one.system)) for one in found.systems)
-
-
-def _check_call(call: MetricCall, found: Attribution) -> Iterator[Problem]:
-    """Yield what a gate names that an attribution does not have: its metric, its stage, its field."""
-    fields = dict.fromkeys(one.field for system in found.systems for one in system.fields if one.field)
-    stage = dict(call.parameters).get("stage")
-    asked: list[tuple[str, object, Collection[str]]] = [("metric", call.name, ("attributable",))]
-    asked += [("parameter", name, ("stage",)) for name, _ in call.parameters]
-    asked += [("stage", stage, STAGES)] if call.name == "attributable" else []
-    asked += [] if call.field is None else [("field with values", call.field, list(fields))]
-    asked += [] if call.slice is None else [("slice", call.slice[0], ())]
-    for kind, name, known in asked:
-        if name not in known:
-            what = f"{call}: no {kind} {name!r}" if name is not None else f"{call}: names no stage"
-            yield Problem("gate", what, nearest(str(name), known), "unknown_name")
-
-
-def has_no_wrong_value(found: Attribution, system: str, gate: Gate) -> bool:
-    """Return whether a gate is about a share of no wrong values, which is undefined."""
-    shares = found.system(system)
-    return not any(one.wrong for one in (shares.whole, *shares.fields) if one.field == gate.metric.field)

@@ -1,33 +1,23 @@
-"""Labels in the forms of other programs: tables and Label Studio."""
+"""Labels in the form of another program: Label Studio."""
 
-import csv
-import io
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.io.files.tables import csv_text, make_harmless
+from fieldassay.errors import problem
 from fieldassay.io.files.typed_json import parse_json
 from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.text.shown import format_count
 from fieldassay.paths import ITEM, field_of, join_path, split_path
-from fieldassay.records.labels_file import Label, Region, Sheet, labels_lines, parse_labels, read_labels
+from fieldassay.records.labels_file import Label, Region, Sheet, labels_lines, read_labels
 
-# Labels in another program's form, and what the form cannot hold.
-
-
-class Exported(Struct, frozen=True):
-    """The text of a file, and what was lost, in sentences."""
-
-    text: str
-    lost: tuple[str, ...] = ()
+# What a form of labels holds, and what it cannot hold.
 
 
 class Imported(Struct, frozen=True):
@@ -59,10 +49,11 @@ def list_lost(labels: Sequence[Label]) -> tuple[str, ...]:
 _RECTANGLES, _TEXT, _STATE, _IMAGE = "field", "text", "state", "document"
 
 
-def export_label_studio(sheets: Iterable[Sheet]) -> Exported:
-    """Return tasks with one annotation each: `data` says which sheet it is, `meta` of a result its path.
+def export_label_studio(sheets: Iterable[Sheet]) -> tuple[str, tuple[str, ...]]:
+    """Return tasks with one annotation each, and what they do not hold.
 
-    Values without a region are texts with the field's name, states without a value are choices.
+    `data` says which sheet it is, `meta` of a result its path. Values without a region are texts with the
+    field's name, states without a value are choices.
     """
     ordered = sorted(sheets, key=lambda sheet: (sheet.document, sheet.slot, sheet.reviewer))
     tasks = []
@@ -78,7 +69,7 @@ def export_label_studio(sheets: Iterable[Sheet]) -> Exported:
         tasks.append({"id": number, "data": data, "annotations": [annotation]})
     lost = list_lost([label for sheet in ordered for label in sheet.labels.values()])
     text = json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
-    return Exported(text, (*lost, "the address of the page: put it beside `data.document`"))
+    return text, (*lost, "the address of the page: put it beside `data.document`")
 
 
 def _results(name: str, path: str, label: Label) -> Iterator[dict[str, Any]]:
@@ -215,155 +206,30 @@ def _box(part: Mapping[str, Any]) -> tuple[float, float, float, float]:
     return min(edges[0]), min(edges[1]), max(edges[0]), max(edges[1])
 
 
-# Labels as CSV for people: one row per label, or per region of a label; it holds everything.
-
-COLUMNS = (
-    "document", "reviewer", "sheet", "blind", "path", "state", "text", "origin", "shown",
-    "page", "left", "top", "right", "bottom", "region_text", "value",
-)  # fmt: skip
-_BOX = ("left", "top", "right", "bottom")
-
-
-def export_table(sheets: Iterable[Sheet]) -> Exported:
-    """Return labels as a table; a sheet without labels has no row.
-
-    Texts that a spreadsheet would take for a formula begin with an apostrophe, and so do those that have one.
-    """
-    found = sorted(sheets, key=lambda one: (one.document, one.slot, one.reviewer))
-    empty = sum(not one.labels for one in found)
-    lost = (f"{format_count(empty, 'sheet')} without labels",) if empty else ()
-    rows = (row for sheet in found for row in _rows(sheet))
-    return Exported(csv_text([COLUMNS, *rows]), lost)
-
-
-def _rows(sheet: Sheet) -> Iterator[list[Any]]:
-    for path, label in sheet.labels.items():
-        head = [
-            _guarded(sheet.document),
-            _guarded(sheet.reviewer),
-            sheet.slot,
-            sheet.is_blind,
-            _guarded(path),
-        ]
-        told = [*head, label.state, _guarded(label.text), label.origin, label.shown]
-        value = None if label.value is None else _guarded(json.dumps(label.value))
-        if not label.regions:
-            yield [*told, *[None] * 6, value]
-        for one in label.regions:
-            yield [*told, one.page, *one.box, _guarded(one.text), value]
-
-
-def _guarded(text: str | None) -> str | None:
-    """Return a text that stays what it is in a spreadsheet and here; empty texts differ from none.
-
-    >>> _guarded("=1+1"), _guarded("'a"), _guarded("-5"), _guarded("")
-    ("'=1+1", "''a", '-5', "'")
-    """
-    if text is None:
-        return None
-    return f"'{text}" if not text or text.startswith("'") or make_harmless(text) != text else text
-
-
-def _opened(cell: str) -> str | None:
-    return None if not cell else cell.removeprefix("'")
-
-
-def import_table(path: Path) -> Imported:
-    """Return the sheets of a table of labels. Raises `ProblemsError` with every row that is no label."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise problem(path, f"cannot be read ({error})", "give a table of labels", "labels_file") from None
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    missing = [name for name in COLUMNS[:7] if name not in (rows.fieldnames or ())]
-    if missing:
-        what = f"has no column {', '.join(missing)}"
-        raise problem(path, what, "give a table of labels", "labels_file")
-    sheets: dict[tuple[str, ...], dict[str, Any]] = {}
-    problems: list[Problem] = []
-    for number, row in enumerate(rows, 2):
-        try:
-            _add(sheets, row)
-        except ValueError as error:
-            problems.append(Problem(f"{path}:{number}", str(error), "correct the row", "labels_file"))
-    if problems:
-        raise ProblemsError(problems[:20])
-    return Imported(parse_labels([json.dumps(sheet).encode() for sheet in sheets.values()], str(path)))
-
-
-def _add(sheets: dict[tuple[str, ...], dict[str, Any]], row: dict[str, str]) -> None:
-    cells = {name: row.get(name) or "" for name in COLUMNS}
-    key = tuple(cells[name] for name in COLUMNS[:4])
-    if cells["blind"] not in ("true", "false", ""):
-        raise ValueError(f"blind is true or false, not {cells['blind'][:20]!r}")
-    sheet = sheets.setdefault(
-        key,
-        {
-            "id": _opened(cells["document"]) or "",
-            "reviewer": _opened(cells["reviewer"]) or "",
-            "sheet": int(cells["sheet"] or 0),
-            "blind": cells["blind"] == "true",
-            "labels": {},
-        },
-    )
-    label = {
-        "state": cells["state"],
-        **{
-            name: value for name in ("text", "origin", "shown") if (value := _opened(cells[name])) is not None
-        },
-    }
-    if value := _opened(cells["value"]):
-        label["value"] = json.loads(value)
-    held = sheet["labels"].setdefault(_opened(cells["path"]) or "", label)
-    if {name: value for name, value in held.items() if name != "regions"} != label:
-        raise ValueError(f"another label of {cells['path'][:80]!r} than an earlier row")
-    if cells["page"]:
-        region = {"page": int(cells["page"]), "box": [float(cells[name]) for name in _BOX]}
-        text = _opened(cells["region_text"])
-        held.setdefault("regions", []).append(region if text is None else {**region, "text": text})
-
-
-# The forms in which labels are written and read.
-
-
-class LabelsForm(NamedTuple):
-    """A form of labels: what it is called, and how it is written and read."""
-
-    name: str
-    write: Callable[[Sequence[Sheet]], Exported]
-    read: Callable[[Path], Imported]
-
-
-FORMS: Mapping[str, LabelsForm] = {
-    ".jsonl": LabelsForm(
-        "a labels file",
-        lambda sheets: Exported("".join(labels_lines(sheets))),
-        lambda path: Imported(read_labels(path)),
-    ),
-    ".json": LabelsForm("tasks of Label Studio", export_label_studio, import_label_studio),
-    ".csv": LabelsForm("a table", export_table, import_table),
-}
-"""By the endings of files."""
+# The forms in which labels are written and read, by the endings of files.
 
 
 def export_labels(sheets: Sequence[Sheet], target: Path) -> tuple[str, ...]:
-    """Write labels to a file, in the form of its ending; return what the form cannot hold.
+    """Write labels to a labels file or as tasks of Label Studio; return what the form cannot hold.
 
     Raises `ProblemsError` for another ending.
     """
-    form = FORMS.get(target.suffix.lower())
-    if form is None:
-        endings = ", ".join(f"{ending} ({one.name})" for ending, one in FORMS.items())
-        what, remedy = "the ending is that of no form of labels", f"use one of: {endings}"
+    ending = target.suffix.lower()
+    if ending not in (".jsonl", ".json"):
+        what = "the ending is that of no form of labels"
+        remedy = "use one of: .jsonl (a labels file), .json (tasks of Label Studio)"
         raise problem(target, what, remedy, "unknown_format")
-    exported = form.write(sheets)
-    write_file(target, [exported.text.encode("utf-8", "backslashreplace")])
-    return exported.lost
+    is_file = ending == ".jsonl"
+    text, lost = ("".join(labels_lines(sheets)), ()) if is_file else export_label_studio(sheets)
+    write_file(target, [text.encode("utf-8", "backslashreplace")])
+    return lost
 
 
 def import_labels(path: Path) -> Imported:
-    """Return the labels in a file, in the form of its ending: any other is that of a labels file.
+    """Return the labels in a file: in tasks of Label Studio if it ends in .json, else in a labels file.
 
     Raises `ProblemsError` with everything that is wrong with it.
     """
-    return FORMS.get(path.suffix.lower(), FORMS[".jsonl"]).read(path)
+    if path.suffix.lower() == ".json":
+        return import_label_studio(path)
+    return Imported(read_labels(path))

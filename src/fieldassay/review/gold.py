@@ -57,7 +57,8 @@ class Meaning(Struct, frozen=True):
         is_plain = not any(isinstance(side, list | dict) for side in (first, second))
         if is_plain and self.form is not None and not (leaf is not None and leaf.is_list):
             reader = AnyReader() if leaf is None else leaf.reader
-            sides = [reader.read(json.loads(_json(side))) for side in (first, second)]
+            plain = [json.loads(str(side)) if isinstance(side, Decimal) else side for side in (first, second)]
+            sides = [reader.read(side) for side in plain]
             if all(side.problem is None for side in sides):
                 kept = (
                     "value" if leaf is not None and leaf.type == "text" else "canonical"

@@ -279,11 +279,10 @@ _KINDS: Mapping[str, Callable[[sqlite3.Connection, int, int, Body], None]] = {
 COLUMNS = ("seq", "at", "actor", "kind", "document", "sheet", "node", "before", "after", "note")
 
 
-def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator[tuple[Any, ...]]:
+def list_events(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
     """Yield a row with a value for each of `COLUMNS` per event, in order.
 
-    `before` and `after` are labels: the text, or a state in parentheses. `document` is the id of the one
-    whose events are wanted.
+    `before` and `after` are labels: the text, or a state in parentheses.
     """
     documents = dict(
         db.execute("SELECT sheet.id, document.name FROM sheet JOIN document ON document=document.id")
@@ -302,8 +301,7 @@ def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator
             after = labels[sheet, body["node"]] = said
         elif kind == "ruling":
             after = body.get("choice")
-        if document is None or name == document:
-            yield seq, at, actor, kind, name, sheet, node, before, after, note
+        yield seq, at, actor, kind, name, sheet, node, before, after, note
 
 
 # A review on disk: a folder with a database, made whole or not at all, written in single transactions.

@@ -482,14 +482,6 @@ def read_runs(runs: Iterable[Path | Run], read: Callable[[Run], T]) -> list[T]:
 # What a store holds: its runs as their folders tell them, damaged ones too.
 
 
-class Query(Struct, frozen=True):
-    """Which runs are asked for; None is any."""
-
-    system: str | None = None
-    spec: str | None = None
-    limit: int | None = None
-
-
 class Listing(Struct, frozen=True):
     """Runs, the newest first, and how many there are in all that were asked for."""
 
@@ -498,22 +490,23 @@ class Listing(Struct, frozen=True):
 
 
 @public
-def list_stored(store: str | Path, query: Query | None = None) -> Listing:
-    """Return the requested runs of a store, the newest first.
+def list_stored(
+    store: str | Path, system: str | None = None, spec: str | None = None, limit: int | None = None
+) -> Listing:
+    """Return the runs of a store, the newest first: those with a system, and of a spec with this name.
 
     Without a system or a spec to look for, only as many runs are opened as are listed.
     Raises `ProblemsError` if there is no such folder.
     """
-    query = query or Query()
     places = list_places(Path(store))
-    if query.system is None and query.spec is None:
-        return Listing(tuple(load_run(place.path) for place in places[: query.limit]), len(places))
+    if system is None and spec is None:
+        return Listing(tuple(load_run(place.path) for place in places[:limit]), len(places))
     found = [
         run
         for run in (load_run(place.path) for place in places)
-        if query.system in (None, *run.systems) and query.spec in (None, run.spec_name)
+        if system in (None, *run.systems) and spec in (None, run.spec_name)
     ]
-    return Listing(tuple(found[: query.limit]), len(found))
+    return Listing(tuple(found[:limit]), len(found))
 
 
 def load_run(folder: Path) -> Run:

@@ -34,21 +34,6 @@ class Effect(Struct, frozen=True):
         return {name: getattr(self, name) for name in names} | {"comparison": self.comparison.to_dict()}
 
 
-class Holdout(Struct, frozen=True):
-    """The system that is best on some documents, and its value on the others."""
-
-    system: str
-    chosen_on: int
-    chosen_value: float | None
-    held_out: int
-    estimate: Estimate
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the choice in the form of `sweep.json`."""
-        names = ("system", "chosen_on", "chosen_value", "held_out")
-        return {name: getattr(self, name) for name in names} | {"estimate": self.estimate.to_dict()}
-
-
 class Sweep(Brief, Struct, frozen=True):
     """The extractions of a sweep, and the run that compares those that are complete."""
 
@@ -57,7 +42,6 @@ class Sweep(Brief, Struct, frozen=True):
     run: Run | None = None
     """None where no extraction is complete."""
     effects: tuple[Effect, ...] = ()
-    holdout: Holdout | None = None
     twins: tuple[Comparison, ...] = ()
     """Each degradation against the clean documents: the second system is `SYSTEM/DEGRADATION`."""
     notes: tuple[str, ...] = field(default=())
@@ -75,13 +59,12 @@ class Sweep(Brief, Struct, frozen=True):
         )
 
     def summary_text(self) -> str:
-        """Return the content of `sweep.json`: manifests, effects and the choice."""
+        """Return the content of `sweep.json`: manifests and effects."""
         told = {
             **WRITTEN,
             "schema_version": 1,
             "systems": {name: dict(one.manifest) for name, one in self.extractions.items()},
             "effects": [one.to_dict() for one in self.effects],
-            "holdout": None if self.holdout is None else self.holdout.to_dict(),
             "twins": [one.to_dict() for one in self.twins],
             "notes": list(self.notes),
         }

@@ -93,37 +93,6 @@ def test_json_holds_what_the_page_shows(run: Run) -> None:
     assert data["promise"] == {"risk": 0.02, "confidence": 0.95}
 
 
-def threshold_of(run: Run, files: Files, rows: list[tuple[float, bool]], *options: str) -> dict[str, object]:
-    """Return what labels of one value, (confidence, is it wrong) each, certify at 2%."""
-    (files.folder / "one.yaml").write_text(
-        "{fieldassay: 1, name: one, data: {id_key: id}, fields: {total: integer}}"
-    )
-    gold = files.write("one-gold.jsonl", [{"id": f"d{at}", "total": 5} for at in range(len(rows))])
-    pred = files.write(
-        "one-pred.jsonl",
-        [
-            {"id": f"d{at}", "total": 5 + is_wrong, "confidence": sure}
-            for at, (sure, is_wrong) in enumerate(rows)
-        ],
-    )
-    inputs = ("--spec", files.folder / "one.yaml", "--gold", gold, "--pred", pred, "--out")
-    out = files.folder / "one"
-    assert run("score", *inputs, out, "--quiet", "--bootstrap", 0).code == 0
-    ran = run("calibrate", out, "--risk", 0.02, "--json", *options)
-    return json.loads(ran.out)["certificate"]  # type: ignore[no-any-return]
-
-
-def test_one_error_among_1400_labels_leaves_all_of_them_certified(run: Run, files: Files) -> None:
-    found = threshold_of(run, files, [(1 - at / 2000, at == 50) for at in range(1400)])
-    assert (found["support"], found["errors"], found["coverage"]) == (1400, 1, 1.0)
-
-
-def test_confidences_that_are_nearly_all_1_are_certified(run: Run, files: Files) -> None:
-    sure = [(1.0, at in (100, 200, 300)) for at in range(970)]
-    found = threshold_of(run, files, sure + [(0.9, at % 2 == 0) for at in range(30)])
-    assert (found["threshold"], found["support"], found["errors"]) == (1.0, 970, 3)
-
-
 def test_evidence_of_errors_only_is_refused(run: Run) -> None:
     ran = run("calibrate", make_run("a", 60, 3, "--evidence", "errors"))
     assert ran.code == 2

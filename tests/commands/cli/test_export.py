@@ -13,7 +13,7 @@ import pytest
 from command_runs import Files, Ran
 from python_calamine import CalamineWorkbook
 
-from fieldassay import export_run, score
+from fieldassay import score
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.tables import MOST_CHARACTERS, WorkbookTable, csv_text, make_harmless, workbook_bytes
@@ -141,14 +141,6 @@ def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path
     assert stats["avg_field_accuracy"] == pytest.approx(sum(figures) / len(figures))
     values = [image["overall_accuracy"] for image in atlas["detailed_results"]]
     assert atlas["overall_accuracy"] == pytest.approx(sum(values) / len(values), abs=1e-9)
-
-
-def test_a_comparison_names_no_leader_among_few_documents(run: Run, folder: Path, tmp_path: Path) -> None:
-    assert run("report", folder, "--table", "comparison", "-o", tmp_path / "executive.md").code == 0
-    text = (tmp_path / "executive.md").read_text(encoding="utf-8")
-    assert "No clear difference between atlas and birch overall (95.1% → 78.2%, p = .12)" in text
-    assert "is better" not in text
-    assert "| invoice | 3 | 96.1% | 85.1% |" in text
 
 
 def test_an_input_is_never_written_over(run: Run, files: Files, tmp_path: Path) -> None:
@@ -324,7 +316,9 @@ def test_a_comparison_recommends_nothing_that_may_be_chance(run: Run, folder: Pa
     assert run("report", folder, "--table", "comparison", "-o", tmp_path / "executive.md").code == 0
     text = (tmp_path / "executive.md").read_text(encoding="utf-8")
     assert "8 documents are too few to recommend a system" in text
-    assert "- **Use " not in text
+    assert "- **Use " not in text and "is better" not in text
+    assert "No clear difference between atlas and birch overall (95.1% → 78.2%, p = .12)" in text
+    assert "| invoice | 3 | 96.1% | 85.1% |" in text
     repairs = [line for line in text.splitlines() if line.startswith("- **Repair first in atlas**")]
     assert len(repairs) == 3
 
@@ -348,27 +342,6 @@ def test_every_report_recommends_what_the_gates_let_pass(run: Run, tmp_path: Pat
     for text in ((tmp_path / "executive.md").read_text(encoding="utf-8"), *texts):
         assert "Use cheap: only it passes all gates (2)" in text.replace("\\", "").split("<script type")[0]
         assert "Use good" not in text
-
-
-def test_a_system_that_is_ahead_beyond_chance_is_named_without_gates(run: Run, tmp_path: Path) -> None:
-    for name, least in (("gold", 0), ("good", 0), ("b<a>d", 30)):
-        lines = "".join(f'{{"id": {at}, "total": {at if at >= least else -1}}}\n' for at in range(40))
-        (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-    given = (
-        "--gold",
-        tmp_path / "gold.jsonl",
-        "--pred",
-        tmp_path / "good.jsonl",
-        "--pred",
-        tmp_path / "b<a>d.jsonl",
-    )
-    (tmp_path / "spec.yaml").write_text("fields: {total: number}\n", encoding="utf-8")
-    assert (
-        run("score", "--spec", tmp_path / "spec.yaml", *given, "--out", tmp_path / "run", "--quiet").code == 0
-    )
-    assert run("report", tmp_path / "run", "--table", "comparison", "-o", tmp_path / "executive.md").code == 0
-    text = (tmp_path / "executive.md").read_text(encoding="utf-8")
-    assert "b&lt;a&gt;d is worse than good overall (100.0% → 25.0%, p &lt; .001)" in text
 
 
 def test_a_table_is_the_same_in_every_format(run: Run, folder: Path, tmp_path: Path) -> None:
@@ -408,14 +381,6 @@ def test_no_cell_smuggles_a_formula_into_a_row_of_its_own(text: str) -> None:
     assert next(csv.reader(io.StringIO(line, newline="")))[1] == "next"
     if not text.isprintable() and "\\" not in line:
         assert line.startswith('"')
-
-
-def test_names_and_values_show_control_characters_and_marks_of_direction(tmp_path: Path) -> None:
-    hostile = "a\x1b[2J\u202e\u2066\x00\r"
-    result = score([{"id": 1, "a": hostile}], {"s": [{"id": 1, "a": "x"}]}, "fields: {a: text}", bootstrap=0)
-    result.save(tmp_path / "run")
-    export_run(tmp_path / "run", tmp_path / "rows.csv")
-    assert "a\\x1b[2J\\u202e\\u2066\\x00\\x0d," in (tmp_path / "rows.csv").read_text(encoding="utf-8")
 
 
 def sheets_of(path: Path) -> dict[str, list[list[Any]]]:

@@ -1,7 +1,6 @@
 """`fieldassay gate`, and the gates of `fieldassay score`."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -163,7 +162,8 @@ def test_every_gate_shows_value_threshold_verdict_and_evidence_in_every_format(
         write_records(tmp_path),
     ]
     data = json.loads(run(*arguments, "--json").out)
-    table, markdown = run(*arguments).out, run(*arguments, "--format", "markdown").out
+    table = run(*arguments, "-o", tmp_path / "page.md").out
+    markdown = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert data["answer"] == "GO" and len(data["decisions"][0]["gates"]) == 6
     for found in data["decisions"][0]["gates"]:
         assert found["evidence"] and found["rule"] and found["value"] is not None
@@ -241,40 +241,16 @@ def test_without_other_gates_each_run_is_decided_by_its_own_spec(run: Run, tmp_p
     assert ran.code == 0 and "llama in" in ran.out
 
 
-TAMPERED = {
-    "endless value": ('"value": 85.0', '"value": 1e999'),
-    "value as text": ('"value": 85.0', '"value": "99"'),
-    "value is true": ('"value": 85.0', '"value": true'),
-    "negative n": ('"n": 20', '"n": -20'),
-    "n as text": ('"n": 20', '"n": "20"'),
-    "marks as text": ('"marks": []', '"marks": 3'),
-    "not JSON": ('"estimates"', "estimates"),
-    "cut short": ("", None),
-}
-
-
-@pytest.mark.parametrize("case", TAMPERED)
-def test_a_damaged_run_decides_nothing(run: Run, runs: dict[str, Path], tmp_path: Path, case: str) -> None:
-    old, new = TAMPERED[case]
-    shutil.copytree(runs["rx"], tmp_path / "run")
-    file = tmp_path / "run" / "metrics.json"
-    text = file.read_text(encoding="utf-8")
-    file.write_text(text[: len(text) // 2] if new is None else text.replace(old, new), encoding="utf-8")
-    (tmp_path / "gates.yaml").write_text("gates: [prescription_accuracy >= 1]", encoding="utf-8")
-    ran = run("gate", tmp_path / "run", "--gates", tmp_path / "gates.yaml")
-    assert ran.code == 2 and "internal error" not in ran.err
-
-
 def test_hostile_names_are_shown_harmlessly(run: Run, tmp_path: Path) -> None:
     (tmp_path / "gates.yaml").write_text(
         'name: "a\\u001b[31m|<script>"\ngates: [{gate: accuracy >= 0.1, title: "b\\u202ec | d"}]',
         encoding="utf-8",
     )
     folder = score_run(tmp_path, "prescription", 1, "lla|ma<b>")
-    for shape in ("table", "markdown"):
-        out = run("gate", folder, "--gates", tmp_path / "gates.yaml", "--format", shape).out
-        assert not {"\x1b", "\u202e"} & set(out)
-    assert "<script>" not in out and "<b>" not in out
+    out = run("gate", folder, "--gates", tmp_path / "gates.yaml", "-o", tmp_path / "page.md").out
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert not {"\x1b", "\u202e"} & set(out + page)
+    assert "<script>" not in page and "<b>" not in page
 
 
 SCORED: dict[str, tuple[str, list[str], int, str]] = {
@@ -375,6 +351,5 @@ def test_many_systems_are_counted_in_the_report(run: Run, files: Files) -> None:
     spec = files.folder / "spec.yaml"
     spec.write_text(f"{spec.read_text(encoding='utf-8')}gates: [accuracy >= 0.99]\n", encoding="utf-8")
     others = [part for number in range(5) for part in ("--pred", f"s{number}={files.folder / 'gold.jsonl'}")]
-    for shape in ("table", "markdown"):
-        ran = run("score", *files.inputs, *others, *FAST, "--format", shape, "--verbose")
-        assert ran.code == 1 and "5 of 6" in ran.out and "llama FAIL" in ran.out
+    ran = run("score", *files.inputs, *others, *FAST, "--verbose")
+    assert ran.code == 1 and "5 of 6" in ran.out and "llama FAIL" in ran.out

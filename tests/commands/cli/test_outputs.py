@@ -79,25 +79,6 @@ def test_a_table_of_a_run_is_written_in_each_format(
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "said"),
-    [
-        ("accuracy=0.01", 0, ""),
-        ("accuracy >= 0.01", 0, ""),
-        ("accuracy>=0.999", 1, "needed at least 99.9%"),
-        ("accuracy=0.999", 1, "needed at least 99.9%"),
-        ("lower(accuracy) >= 0.999", 1, "lower(accuracy) >= 0.999: "),
-        ("accuracy >> 0.9", 2, "at column 11; write a gate, such as accuracy >= 0.9"),
-        ("accuracy", 2, "expected a comparison"),
-        ("accuracy = many", 2, "at column 12"),
-        ("acuracy >= 0.9", 2, "did you mean 'accuracy'?"),
-    ],
-)
-def test_a_threshold_is_a_gate(run: Run, files: Files, text: str, code: int, said: str) -> None:
-    ran = run("score", *files.inputs, "-q", "--bootstrap", "100", "--gate", text)
-    assert ran.code == code and said in ran.err, ran.err
-
-
-@pytest.mark.parametrize(
     "arguments",
     [
         ["--gate", "regression(accuracy) > -0.02"],

@@ -2,10 +2,7 @@
 
 import json
 import os
-import random
-import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +14,6 @@ from tests.scoring.labels_cases import labels
 
 Run = Callable[..., Ran]
 FAST = ("--bootstrap", "50")
-SCORE = ("score", *FAST, "--quiet")
 
 
 class Store:
@@ -197,23 +193,6 @@ def test_the_score_of_the_spec_is_the_headline(store: Store, score: str, headlin
     assert store.listed()["runs"][0]["headline"][0]["metric"] == headline
 
 
-def test_runs_are_held_against_a_baseline_in_a_file(store: Store) -> None:
-    file = store.files.folder / "baseline.json"
-    store.score()
-    assert store.run("baseline", "set", "latest", "--runs", store.folder, "--out", file).code == 0
-    store.files.write("llama.jsonl", GOLD)
-    store.score()
-    (store.files.folder / "spec.yaml").write_text(SPEC.replace("case: exact", "case: exact, weight: 3"))
-    store.score()
-    changes = [run["changes"]["llama"] for run in store.listed("--baseline", file)["runs"]]
-    assert changes[0]["comparison"] is None and "spec" in changes[0]["reason"]
-    assert changes[1]["comparison"]["difference"] > 0
-    assert changes[2]["comparison"]["verdict"] == "identical"
-    out = store.runs("list", "--baseline", file).out
-    assert "identical" in out and out.count("no change told: ") == 1
-    assert store.runs("list", "--baseline", store.files.folder / "nothing.json").code == 2
-
-
 def test_many_systems_are_listed_best_first(store: Store) -> None:
     store.files.write("good.jsonl", GOLD)
     more = [
@@ -375,28 +354,6 @@ def test_damaged_runs_are_listed_and_can_be_removed(store: Store) -> None:
     assert "no run in" in store.runs("list").out
 
 
-def test_killed_runs_of_the_program_leave_no_damaged_run(programs: Path, store: Store) -> None:
-    moments = random.Random(7)
-    for _ in range(4):
-        process = spawn(*SCORE, *store.files.inputs, "--runs", store.folder, programs=programs)
-        time.sleep(moments.uniform(0.05, 0.5))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    store.score()
-    assert {run["status"] for run in store.listed()["runs"]} == {"complete"}
-
-
-def test_two_runs_of_the_program_go_into_one_store_at_the_same_time(programs: Path, store: Store) -> None:
-    processes = [
-        spawn(*SCORE, *store.files.inputs, "--runs", store.folder, programs=programs) for _ in range(3)
-    ]
-    ends = [process.communicate() for process in processes]
-    assert [process.returncode for process in processes] == [0, 0, 0], ends
-    runs = store.listed()["runs"]
-    assert [run["status"] for run in runs] == ["complete"] * 3
-    assert len({run["id"] for run in runs}) == 3
-
-
 HOSTILE: dict[str, Any] = {
     "text": "a\x1b[31m\u202e\n[bold]" + "x" * 100_000,
     "number": 10**300,
@@ -422,22 +379,6 @@ def test_a_record_of_any_form_is_listed_and_shown_without_harm(store: Store, key
     for ran in (store.runs("list", "--json"), store.runs("show", folder, "--json")):
         assert ran.code == 0 and json.loads(ran.out)
     assert store.run("score", "--run", folder, "--runs", store.folder).code == 2
-
-
-@pytest.mark.parametrize(
-    "text", ['{"format": "fieldassay run", "schema_version": 1, "x": NaN}', "null", '"' + "x" * 1_000_000]
-)
-def test_a_record_that_is_no_json_is_damaged(store: Store, text: str) -> None:
-    folder = make_run(store.folder)
-    (folder / "run.json").write_text(text)
-    assert store.listed()["runs"][0]["status"] == "damaged"
-
-
-def test_a_pipe_in_the_place_of_a_record_is_not_waited_for(store: Store) -> None:
-    folder = make_run(store.folder)
-    (folder / "run.json").unlink()
-    os.mkfifo(folder / "run.json")
-    assert store.listed()["runs"][0]["status"] == "damaged"
 
 
 def test_gate_explain_and_export_take_runs_of_a_store_by_name(

@@ -121,4 +121,3 @@ def test_hostile_texts_are_text_where_people_rule_and_watch(browser, tmp_path):
         desk.page.locator("fieldset").nth(1).locator("button", has_text="A: ").click()
         check_harmless(desk)
         check_screen(desk, "/progress", "progress", CORPUS[1])
-        check_screen(desk, "/history/1", "history", CORPUS[5])

@@ -46,7 +46,6 @@ ROWS: dict[tuple[str, str], tuple[str, object, str | None]] = {
     ("GET", "/adjudicate"): ("/adjudicate", None, "r1"),
     ("GET", "/adjudicate/{document:int}"): ("/adjudicate/1", None, "r1"),
     ("GET", "/progress"): ("/progress", None, "r1"),
-    ("GET", "/history/{document:int}"): ("/history/1", None, "r3"),
     ("GET", "/api/adjudicate"): ("/api/adjudicate", None, "r4"),
     ("GET", "/api/adjudicate/{document:int}"): ("/api/adjudicate/1", None, "r4"),
     ("POST", "/api/rulings"): (
@@ -55,7 +54,6 @@ ROWS: dict[tuple[str, str], tuple[str, object, str | None]] = {
         "r1",
     ),
     ("GET", "/api/progress"): ("/api/progress", None, "r1"),
-    ("GET", "/api/history/{document:int}"): ("/api/history/1", None, "r1"),
     ("GET", "/help"): ("/help", None, None),
     ("GET", "/sign-in"): ("/sign-in", None, None),
     ("POST", "/sign-in"): ("/sign-in", {"name": "anna", "password": "not this one"}, None),

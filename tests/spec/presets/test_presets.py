@@ -209,10 +209,8 @@ def test_a_field_that_is_nowhere_is_refused(protocol, field, said):
 
 
 def test_on_the_command_line_values_of_a_tree_are_json(capsys):
-    values = ["--gold-value", "5000", "--pred-value", "5050"]
-    assert (
-        main(["explain", "--protocol", "engineering-extractor", "--field", "flow_rate.value", *values]) == 0
-    )
+    field = ["--protocol", "engineering-extractor", "--field", "flow_rate.value"]
+    assert main(["explain", *field, "5000", "5050"]) == 0
     assert "score 1.0, the numbers are within the tolerance" in " ".join(capsys.readouterr().out.split())
 
 

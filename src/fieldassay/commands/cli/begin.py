@@ -43,7 +43,7 @@ def demo(out: Path | None, *, is_verbose: bool) -> int:
     with run_scoring(
         ScoreRequest(files.gold, files.predictions, files.spec, options, out, command=command)
     ) as run:
-        show_run(run, "table", Shown(is_verbose))
+        show_run(run, Shown(is_verbose))
         write_reports(run, [("html", None)] if out else [], options.evidence, is_quiet=True)
     _extract(out)
     write("\n" + "".join(f"{line}\n" for line in _suggestions(out)))
@@ -331,7 +331,6 @@ def _render(found: dict[str, Any]) -> str:
         for name, one in extras.items()
     ]
     page.table([PageColumn("optional part"), PageColumn(""), PageColumn("for")], rows)
-    page.line(f"encoders found: {', '.join(found['encoders']) or 'none'}")
     page.line()
     test = found["self_test"]
     said = "passed: the numbers are what they must be" if test["is_passed"] else f"FAILED: {test['why']}"

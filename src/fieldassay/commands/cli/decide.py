@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from fieldassay.commands.cli.grouping import GroupedCommand, GroupedCommands, Shape, json_option
+from fieldassay.commands.cli.grouping import GroupedCommand, GroupedCommands, json_option
 from fieldassay.commands.cli.runs import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import DEFAULT, REGRESSION_HELP, default_baseline
 
@@ -59,7 +59,7 @@ _SHAPES = ("table", "markdown", "html", "csv")
     "-f",
     "--format",
     "shape",
-    type=Shape(_SHAPES),
+    type=click.Choice(_SHAPES),
     help="The format.  [default: by the ending of --out, else table]",
 )
 @json_option
@@ -121,23 +121,17 @@ def _options(given: Mapping[str, Any]) -> DiffOptions:
 
 
 def _write(found: Diff, shape: str, given: Mapping[str, Any]) -> None:
-    from fieldassay.commands.cli.output import complain, write_bytes
+    from fieldassay.commands.cli.output import complain, write, write_bytes
     from fieldassay.io.files.whole_files import write_whole
 
     portions = _render_diff(found, shape, given)
-    if given["out"] is None:
-        write_bytes("".join(portions).encode("utf-8", "backslashreplace")) if shape != "table" else _print(
-            portions
-        )
-        return
-    write_whole(given["out"], portions)
-    complain(f"written to {given['out']}: {shape}")
-
-
-def _print(portions: list[str]) -> None:
-    from fieldassay.commands.cli.output import write
-
-    write("".join(portions))
+    if given["out"] is not None:
+        write_whole(given["out"], portions)
+        complain(f"written to {given['out']}: {shape}")
+    elif shape == "table":
+        write("".join(portions))
+    else:
+        write_bytes("".join(portions).encode("utf-8", "backslashreplace"))
 
 
 def _render_diff(found: Diff, shape: str, given: Mapping[str, Any]) -> list[str]:
@@ -203,13 +197,6 @@ _PATH = click.Path(path_type=Path)
     help="Of --baseline: compare by these metrics.  [default: those that the baseline shows]",
 )
 @lookup_option
-@click.option(
-    "-f",
-    "--format",
-    "shape",
-    type=Shape(["table", "markdown"]),
-    help="The format of standard output.  [default: table]",
-)
 @json_option
 @click.option(
     "-o",
@@ -231,12 +218,14 @@ def gate(**given: Any) -> int:
     fieldassay gate runs/prescriptions runs/labs --protocol clinical-decision --records records.yaml
     fieldassay gate latest --baseline fieldassay-baseline.json --fail-on-regression accuracy=0.01
     """
-    from fieldassay.commands.cli.output import complain, screen, write
+    from fieldassay.commands.cli.output import complain, write
     from fieldassay.decisions.baseline.runs import demand_basis
     from fieldassay.decisions.gate import GateRequest, decide
     from fieldassay.runs.run import Run
 
-    shape = _shape(given)
+    if given["gates"] is not None and given["protocol"] is not None:
+        raise click.UsageError("Give --gates or --protocol, not both.")
+    is_json = given["is_json"]
     runs = tuple(find_stored(reference, given["store"]) for reference in given["runs"])
     _check_out(given, runs)
     baseline = given["baseline"] or default_baseline()
@@ -244,20 +233,18 @@ def gate(**given: Any) -> int:
         demand_basis(given["baseline"], map(Run.open, runs))
     compared = _compare(given, runs)
     if compared is not None and not compared.has_gates:
-        _print_change(compared, None, shape)
+        _print_change(compared, None, is_json=is_json)
         return compared.find_exit_code("GO")
     page = decide(
         GateRequest(runs, given["gates"], given["protocol"], given["records"], given["system"], baseline)
     )
-    if compared is None or shape == "markdown":
-        write(_render(page, shape, screen()))
+    if compared is None:
+        write(_render(page, "json" if is_json else "table"))
     else:
-        _print_change(compared, page, shape)
+        _print_change(compared, page, is_json=is_json)
     if given["out"] is not None:
-        _write_page(
-            given["out"],
-            _render(page, "json" if given["out"].suffix.casefold() == ".json" else "markdown", screen()),
-        )
+        shape = "json" if given["out"].suffix.casefold() == ".json" else "markdown"
+        _write_page(given["out"], _render(page, shape))
         complain(f"written to {given['out']}")
     return _CODES[str(page.answer)] if compared is None else compared.find_exit_code(str(page.answer))
 
@@ -286,7 +273,7 @@ class _Compared(NamedTuple):
 
 def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None:
     """Return a run beside its baseline; None without one, of several runs, or where only gates are asked."""
-    from fieldassay.commands.cli.grouping import split_outside
+    from fieldassay.commands.cli.grouping import split_calls
     from fieldassay.commands.cli.thresholds import BaselineChoice, read_regressions
     from fieldassay.decisions.baseline.baseline import read_baseline
     from fieldassay.decisions.baseline.runs import check_run
@@ -304,30 +291,22 @@ def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None
     if has_gates and not asks:
         return None
     held, asked = read_baseline(path), BaselineChoice(path, read_regressions(given["regressions"], run.plan))
-    lines = check_run(run, held, tuple(part for text in given["metrics"] for part in split_outside(text)))
+    lines = check_run(run, held, split_calls(given["metrics"]))
     return _Compared(held, lines, asked, decide_regressions(run, held, asked.gates), has_gates)
 
 
-def _print_change(compared: _Compared, page: DecisionPage | None, shape: str) -> None:
+def _print_change(compared: _Compared, page: DecisionPage | None, *, is_json: bool) -> None:
     """Print the gates, if there are any, and then the comparison with the baseline."""
     from fieldassay.commands.cli.output import screen, write
     from fieldassay.io.json_value import json_text
     from fieldassay.reports.content.diff import check_data, render_check
 
     changes = compared.baseline, compared.lines, compared.decisions
-    if shape == "json":
+    if is_json:
         write(json_text({**({} if page is None else page.to_dict()), "comparison": check_data(*changes)}))
         return
-    gates = "" if page is None else _render(page, shape, screen()) + "\n"
+    gates = "" if page is None else _render(page, "table") + "\n"
     write(gates + render_check(*changes, screen()))
-
-
-def _shape(given: Mapping[str, Any]) -> str:
-    if given["gates"] is not None and given["protocol"] is not None:
-        raise click.UsageError("Give --gates or --protocol, not both.")
-    if given["is_json"] and given["shape"] is not None:
-        raise click.UsageError("Give --json or --format, not both.")
-    return "json" if given["is_json"] else given["shape"] or "table"
 
 
 def _check_out(given: Mapping[str, Any], runs: Sequence[Path]) -> None:
@@ -341,16 +320,17 @@ def _check_out(given: Mapping[str, Any], runs: Sequence[Path]) -> None:
         raise click.UsageError(f"--out {out}: is a folder, or would overwrite an input; name another file.")
 
 
-def _render(page: DecisionPage, shape: str, screen: Any) -> str:
-    if shape == "json":
-        from fieldassay.io.json_value import json_text
-
-        return json_text(page.to_dict())
+def _render(page: DecisionPage, shape: str) -> str:
+    """Return the page as JSON, as Markdown, or as a table for the screen."""
+    from fieldassay.commands.cli.output import screen
+    from fieldassay.io.json_value import json_text
     from fieldassay.reports.content.run.sections import describe_page
     from fieldassay.reports.writers.tables import lay_out_markdown, lay_out_terminal
 
+    if shape == "json":
+        return json_text(page.to_dict())
     told = describe_page(page)
-    return lay_out_markdown(told) if shape == "markdown" else lay_out_terminal(told, screen)
+    return lay_out_markdown(told) if shape == "markdown" else lay_out_terminal(told, screen())
 
 
 def _write_page(path: Path, text: str) -> None:
@@ -431,7 +411,7 @@ def set_baseline(**given: Any) -> int:
     """
     from datetime import UTC, datetime
 
-    from fieldassay.commands.cli.grouping import split_outside
+    from fieldassay.commands.cli.grouping import split_calls
     from fieldassay.commands.cli.output import write
     from fieldassay.decisions.baseline.baseline import write_baseline
     from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline, read_before
@@ -440,7 +420,7 @@ def set_baseline(**given: Any) -> int:
     from fieldassay.runs.run import Run
 
     path = given["out"]
-    metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
+    metrics = split_calls(given["metrics"])
     request = BaselineRequest(
         given["systems"], metrics, given["hashes_ids"], given["reason"], given["freezes"]
     )

@@ -1,4 +1,4 @@
-"""Groups of commands and options, and old words with the line to write today."""
+"""Groups of commands and options, and short texts for parts of a spec."""
 
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
@@ -7,28 +7,6 @@ from typing import Any, ClassVar, Literal, TypeVar
 import click
 
 from fieldassay.errors import ProblemsError
-
-# What commands and options were called before, and the line to write today.
-
-MOVED_COMMANDS: Mapping[str, str] = {
-    "agreement": "fieldassay review agreement",
-    "baseline check": "fieldassay gate RUN --baseline FILE",
-    "review close": "fieldassay review status DIR --close",
-    "review import": "fieldassay review export FILE -o labels.jsonl",
-    "review log": "fieldassay review export DIR -o log.csv --log",
-    "review people": "fieldassay review team DIR [list|add|passwd|role|disable|enable] [NAME]",
-    "review serve": "fieldassay review team DIR",
-    "export": "fieldassay report RUN -o FILE [--table NAME]",
-    "validate": "fieldassay score --check --spec FILE [--gold PATH] [--pred PATH]",
-}
-"""By the words of an old command, without `fieldassay`."""
-
-OPTIONS: Mapping[str, Mapping[str, str]] = {
-    "diff": dict.fromkeys(("--system-a", "--system-b"), "fieldassay diff BEFORE:SYSTEM AFTER:SYSTEM"),
-    "review export": {"--format": "-o FILE.jsonl, FILE.json (Label Studio) or FILE.csv"},
-    "score": {"--fail-under": "--gate 'accuracy >= 0.9'"},
-}
-"""By command and old option."""
 
 SECTIONS: Mapping[str, str] = {
     **{f"--{key.replace('_', '-')}": f"data: {{{key}: {value}}}" for key, value in (
@@ -44,44 +22,7 @@ SECTIONS: Mapping[str, str] = {
 """By an option that `score` alone has: the line of the spec, which every command reads."""
 
 
-def find_today(command: str, option: str) -> str | None:
-    """Return what to write today for an option of old; None for one that never was."""
-    line = SECTIONS.get(option)
-    return OPTIONS.get(command, {}).get(option) or (None if line is None else f"{line}, in the spec")
-
-
 # Short command line texts for parts of a spec.
-
-
-def definition_of(
-    kind: str, compare: str | None, normalize: Sequence[str], options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the field definition by the options; `compare`, `normalize` are `name` or `name:key=value,…`.
-
-    >>> definition_of("text", "anls:threshold=0.5", ["case"], {"critical": True})
-    {'type': 'text', 'critical': True, 'compare': {'anls': {'threshold': 0.5}}, 'normalize': ['case']}
-    """
-    definition: dict[str, Any] = {"type": kind, **options}
-    if compare is not None:
-        definition["compare"] = call_of(compare)
-    if normalize:
-        definition["normalize"] = [call_of(text) for text in normalize]
-    return definition
-
-
-def call_of(text: str) -> Any:
-    """Return the call that `name` or `name:key=value,…` means, as the spec language has it.
-
-    >>> call_of("words"), call_of("date:days=3")
-    ('words', {'date': {'days': 3}})
-    """
-    name, colon, rest = text.partition(":")
-    if not colon:
-        return name.strip()
-    if "=" not in rest:
-        return {name.strip(): option_value(rest)}
-    pairs = (part.partition("=") for part in split_outside(rest))
-    return {name.strip(): {key.strip(): option_value(value) for key, _, value in pairs}}
 
 
 def option_value(text: str) -> Any:
@@ -146,16 +87,6 @@ ORDER: tuple[OptionGroup, ...] = (
 """The groups in the order of `--help`; the last one holds the options outside all others."""
 
 
-class Shape(click.Choice[str]):
-    """The format of an output that people read; JSON has an option of its own."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the format. Raises `click.BadParameter`."""
-        if value == "json":
-            self.fail("for JSON, write: --json", param, ctx)
-        return super().convert(value, param, ctx)
-
-
 class _Option(click.Option):
     """An option with its group; a rare one stands in `--help-all` alone."""
 
@@ -207,14 +138,15 @@ class GroupedCommand(click.Command):
     """A command with its options listed by group in `--help`: the usual ones, and all in `--help-all`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Return the arguments. Raises `click.UsageError` with today's line for an option of old."""
+        """Return the arguments. Raises `click.UsageError` with the line of the spec for an option of its."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            today = find_today(" ".join(ctx.command_path.split()[1:]), error.option_name)
-            if today is None:
+            line = SECTIONS.get(error.option_name)
+            if line is None:
                 raise
-            raise click.UsageError(f"no option {error.option_name}; write: {today}", ctx) from None
+            what = f"no option {error.option_name}; write: {line}, in the spec"
+            raise click.UsageError(what, ctx) from None
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, with `--help-all` where an option is rare."""
@@ -275,14 +207,12 @@ class GroupedCommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command. Raises `click.UsageError` with today's line or a near name."""
+        """Return the command. Raises `click.UsageError` with a near name."""
         names = self.list_commands(ctx)
         if args and args[0] not in names and not args[0].startswith("-"):
             from fieldassay.errors import nearest
 
-            words = " ".join([*ctx.command_path.split()[1:], args[0]])
-            today = MOVED_COMMANDS.get(words)
-            ctx.fail(f"no command {args[0]!r}; " + (f"write: {today}" if today else nearest(args[0], names)))
+            ctx.fail(f"no command {args[0]!r}; {nearest(args[0], names)}")
         return super().resolve_command(ctx, args)
 
     def summary_of(self, ctx: click.Context, name: str) -> str:

@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rich.live import Live
-    from rich.progress import Progress
-
     from fieldassay.extraction.endpoints.exchange import Progress as ExtractionProgress
     from fieldassay.reports.writers.page import Screen
 
@@ -157,18 +154,45 @@ def show_progress(is_quiet: bool) -> Iterator[Callable[[int], None] | None]:
         if is_quiet or not sys.stderr.isatty():
             yield None
             return
+        from rich.console import Console, Group
+        from rich.live import Live
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
         from fieldassay.values.comparators.embedding import watch_encoding
 
-        counter = _Counter()
-        timer = threading.Timer(PATIENCE_SECONDS, counter.start)
+        documents = Progress(
+            SpinnerColumn(), TextColumn("{task.completed:,.0f} documents scored"), TimeElapsedColumn()
+        )
+        said = TextColumn("  {task.completed:,.0f} of {task.total:,.0f} texts encoded")
+        texts = Progress(said, BarColumn(), TimeRemainingColumn(), TextColumn("left"))
+        shown = Live(
+            Group(documents, texts), console=Console(stderr=True), transient=True, refresh_per_second=10
+        )
+        scored, encoding = documents.add_task("", total=None), texts.add_task("", visible=False)
+
+        def encoded(done: int, total: int) -> None:
+            task = texts.tasks[0]
+            if total != task.total or done < task.completed:  # other texts: their speed is measured anew
+                texts.reset(encoding, total=total)
+            texts.update(encoding, completed=done, visible=done < total)
+
+        timer = threading.Timer(PATIENCE_SECONDS, shown.start)
         timer.daemon = True
         timer.start()
         try:
-            with watch_encoding(counter.encoded):
-                yield counter.add
+            with watch_encoding(encoded):
+                yield lambda count: documents.advance(scored, count)
         finally:
             timer.cancel()
-            counter.stop()
+            timer.join()
+            shown.stop()
 
 
 @contextmanager
@@ -231,81 +255,3 @@ def _plain_warnings(is_quiet: bool) -> Iterator[None]:
 
         warnings.showwarning = show
         yield
-
-
-class _Counter:
-    """The documents and texts done so far, shown once `start` is called."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._done = 0
-        self._texts = (0, 0)
-        self._shown: tuple[Live, Progress, Progress] | None = None
-        self._is_over = False
-
-    def start(self) -> None:
-        with self._lock:
-            if not self._is_over:
-                self._shown = _drawn()
-                self._shown[1].add_task("", total=None, completed=self._done)
-                self._begin_texts()
-                self._shown[0].start()
-
-    def add(self, documents: int) -> None:
-        with self._lock:
-            self._done += documents
-            if self._shown is not None:
-                self._shown[1].update(self._shown[1].task_ids[0], completed=self._done)
-
-    def encoded(self, done: int, total: int) -> None:
-        """Take note of texts: `done` of `total` have their vectors."""
-        with self._lock:
-            was_done, was_total = self._texts
-            is_another = total != was_total or done < was_done
-            self._texts = (done, total)
-            if self._shown is None:
-                return
-            if is_another:
-                self._begin_texts()
-            for task in self._shown[2].task_ids:
-                self._shown[2].update(task, completed=done, visible=done < total)
-
-    def stop(self) -> None:
-        with self._lock:
-            self._is_over = True
-            if self._shown is not None:
-                self._shown[0].stop()
-
-    def _begin_texts(self) -> None:
-        """Measure the speed of the next texts anew."""
-        if self._shown is None:
-            return
-        done, total = self._texts
-        for task in self._shown[2].task_ids:
-            self._shown[2].remove_task(task)
-        self._shown[2].add_task("", total=total, completed=done, visible=done < total)
-
-
-def _drawn() -> tuple[Live, Progress, Progress]:
-    """Return the display: a line of documents, and under it a bar of texts while any are being encoded."""
-    from rich.console import Console, Group
-    from rich.live import Live
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    documents = Progress(
-        SpinnerColumn(), TextColumn("{task.completed:,.0f} documents scored"), TimeElapsedColumn()
-    )
-    said = TextColumn("  {task.completed:,.0f} of {task.total:,.0f} texts encoded")
-    texts = Progress(said, BarColumn(), TimeRemainingColumn(), TextColumn("left"))
-    return (
-        Live(Group(documents, texts), console=Console(stderr=True), transient=True, refresh_per_second=10),
-        documents,
-        texts,
-    )

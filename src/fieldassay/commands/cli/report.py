@@ -160,12 +160,6 @@ def write_reports(
     help="Of a comment: tells several of one pull request apart.",
 )
 @click.option(
-    "--max-cases",
-    "most",
-    type=click.IntRange(1),
-    help="Of JUnit: test cases of documents at most.  [default: 2000]",
-)
-@click.option(
     "--documents",
     metavar="PATH",
     type=_PATH,
@@ -258,12 +252,11 @@ def _shape(given: Mapping[str, Any]) -> str:
 
 def _options(given: Mapping[str, Any]) -> ReportOptions:
     from fieldassay.commands.cli.output import screen
-    from fieldassay.reports.report import FILE_SCREEN, MOST_CASES, ReportOptions
+    from fieldassay.reports.report import FILE_SCREEN, ReportOptions
 
     where = screen() if given["out"] is None else FILE_SCREEN
-    most = given["most"] or MOST_CASES
     is_whole = given["is_verbose"] or given["out"] is not None
-    return ReportOptions(given["name"], most, screen=where, is_whole=is_whole, documents=given["documents"])
+    return ReportOptions(given["name"], screen=where, is_whole=is_whole, documents=given["documents"])
 
 
 def _hold(

@@ -26,7 +26,6 @@ from fieldassay.commands.cli.inputs import (
 from fieldassay.commands.cli.output import complain, screen, write
 from fieldassay.commands.cli.runs import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import default_baseline
-from fieldassay.errors import nearest, problem
 from fieldassay.io.text.shown import format_count
 
 if TYPE_CHECKING:
@@ -87,9 +86,8 @@ _PATH = click.Path(path_type=Path)
 @click.argument("source", metavar="SOURCE", type=_PATH)
 @click.option(
     "-o", "--out", "target", metavar="FILE", required=True, type=_PATH,
-    help="The file that is written: .jsonl a labels file, .json tasks of Label Studio, .csv a table.",
+    help="The file that is written: .jsonl a labels file, .json tasks of Label Studio.",
 )  # fmt: skip
-@click.option("--reviewer", metavar="ALIAS", help="Only the sheets of this reviewer.")
 @click.option(
     "--settled",
     "is_settled",
@@ -102,10 +100,10 @@ _PATH = click.Path(path_type=Path)
     is_flag=True,
     help="What happened in place of the labels, as CSV: who, when, which value, before and after.",
 )
-def export(source: Path, target: Path, reviewer: str | None, *, is_settled: bool, is_log: bool) -> int:
+def export(source: Path, target: Path, *, is_settled: bool, is_log: bool) -> int:
     """Write the labels of a review, or what happened in it.
 
-    SOURCE is the folder of a review, whose finished sheets are taken, or a file of labels in one of the three
+    SOURCE is the folder of a review, whose finished sheets are taken, or a file of labels in one of the two
     forms. What a form cannot hold is said.
 
     \b
@@ -124,9 +122,9 @@ def export(source: Path, target: Path, reviewer: str | None, *, is_settled: bool
         return 0
     if source.is_dir():
         store = Store(source)
-        sheets = _chosen(settled_sheets(store) if is_settled else finished_sheets(store), reviewer)
+        sheets: Sequence[Sheet] = settled_sheets(store) if is_settled else finished_sheets(store)
     else:
-        sheets = _chosen(read_sheets(source), reviewer)
+        sheets = read_sheets(source)
     for what in export_labels(sheets, target):
         complain(f"{target} does not hold {what}")
     labels = format_count(sum(len(sheet.labels) for sheet in sheets), "label")
@@ -174,16 +172,6 @@ def _why_empty(store: Store, *, is_settled: bool) -> str:
     return f"no sheet is finished: label with `fieldassay review open {store.folder}`"
 
 
-def _chosen(sheets: Sequence[Sheet], reviewer: str | None) -> list[Sheet]:
-    """Return the sheets of a reviewer, or all. Raises `ProblemsError` for an unknown reviewer."""
-
-    names = {sheet.reviewer for sheet in sheets}
-    if reviewer is not None and reviewer not in names:
-        what = f"no sheet of a reviewer {reviewer!r}"
-        raise problem("--reviewer", what, nearest(reviewer, names), "unknown_name")
-    return [sheet for sheet in sheets if reviewer in (None, sheet.reviewer)]
-
-
 # `fieldassay review promote`.
 
 
@@ -195,7 +183,7 @@ def _chosen(sheets: Sequence[Sheet], reviewer: str | None) -> list[Sheet]:
     metavar="FILE",
     type=_PATH,
     multiple=True,
-    help="Labels instead of a review: .jsonl, .json of Label Studio, or .csv; repeat for more.",
+    help="Labels instead of a review: .jsonl, or .json of Label Studio; repeat for more.",
 )
 @click.option(
     "-g",
@@ -321,17 +309,10 @@ def review() -> None:
     help="Ask only for what this policy of `calibrate` sends to review, and audits.  [default: everything]",
 )
 @option(
-    "--from-run",
+    "--suspicious",
     group="Inputs",
     metavar="RUN",
-    help="Review gold of this run instead; goes with --suspicious.",
-)
-@option(
-    "--suspicious",
-    "is_suspicious",
-    group="Inputs",
-    is_flag=True,
-    help="With --from-run: the gold values that all or most systems contradict in the same way.",
+    help="Review gold of this run instead: the values that all or most systems contradict in the same way.",
 )
 @option(
     "--mode",
@@ -354,7 +335,7 @@ def new(folder: Path, **given: Any) -> int:
     \b
     fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
     fieldassay review new invoices-2 --policy policy.json --pred new.jsonl --documents scans --gold gold.jsonl
-    fieldassay review new gold-1 --from-run runs/a --suspicious --documents scans
+    fieldassay review new gold-1 --suspicious runs/a --documents scans
     fieldassay review new gold-2 --spec spec.yaml --documents scans
     """
 
@@ -375,13 +356,11 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     from fieldassay.review.sheets.make import ReviewRequest, make_review, make_suspicious_review
     from fieldassay.runs.run import Run
 
-    if (given["from_run"] is not None) != given["is_suspicious"]:
-        raise click.UsageError("--from-run and --suspicious go together.")
     shares = _shares(given)
-    if given["from_run"] is not None:
+    if given["suspicious"] is not None:
         if given["preds"] or given["policy"] or given["gold"] or given["spec"] or given["protocol"]:
-            raise click.UsageError("--from-run takes spec, gold and predictions from the run.")
-        run = Run.open(find_stored(given["from_run"], given["store"]))
+            raise click.UsageError("--suspicious takes spec, gold and predictions from the run.")
+        run = Run.open(find_stored(given["suspicious"], given["store"]))
         return make_suspicious_review(folder, run, ReviewRequest(documents=given["documents"], shares=shares))
     policy = None if given["policy"] is None else read_policy(given["policy"])
     needs_spec = policy is None or given["spec"] or given["protocol"]

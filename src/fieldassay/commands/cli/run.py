@@ -18,7 +18,7 @@ from fieldassay.commands.cli.extract import (
     show_estimates,
     work_options,
 )
-from fieldassay.commands.cli.grouping import GroupedCommand, option, record_option
+from fieldassay.commands.cli.grouping import GroupedCommand, option
 from fieldassay.commands.cli.inputs import gold_option, spec_options
 from fieldassay.commands.cli.report import VERBOSE
 
@@ -56,13 +56,6 @@ _PATH = click.Path(path_type=Path)
 @spec_options
 @gold_option
 @work_options
-@record_option(
-    "fieldassay.commands.run:SweepOptions",
-    "holdout",
-    group="Statistics",
-    metavar="SHARE",
-    help="Choose the best system without this share of the documents, and say how good it is on them.",
-)
 @option(
     "-o",
     "--out",
@@ -93,11 +86,7 @@ def run(**given: Any) -> int:
 
     _check_inputs(given)
     options = SweepOptions(
-        read_work_options(given),
-        ScoreOptions(),
-        tuple(given["names"]),
-        given["match_docs"],
-        given["holdout"],
+        read_work_options(given), ScoreOptions(), tuple(given["names"]), given["match_docs"]
     )
     if given["is_corpus"]:
         return _run_corpus(given, options)
@@ -132,8 +121,8 @@ def _check_inputs(given: Mapping[str, Any]) -> None:
     named = [name for name, value in inputs.items() if value is not None]
     if named:
         raise click.UsageError(f"--corpus has its own specs and gold; leave out {', '.join(named)}.")
-    if given["is_dry"] or given["holdout"] is not None:
-        raise click.UsageError("--dry-run and --holdout do not go with --corpus.")
+    if given["is_dry"]:
+        raise click.UsageError("--dry-run does not go with --corpus.")
     if given["out"] is None:
         raise click.UsageError("say where extractions and runs go: --out DIR.")
 

@@ -197,7 +197,6 @@ def runs() -> None:
     \b
     fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama.jsonl --runs runs
     fieldassay runs list
-    fieldassay runs list --baseline fieldassay-baseline.json
     """
 
 
@@ -213,25 +212,16 @@ def runs() -> None:
 )
 @click.option("--system", metavar="NAME", help="Only runs with this system.")
 @click.option("--spec", metavar="NAME", help="Only runs of the spec with this name.")
-@click.option(
-    "--baseline",
-    "file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Show the change of the headline against the baseline in this file.",
-)
 def list_runs(**given: Any) -> int:
     """List runs, the newest first, with their headline."""
     from fieldassay.commands.cli.output import screen, write
-    from fieldassay.decisions.baseline.runs import find_file_changes
     from fieldassay.io.files.whole_files import list_leftovers
     from fieldassay.reports.content.runs import Listed, listed_json, render_listed
-    from fieldassay.runs.run import Query, list_stored
+    from fieldassay.runs.run import list_stored
 
     store: Path = given["store"]
-    listing = list_stored(store, Query(given["system"], given["spec"], given["limit"]))
-    changes = {} if given["file"] is None else find_file_changes(given["file"], listing.runs)
-    listed = Listed(store, listing, changes, list_leftovers(store))
+    listing = list_stored(store, given["system"], given["spec"], given["limit"])
+    listed = Listed(store, listing, list_leftovers(store))
     write(listed_json(listed) if given["is_json"] else render_listed(listed, screen()))
     return 0
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from fieldassay.commands.cli.grouping import GroupedCommand, Shape, option, record_option
+from fieldassay.commands.cli.grouping import GroupedCommand, option, record_option
 from fieldassay.commands.cli.inputs import (
     data_options,
     read_section_options,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
-_SHAPES = ("table", "markdown", "junit")
 
 
 @click.command(cls=GroupedCommand)
@@ -47,15 +46,6 @@ _SHAPES = ("table", "markdown", "junit")
     metavar="DIR",
     type=_PATH,
     help="Write the run there, for the other commands.",
-)
-@option(
-    "-f",
-    "--format",
-    "shape",
-    group="Output",
-    type=Shape(_SHAPES),
-    metavar="FORMAT",
-    help=f"What is printed: {', '.join(_SHAPES)}.",
 )
 @option(
     "--json",
@@ -202,9 +192,10 @@ def score(**given: Any) -> int:
     from fieldassay.commands.cli.output import complain, show_progress
     from fieldassay.commands.cli.thresholds import read_thresholds
 
-    given, shape = with_paths(given), _shape(given)
+    given = with_paths(given)
+    _refuse_contradictions(given)
     if given["checks"]:
-        return _check(given, shape)
+        return _check(given)
     sources = read_sources(given)
     inputs, plan, given = sources.inputs, sources.plan, dict(sources.given)
     asked = read_thresholds(given["thresholds"], plan)
@@ -212,7 +203,7 @@ def score(**given: Any) -> int:
     baseline = read_baseline_options(given, plan, [gate for gate in asked if gate.function == "regression"])
     options = score_options(given, (*thresholds, *baseline.gates))
     reports = read_report_options(given)
-    keeps_rows = bool(reports) or (shape != "json" and not given["quiet"])
+    keeps_rows = bool(reports) or not (given["is_json"] or given["quiet"])
     is_quiet = given["quiet"]
     from msgspec.structs import replace
 
@@ -234,14 +225,15 @@ def score(**given: Any) -> int:
     if not is_quiet and sources.guess:
         complain(sources.guess)
     with run_scoring(request if is_quiet else replace(request, tell=complain)) as run:
-        if not given["quiet"]:
-            shown = Shown(given["is_verbose"], bool(given["metrics"]), bool(given["slices"]))
-            show_run(run, shape, shown, options.evidence)
+        if given["is_json"]:
+            _write_json(run)
+        elif not given["quiet"]:
+            show_run(run, Shown(given["is_verbose"], bool(given["metrics"]), bool(given["slices"])))
         write_reports(run, reports, options.evidence, is_quiet=given["quiet"], opens=given["opens"])
         return _verdict(run, thresholds, baseline, given)
 
 
-def _check(given: Mapping[str, Any], shape: str) -> int:
+def _check(given: Mapping[str, Any]) -> int:
     """Print what is wrong with a spec and with data, and how each field is judged; return the exit code."""
     from fieldassay.commands.cli.inputs import read_inputs, read_spec_option
     from fieldassay.commands.cli.output import complain, screen, write
@@ -253,11 +245,11 @@ def _check(given: Mapping[str, Any], shape: str) -> int:
         spec,
         inputs.gold,
         inputs.predictions,
-        lists_violations=shape == "json",
+        lists_violations=given["is_json"],
         where=given["where"],
         **read_section_options(given),
     )
-    if shape == "json":
+    if given["is_json"]:
         from fieldassay.io.json_value import json_text
 
         write(json_text(checked.to_dict()))
@@ -269,14 +261,11 @@ def _check(given: Mapping[str, Any], shape: str) -> int:
     return 1 if any(count.violations for count in checked.counts) else 0
 
 
-def _shape(given: Mapping[str, Any]) -> str:
+def _refuse_contradictions(given: Mapping[str, Any]) -> None:
     if given["quiet"] and given["is_verbose"]:
         raise click.UsageError("--quiet and --verbose contradict each other; give one of them.")
     if given["strict"] and given["exit_zero"]:
         raise click.UsageError("--strict and --exit-zero contradict each other; give one of them.")
-    if given["is_json"] and given["shape"] is not None:
-        raise click.UsageError("Give --json or --format, not both.")
-    return "json" if given["is_json"] else given["shape"] or "table"
 
 
 def score_options(given: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> ScoreOptions:
@@ -285,9 +274,7 @@ def score_options(given: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> Sco
     from fieldassay.scoring.inputs import ScoreOptions
 
     evidence: Literal["all", "errors", "none"] = given["evidence"] or (
-        "all"
-        if given["out"] or given["store"] or given["reports"] or given["opens"] or given["shape"] == "junit"
-        else "errors"
+        "all" if given["out"] or given["store"] or given["reports"] or given["opens"] else "errors"
     )
     return ScoreOptions(
         metrics=split_calls(given["metrics"]) or None,
@@ -314,44 +301,28 @@ class Shown(NamedTuple):
     has_slices: bool = False
 
 
-def show_run(run: Run, shape: str, shown: Shown, kept: str | None = None) -> None:
-    """Print a finished run in one of the formats; `kept` is its choice of judged values."""
-    from fieldassay.commands.cli.output import complain, screen, write, write_bytes
+def _write_json(run: Run) -> None:
+    """Print the estimates of a run and its recommendation; warnings, which have no place there, are told."""
+    from msgspec.structs import asdict
+
+    from fieldassay.commands.cli.output import complain, write_bytes
+    from fieldassay.io.json_value import json_line
+    from fieldassay.metrics.result.result import metrics_json
+    from fieldassay.reports.findings.recommendation import advise
+
+    for warning in run.result.warnings:
+        complain(f"warning: {warning}")
+    told = json_line(asdict(advise(run.result, run.decisions)))
+    write_bytes(metrics_json(run.result).removesuffix(b"}\n") + f', "recommendation": {told}}}\n'.encode())
+
+
+def show_run(run: Run, shown: Shown) -> None:
+    """Print a finished run for a terminal."""
+    from fieldassay.commands.cli.output import screen, write
     from fieldassay.reports.content.run.summary import summarize
-
-    if shape in ("json", "junit"):  # these have no place for warnings
-        for warning in run.result.warnings:
-            complain(f"warning: {warning}")
-    if shape == "json":
-        from msgspec.structs import asdict
-
-        from fieldassay.io.json_value import json_line
-        from fieldassay.metrics.result.result import metrics_json
-        from fieldassay.reports.findings.recommendation import advise
-
-        told = json_line(asdict(advise(run.result, run.decisions)))
-        write_bytes(
-            metrics_json(run.result).removesuffix(b"}\n") + f', "recommendation": {told}}}\n'.encode()
-        )
-        return
-    if shape == "junit":
-        from fieldassay.reports.formats import find_format
-        from fieldassay.reports.report import ReportOptions, report_scored
-
-        for text in find_format(shape).make(
-            [report_scored(run.result, run.evidence, run.decisions, kept)], ReportOptions()
-        ):
-            write(text)
-        return
-    summary = summarize(run.result, run.evidence, shows_all=shown.has_all_metrics, decisions=run.decisions)
-    if shape == "markdown":
-        from fieldassay.reports.content.run.parts import report_parts
-        from fieldassay.reports.writers.tables import render_markdown
-
-        write(render_markdown(report_parts(summary)))
-        return
     from fieldassay.reports.content.run.terminal import render_answer, render_terminal
 
+    summary = summarize(run.result, run.evidence, shows_all=shown.has_all_metrics, decisions=run.decisions)
     has_numbers = shown.has_all_metrics or shown.has_slices
     write(
         render_terminal(summary, screen())

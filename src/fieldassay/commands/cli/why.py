@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ import click
 from fieldassay.commands.cli.grouping import GroupedCommand, json_option, option
 from fieldassay.commands.cli.inputs import data_options, read_inputs, read_plan_option, spec_options
 from fieldassay.commands.cli.runs import find_stored, lookup_option
-from fieldassay.commands.cli.thresholds import FAILED, INCONCLUSIVE
 
 if TYPE_CHECKING:
     from fieldassay.attribution.attribute import Attribution
@@ -28,43 +27,15 @@ if TYPE_CHECKING:
     "--type",
     "kind",
     group="Inputs",
-    metavar="TYPE",
-    help="Explain two values of this type (text, money, date …).",
-)
-@option("--compare", group="Inputs", metavar="NAME[:KEY=VALUE,…]", help="With --type: the comparator.")
-@option(
-    "--normalize",
-    group="Inputs",
-    metavar="NAME[:KEY=VALUE,…]",
-    multiple=True,
-    help="With --type: a normalizer; repeat for more.",
-)
-@option(
-    "--option",
-    "pairs",
-    group="Inputs",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="With --type: any option of the field; repeat for more.",
+    metavar="TYPE|FIELD",
+    help="Explain two values of this type (text, money, date …), or of a field as in a spec: "
+    "'{type: money, currency: AUD}'.",
 )
 @option(
     "--field",
     group="Inputs",
     metavar="NAME",
     help="With --spec or --protocol: explain two values of this field.",
-)
-@option("--gold-value", group="Inputs", metavar="VALUE", help="With --field: the gold value. Left out: none.")
-@option(
-    "--pred-value",
-    group="Inputs",
-    metavar="VALUE",
-    help="With --field: the predicted value. Left out: none.",
-)
-@option(
-    "--locale",
-    group="Inputs",
-    metavar="LOCALE",
-    help="With --type: how numbers and dates are read, such as en_AU.",
 )
 @data_options
 @click.option(
@@ -85,7 +56,8 @@ def explain(**given: Any) -> int:
 
     \b
     fieldassay explain --type money '$1,234.56' 1234.6
-    fieldassay explain --protocol business-documents --field TOTAL_AMOUNT --gold-value 100 --pred-value 101
+    fieldassay explain --type '{type: date, locale: en_US}' 03/04/2025 2025-04-03
+    fieldassay explain --protocol business-documents --field TOTAL_AMOUNT 100 101
     fieldassay explain --spec spec.yaml --gold gold.jsonl --pred llama.jsonl inv-001 total
     fieldassay explain run inv-001 'lines[3].amount'
 
@@ -96,7 +68,7 @@ def explain(**given: Any) -> int:
     from fieldassay.reports.content.explanation import render_document, render_steps
 
     if given["kind"] is not None or given["field"] is not None:
-        steps = _values(given) if given["field"] is None else _field_values(given)
+        steps = _explain_two(given)
         data: Any = [step.to_dict() for step in steps]
         text = "" if given["is_json"] else render_steps(steps, screen())
     else:
@@ -107,46 +79,31 @@ def explain(**given: Any) -> int:
     return 0
 
 
-def _values(given: Mapping[str, Any]) -> Any:
-    from fieldassay.commands.cli.grouping import definition_of, option_value
-    from fieldassay.scoring.explain import explain_values
-
-    if len(given["what"]) != 2:
-        raise click.UsageError("With --type, give two values: the gold value, then the predicted one.")
-    options: dict[str, Any] = {}
-    for text in given["pairs"]:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip():
-            raise click.UsageError(f"--option {text}: write KEY=VALUE.")
-        options[key.strip()] = option_value(value)
-    gold, pred = given["what"]
-    if given["kind"] == "list":
-        gold, pred = (option_value(text) if text.lstrip().startswith("[") else text for text in (gold, pred))
-    spec = {"locale": given["locale"]} if given["locale"] else {}
-    return explain_values(
-        gold, pred, definition_of(given["kind"], given["compare"], given["normalize"], options), spec
-    )
-
-
-def _field_values(given: Mapping[str, Any]) -> Any:
+def _explain_two(given: Mapping[str, Any]) -> Any:
+    """Return the steps of two values: of a type, or of a field of a spec."""
     from fieldassay.commands.cli.grouping import option_value
-    from fieldassay.scoring.explain import explain_field
+    from fieldassay.scoring.explain import explain_field, explain_values
 
-    if given["kind"] is not None or given["what"]:
+    if len(given["what"]) != 2 or None not in (given["kind"], given["field"]):
         raise click.UsageError(
-            "With --field, give --gold-value and --pred-value, and neither --type nor anything else."
+            "With --type or --field, give two values: the gold value, then the predicted one."
         )
+    gold, pred = given["what"]
+    if given["field"] is None:
+        definition = option_value(given["kind"])
+        if "list" in (definition, isinstance(definition, dict) and definition.get("type")):
+            gold, pred = (
+                option_value(text) if text.lstrip().startswith("[") else text for text in (gold, pred)
+            )
+        return explain_values(gold, pred, definition)
     plan = read_plan_option(given)
     holds_texts = any(
         child.name == given["field"] and not getattr(child, "is_list", True) for child in plan.root.children
     )
     is_tree = not any(plan.slots)  # its values are of the kind that they have in JSON
-    values = (given["gold_value"], given["pred_value"])
     gold, pred = (
-        option_value(text)
-        if text is not None and (is_tree or (not holds_texts and text.lstrip()[:1] in ("[", "{")))
-        else text
-        for text in values
+        option_value(text) if is_tree or (not holds_texts and text.lstrip()[:1] in ("[", "{")) else text
+        for text in (gold, pred)
     )
     return explain_field(plan, given["field"], gold, pred)
 
@@ -232,31 +189,20 @@ _PATH = click.Path(path_type=Path)
     "[default: twin_of in the gold of the run]",
 )
 @click.option(
-    "--gate",
-    "gates",
-    metavar="GATE",
-    multiple=True,
-    help="Exit with 1 unless this holds for every system, such as 'attributable(stage=reading) <= 0.3'; "
-    "repeat for more.",
-)
-@click.option(
     "--most",
     type=click.IntRange(0),
     default=5,
     show_default=True,
     help="Wrong values shown for each label; json has all.",
 )
-@click.option(
-    "-f",
-    "--format",
-    "shape",
-    type=click.Choice(["table", "json", "markdown", "html"]),
-    default="table",
-    show_default=True,
-    help="The format.",
-)
 @json_option
-@click.option("-o", "--out", metavar="FILE", type=_PATH, help="Write it there instead of to standard output.")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=_PATH,
+    help="Write it there: Markdown if the name ends in .md, JSON if in .json, else as it is printed.",
+)
 def attribute(**given: Any) -> int:
     """Tell reading errors from model errors.
 
@@ -266,68 +212,35 @@ def attribute(**given: Any) -> int:
 
     \b
     fieldassay attribute run
-    fieldassay attribute run --system base --format html --out attribution.html
+    fieldassay attribute run --system base --out attribution.md
     fieldassay attribute run --transcripts texts --twins perfect
-    fieldassay attribute run --gate 'attributable(stage=reading) <= 0.3'
     """
+    from fieldassay.commands.cli.output import complain, write
     from fieldassay.commands.runs import attribute as attribute_run
+    from fieldassay.io.files.whole_files import write_whole
 
     chosen = {name: given[name] for name in ("store", "systems", "transcripts", "twins")}
     found = attribute_run(given["run"], **chosen)
-    _write(_render(found, "json" if given["is_json"] else given["shape"], given), given["out"])
-    return _judge(found, given["gates"])
+    text = _render(found, given)
+    if given["out"] is None:
+        write(text)
+        return 0
+    write_whole(given["out"], [text])
+    complain(f"written to {given['out']}")
+    return 0
 
 
-def _judge(found: Attribution, gates: Sequence[str]) -> int:
-    """Return the exit code of gates: 1 if one fails, 4 if one is about a share of no wrong values."""
-    from msgspec.structs import replace
-
-    from fieldassay.commands.cli.output import complain
-    from fieldassay.commands.cli.thresholds import describe_outcomes, find_exit_code
-    from fieldassay.commands.runs import has_no_wrong_value, judge_shares
-
-    codes: set[int] = set()
-    for one in judge_shares(found, gates):
-        empty = [each.gate for each in one.outcomes if has_no_wrong_value(found, one.system, each.gate)]
-        for gate in empty:
-            complain(f"inconclusive: {one.system}: {gate}: no value is wrong (n = 0): undefined")
-        rest = replace(one, outcomes=tuple(each for each in one.outcomes if each.gate not in empty))
-        asked = [each.gate for each in rest.outcomes]
-        for line in describe_outcomes([rest], asked):
-            complain(line)
-        codes |= {INCONCLUSIVE} if empty else set()
-        codes |= {find_exit_code([rest], asked, is_strict=False)} if asked else set()
-    return next((code for code in (FAILED, INCONCLUSIVE) if code in codes), 0)
-
-
-def _render(found: Attribution, shape: str, given: Mapping[str, Any]) -> str:
+def _render(found: Attribution, given: Mapping[str, Any]) -> str:
     from fieldassay.commands.cli.output import screen
     from fieldassay.io.json_value import json_text
     from fieldassay.reports.content.attribution import describe_attribution
     from fieldassay.reports.writers.page import Screen
+    from fieldassay.reports.writers.tables import lay_out_markdown, lay_out_terminal
 
-    if shape == "json":
+    ending = "" if given["out"] is None else given["out"].suffix.lower()
+    if given["is_json"] or ending == ".json":
         return json_text(found.to_dict())
     told = describe_attribution(found, given["most"])
-    if shape == "markdown":
-        from fieldassay.reports.writers.tables import lay_out_markdown
-
+    if ending == ".md":
         return lay_out_markdown(told)
-    if shape == "html":
-        from fieldassay.reports.content.attribution import render_attribution_html
-
-        return render_attribution_html(found, told)
-    from fieldassay.reports.writers.tables import lay_out_terminal
-
     return lay_out_terminal(told, screen() if given["out"] is None else Screen(120))
-
-
-def _write(text: str, target: Path | None) -> None:
-    from fieldassay.commands.cli.output import complain, write
-    from fieldassay.io.files.whole_files import write_whole
-
-    if target is None:
-        write(text)
-        return
-    write_whole(target, [text])
-    complain(f"written to {target}")

@@ -29,7 +29,7 @@ from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric, s
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix
 from fieldassay.metrics.comparisons.pairwise import list_field_metrics
-from fieldassay.metrics.estimate import Estimate, parts_of
+from fieldassay.metrics.estimate import parts_of
 from fieldassay.metrics.result.documents import (
     DocumentStatistics,
     PairedData,
@@ -368,37 +368,6 @@ def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list
     lines = [_compare(system, call, match) for system, match in found.items() for call in calls]
     decided = iter(decide_changes([line.change for line in lines if line.change is not None]))
     return [line if line.change is None else replace(line, change=next(decided)) for line in lines]
-
-
-def find_file_changes(file: Path, runs: Sequence[Run]) -> dict[Path, Mapping[str, ChangeLine]]:
-    """Return the changes of runs against the baseline in a file: by folder and system, that of the headline.
-
-    Raises `ProblemsError` if there is no sound baseline in the file.
-    """
-    baseline = read_baseline(file)
-    return {run.folder: _find_headline_changes(baseline, run) for run in runs if not run.damage}
-
-
-def _find_headline_changes(baseline: Baseline, run: Run) -> dict[str, ChangeLine]:
-    headline = run.headline
-    if not headline:
-        return {}
-    try:
-        name = str(_name_headline(headline[0], run.paired.vocabulary.own))
-        return {one.system: one for one in check_run(run, baseline, [name])}
-    except (ProblemsError, OSError, ValueError) as error:
-        why = error.problems[0].what if isinstance(error, ProblemsError) else str(error)[:300]
-        return {one.system: ChangeLine(one.system, one.metric, None, why) for one in headline}
-
-
-def _name_headline(headline: Estimate, own: Mapping[str, object]) -> MetricCall:
-    """Return the metric of an estimate; `own` are the names that the spec defines itself."""
-    if headline.metric in own:
-        return MetricCall(headline.metric)
-    options = {"regime": headline.regime, "granularity": headline.granularity, **headline.parameters}
-    return MetricCall(
-        headline.metric, tuple((name, value) for name, value in options.items() if value is not None)
-    )
 
 
 def _compare(system: str, call: MetricCall, match: BaselineMatch) -> ChangeLine:

@@ -533,27 +533,11 @@ def ask_for(name: str, names: Iterable[str]) -> str:
     return f"score with --metrics {DEFAULT},{name}" if name in known else nearest(name, names)
 
 
-_INSTEAD = {
-    "attributable": "shares of stages are gates of `fieldassay attribute RUN --gate`: scoring does not look "
-    "at the text that was sent",
-    **dict.fromkeys(("soft_precision", "soft_recall", "soft_f1"), "write accuracy_pooled"),
-    **dict.fromkeys(
-        ("macro_soft_precision", "macro_soft_recall", "macro_soft_f1"), "write accuracy_by_field"
-    ),
-    "accuracy_pooled_strict": "write accuracy_strict",
-    "accuracy_by_field_strict": "write macro_f1",
-    "report": "write f1",
-}
-"""What to write instead of names that are metrics of other commands, or were metrics."""
-
-
 def _meant(name: str, vocabulary: Vocabulary) -> str:
     """Return the remedy for an unknown name: a metric of the field of that name, or the nearest metric."""
     field = next((path for path in vocabulary.fields if path.casefold() == name.casefold()), None)
     if field is not None:
         return f"it is a field: field_accuracy[{field}]"
-    if name in _INSTEAD:
-        return _INSTEAD[name]
     return nearest(name, {*vocabulary.names(), *list_groups(), DEFAULT} - {"extras"})
 
 

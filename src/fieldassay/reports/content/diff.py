@@ -224,7 +224,7 @@ def changes_part(found: Diff, most: int) -> Part:
     if changes is None:
         return Part(_TITLE, (f"not known: {found.reason}",))
     counts = {change: changes.count(change) for change in ("broken", "fixed")}
-    lines = (_describe_counts(changes, counts),)
+    lines = (describe_counts(changes),)
     if not any(counts.values()):
         return Part(_TITLE, lines)
     worst = tuple(one for one in changes.by_document() if one.broken > one.fixed)
@@ -260,14 +260,14 @@ def _remarks(found: Diff, counts: dict[str, int], most: int) -> list[str]:
     )
 
 
-def _describe_counts(changes: Changes, counts: dict[str, int]) -> str:
+def describe_counts(changes: Changes) -> str:
+    """Return how many values were fixed, broke, and are wrong in both, as a sentence."""
     told = (
-        f"{format_count(counts['fixed'], 'value')} fixed, {counts['broken']:,} broken, "
+        f"{format_count(changes.count('fixed'), 'value')} fixed, {changes.count('broken'):,} broken, "
         f"{changes.still_wrong:,} wrong in both"
     )
-    return told + (
-        f", {changes.undecided:,} wrong in one and not judged in the other" if changes.undecided else ""
-    )
+    more = f", {changes.undecided:,} wrong in one and not judged in the other"
+    return f"{told}{more if changes.undecided else ''}"
 
 
 def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> ReportTable:

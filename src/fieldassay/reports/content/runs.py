@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.decisions.baseline.runs import ChangeLine
 from fieldassay.documents.corpus.manifest import DIFFICULTIES, METRICS, THRESHOLDS
 from fieldassay.errors import list_names
 from fieldassay.io.json_value import json_text
@@ -29,12 +29,12 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import find_headline, find_named
 from fieldassay.metrics.thresholds import (
-    format_change,
     format_changes,
     format_compared,
     format_threshold,
     holds,
 )
+from fieldassay.reports.content.run.summary import inner_mapping
 from fieldassay.reports.findings.recommendation import count_apart
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.runs.run import Listing, Run
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fieldassay.extraction.endpoints.exchange import CostEstimate
     from fieldassay.extraction.extract import Extraction
     from fieldassay.metrics.result.result import Result
-    from fieldassay.runs.sweep import CorpusRun, Effect, Holdout, Sweep
+    from fieldassay.runs.sweep import CorpusRun, Effect, Sweep
 
 
 # The output of `fieldassay runs list` and `fieldassay runs show`.
@@ -54,28 +54,21 @@ _MOST_LEFT = 5
 _LONGEST = 1000
 _MOST_FILES = 6
 _DIRTY = {"True": ", with changes", "False": ""}
-_HEADLINE, _CHANGE = 4, 5
+_HEADLINE = 4
 _NAMES = ("id", "started (UTC)", "spec", "system")
-_VERDICTS = {
-    "better": "better",
-    "worse": "worse",
-    "no_difference_shown": "no difference shown",
-    "undefined": "undefined",
-}
 
 
 class Listed(Struct, frozen=True):
-    """The content of a store: its runs, their changes by folder and system, and what killed runs left."""
+    """The content of a store: its runs, and what killed runs left."""
 
     store: Path
     listing: Listing
-    changes: Mapping[Path, Mapping[str, ChangeLine]]
     leftovers: Sequence[Path]
 
 
 def listed_json(listed: Listed) -> str:
     """Return the runs as JSON."""
-    runs = [_data(run, listed.changes.get(run.folder, {})) for run in listed.listing.runs]
+    runs = list(map(_data, listed.listing.runs))
     left = list(map(str, listed.leftovers))
     return json_text(
         {"store": str(listed.store), "total": listed.listing.total, "runs": runs, "leftovers": left}
@@ -84,7 +77,7 @@ def listed_json(listed: Listed) -> str:
 
 def run_json(run: Run) -> str:
     """Return one run as JSON, with all of its record."""
-    return json_text({**_data(run, {}), "record": run.facts})
+    return json_text({**_data(run), "record": run.facts})
 
 
 def render_listed(listed: Listed, screen: Screen) -> str:
@@ -98,21 +91,13 @@ def render_listed(listed: Listed, screen: Screen) -> str:
         "spec",
         "system",
         clip(names.pop(), _NAME) if len(names) == 1 else "headline",
-        "change",
         "status",
     ]
     rows, styles = [], []
     for run in listed.listing.runs:
-        own = _rows(
-            run,
-            headlines[run.folder],
-            listed.changes.get(run.folder, {}),
-            has_name=heads[_HEADLINE] == "headline",
-        )
+        own = _rows(run, headlines[run.folder], has_name=heads[_HEADLINE] == "headline")
         rows += own
         styles += ["red" if run.damage or run.verdict == "FAIL" else ""] * len(own)
-    if not any(row[_CHANGE] for row in rows):
-        heads, rows = _without_change([heads])[0], _without_change(rows)
     if rows:
         page.table([PageColumn(head, is_name=head in _NAMES) for head in heads], rows, styles)
     hidden = listed.listing.total - len(listed.listing.runs)
@@ -142,13 +127,7 @@ def render_run(run: Run, screen: Screen) -> str:
     return page.text()
 
 
-def _without_change(rows: Sequence[list[str]]) -> list[list[str]]:
-    return [[*row[:_CHANGE], *row[_CHANGE + 1 :]] for row in rows]
-
-
-def _rows(
-    run: Run, headline: Sequence[Estimate], changes: Mapping[str, ChangeLine], *, has_name: bool
-) -> list[list[str]]:
+def _rows(run: Run, headline: Sequence[Estimate], *, has_name: bool) -> list[list[str]]:
     when = run.started.strftime("%Y-%m-%d %H:%M") if run.started.year > 1 else NOTHING
     head = [
         clip(run.name, _NAME),
@@ -158,7 +137,7 @@ def _rows(
     status = _status(run)
     if not headline:
         systems = ", ".join(clip(name, _NAME) for name in run.systems[:_MOST_SYSTEMS])
-        return [[*head, systems or NOTHING, NOTHING, "", status]]
+        return [[*head, systems or NOTHING, NOTHING, status]]
     rows = []
     for position, one in enumerate(headline[:_MOST_SYSTEMS]):
         left = [*head] if position == 0 else ["", "", ""]
@@ -168,12 +147,11 @@ def _rows(
                 *left,
                 clip(one.system, _NAME),
                 f"{text}{format_both(one)} n={one.n:,}",
-                _change(changes.get(one.system)),
                 status if position == 0 else "",
             ]
         )
     if len(headline) > _MOST_SYSTEMS:
-        rows.append(["", "", "", f"and {len(headline) - _MOST_SYSTEMS} more", "", "", ""])
+        rows.append(["", "", "", f"and {len(headline) - _MOST_SYSTEMS} more", "", ""])
     return rows
 
 
@@ -192,22 +170,6 @@ def _status(run: Run) -> str:
     return "; ".join(parts)
 
 
-def _change(change: ChangeLine | None) -> str:
-    """Return a change with its interval and its significance; nothing where there is none."""
-    found = None if change is None or change.change is None else change.change.found
-    if found is None:
-        return ""
-    if found.difference is None or found.verdict == "identical":
-        return "undefined" if found.difference is None else "identical"
-    return f"{format_change(found.difference, found.unit)}{_bounds(found)} {_VERDICTS[found.verdict]}"
-
-
-def _bounds(found: Comparison) -> str:
-    if found.interval is None:
-        return ""
-    return f" ({format_changes(found.interval, found.unit)})"
-
-
 def _remarks(listed: Listed) -> list[str]:
     """Return the remarks on the store besides its runs."""
     left = listed.leftovers
@@ -215,14 +177,11 @@ def _remarks(listed: Listed) -> list[str]:
         f"left by a killed run: {clip(path.name, 80)}; `fieldassay runs rm --leftovers` removes it"
         for path in left[:_MOST_LEFT]
     ]
-    lines += [f"and {len(left) - _MOST_LEFT} more of these"] if len(left) > _MOST_LEFT else []
-    changes = [change for changes in listed.changes.values() for change in changes.values()]
-    reasons = dict.fromkeys(change.why for change in changes if change.why)
-    return [*lines, *(f"no change told: {clip(reason, 300)}" for reason in reasons)]
+    return lines + ([f"and {len(left) - _MOST_LEFT} more of these"] if len(left) > _MOST_LEFT else [])
 
 
 def _numbers(run: Run, one: Estimate) -> list[str]:
-    counts = _under(run.facts, "counts", "systems", one.system, "classes")
+    counts = reduce(inner_mapping, ("counts", "systems", one.system, "classes"), run.facts)
     names = ("scored", "missing", "invalid", "error", "timeout", "failed")
     return [
         f"{format_both(one)} n={one.n:,}",
@@ -232,9 +191,9 @@ def _numbers(run: Run, one: Estimate) -> list[str]:
 
 def _facts(run: Run) -> list[tuple[str, str]]:
     """Return the facts of a run's record, label by label."""
-    facts = run.facts
-    digests, git, host = (_under(facts, name) for name in ("digests", "git", "host"))
-    inputs, bootstrap, timings = (_under(facts, name) for name in ("inputs", "bootstrap", "timings"))
+    facts, models = run.facts, run.facts.get("models")
+    digests, git, host = (inner_mapping(facts, name) for name in ("digests", "git", "host"))
+    inputs, bootstrap, timings = (inner_mapping(facts, name) for name in ("inputs", "bootstrap", "timings"))
     return [
         ("id", run.id),
         ("folder", str(run.folder)),
@@ -250,7 +209,9 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         (
             "models",
             ", ".join(
-                clip(str(one.get("name")), 60) for one in _list(facts, "models") if isinstance(one, dict)
+                clip(str(one.get("name")), 60)
+                for one in (models if isinstance(models, list) else ())
+                if isinstance(one, dict)
             ),
         ),
         (
@@ -260,14 +221,14 @@ def _facts(run: Run) -> list[tuple[str, str]]:
             else "",
         ),
         ("host", ", ".join(clip(str(value), 60) for value in host.values())),
-        ("fieldassay", str(_under(facts, "versions").get("fieldassay") or "")),
+        ("fieldassay", str(inner_mapping(facts, "versions").get("fieldassay") or "")),
         ("seconds", str(timings.get("seconds", ""))),
     ]
 
 
 def _predictions(inputs: Mapping[str, Any]) -> str:
     files: dict[str, list[str]] = {}
-    for name, path in _under(inputs, "predictions").items():
+    for name, path in inner_mapping(inputs, "predictions").items():
         files.setdefault(str(path), []).append(str(name))
     given = [
         f"{clip(path, 120)} ({clip(names[0], _NAME) if len(names) == 1 else f'{len(names)} systems'})"
@@ -276,14 +237,7 @@ def _predictions(inputs: Mapping[str, Any]) -> str:
     return list_names(given, _MOST_FILES)
 
 
-def _data(run: Run, changes: Mapping[str, ChangeLine]) -> dict[str, Any]:
-    told = {
-        name: {
-            "comparison": None if one.change is None else one.change.found.to_dict(),
-            "reason": one.why,
-        }
-        for name, one in changes.items()
-    }
+def _data(run: Run) -> dict[str, Any]:
     return {
         "id": run.id,
         "name": run.name,
@@ -297,20 +251,7 @@ def _data(run: Run, changes: Mapping[str, ChangeLine]) -> dict[str, Any]:
         "damage": run.damage or None,
         "rescored_from": run.facts.get("rescored_from"),
         "headline": [one.to_dict() for one in run.headline],
-        "changes": told,
     }
-
-
-def _list(data: Mapping[str, Any], name: str) -> list[Any]:
-    found = data.get(name)
-    return found if isinstance(found, list) else []
-
-
-def _under(data: Any, *names: str) -> Mapping[str, Any]:
-    """Return an object inside a record, an empty one where there is none."""
-    for name in names:
-        data = data.get(name) if isinstance(data, dict) else None
-    return data if isinstance(data, dict) else {}
 
 
 # Extractions, sweeps of systems, and corpora.
@@ -424,8 +365,6 @@ def render_sweep(made: Sweep) -> str:
     if made.twins:
         lines += ["", "Degraded documents against the same documents clean"]
         lines += [f"  {line}" for line in map(describe_twins, made.twins)]
-    if made.holdout is not None:
-        lines += ["", _chosen(made.holdout)]
     stopped = [name for name, one in made.extractions.items() if not one.is_complete]
     if stopped:
         lines += ["", f"not complete, and so not compared: {', '.join(stopped)}; the same command goes on"]
@@ -537,16 +476,6 @@ def describe_twins(one: Comparison) -> str:
     verdict = one.verdict.replace("_", " ")
     change = f"{before} to {after}: {format_difference(one.difference, one.unit)}{interval}"
     return f"{name}: {change}, n = {one.documents} ({verdict})"
-
-
-def _chosen(one: Holdout) -> str:
-    value = one.estimate
-    held = "undefined" if value.value is None else format_both(value)
-    chosen = "undefined" if one.chosen_value is None else format_in_unit(one.chosen_value, value.unit)
-    return (
-        f"Best on {one.chosen_on:,} documents: {visible(one.system)} ({chosen}); "
-        f"on the {one.held_out:,} held out: {held}"
-    )
 
 
 # A run of the challenge corpus as text for a terminal.

@@ -245,6 +245,8 @@ class RunTable(Struct, frozen=True):
     words: str
     make: Callable[[Run, str | None], Content]
     endings: tuple[str, ...] = (".csv", ".xlsx", ".parquet", ".json", ".md", ".tex")
+    is_of_all: bool = False
+    """Whether it is of all systems together."""
 
 
 @public
@@ -288,6 +290,8 @@ def _make(table: RunTable, run: Run, system: str | None) -> Content:
     known = run.result.systems
     if system is not None and system not in known:
         raise problem(run.folder, f"no system {system[:100]!r}", nearest(system[:100], known), "unknown_name")
+    if system is not None and table.is_of_all:
+        raise problem(run.folder, f"{table.words}: is of all systems", "leave out --system", "invalid_option")
     return table.make(run, system)
 
 
@@ -516,16 +520,13 @@ def _number(estimate: Estimate | None) -> float | int | None:
     return round(estimate.value) if estimate.unit == "count" else estimate.value
 
 
-def list_suspicious_gold(run: Run, system: str | None) -> ExportRows:
+def list_suspicious_gold(run: Run, _: str | None) -> ExportRows:
     """Return the gold values of a run that all or most of its systems contradict in the same way.
 
     Raises `ProblemsError` for a run of one system.
     """
     import polars as pl
 
-    if system is not None:
-        what, remedy = "gold is suspicious where all systems agree", "leave out --system"
-        raise problem(run.folder, what, remedy, "invalid_option")
     found = suspicious_gold_of_run(run)
     lines = [tuple(asdict(one).values()) for one in found.values]
     frame = pl.LazyFrame(lines, schema=Suspicion.__struct_fields__, orient="row", infer_schema_length=None)
@@ -552,19 +553,13 @@ def list_results(run: Run, system: str | None) -> dict[str, Any]:
     return {name: guide_result(result, name) for name in (result.systems if system is None else (system,))}
 
 
-def list_recommendation(run: Run, system: str | None) -> dict[str, Any]:
+def list_recommendation(run: Run, _: str | None) -> dict[str, Any]:
     """Return what every report of a run recommends."""
-    if system is not None:
-        raise problem(
-            run.folder, "a recommendation is on all systems", "leave out --system", "invalid_option"
-        )
     return asdict(advise(run.result, decisions_of_run(run)))
 
 
-def compare_for_executives(run: Run, system: str | None) -> str:
+def compare_for_executives(run: Run, _: str | None) -> str:
     """Return the comparison of all systems for those who decide, as Markdown."""
-    if system is not None:
-        raise problem(run.folder, "a comparison is of all systems", "leave out --system", "invalid_option")
     result, rows = run.result, run.evidence
     losses = {}
     if rows is not None and result.documents is not None:
@@ -578,10 +573,10 @@ TABLES: Mapping[str, RunTable] = {
     "metrics": RunTable("metrics of the systems", list_metrics_by_system),
     "fields": RunTable("precision, recall and F1 of fields", field_rows),
     "curve": RunTable("F(t)", list_curve),
-    "suspicious-gold": RunTable("suspicious gold", list_suspicious_gold),
+    "suspicious-gold": RunTable("suspicious gold", list_suspicious_gold, is_of_all=True),
     "results": RunTable("results by system", list_results, (".json",)),
-    "recommendation": RunTable("recommendation", list_recommendation, (".json",)),
-    "comparison": RunTable("comparison of the systems", compare_for_executives, (".md",)),
+    "recommendation": RunTable("recommendation", list_recommendation, (".json",), is_of_all=True),
+    "comparison": RunTable("comparison of the systems", compare_for_executives, (".md",), is_of_all=True),
     "errors": RunTable("error report", render_error_report, (".md",)),
 }
 """The tables by their names for `report --table`."""

@@ -14,7 +14,7 @@ from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import Estimate, format_difference, format_share
-from fieldassay.reports.content.diff import NAMES, describe_diff
+from fieldassay.reports.content.diff import NAMES, describe_counts, describe_diff
 from fieldassay.reports.content.run.summary import inner_mapping
 from fieldassay.reports.findings.recommendation import describe_field_changes
 from fieldassay.reports.html.chunks import LONGEST_ERROR, MOST_VALUES
@@ -28,7 +28,7 @@ from fieldassay.reports.wording import (
     describe_comparison,
     name_of,
 )
-from fieldassay.reports.writers.tables import ReportTable, Told
+from fieldassay.reports.writers.tables import Told
 
 if TYPE_CHECKING:
     import polars as pl
@@ -266,6 +266,8 @@ def _number(name: str) -> pl.Expr:
 # The page of changes since an earlier run: values that were fixed, that broke, and that are still wrong.
 
 _KINDS = ("broken", "fixed", "still wrong")
+_OF_TESTS = ("p", "adjusted", "effect")
+"""The columns that only a test of the method needs."""
 
 
 class ChangesShown(Struct, frozen=True):
@@ -285,23 +287,12 @@ def _describe(found: Diff) -> ChangesShown:
     told = describe_diff(found, 0)
     lines = [describe_comparison(one, NAMES) for one in found.overall[:1]]
     lines += describe_field_changes(found.by_field)
-    changes = found.changes
-    if changes is not None:
-        counts = (
-            f"{format_count(changes.count('fixed'), 'value')} fixed, {changes.count('broken'):,} broken, "
-            f"{changes.still_wrong:,} wrong in both"
-        )
-        lines.append(counts)
-    parts = tuple(replace(part, tables=tuple(map(_trim, part.tables))) for part in told.parts)
+    if found.changes is not None:
+        lines.append(describe_counts(found.changes))
+    parts = tuple(
+        replace(part, tables=tuple(table.without(*_OF_TESTS) for table in part.tables)) for part in told.parts
+    )
     return ChangesShown(told.title, tuple(lines), replace(told, parts=parts))
-
-
-def _trim(table: ReportTable) -> ReportTable:
-    """Return a table without the columns that only a test of the method needs: p values and effect sizes."""
-    kept = [at for at, head in enumerate(table.heads) if head not in ("p", "adjusted", "effect")]
-    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
-    numbers = tuple(place for place, at in enumerate(kept) if at in table.aligned)
-    return ReportTable(table.caption, tuple(table.heads[at] for at in kept), rows, numbers)
 
 
 def list_changes(diffs: tuple[Diff, ...]) -> list[dict[str, Any]]:

@@ -1,8 +1,7 @@
-"""Parts and tables of a report, and how HTML, Markdown and a terminal show them."""
+"""Parts and tables of a report, and how Markdown and a terminal show them."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 
 from msgspec import Struct
 
@@ -44,6 +43,17 @@ class ReportTable(Struct, frozen=True):
         filled = [(at, [cell for cell in cells if cell not in ("", NOTHING)]) for at, cells in columns if at]
         return tuple(at for at, cells in filled if cells and all(map(NUMBER.fullmatch, cells)))
 
+    def without(self, *heads: str) -> "ReportTable":
+        """Return the table without the columns of these heads.
+
+        >>> ReportTable("", ("a", "n"), (("x", "1"),)).without("a").rows
+        (('1',),)
+        """
+        kept = [at for at, head in enumerate(self.heads) if head not in heads]
+        rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
+        numbers = tuple(new for new, at in enumerate(kept) if at in self.aligned)
+        return ReportTable(self.caption, tuple(self.heads[at] for at in kept), rows, numbers)
+
 
 class Part(Struct, frozen=True):
     """A part of a report: its title, sentences, tables, and remarks below them.
@@ -72,68 +82,6 @@ class Told(Struct, frozen=True):
     systems: tuple[tuple[str, str], ...]
     parts: tuple[Part, ...]
     notes: tuple[str, ...]
-
-
-# A diff as one self-contained HTML section: no scripts, nothing loaded, every text escaped.
-
-
-def lay_out_html(told: Told) -> str:
-    """Return the report as a `<section>` in ASCII, to be put into any page, or opened as it is."""
-    parts = ['<section class="fieldassay-diff">', _element("h2", told.title)]
-    parts += [
-        f'<p role="alert"><strong>Warning:</strong> {html_text(warning)}.</p>' for warning in told.warnings
-    ]
-    if told.systems:
-        listed = "".join(f"{_element('dt', name)}{_element('dd', text)}" for name, text in told.systems)
-        parts.append(f"<dl>{listed}</dl>")
-    for part in told.parts:
-        parts += _section(part)
-    parts += _list(told.notes)
-    return "\n".join((*parts, "</section>")) + "\n"
-
-
-def _section(part: Part) -> list[str]:
-    found = [_element("h3", part.title)]
-    found += [_element("p", line) for line in part.lines]
-    found += [_table(table) for table in part.tables]
-    return [*found, *_list(part.remarks)]
-
-
-def _table(table: ReportTable) -> str:
-    heads = "".join(
-        f'<th scope="col"{_align(table, at)}>{html_text(head)}</th>' for at, head in enumerate(table.heads)
-    )
-    rows = "\n".join(f"<tr>{_cells(table, row)}</tr>" for row in table.rows)
-    caption = _element("caption", table.caption[:1].upper() + table.caption[1:])
-    return f"<table>\n{caption}\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
-
-
-def _cells(table: ReportTable, row: Sequence[str]) -> str:
-    first, *others = row
-    rest = "".join(f"<td{_align(table, at)}>{_isolated(cell)}</td>" for at, cell in enumerate(others, 1))
-    return f'<th scope="row">{_isolated(first)}</th>{rest}'
-
-
-def _align(table: ReportTable, at: int) -> str:
-    return ' style="text-align:right"' if at in table.aligned else ""
-
-
-def _isolated(text: str) -> str:
-    """Return a cell's text isolated, so that right-to-left text does not affect its surroundings."""
-    return f"<bdi>{html_text(text)}</bdi>"
-
-
-def _list(lines: Sequence[str]) -> list[str]:
-    return ["<ul>" + "".join(_element("li", line) for line in lines) + "</ul>"] if lines else []
-
-
-def _element(name: str, text: str) -> str:
-    return f"<{name}>{html_text(text)}</{name}>"
-
-
-def html_text(text: str) -> str:
-    """Return a text without markup and in ASCII, so that no encoding can be mistaken."""
-    return escape(visible(text)).encode("ascii", "xmlcharrefreplace").decode()
 
 
 # Reports as Markdown, for files, for releases, and for GitHub within its limits: no value is markup.
@@ -316,21 +264,8 @@ def _fit(table: ReportTable, width: int) -> ReportTable:
     for head in _DISPENSABLE:
         if sum(_needs(table)) <= width:
             break
-        table = _without(table, head)
+        table = table.without(head)
     return table
-
-
-def _without(table: ReportTable, head: str) -> ReportTable:
-    if head not in table.heads:
-        return table
-    kept = [at for at, name in enumerate(table.heads) if name != head]
-    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
-    return ReportTable(
-        table.caption,
-        tuple(table.heads[at] for at in kept),
-        rows,
-        tuple(new for new, at in enumerate(kept) if at in table.aligned),
-    )
 
 
 def _needs(table: ReportTable) -> list[int]:

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.review import export
-from fieldassay.review.log import COLUMNS, ReviewJournal, list_events
+from fieldassay.review.log import ReviewJournal
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.sheets import Person, RefusedError
 from fieldassay.review.status import read_status, render_status
@@ -24,7 +24,7 @@ from fieldassay.review.web import guard
 from fieldassay.review.web.guard import EVERYTHING, list_people
 from fieldassay.review.web.room import ReviewRoom, WebCall
 
-# The requests of those who rule, lead and watch: differences, rulings, progress, histories.
+# The requests of those who rule, lead and watch: differences, rulings, progress.
 
 _QUICK = BootstrapSettings(replicates=500)
 
@@ -54,21 +54,6 @@ def progress(call: WebCall) -> dict[str, Any]:
     if call.person.role == "observer":
         people = [{**one, "name": None} for one in people]
     return {"text": render_status(status), "status": status.to_dict(), "people": people}
-
-
-def history(call: WebCall) -> dict[str, Any]:
-    """Return the events of a document that nobody labels any more: others' labels are not to be seen."""
-    db, number = call.room.db, call.params["document"]
-    row = db.execute("SELECT name FROM document WHERE id=?", (number,)).fetchone()
-    if row is None:
-        raise RefusedError("unknown", "there is no such document")
-    waiting = db.execute(
-        "SELECT count(*) FROM sheet WHERE document=? AND state NOT IN ('done', 'adjudicated')", (number,)
-    )
-    if waiting.fetchone()[0]:
-        raise RefusedError("conflict", "this document is not labeled to the end yet")
-    events = [dict(zip(COLUMNS, event, strict=True)) for event in list_events(db, row[0])]
-    return {"name": row[0], "events": events}
 
 
 # The pages of a server: shells without data, and the scripts and styles that fill them.

@@ -1,10 +1,8 @@
 """Sections of the report of a run: comparisons, repeated runs, gates and checks."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fieldassay.decisions.gate import decide_result
 from fieldassay.io.text.shown import clip, format_count, format_json
@@ -51,33 +49,19 @@ def describe_violation(violation: Violation, width: int) -> str:
 
 
 def decisions_of_run(run: Run) -> tuple[Decision, ...]:
-    """Return the decisions by a run's gates, made again from its estimates.
+    """Return the decisions by a run's gates: as recorded, or made again from its estimates.
 
-    Those that need more (a loss against a baseline) are as recorded.
+    Whoever changed or removed the file of gates could have made a loss a pass.
     """
-    known = {
-        (decision.system, outcome.gate): outcome
+    gates = [
+        outcome.gate
         for decision in run.decisions
         for outcome in decision.outcomes
         if outcome.title != UNGATED
-    }
-    chances = {decision.system: decision.chance for decision in run.decisions}
-    again = decide_result(run.result, tuple(dict.fromkeys(gate for _, gate in known)))
-    if find_changed(run.folder, run.facts, (GATES,)):
-        return again  # whoever changed it could have made a loss a pass
-    return tuple(
-        replace(
-            one,
-            outcomes=tuple(_settle(one.system, outcome, known) for outcome in one.outcomes),
-            chance=chances.get(one.system, ""),
-        )
-        for one in again
-    )
-
-
-def _settle(system: str, outcome: GateOutcome, known: Mapping[tuple[str, Any], GateOutcome]) -> GateOutcome:
-    recorded = known.get((system, outcome.gate))
-    return recorded if recorded is not None and outcome.gate.function == "regression" else outcome
+    ]
+    if not gates or find_changed(run.folder, run.facts, (GATES,)):
+        return decide_result(run.result, gates)
+    return run.decisions
 
 
 # The differences between systems by each metric, in plain words.

@@ -1,4 +1,4 @@
-// Rulings where two sheets differ, progress, and the history of a document.
+// Rulings where two sheets differ, and progress.
 async function adjudicateScreen() {
   const { documents } = await ask("GET", "/api/adjudicate");
   replace(find("main"), el("div", { class: "wrap" }, el("h1", { text: "Adjudicate" }),
@@ -56,13 +56,4 @@ async function progressScreen() {
     el("table", { class: "keys" }, el("thead", {}, el("tr", {}, ["Alias", "Name", "Role", "Sheets"].map((text) => el("th", { scope: "col", text })))),
       el("tbody", {}, found.people.map((one) => el("tr", {}, el("td", { text: one.alias }), el("td", {}, one.name ? showText(one.name) : "—"), el("td", { text: one.disabled ? `${one.role}, disabled` : one.role }), el("td", { text: String(one.sheets) }))))),
     el("p", {}, el("a", { href: "/", text: "Back" }))));
-}
-
-async function historyScreen(number) {
-  const found = await ask("GET", `/api/history/${number}`);
-  const cells = ["seq", "at", "actor", "kind", "node", "before", "after", "note"];
-  replace(find("main"), el("div", { class: "wrap" }, el("h1", {}, showText(found.name)),
-    el("div", { class: "grid-scroll", tabindex: "0" }, el("table", { class: "keys" }, el("thead", {}, el("tr", {}, cells.map((text) => el("th", { scope: "col", text })))),
-      el("tbody", {}, found.events.map((one) => el("tr", {}, cells.map((name) => el("td", {}, one[name] === null || one[name] === undefined ? "" : showText(String(one[name]))))))))),
-    el("p", {}, el("a", { href: "/progress", text: "Back" }))));
 }

@@ -115,7 +115,7 @@ async function helpScreen() {
     el("p", {}, el("a", { href: "/", text: "Back" }))));
 }
 
-const SCREENS = { queue: queueScreen, adjudicate: adjudicateScreen, ruling: () => ruling.start(lastNumber()), progress: progressScreen, history: () => historyScreen(lastNumber()), "sign-in": signInScreen, help: helpScreen, sheet: () => desk.start(lastNumber()) };
+const SCREENS = { queue: queueScreen, adjudicate: adjudicateScreen, ruling: () => ruling.start(lastNumber()), progress: progressScreen, "sign-in": signInScreen, help: helpScreen, sheet: () => desk.start(lastNumber()) };
 
 document.addEventListener("DOMContentLoaded", async () => {
   document.body.prepend(el("main", { id: "main", tabindex: "-1" }));
