@@ -252,6 +252,9 @@ def _bounds(values: Ints, largest: int) -> npt.NDArray[np.float64]:
 FEW_DOCUMENTS = 20
 """Below this many documents the interval of a metric without bounds is marked, because it is too narrow."""
 
+FEW_FAMILIES = 8
+"""Below this many families of several documents there is no interval: too few to say how they differ."""
+
 
 class BootstrapSettings(Struct, frozen=True):
     """The replicates of intervals over documents, the seed of their weights, and their level."""
@@ -268,6 +271,16 @@ def are_too_few(replicates: int, level: float) -> bool:
     (True, False, True)
     """
     return replicates * (1.0 - level) / 2.0 < 20.0 - 1e-9
+
+
+def say_too_few_families(families: int) -> str:
+    """Return the reason why so few families have no interval, and what to do.
+
+    >>> say_too_few_families(3)
+    '3 families are too few for an interval: 8 or more are needed'
+    """
+    told = "1 family is" if families == 1 else f"{families} families are"
+    return f"{told} too few for an interval: {FEW_FAMILIES} or more are needed"
 
 
 def say_too_few(level: float) -> str:
