@@ -139,6 +139,18 @@ def contraharmonic_mean(sizes: npt.NDArray[np.float64]) -> float:
     return float((sizes**2).sum()) / total if total else 0.0
 
 
+def add_families(sizes: npt.NDArray[np.float64], names: Sequence[str]) -> npt.NDArray[np.float64]:
+    """Return the sizes of what is drawn as a whole: those of one name are added up.
+
+    >>> add_families(np.array([1.0, 2.0, 4.0]), ["acme", "other", "acme"])
+    array([5., 2.])
+    """
+    place = np.unique(names, return_inverse=True)[1]
+    if place.max(initial=-1) == len(sizes) - 1:
+        return sizes
+    return np.bincount(place, sizes).astype(np.float64)
+
+
 # Bootstrap sums of integer columns: exact matrix products under bootstrap weights.
 
 _NARROW, _WIDE = 2.0**24, 53
