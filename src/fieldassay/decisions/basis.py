@@ -176,6 +176,7 @@ def join_data(contestants: Sequence[Contestant], documents: Collection[str] | No
         first.level,
         first.vocabulary,
         first.correction,
+        next((one.data.cluster for one in contestants if one.data.cluster), None),
     )
     calls = [{bound.call for bound in one.data.metrics} for one in contestants]
     shared = (bound for bound in first.metrics if all(bound.call in known for known in calls))

@@ -436,7 +436,7 @@ def _redraw(gate: Gate, matrix: PairedMatrix) -> Floats | None:
             return None
         matrix = matrix.narrow(np.flatnonzero([value in names for names in groups]))
     view = matrix.layout.view(bound)
-    drawn = np.concatenate([view.redraw(sums) for _, sums in matrix.redraw(0, view.rows)])
+    drawn = np.concatenate([view.redraw(sums) for _, sums in matrix.units.redraw(0, view.rows)])
     return np.array(
         [
             value == value and not holds(value, gate.operator, gate.threshold, bound.metric.unit)

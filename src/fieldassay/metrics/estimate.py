@@ -158,9 +158,10 @@ class Estimate(Brief, Struct, frozen=True):
     `value` is None for an undefined metric (`n` is 0). `n` is the denominator, `documents` the number of
     documents behind it, `failed` the number of failed judgements, which are outside the denominator.
     `interval` is None for counts and where it is undefined; `level` is then None too. `marks`:
-    `order_statistics`, `few_documents` (a metric without bounds, such as a duration: the interval is too
-    narrow), `few_replicates` (too few for a decision), `undefined_replicates=K` (K bootstrap replicates were
-    dropped). `interval_resampled` is the interval from the documents alone, without the unseen document.
+    `order_statistics`, `few_families` (fewer than 8: no interval), `few_documents` (a metric without bounds,
+    such as a duration: the interval is too narrow), `few_replicates` (too few for a decision),
+    `undefined_replicates=K` (K bootstrap replicates were dropped). `interval_resampled` is the interval from
+    the documents alone, without the unseen document.
     """
 
     metric: str
@@ -180,6 +181,8 @@ class Estimate(Brief, Struct, frozen=True):
     unit: str = "ratio"
     better: str = "higher"
     interval_resampled: tuple[float, float] | None = None
+    families: Count | None = None
+    """The families that the documents are drawn in; None: each document is drawn by itself."""
 
     def __hash__(self) -> int:
         return hash((self.metric, self.system, self.field, frozenset(self.slice.items()), self.value))
@@ -204,6 +207,7 @@ class Estimate(Brief, Struct, frozen=True):
             "unit": self.unit,
             "better": self.better,
             "interval_resampled": None if self.interval_resampled is None else list(self.interval_resampled),
+            **({} if self.families is None else {"families": self.families}),
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -193,3 +193,17 @@ class DocumentTable(Struct, frozen=True, eq=False):
     claims: Mapping[str, npt.NDArray[np.bool_]]
     groups: Mapping[str, tuple[tuple[str, ...], ...]]
     texts: Mapping[str, tuple[str, ...]] = default(default_factory=dict)
+
+
+def name_families(documents: Sequence[str], groups: Sequence[tuple[str, ...]] | None) -> tuple[str, ...]:
+    """Return what each document is drawn with: the name of its family, or its id where nothing is grouped.
+
+    A document without a family is one of its own, under a name that no family has.
+
+    >>> name_families(["a", "b"], [("acme",), ()]), name_families(["a"], None)
+    (('acme', '\\x00b'), ('a',))
+    """
+    if groups is None:
+        return tuple(documents)
+    named = zip(documents, groups, strict=True)
+    return tuple(" | ".join(group) if group else f"\0{document}" for document, group in named)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, reduce
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from fieldassay.metrics.catalogue.definitions import CATALOGUE, BoundMetric, Vocabulary, bind_metric
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.estimate import Correction, Estimate
-from fieldassay.metrics.evidence import BatchEvidence, DocumentTable
+from fieldassay.metrics.evidence import BatchEvidence, DocumentTable, name_families
 from fieldassay.metrics.repeats import (
     VARIANCES,
     FlakyValue,
@@ -73,6 +74,8 @@ class FoldPlan(Struct, frozen=True, dict=True):
     """Further metrics with kept statistics: as they are, and field by field."""
     correction: Correction = "min_p"
     """How p values of comparisons are adjusted."""
+    cluster: str | None = None
+    """The key of the families of documents, which are drawn as a whole; None: each document by itself."""
 
     @cached_property
     def bound(self) -> tuple[BoundMetric, ...]:
@@ -105,9 +108,9 @@ class FoldPlan(Struct, frozen=True, dict=True):
     @cached_property
     def drawn(self) -> tuple[Statistic, ...]:
         """Return the statistics that need bootstrap sums."""
-        return tuple(
-            dict.fromkeys(statistic for bound in self.bound for statistic in list_needs(bound.recipe).drawn)
-        )
+        needs = [list_needs(bound.recipe) for bound in self.bound]
+        sizes = [one.sizes for one in needs if self.cluster is not None]
+        return tuple(dict.fromkeys(chain.from_iterable((*(one.drawn for one in needs), *sizes))))
 
     @cached_property
     def plain(self) -> tuple[Statistic, ...]:
@@ -213,12 +216,18 @@ def _fold(
     everything: dict[SliceKey, npt.NDArray[np.int64]] = {None: np.arange(len(table.documents))}
     members = everything | list_members(table.groups, plan.slice_keys)
     every = list(members.values())
+    families = name_families(table.documents, table.groups.get(plan.cluster or ""))
     once = tuple(InAnyRun(one) for one in (*plan.drawn, *plan.plain) if counts_documents(one))
-    plain = _hold_documents(columns, (*plan.plain, *(once if len(numbered) > 1 else ())), plan.seed)
-    drawn = _hold_documents(columns, plan.drawn, plan.seed)
+    plain = _hold_documents(columns, (*plan.plain, *(once if len(numbered) > 1 else ())), families, plan.seed)
+    drawn = _hold_documents(columns, plan.drawn, families, plan.seed)
     slices = {
         key: SliceSums(
-            sums, _join_numbers(numbered, rows, plan.numbers), len(rows), len(numbered), ((drawn, rows),)
+            sums,
+            _join_numbers(numbered, rows, plan.numbers),
+            len(rows),
+            len(numbered),
+            ((drawn, rows),),
+            {} if plan.cluster is None else drawn.list_families(rows),
         )
         for (key, rows), sums in zip(members.items(), plain.sum_each(every, 0), strict=True)
     }
@@ -234,9 +243,11 @@ def _join_numbers(
     return {name: tuple(each for part in parts for each in part[name]) for name in parts[0]}
 
 
-def _hold_documents(columns: DocumentColumns, statistics: Sequence[Statistic], seed: int) -> UndrawnDocuments:
+def _hold_documents(
+    columns: DocumentColumns, statistics: Sequence[Statistic], families: Sequence[str], seed: int
+) -> UndrawnDocuments:
     held = {one: Sum(columns.fields(one), columns.values(one)) for one in statistics}
-    return UndrawnDocuments.hold(columns.evidence.documents, seed, held)
+    return UndrawnDocuments.hold(families, seed, held)
 
 
 def merge(partials: Iterable[Partial]) -> Partial:
@@ -290,4 +301,5 @@ def pair_systems(plan: FoldPlan, partials: Iterable[Partial]) -> PairedData:
         plan.level,
         plan.vocabulary,
         plan.correction,
+        plan.cluster,
     )

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.estimate import (
     LONGEST,
     SLACK,
@@ -142,7 +141,7 @@ def _exact_decimals(value: float, shown: UnitDisplay) -> int:
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def describe_least(documents: int, alpha: float = 0.05) -> str:
+def describe_least(documents: int, alpha: float = 0.05, families: int | None = None) -> str:
     """Return what a test at `alpha` can find in documents that do not say which difference it finds.
 
     >>> describe_least(40)
@@ -150,10 +149,9 @@ def describe_least(documents: int, alpha: float = 0.05) -> str:
     >>> describe_least(3)
     '3 documents are too few to show a difference: at least 5 must change the same way'
     """
-    least = Alike.at(alpha)
-    if least.expected < documents:
-        return (
-            f"a difference shows from about {format_share(least.expected / documents, 0)} of the documents on"
-        )
-    count = f"{format_count(documents, 'document')} {'is' if documents == 1 else 'are'}"
-    return f"{count} too few to show a difference: at least {least.documents} must change the same way"
+    least, count = Alike.at(alpha), documents if families is None else families
+    one, several = ("document", "documents") if families is None else ("family", "families")
+    if least.expected < count:
+        return f"a difference shows from about {format_share(least.expected / count, 0)} of the {several} on"
+    told = f"{count:,} {f'{one} is' if count == 1 else f'{several} are'}"
+    return f"{told} too few to show a difference: at least {least.documents} must change the same way"

@@ -543,7 +543,7 @@ def describe_power(one: Comparison) -> str:
     if one.verdict != "no_difference_shown" or one.interval is None:
         return ""
     if one.detectable is None:
-        return describe_least(one.documents, one.p_needed or 1.0 - one.level)
+        return describe_least(one.documents, one.p_needed or 1.0 - one.level, one.families)
     least, count = format_size(one.detectable, one.unit), format_count(one.documents, "document")
     told = f"{count} can only show differences above about {least}"
     smaller, needed = format_points(one.difference or 0.0, one.unit), one.documents_needed or 0

@@ -381,6 +381,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
             drawn.level,
             vocabulary,
             self.statistics.correction,
+            self.statistics.cluster,
         )
         return replace(data, metrics=tuple(one for one in metrics if data.can_compare(one)))
 

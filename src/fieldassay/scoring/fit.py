@@ -577,9 +577,9 @@ def describe_fit(
     is_preset = plan.spec.name in preset_names()
     known = {} if is_preset else gold.undeclared
     said = list(_describe_gold(plan, matching, gold))
-    if known and gold.values.any():
-        told = "gold: keys that the spec lacks are ignored: "
-        told += _counted(_without_ids(plan, gold.undeclared))
+    ignored = [(path, count) for path, count in _without_ids(plan, gold.undeclared) if path not in slices]
+    if known and gold.values.any() and ignored:
+        told = f"gold: keys that the spec lacks are ignored: {_counted(ignored)}"
         said.append("; ".join(filter(None, (told, _name_alike(plan, known)))))
     for system in matching.predictions:
         fill = fills[system]

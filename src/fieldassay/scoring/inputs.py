@@ -1,5 +1,6 @@
 """What is scored: options, gold and predictions opened, documents chosen, and what is known of them."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, list_names, problem
-from fieldassay.io.text.shown import format_count
+from fieldassay.io.text.shown import format_count, make_printable
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable
 from fieldassay.options import OptionRecord, Positive, check_names, option_names
 from fieldassay.paths import value_at
@@ -132,13 +133,19 @@ def document_table(
     predictions: Sequence[Record | None],
     types: Sequence[str | None],
     slices: Sequence[str],
+    cluster: str | None = None,
 ) -> DocumentTable:
-    """Return the table of one batch's documents of one system; `slices` are the keys for grouping them."""
+    """Return the table of one batch's documents of one system; `slices` are the keys for grouping them.
+
+    `cluster` names the family of each document, which gold alone says.
+    """
     ids = tuple(record.id for record in gold)
     groups = {
         key: tuple(slice_values(key, row) for row in zip(gold, predictions, types, strict=True))
         for key in slices
     }
+    if cluster is not None:
+        groups[cluster] = list_families(cluster, gold, types)
     groups["repairs"] = tuple(record.meta.repairs if record is not None else () for record in predictions)
     problems = tuple(_problem(record) for record in predictions)
     starts = tuple("" if record is None else record.start for record in predictions)
@@ -253,6 +260,24 @@ def slice_values(key: str, row: tuple[Record, Record | None, str | None]) -> tup
     if value is None and key == FORMAT:
         value = format_of(gold.id)
     return (str(value).strip(),) if isinstance(value, (str, int, float)) and str(value).strip() else ()
+
+
+def list_families(
+    cluster: str, gold: Sequence[Record], types: Sequence[str | None]
+) -> tuple[tuple[str, ...], ...]:
+    """Return the family of each document by a key, or by a pattern of ids; () if it has none.
+
+    `{family}` is as long as the pattern allows, `*` stands for any characters; matching takes linear time.
+    """
+    if "{family}" not in cluster:
+        pairs = zip(gold, types, strict=True)
+        return tuple(slice_values(cluster, (record, None, kind)) for record, kind in pairs)
+    import polars as pl
+
+    before, after = (".*?".join(map(re.escape, part.split("*"))) for part in cluster.split("{family}"))
+    ids = pl.Series([make_printable(record.id) for record in gold], dtype=pl.String)
+    found = ids.str.extract(f"(?s)^{before}(.+){after}$")
+    return tuple(() if name is None else (name,) for name in found.to_list())
 
 
 def _attribute(gold: Record, prediction: Record | None, key: str) -> tuple[str, ...]:

@@ -548,7 +548,12 @@ def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, A
         },
         "slices": list(folding.slices),
         "gates": list(plan.spec.gates),
-        "bootstrap": {"replicates": folding.replicates, "seed": folding.seed, "level": folding.level},
+        "bootstrap": {
+            "replicates": folding.replicates,
+            "seed": folding.seed,
+            "level": folding.level,
+            **({} if folding.cluster is None else {"cluster": folding.cluster}),
+        },
         "inputs": {
             "gold": matching.gold.label,
             "predictions": {name: source.label for name, source in matching.predictions.items()},

@@ -227,6 +227,7 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
         vocabulary=vocabulary,
         score=plan.spec.score,
         correction=statistics.correction,
+        cluster=statistics.cluster,
     )
 
 
@@ -283,7 +284,9 @@ def _result(run: _Run, done: Done) -> Result:
         (
             *(str(note) for note in run.matching.notes if note.kind in _SHOWN),
             *_warnings(run, done),
-            *describe_fit(run.plan, run.matching, done.fills, run.folding.slices),
+            *describe_fit(
+                run.plan, run.matching, done.fills, (*run.folding.slices, run.folding.cluster or "")
+            ),
             *describe_ambiguity(run.plan, done.fills),
             *(
                 f"{system}: no value of {path} is right, and the spec may be why: write {line}"
@@ -373,6 +376,7 @@ def _counts(run: _Run, done: Done, mends: Mapping[str, Mapping[str, str]]) -> di
         "gold": count_fill(done.fills[GOLD])
         | ({"repairs": dict(done.repairs[GOLD].most_common())} if done.repairs[GOLD] else {}),
         **({"unreviewed": dict(done.unreviewed)} if done.unreviewed["fields"] else {}),
+        **({} if run.folding.cluster is None else {"families": _count_families(run, done)}),
         "systems": {},
     }
     for system, names in run.matching.systems.items():
@@ -396,6 +400,14 @@ def _counts(run: _Run, done: Done, mends: Mapping[str, Mapping[str, str]]) -> di
                 count.to_dict() for count in count_checks(run.plan, tallies)
             ]
     return counts
+
+
+def _count_families(run: _Run, done: Done) -> dict[str, Any]:
+    """Return how many families the documents are in, and how many have none and are one of their own."""
+    cluster, parts = run.folding.cluster or "", next(iter(done.partials.values())).documents
+    groups = Counter(group for part in parts for group in part.groups[cluster])
+    alone = groups.pop((), 0)
+    return {"cluster": cluster, "families": len(groups) + alone, "alone": alone}
 
 
 def _sum(counts: Iterable[Counter[str] | None]) -> Counter[str]:
@@ -425,6 +437,9 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
         warnings.append(
             f"ignored, since nobody reviewed them: {format_count(fields, 'field')} in {documents}"
         )
+    if run.folding.cluster is not None and (alone := _count_families(run, done)["alone"]):
+        which = "no document has" if alone == len(run.matching) else f"{alone:,} documents have no"
+        warnings.append(f"{which} family by `cluster: {run.folding.cluster}`; each is one of its own")
     warnings += [
         f"no document has a value for the slice {key!r}"
         for key in run.folding.slice_keys

@@ -371,7 +371,11 @@ def portions(plan: Plan, batch: Batch) -> Iterator[Batch]:
 
 
 def judge_batch(
-    plan: Plan, batch: Batch, slices: tuple[str, ...], sink: Sink | None = None
+    plan: Plan,
+    batch: Batch,
+    slices: tuple[str, ...],
+    sink: Sink | None = None,
+    cluster: str | None = None,
 ) -> Iterator[JudgedBatch]:
     """Yield the judged batch of each system, in the order of the predictions.
 
@@ -395,7 +399,7 @@ def judge_batch(
         identity = Identity(system, batch.ids, 0 if repeat is None else repeat.number)
         evidence = assemble(plan, judged, identity, confidences)
         checked = check_records(plan, name, predictions, sink)
-        table = document_table(plan, batch.gold, predictions, right.types, slices)
+        table = document_table(plan, batch.gold, predictions, right.types, slices, cluster)
         if plan.checks:
             numbers, claims = (
                 {**table.numbers, NUMBER: checked.counts},
@@ -430,7 +434,9 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Iterator[Do
     number = 0
     for batch in parts:
         waiting: list[JudgedBatch] = []
-        for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys, sink)):
+        for position, judged in enumerate(
+            judge_batch(work.plan, batch, work.folding.slice_keys, sink, work.folding.cluster)
+        ):
             partials = _fold(work, batch.repeats.get(judged.name), judged, waiting)
             yield _settle(work, batch, judged, partials, (number, position == 0))
             number += 1

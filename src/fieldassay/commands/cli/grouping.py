@@ -16,7 +16,7 @@ SECTIONS: Mapping[str, str] = {
     )},
     **{f"--{key}": f"statistics: {{{key}: {value}}}" for key, value in (
         ("level", "SHARE"), ("bootstrap", "N"), ("seed", "N"), ("correction", "holm"),
-        ("compare", "[METRIC]"), ("reference", "NAME"),
+        ("compare", "[METRIC]"), ("reference", "NAME"), ("cluster", "KEY"),
     )},
 }  # fmt: skip
 """By an option that `score` alone has: the line of the spec, which every command reads."""

@@ -84,6 +84,11 @@ _STATISTICS: Mapping[str, tuple[str, str]] = {
     "level": ("SHARE", "The level of intervals, above 0, below 1."),
     "bootstrap": ("N", "Bootstrap replicates; 0: no intervals."),
     "seed": ("N", "The seed of the bootstrap."),
+    "cluster": (
+        "KEY",
+        "What documents of one family share, so that families are drawn as a whole: a field of gold, a key "
+        "beside it, or a part of the id, as in '{family}/*'.",
+    ),
 }
 
 

@@ -34,6 +34,7 @@ from fieldassay.metrics.estimate import format_share
 from fieldassay.metrics.uncertainty.bootstrap import (
     STEPS,
     BootstrapSettings,
+    add_families,
     contraharmonic_mean,
     document_keys,
     percentile_intervals,
@@ -371,7 +372,7 @@ def ratio_replicates(
     """Return the ratio in every replicate; NaN where the second sum is 0."""
     keys, table = document_keys(documents, chance.seed), weight_table(np.float64)
     width = max(4, _WEIGHTS_AT_ONCE // max(1, len(documents)) // 4 * 4)
-    size = STEPS * contraharmonic_mean(sums[1]) if is_guarded else 0.0
+    size = STEPS * contraharmonic_mean(add_families(sums[1], documents)) if is_guarded else 0.0
     unseen = unseen_weights(chance.seed, chance.replicates) * size
     found = np.empty(chance.replicates)
     for first in range(0, chance.replicates, width):
@@ -384,14 +385,22 @@ def ratio_replicates(
 
 
 class RankedLabels:
-    """Values by falling confidence, each with the position of its document; documents are independent."""
+    """Values by falling confidence, each with the position of its document.
 
-    def __init__(self, doc: npt.NDArray[np.integer], confidence: Floats, is_correct: Bools) -> None:
+    Documents are independent, or their families are (`family`: the position of that of each document).
+    """
+
+    def __init__(
+        self, doc: npt.NDArray[np.integer], confidence: Floats, is_correct: Bools, family: Ints | None = None
+    ) -> None:
         falling = np.argsort(-confidence, kind="stable")
         self.doc = doc[falling]
         self.confidence = confidence[falling]
         self.is_wrong = ~is_correct[falling]
         self.documents = int(doc.max()) + 1 if len(doc) else 0
+        self.family: Ints = np.arange(self.documents) if family is None else family
+        self.largest = int(np.bincount(self.family).max(initial=1))
+        """The documents of the largest family, which weighs as much as a document that is drawn by itself."""
         self.values: Ints = np.bincount(doc, minlength=self.documents)
         is_new = np.zeros(len(doc), bool)
         is_new[np.unique(self.doc, return_index=True)[1]] = True
@@ -401,7 +410,14 @@ class RankedLabels:
     @classmethod
     def of(cls, seen: Observations) -> "RankedLabels":
         """Return the labels of observations."""
-        return cls(np.unique(seen.doc, return_inverse=True)[1], seen.confidence, seen.is_correct)
+        present, doc = np.unique(seen.doc, return_inverse=True)
+        family = np.unique([seen.units[place] for place in present], return_inverse=True)[1]
+        return cls(doc, seen.confidence, seen.is_correct, family)
+
+    @property
+    def units(self) -> int:
+        """Return how many draws the documents are worth: as many as there are, or fewer in families."""
+        return self.documents // self.largest
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -435,7 +451,14 @@ class RankedLabels:
         >>> labels.losses(2).wrong.tolist(), labels.losses(2).count.tolist()
         ([0.5], [1.0])
         """
-        alike, many = np.unique(self.list_losses(count)[1], return_counts=True)
+        counted, wrong = self.list_losses(count)
+        if self.largest > 1:
+            family, most = self.family[counted], float(self.largest)
+            whole = np.bincount(family)
+            is_in = whole > 0
+            lost = np.bincount(family, wrong)[is_in] / most
+            return Losses(lost, whole[is_in] / most, np.ones(len(lost)))
+        alike, many = np.unique(wrong, return_counts=True)
         return Losses(alike, np.ones(len(alike)), many.astype(np.float64))
 
     def resample(self, documents: int, chance: np.random.Generator) -> "RankedLabels":
@@ -518,10 +541,11 @@ def list_tests(labels: RankedLabels, risk: float, delta: float) -> list[tuple[in
     Places lie where documents grow by a twelfth, at the starts, and at every fortieth of the values; a tie is
     taken as a whole. Nothing here looks at outcomes.
     """
-    starts = [(labels.count_at(size), level) for size, level in start_sizes(labels.documents, risk, delta)]
+    sizes = start_sizes(labels.units, risk, delta)
+    starts = [(labels.count_at(size * labels.largest), level) for size, level in sizes]
     if not starts:
         return []
-    size, places = float(start_sizes(labels.documents, risk, delta)[0][0]), {count for count, _ in starts}
+    size, places = float(sizes[0][0] * labels.largest), {count for count, _ in starts}
     while size < labels.documents:
         places.add(labels.count_at(size))
         size = max(size + 1.0, size * RATIO)
@@ -548,7 +572,8 @@ def certify(labels: RankedLabels, promise: Promise) -> CertificationSteps:
         losses = labels.losses(count)
         is_passed = risk_p_value(losses, promise.risk) <= level * SLACK
         threshold = float(labels.confidence[count - 1])
-        steps.append(Step(threshold, round(losses.size), losses.count_errors(), level, None, is_passed))
+        wrong = labels.list_losses(count)[1]
+        steps.append(Step(threshold, len(wrong), int(np.count_nonzero(wrong)), level, None, is_passed))
         level = level if is_passed else 0.0
     return _bound(labels, steps, promise.delta)
 
@@ -595,7 +620,7 @@ def find_enough(labels: RankedLabels, promise: Promise) -> int | None:
     are too few to draw from, or too many.
     """
     enough = None
-    if labels.documents >= 20 and len(labels) <= MOST_VALUES:
+    if labels.largest == 1 and labels.documents >= 20 and len(labels) <= MOST_VALUES:
         for times in reversed(MORE):
             documents = int(-(-times * labels.documents // 50) * 50)
             if chance_to_certify(labels, promise, documents) < LIKELY:
@@ -610,7 +635,7 @@ def make_certificate(
     """Return the certificate of the values of some fields, with one threshold for all of them."""
     labels = RankedLabels.of(values)
     found = certify(labels, promise)
-    last, needed = found.last, needed_labels(promise.risk, promise.delta)
+    last, needed = found.last, labels.largest * needed_labels(promise.risk, promise.delta)
     if last is None:
         reason = _explain(labels, values, found, promise, chance)
         return Certificate(
@@ -626,7 +651,7 @@ def make_certificate(
     wrong, count = accepted & ~values.is_correct, int(accepted.sum())
     sums = np.stack([np.bincount(values.doc, rows, len(values.documents)) for rows in (wrong, accepted)])
     present = np.unique(values.doc)
-    names = [values.documents[place] for place in present]
+    names = [values.units[place] for place in present]
     return Certificate(
         fields=fields,
         threshold=last.threshold,
@@ -655,7 +680,7 @@ def _explain(
 
     Useless confidences do no harm where accepting everything keeps the promise.
     """
-    least = needed_labels(promise.risk, promise.delta)
+    least = labels.largest * needed_labels(promise.risk, promise.delta)
     if labels.documents < least:
         return f"label at least {format_count(least - labels.documents, 'more document')} ({least:,} in all)"
     everything = labels.losses(len(labels))

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, nearest, problem
-from fieldassay.metrics.evidence import ANSWER_COLUMNS, REPEAT
+from fieldassay.metrics.evidence import ANSWER_COLUMNS, REPEAT, name_families
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.runs.run import Run
@@ -73,14 +73,26 @@ class Observations(Struct, frozen=True, eq=False):
     field: npt.NDArray[np.int32]
     confidence: Floats
     is_correct: Bools
+    families: tuple[str, ...] = ()
+    """What each document is drawn with; () for each by itself."""
 
     def __len__(self) -> int:
         return len(self.doc)
 
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Return what is drawn for each document: its family, or the document."""
+        return self.families or self.documents
+
+    @property
+    def drawn(self) -> npt.NDArray[np.integer]:
+        """Return the number of what each observation is drawn with."""
+        return np.unique(self.families, return_inverse=True)[1][self.doc] if self.families else self.doc
+
     def take(self, rows: npt.NDArray[np.generic]) -> Observations:
         """Return some of the observations, by positions or by a mask."""
-        parts = (self.doc, self.field, self.confidence, self.is_correct)
-        return Observations(self.documents, self.fields, *(part[rows] for part in parts))
+        doc, field, confidence = self.doc[rows], self.field[rows], self.confidence[rows]
+        return replace(self, doc=doc, field=field, confidence=confidence, is_correct=self.is_correct[rows])
 
     def of_fields(self, fields: Iterable[str]) -> Observations:
         """Return the observations of some fields."""
@@ -109,19 +121,23 @@ class Observations(Struct, frozen=True, eq=False):
         return hashlib.sha256(b"".join(lines)).hexdigest()
 
 
-def read_observations(rows: pl.DataFrame, scale: str, where: str) -> Observations:
+def read_observations(
+    rows: pl.DataFrame, scale: str, where: str, families: Mapping[str, str] | None = None
+) -> Observations:
     """Return the observations in evidence of one system.
 
     Raises `ProblemsError` for confidences that are invalid on their scale.
 
-    `rows` has the columns `COLUMNS`, of values only.
+    `rows` has the columns `COLUMNS`, of values only. `families` names that of each document, if documents are
+    not drawn by themselves.
     """
     chosen = rows.filter(is_judged() & has_confidence())
     documents, doc = _codes(chosen["doc"])
     fields, field = _codes(chosen["field"])
     confidence = _to_probabilities(chosen, scale, where)
     is_correct = (chosen["outcome"] == "match").to_numpy()
-    return Observations(documents, fields, doc, field, confidence, is_correct)
+    units = tuple(families.get(name, name) for name in documents) if families else ()
+    return Observations(documents, fields, doc, field, confidence, is_correct, units)
 
 
 def is_judged() -> pl.Expr:
@@ -223,6 +239,20 @@ class Confidences(Struct, frozen=True, eq=False):
     documents: pl.DataFrame
     digests: Mapping[str, str]
     spec: str = ""
+    cluster: str | None = None
+    """The key of the families that documents are drawn in."""
+
+    def observe(self, scale: str) -> Observations:
+        """Return the observations, with confidences on this scale."""
+        families, name = None, f"group_{self.cluster}"
+        if self.cluster is not None:
+            import polars as pl
+
+            column = name if name in self.documents.columns else self.cluster
+            table = self.documents.select("doc", pl.col(column).cast(pl.List(pl.String)))
+            names, groups = table["doc"].to_list(), [tuple(one or ()) for one in table[column].to_list()]
+            families = dict(zip(names, name_families(names, groups), strict=True))
+        return read_observations(self.rows, scale, self.label, families)
 
     def list_fields(self) -> tuple[str, ...]:
         """Return the fields that have judged values, in the order of the evidence."""
@@ -286,7 +316,8 @@ def read_confidences(run: Path | Result, system: str | None) -> Confidences:
     rows = _select_rows(evidence, name)
     if not found.is_saved and _lacks_matches(rows, documents):
         raise _incomplete(label)
-    return Confidences(label, name, rows, documents, _digests(found), found.spec_name)
+    cluster = (found.result.run.get("bootstrap") or {}).get("cluster")
+    return Confidences(label, name, rows, documents, _digests(found), found.spec_name, cluster)
 
 
 def choose_confidences(
@@ -586,7 +617,7 @@ def discriminate(seen: Observations, level: float = 0.95, fields: int = 1) -> Di
     (1.0, 'tells right from wrong', [0.94, 1.0])
     """
     right, wrong = seen.is_correct, ~seen.is_correct
-    documents = [len(np.unique(seen.doc[rows])) for rows in (right, wrong)]
+    documents = [len(np.unique(seen.drawn[rows])) for rows in (right, wrong)]
     fewest, is_wrong = min(documents), documents[1] <= documents[0]
     area = auroc(seen.confidence, right)
     if area is None or fewest < LEAST_DOCUMENTS:
@@ -625,8 +656,8 @@ def _standard_error(seen: Observations, area: float) -> float:
     parts = np.empty(len(seen))
     parts[seen.is_correct] = (_share_below(np.sort(wrong), right) - area) / len(right)
     parts[~seen.is_correct] = (1.0 - _share_below(np.sort(right), wrong) - area) / len(wrong)
-    sums = np.bincount(seen.doc, parts)
-    n = seen.count_documents()
+    sums = np.bincount(seen.drawn, parts)
+    n = len(np.unique(seen.drawn))
     return float(np.sqrt(n / (n - 1) * (sums**2).sum()))
 
 
@@ -772,5 +803,5 @@ def design_effect(seen: Observations, starts: Ints) -> float:
     errors = seen.is_correct - seen.confidence
     sizes = np.diff(np.append(starts, len(errors)))
     errors = errors - np.repeat(np.add.reduceat(errors, starts) / sizes, sizes)
-    alone, together = float(errors @ errors), np.bincount(seen.doc, errors)
+    alone, together = float(errors @ errors), np.bincount(seen.drawn, errors)
     return max(1.0, float(together @ together) / alone) if alone > 0.0 else 1.0

@@ -39,7 +39,6 @@ from fieldassay.decisions.calibration.observations import (
     is_judged,
     measure,
     read_confidences,
-    read_observations,
     remark_census,
     thin,
 )
@@ -250,7 +249,7 @@ def apply_policy(
             given.label, what, "score it again with that spec, or calibrate anew", "policy_mismatch"
         )
     certificate = policy.certificate
-    seen = read_observations(given.rows, policy.scale, given.label).of_fields(certificate.fields)
+    seen = given.observe(policy.scale).of_fields(certificate.fields)
     least = np.inf if certificate.threshold is None else certificate.threshold
     accepted = seen.confidence >= least
     errors = int((accepted & ~seen.is_correct).sum())
@@ -261,7 +260,7 @@ def apply_policy(
     if len(losses):
         risk = float(losses.mean())
         lower = risk_lower(labels.losses(labels.count_from(least)), certificate.delta)
-        names = [seen.documents[place] for place in np.unique(seen.doc)[places]]
+        names = [seen.units[place] for place in np.unique(seen.doc)[places]]
         interval = ratio_interval(np.stack([losses, np.ones(len(losses))]), names, chance, is_guarded=True)
     reasons = [policy.needs_review(item.field, item.confidence) for item in list_items(given.rows, policy)]
     return PolicyCheck(
@@ -598,7 +597,7 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
         raise ProblemsError(problems)
     fields = tuple(dict.fromkeys(options.fields)) or known
     given = given.of_fields(fields)
-    seen = read_observations(given.rows, options.scale, given.label)
+    seen = given.observe(options.scale)
     if not len(seen):
         what = f"no judged value of {given.system!r} has a confidence"
         remedy = "give `confidence` with the predictions, and score again"

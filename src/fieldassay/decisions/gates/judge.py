@@ -336,7 +336,8 @@ def reach_of_bound(gate: Gate, estimate: Estimate) -> Reach:
     value, level, resampled = estimate.value, estimate.level, estimate.interval_resampled or estimate.interval
     if value is None or estimate.interval is None or resampled is None or level is None:
         return Reach()
-    alpha, count, highest = 1.0 - level, estimate.documents, HIGHEST.get(estimate.unit, 0.0)
+    alpha, highest = 1.0 - level, HIGHEST.get(estimate.unit, 0.0)
+    count = estimate.families or estimate.documents
     error = (resampled[1] - resampled[0]) / (2.0 * NormalDist().inv_cdf(0.5 + level / 2.0))
     # one more document that is wrong, or right, as a whole than was seen
     whole = (value if gate.function == "lower" else highest - value) if highest else 0.0
@@ -356,7 +357,8 @@ def reach_of_bound(gate: Gate, estimate: Estimate) -> Reach:
         needed = documents_to_show(abs(value - gate.threshold), spread, unseen, alpha)
     if needed is None or needed <= count:
         return Reach(detectable)
-    return Reach(detectable, needed if highest else max(needed, FEW_DOCUMENTS))
+    needed = math.ceil((needed if highest else max(needed, FEW_DOCUMENTS)) * estimate.documents / count)
+    return Reach(detectable, needed)
 
 
 def _is_yes_no(estimate: Estimate, error: float) -> bool:

@@ -25,7 +25,7 @@ from fieldassay.metrics.thresholds import (
     format_threshold,
     holds,
 )
-from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS, say_too_few
+from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS, say_too_few, say_too_few_families
 
 BEFORE, NOW = "before", "now"
 """The names of the two systems of a baseline's arena."""
@@ -180,6 +180,8 @@ def judge_change(gate: Gate, change: MetricChange, failed: int = 0) -> GateOutco
     )
     if change.is_same and not failed:
         return _judge_same(outcome, found.unit)
+    if "few_families" in found.marks:
+        return replace(outcome, rule=say_too_few_families(found.families or 0))
     if change.interval is None or change.guarded is None:
         why = "it has no interval: score with a bootstrap, and use a rate in place of a count"
         return replace(outcome, rule=why)
@@ -269,7 +271,10 @@ def _ask_for_more(outcome: GateOutcome, change: MetricChange) -> GateOutcome:
     found, margin = change.found, max(0.0, -outcome.gate.threshold)
     spread = change.pair.spread(1.0 - found.level)
     counted = change.pair.spread(found.p_needed or spread.alpha)  # a loss is shown counting all gates
-    detectable, needed = counted.detectable(margin=margin), spread.to_pass(margin)
+    detectable, needed = (
+        counted.detectable(margin=margin),
+        change.pair.count_documents(spread.to_pass(margin)),
+    )
     if needed is not None and needed <= found.documents:
         needed = None  # the difference itself is near the margin
     more = [outcome.rule]
@@ -278,7 +283,7 @@ def _ask_for_more(outcome: GateOutcome, change: MetricChange) -> GateOutcome:
         count = format_count(found.documents, "document")
         more.append(f"{count} can only show losses above about {format_size(detectable, found.unit)}")
     if detectable is None and not is_silent and found.verdict != "identical":
-        more.append(describe_least(counted.documents, counted.alpha))
+        more.append(describe_least(counted.documents, counted.alpha, found.families))
     if needed is not None:
         more.append(f"an unchanged system needs about {needed:,} documents to pass")
     proposed = spread.proposed_margin() if change.pair.is_bounded else None

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.metrics.catalogue.definitions import BoundMetric
+from fieldassay.metrics.evidence import name_families
 from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, list_parts
 from fieldassay.metrics.result.estimation import UnseenDocument, highest_value, size_by_documents
 from fieldassay.metrics.statistics.statistics import (
@@ -30,6 +31,7 @@ from fieldassay.metrics.statistics.statistics import (
 )
 from fieldassay.metrics.uncertainty.bootstrap import (
     FEW_DOCUMENTS,
+    FEW_FAMILIES,
     are_too_few,
     count_table,
     document_keys,
@@ -107,6 +109,8 @@ class MatrixLayout(Struct, frozen=True):
     parts: tuple[tuple[Statistic, tuple[str | None, ...]], ...]
     repeats: int = 1
     """The number of runs that the sums of a document are of."""
+    is_by_family: bool = False
+    """Whether several documents are drawn as one."""
 
     @property
     def bits(self) -> list[int]:
@@ -143,7 +147,7 @@ class MatrixLayout(Struct, frozen=True):
                 rows += [first + at for at in chosen]
                 parts.append((statistic, tuple(fields[at] for at in chosen)))
             first += len(fields)
-        return View(bound, np.array(rows, np.int64), tuple(parts), self.repeats)
+        return View(bound, np.array(rows, np.int64), tuple(parts), self.repeats, self.is_by_family)
 
 
 class View(Struct, frozen=True, eq=False):
@@ -153,6 +157,7 @@ class View(Struct, frozen=True, eq=False):
     rows: npt.NDArray[np.int64]
     parts: tuple[tuple[Statistic, tuple[str | None, ...]], ...]
     repeats: int = 1
+    is_by_family: bool = False
 
     def table(self, sums: Ints, unseen: Unseen | None = None, *, is_weighted: bool = False) -> SumTable:
         """Return the sums (own rows x columns) for a recipe: of all fields, unless a mean is over them."""
@@ -163,7 +168,7 @@ class View(Struct, frozen=True, eq=False):
             own[statistic] = (
                 Sum(fields, rows) if is_by_field else Sum((None,), rows.sum(axis=0, keepdims=True))
             )
-        return SumTable(own, unseen, self.repeats, is_weighted)
+        return SumTable(own, unseen, self.repeats, is_weighted, is_by_family=self.is_by_family)
 
     def evaluate_all(self, portions: Iterable[Ints]) -> Floats:
         """Return the metric of each column of all portions of sums."""
@@ -243,6 +248,8 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
     layout: MatrixLayout
     is_grouped: bool = False
     """Whether documents share signs in groups; a part of the documents has the signs of the whole."""
+    families: tuple[str, ...] = ()
+    """What each document is drawn with; () for each by itself."""
 
     @classmethod
     def open(cls, data: PairedData) -> "PairedMatrix":
@@ -252,8 +259,25 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
             raise ValueError("the systems were not scored on the same documents")
         layout = MatrixLayout.plan(data.systems)
         repeats, matrices = _scale_alike(data.systems, [layout.stack(one) for one in data.systems])
-        layout, names = replace(layout, repeats=repeats), tuple(one.system for one in data.systems)
-        return cls(data, names, documents, matrices, layout, are_grouped(len(documents)))
+        names = tuple(one.system for one in data.systems)
+        known = (one.groups.get(data.cluster or "") for one in reversed(data.systems))
+        families = name_families(documents, next(filter(None, known), None))
+        if len(set(families)) == len(documents):
+            families = ()
+        layout = replace(layout, repeats=repeats, is_by_family=bool(families))
+        is_grouped = are_grouped(len(set(families or documents)))
+        return cls(data, names, documents, matrices, layout, is_grouped, families)
+
+    @cached_property
+    def units(self) -> "PairedMatrix":
+        """Return the arena of what is drawn as a whole: of families, whose documents are added up."""
+        if not self.families:
+            return self
+        names, place = np.unique(self.families, return_inverse=True)
+        order = np.argsort(place, kind="stable")
+        starts = np.searchsorted(place[order], np.arange(len(names)))
+        added = tuple(np.add.reduceat(matrix[:, order], starts, axis=1) for matrix in self.matrices)
+        return replace(self, documents=tuple(names.tolist()), matrices=added, families=())
 
     def narrow(self, rows: npt.NDArray[np.intp]) -> "PairedMatrix":
         """Return the arena of the documents at these positions."""
@@ -263,9 +287,8 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
         if key not in self._parts:
             documents = tuple(self.documents[at] for at in rows.tolist())
             matrices = tuple(matrix[:, rows] for matrix in self.matrices)
-            self._parts[key] = PairedMatrix(
-                self.data, self.names, documents, matrices, self.layout, self.is_grouped
-            )
+            families = tuple(self.families[at] for at in rows.tolist() if self.families)
+            self._parts[key] = replace(self, documents=documents, matrices=matrices, families=families)
         return self._parts[key]
 
     @cached_property
@@ -414,14 +437,19 @@ def _scale_alike(
 class Pair(Struct, frozen=True, eq=False, dict=True):
     """Two systems of an arena, by their positions, seen by one metric."""
 
-    arena: PairedMatrix
+    whole: PairedMatrix
     first: int
     second: int
     view: View
 
+    @property
+    def arena(self) -> PairedMatrix:
+        """Return the arena of what is drawn as a whole: documents, or families."""
+        return self.whole.units
+
     @cached_property
     def sides(self) -> tuple[Ints, Ints]:
-        """Return the metric's statistics of both, rows x documents."""
+        """Return the metric's statistics of both, rows x what is drawn."""
         first, second = (self.arena.matrices[at][self.view.rows] for at in (self.first, self.second))
         return first, second
 
@@ -434,8 +462,22 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def in_documents(self) -> tuple[Floats, Floats]:
         """Return the metric of both in each document alone, NaN where it is undefined."""
-        first, second = self.sides
+        return self._evaluate(self.whole)
+
+    def _evaluate(self, arena: PairedMatrix) -> tuple[Floats, Floats]:
+        first, second = (arena.matrices[at][self.view.rows] for at in (self.first, self.second))
         return self.view.evaluate(first), self.view.evaluate(second)
+
+    @cached_property
+    def is_drawn(self) -> npt.NDArray[np.bool_]:
+        """Return which documents or families have the metric in one of the two systems at least."""
+        there, here = self._evaluate(self.arena)
+        return ~(np.isnan(there) & np.isnan(here))
+
+    @cached_property
+    def units(self) -> int:
+        """Return the documents in which the metric is defined for one of both, or the families."""
+        return int(np.count_nonzero(self.is_drawn))
 
     @property
     def slack(self) -> float:
@@ -452,11 +494,26 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
         """Return the documents in which the metric is defined for one of the two systems at least."""
         return sum(self.wins)
 
+    @property
+    def families(self) -> int | None:
+        """Return the families in which the metric is defined for one of both; None: documents are drawn."""
+        return self.units if self.whole.families else None
+
+    def count_documents(self, units: int | None) -> int | None:
+        """Return the documents in so many families of the size of these, or so many documents."""
+        return None if units is None else math.ceil(units * self.documents / max(self.units, 1))
+
     @cached_property
     def differing(self) -> npt.NDArray[np.int64]:
-        """Return the positions of the documents in which any statistic differs."""
+        """Return the positions of the documents or families in which any statistic differs."""
         first, second = self.sides
         return np.flatnonzero((first != second).any(axis=0))
+
+    @cached_property
+    def is_same(self) -> bool:
+        """Return whether no document differs in any statistic."""
+        first, second = (self.whole.matrices[at][self.view.rows] for at in (self.first, self.second))
+        return bool((first == second).all())
 
     @cached_property
     def is_total(self) -> bool:
@@ -525,12 +582,14 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
         guarded one is the wider of it and of the resampled one with the unseen document, which only one
         system has right, by a coin.
         """
-        drawn, documents = self.replicates, self.documents
+        drawn, documents = self.replicates, self.units
         marks: tuple[str, ...] = (
             ("few_documents",) if documents < FEW_DOCUMENTS and not self.is_bounded else ()
         )
         if drawn is None:
             return Bounds(marks=marks)
+        if self.whole.families and documents < FEW_FAMILIES:
+            return Bounds(marks=(*marks, "few_families"))
         known, level = int(np.count_nonzero(~np.isnan(drawn.resampled))), 1.0 - alpha
         dropped = len(drawn.resampled) - known
         marks = (*marks, "few_replicates") if are_too_few(known, self.arena.data.level) else marks
@@ -554,7 +613,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
         It is where the guarded interval of `bounds` excludes 0, which this says without that of the halves.
         """
         drawn, (first, second) = self.replicates, self.values
-        if drawn is None or not self.is_bounded:
+        if drawn is None or not self.is_bounded or (self.whole.families and self.units < FEW_FAMILIES):
             return False
         few = are_too_few(int(np.count_nonzero(~np.isnan(drawn.resampled))), self.arena.data.level)
         low, high = _percentiles(np.concatenate([drawn.low, drawn.high]), 1.0 - alpha)
@@ -573,29 +632,28 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def effective(self) -> float:
         """Return the effective number of documents, (sum of sizes)^2 / sum of squared sizes."""
-        return self.documents / max(self._size, 1e-9) if self._size else float(self.documents)
+        return self.units / max(self._size, 1e-9) if self._size else float(self.units)
 
     @cached_property
     def _size(self) -> float:
         """Return the size of the unseen document in mean documents, 0 where it has none."""
         highest, weight = highest_value(self.view.bound), np.array([2.0**-20])
-        if not self.is_bounded or not self.documents:
+        if not self.is_bounded or not self.units:
             return 0.0
         sizes = []
         for side in self.sides:
             total = np.repeat(side.sum(axis=1, keepdims=True), 2, axis=1)
             unseen = UnseenDocument(np.append(0.0, weight), partial(size_by_documents, self.view.table(side)))
             found = self.view.table(total, unseen).evaluate(self.view.bound.recipe).values[-1]
-            sizes.append(float(found[5] - found[3]) / highest * self.documents * 2.0**20)
+            sizes.append(float(found[5] - found[3]) / highest * self.units * 2.0**20)
         return float(np.nan_to_num(np.mean(sizes)))
 
     def spread(self, alpha: float) -> Spread:
         """Return how documents differ, from which the power at `alpha` follows."""
-        (first, second), n = self.sides, self.documents
+        (first, second), n = self.sides, self.units
         own = [_weighed(self.view.slopes(side.sum(axis=1)), side) for side in (first, second)]
         centered = n * (own[1] - own[0])
-        there, here = self.in_documents
-        is_defined = ~(np.isnan(there) & np.isnan(here))
+        is_defined = self.is_drawn
         whole = highest_value(self.view.bound) * self._size if self.is_bounded else 0.0
         found = Spread.measure(n * self.linear[is_defined], centered[is_defined], whole, self.effective)
         return replace(
@@ -606,7 +664,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
     def test(self) -> PairTest:
         """Return the two-sided test that the systems are equally good; both values must be defined."""
         if not len(self.differing):
-            return PairTest(1.0, "identical")
+            return PairTest(1.0, "identical" if self.is_same else "halves_exact")
         if self.discordant is not None:
             return PairTest(mcnemar_mid_p(*self.discordant), "mcnemar_mid_p")
         is_exact = len(self.differing) <= MOST_ENUMERATED

@@ -199,7 +199,7 @@ def _decided(one: Tested, adjusted: Adjusted | None, correction: str, *, is_brie
         decided,
         detectable=spread.detectable(),
         detectable_whole=spread.detectable(spread.whole) if spread.whole else None,
-        documents_needed=spread.needed(found.difference or 0.0)
+        documents_needed=pair.count_documents(spread.needed(found.difference or 0.0))
         if decided.verdict == "no_difference_shown"
         else None,
     )
@@ -481,6 +481,7 @@ def compare_one(
         losses=wins.lower if is_higher_better else wins.higher,
         ties=wins.ties,
         documents=sum(wins),
+        families=pair.families,
         method="none",
         verdict="undefined",
         unit=bound.metric.unit,
@@ -488,7 +489,7 @@ def compare_one(
     )
     if first is None or second is None:
         return Tested(made, pair)
-    is_same, (there, here) = not len(pair.differing), pair.in_documents
+    is_same, (there, here) = pair.is_same, pair.in_documents
     tested = replace(
         made,
         difference=second - first,
@@ -520,7 +521,7 @@ def rank_all(arena: PairedMatrix, metrics: Sequence[BoundMetric]) -> list[Ranked
         """Yield each metric in every replicate, systems x replicates."""
         portions = [
             [np.stack([view.evaluate(sums[at]) for sums in portion]) for view, at in seen]
-            for portion in arena.counted(rows, is_left_out=is_left_out)
+            for portion in arena.units.counted(rows, is_left_out=is_left_out)
         ]
         return (np.concatenate(values, axis=1) for values in zip(*portions, strict=True))
 
@@ -566,7 +567,7 @@ def _difference(pair: Pair) -> float:
 def can_be_redrawn(arena: PairedMatrix, view: View) -> bool:
     """Return whether replicates can choose a first by a metric: a mean or a ratio, of enough documents."""
     is_total = view.bound.metric.unit == "count" or isinstance(view.bound.recipe, Total)
-    return bool(arena.data.replicates) and not is_total and len(arena.documents) >= FEW_DOCUMENTS
+    return bool(arena.data.replicates) and not is_total and len(arena.units.documents) >= FEW_DOCUMENTS
 
 
 def value_first(ranking: Ranking, drawn: Floats, new: Floats, names: Sequence[str]) -> Ranking:

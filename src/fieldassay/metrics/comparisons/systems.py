@@ -24,6 +24,7 @@ from fieldassay.metrics.comparisons.pairwise import (
     slice_values,
 )
 from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.evidence import name_families
 from fieldassay.metrics.fold import FoldPlan, Partial, pair_systems
 from fieldassay.metrics.result.comparison import Comparison, Comparisons
 from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, is_comparable, list_parts
@@ -247,7 +248,10 @@ def pool(parts: Mapping[str, PairedData], metrics: Sequence[BoundMetric], key: s
     first = next(iter(parts.values()))
     joined = tuple(_join(own, metrics) for own in systems.values())
     slices = tuple(dict.fromkeys([key, *(each for data in parts.values() for each in data.slices)]))
-    return PairedData(tuple(metrics), joined, slices, first.replicates, first.seed, first.level)
+    cluster = next((data.cluster for data in parts.values() if data.cluster), None)
+    return PairedData(
+        tuple(metrics), joined, slices, first.replicates, first.seed, first.level, cluster=cluster
+    )
 
 
 def _join(parts: Sequence[DocumentStatistics], metrics: Sequence[BoundMetric]) -> DocumentStatistics:
@@ -276,10 +280,18 @@ def estimate_pooled(data: PairedData, keys: Sequence[str]) -> tuple[Estimate, ..
     plan = EstimationPlan(data.metrics, keys, data.level, data.replicates, data.seed)
     found: list[Estimate] = []
     for system in data.systems:
-        documents = UndrawnDocuments.hold(system.documents, data.seed, system.statistics)
+        families = name_families(system.documents, system.groups.get(data.cluster or ""))
+        documents = UndrawnDocuments.hold(families, data.seed, system.statistics)
         everything: dict[SliceKey, Rows] = {None: np.arange(len(system.documents))}
         slices = {
-            key: SliceSums({}, {}, len(rows), system.repeats, ((documents, rows),))
+            key: SliceSums(
+                {},
+                {},
+                len(rows),
+                system.repeats,
+                ((documents, rows),),
+                {} if data.cluster is None else documents.list_families(rows),
+            )
             for key, rows in (everything | list_members(system.groups, keys)).items()
         }
         found += estimate_slices(system.system, plan, slices)

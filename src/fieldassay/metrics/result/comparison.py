@@ -61,6 +61,8 @@ class Comparison(Brief, Struct, frozen=True):
     unit: str = "ratio"
     better: str = "higher"
     correction: str = "holm"
+    families: int | None = None
+    """The families that the documents are drawn in; None: each document is drawn by itself."""
 
     def __hash__(self) -> int:
         return hash((self.metric, self.field, frozenset(self.slice.items()), self.systems, self.difference))
@@ -140,6 +142,7 @@ class Comparison(Brief, Struct, frozen=True):
             "unit": self.unit,
             "better": self.better,
             "correction": self.correction,
+            **({} if self.families is None else {"families": self.families}),
         }
 
 

@@ -307,6 +307,8 @@ class PairedData(Struct, frozen=True, eq=False):
     vocabulary: Vocabulary = CATALOGUE
     correction: Correction = "min_p"
     """How p values of one family are adjusted: `min_p` (Westfall and Young) or `holm`."""
+    cluster: str | None = None
+    """The key of the groups that are drawn as a whole."""
 
     def can_compare(self, bound: BoundMetric) -> bool:
         """Return whether all statistics of a metric were kept, by field for a metric of one field."""

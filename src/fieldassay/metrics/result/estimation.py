@@ -41,6 +41,7 @@ from fieldassay.metrics.statistics.statistics import (
 )
 from fieldassay.metrics.uncertainty.bootstrap import (
     FEW_DOCUMENTS,
+    FEW_FAMILIES,
     Interval,
     are_too_few,
     document_keys,
@@ -148,8 +149,15 @@ def size_by_sums(table: SumTable, ratio: Ratio) -> Floats:
     """Return the size of the unseen document by label, sum of squares / sum of denominators (column 0).
 
     Documents of different size are resampled as a whole, so that large ones count for more. It is 0 without a
-    denominator, and in a mean over documents 1, or the number of repeated runs that count.
+    denominator, and in a mean over documents 1, or the number of repeated runs that count. Families may be
+    spread over batches, so that the sum of their squares is the variance of the denominator under weights,
+    whose own variance is 1.
     """
+    if table.is_by_family and (ratio.documents is not None or size_statistics(ratio)):
+        drawn = table.combine(
+            ratio.size_form, (None,) if ratio.documents else table.labels(ratio.denominator)
+        )
+        return np.nan_to_num(divide(drawn[:, 1:].var(axis=1), drawn[:, 0]))
     if ratio.documents is not None:
         if table.repeats == 1:
             return np.ones(1)
@@ -162,15 +170,15 @@ def size_by_sums(table: SumTable, ratio: Ratio) -> Floats:
 
 
 def size_by_documents(table: SumTable, ratio: Ratio) -> Floats:
-    """Return the same where each column of the table is a document."""
-    if ratio.documents is not None:
+    """Return the same where each column of the table is a document, or a family."""
+    if ratio.documents is not None and not table.is_by_family:
         if table.repeats == 1:
             return np.ones(1)
         counts = table.combine(ratio.denominator, (None,))
         return np.nan_to_num(divide(counts.sum(axis=1), np.count_nonzero(counts, axis=1).astype(np.float64)))
-    if not size_statistics(ratio):
+    if ratio.documents is None and not size_statistics(ratio):
         return np.zeros(1)
-    values = table.combine(ratio.size_form, table.labels(ratio.denominator))
+    values = table.combine(ratio.size_form, (None,) if ratio.documents else table.labels(ratio.denominator))
     return np.nan_to_num(divide((values**2).sum(axis=1), values.sum(axis=1)))
 
 
@@ -179,6 +187,7 @@ def size_by_documents(table: SumTable, ratio: Ratio) -> Floats:
 Ints = npt.NDArray[np.int64]
 SliceKey: TypeAlias = tuple[str, str] | None
 Fields: TypeAlias = tuple[str | None, ...]
+Families: TypeAlias = dict[str | None, tuple[npt.NDArray[np.uint64], ...]]
 
 
 def list_members(
@@ -218,6 +227,17 @@ class UndrawnDocuments(Struct, frozen=True, eq=False):
         """Return the documents with their statistics, fields x documents, packed."""
         packed = {one: (total.fields, PackedInts.pack(total.values)) for one, total in statistics.items()}
         return cls(document_keys(documents, seed), packed)
+
+    def list_families(self, rows: Ints) -> "Families":
+        """Return the families of the documents at these positions, and those with each field."""
+        keys = self.keys[rows]
+        found: Families = {None: (np.unique(keys),)}
+        for fields, packed in self.statistics.values():
+            for at, name in enumerate(fields):
+                if name is not None:
+                    own = np.unique(keys[packed.held[at, rows] != 0])
+                    found[name] = (*found.get(name, ()), own)
+        return _shorten(found)
 
     @property
     def nbytes(self) -> int:
@@ -267,6 +287,17 @@ class UndrawnDocuments(Struct, frozen=True, eq=False):
         ]
 
 
+_MOST_KEPT = 1024
+"""So many families with a field are counted: the first by key, in any part of the documents."""
+
+
+def _shorten(families: Families) -> Families:
+    return {
+        name: parts if name is None else (np.unique(np.concatenate(parts))[:_MOST_KEPT],)
+        for name, parts in families.items()
+    }
+
+
 class Portion(Struct, frozen=True, eq=False):
     """Sums of some fields (None: all), or of all added up (`of_whole`), or both."""
 
@@ -292,6 +323,14 @@ class SliceSums(Struct, frozen=True, eq=False):
     repeats: int = 1
     """The number of runs of each document, whose statistics are added up."""
     undrawn: tuple[tuple[UndrawnDocuments, Ints], ...] = ()
+    families: Families = {}
+    """The keys of the families, part by part, and of those with each field; {}: nothing is grouped."""
+
+    def count_families(self, field: str | None) -> int:
+        """Return the families of the slice, or of those with a field if they are not very many."""
+        parts = self.families.get(field, ())
+        count = len(np.unique(np.concatenate(parts))) if parts else 0
+        return count if field is None or count < _MOST_KEPT else self.count_families(None)
 
     def merge(self, other: "SliceSums") -> "SliceSums":
         """Return the sums of both."""
@@ -303,6 +342,12 @@ class SliceSums(Struct, frozen=True, eq=False):
             self.documents + other.documents,
             self.repeats,
             self.undrawn + other.undrawn,
+            _shorten(
+                {
+                    name: self.families.get(name, ()) + other.families.get(name, ())
+                    for name in dict.fromkeys([*self.families, *other.families])
+                }
+            ),
         )
 
     def portions(self, replicates: int) -> Iterator[Portion]:
@@ -426,6 +471,7 @@ class _Draft(Struct, frozen=True, eq=False):
     replicates: tuple[Floats, ...] = ()
     ordered: Floats | None = None
     repeats: int = 1
+    families: int | None = None
 
 
 class _Bounds(Struct, frozen=True):
@@ -518,7 +564,8 @@ def _draft_portion(
     """Yield the number of a metric and its draft, for the fields of a portion, or the whole."""
     unseen, means = drawing
     weight = np.concatenate([np.zeros(1), np.abs(unseen)])  # the value itself holds none
-    sums = SumTable(portion.sums, repeats=table.repeats, means=means[0])
+    is_by_family = 0 < table.count_families(None) < table.documents
+    sums = SumTable(portion.sums, repeats=table.repeats, means=means[0], is_by_family=is_by_family)
     unseen_document = UnseenDocument(weight, partial(size_by_sums, sums))
     with_unseen = replace(sums, unseen=unseen_document, means=means[1], _ratios={})
     for number, bound in enumerate(metrics):
@@ -534,7 +581,8 @@ def _draft_portion(
         if portion.of_whole or not (averaged or bound.metric.scope == "overall"):
             for draft in _draft_sums(bound, key, own.evaluate(recipe), unseen > 0):
                 if portion.holds(draft.field):
-                    yield number, draft
+                    families = table.count_families(draft.field) if is_by_family else None
+                    yield number, replace(draft, families=families)
 
 
 def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated, is_right: Bools) -> list[_Draft]:
@@ -610,6 +658,8 @@ def _bound_one(draft: _Draft, level: float, drawn: Sequence[_Drawn]) -> _Bounds:
         return _bound_quantile(draft, draft.bound.recipe, level)
     if not drawn or draft.value is None:
         return _Bounds()
+    if draft.families is not None and draft.families < min(FEW_FAMILIES, draft.documents):
+        return _Bounds(marks=("few_families",))
     (lowest, highest, _), (low, high, dropped) = drawn[0], drawn[-1]
     limits = value_bounds(draft.bound)
     if limits is not None and not _is_within(draft.value, limits):
@@ -704,4 +754,5 @@ def _finish(system: str, draft: _Draft, level: float, bounds: _Bounds) -> Estima
         unit=metric.unit,
         better=metric.better,
         interval_resampled=bounds.resampled,
+        families=draft.families,
     )

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, Union
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from fieldassay.errors import FieldassayError
 from fieldassay.metrics.evidence import Outcome
@@ -452,6 +452,8 @@ class Needs(Struct, frozen=True):
     drawn: tuple[Statistic, ...] = ()
     plain: tuple[Statistic, ...] = ()
     numbers: tuple[str, ...] = ()
+    sizes: tuple[Statistic, ...] = ()
+    """Those that say how large a document is: families are as large as these under weights say."""
 
 
 def list_needs(recipe: Recipe) -> Needs:
@@ -478,17 +480,18 @@ def list_needs(recipe: Recipe) -> Needs:
     return Needs(
         drawn=ratio.numerator.statistics + ratio.denominator.statistics + weight,
         plain=support + _terms(ratio.failed),
+        sizes=() if ratio.documents is not None else ratio.size_form.statistics,
     )
 
 
 def _drawn_needs(recipe: Recipe) -> Needs:
     """Return the needs of a part of a formula, where even a plain sum needs draws for its interval."""
     needs = list_needs(recipe)
-    return Needs(recipe.total.statistics, needs.plain, needs.numbers) if isinstance(recipe, Total) else needs
+    return replace(needs, drawn=recipe.total.statistics) if isinstance(recipe, Total) else needs
 
 
 def _join(first: Needs, second: Needs) -> Needs:
-    return Needs(first.drawn + second.drawn, first.plain + second.plain, first.numbers + second.numbers)
+    return Needs(*(here + there for here, there in zip(astuple(first), astuple(second), strict=True)))
 
 
 def _terms(optional: Form | None) -> tuple[Statistic, ...]:
@@ -561,6 +564,8 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
     is_weighted: bool = True
     means: Means = {}
     """Means over fields that are not in the sums any more."""
+    is_by_family: bool = False
+    """Whether several documents are drawn as one."""
     _floats: dict[tuple[Statistic, tuple[str | None, ...]], Floats] = {}
     _ratios: dict[Ratio, Evaluated] = {}
 

@@ -139,6 +139,18 @@ def contraharmonic_mean(sizes: npt.NDArray[np.float64]) -> float:
     return float((sizes**2).sum()) / total if total else 0.0
 
 
+def add_families(sizes: npt.NDArray[np.float64], names: Sequence[str]) -> npt.NDArray[np.float64]:
+    """Return the sizes of what is drawn as a whole: those of one name are added up.
+
+    >>> add_families(np.array([1.0, 2.0, 4.0]), ["acme", "other", "acme"])
+    array([5., 2.])
+    """
+    place = np.unique(names, return_inverse=True)[1]
+    if place.max(initial=-1) == len(sizes) - 1:
+        return sizes
+    return np.bincount(place, sizes).astype(np.float64)
+
+
 # Bootstrap sums of integer columns: exact matrix products under bootstrap weights.
 
 _NARROW, _WIDE = 2.0**24, 53
@@ -252,6 +264,9 @@ def _bounds(values: Ints, largest: int) -> npt.NDArray[np.float64]:
 FEW_DOCUMENTS = 20
 """Below this many documents the interval of a metric without bounds is marked, because it is too narrow."""
 
+FEW_FAMILIES = 8
+"""Below this many families of several documents there is no interval: too few to say how they differ."""
+
 
 class BootstrapSettings(Struct, frozen=True):
     """The replicates of intervals over documents, the seed of their weights, and their level."""
@@ -268,6 +283,16 @@ def are_too_few(replicates: int, level: float) -> bool:
     (True, False, True)
     """
     return replicates * (1.0 - level) / 2.0 < 20.0 - 1e-9
+
+
+def say_too_few_families(families: int) -> str:
+    """Return the reason why so few families have no interval, and what to do.
+
+    >>> say_too_few_families(3)
+    '3 families are too few for an interval: 8 or more are needed'
+    """
+    told = "1 family is" if families == 1 else f"{families} families are"
+    return f"{told} too few for an interval: {FEW_FAMILIES} or more are needed"
 
 
 def say_too_few(level: float) -> str:

@@ -523,7 +523,7 @@ def _verdict(run: Reported, summary: Summary) -> Part:
         for system, text in zip(summary.systems, summary.failures, strict=True)
         if text != "none"
     ]
-    lead = [f"{why[:1].upper()}{why[1:]}; {format_count(summary.documents, 'document')}."]
+    lead = [f"{why[:1].upper()}{why[1:]}; {summary.counted}."]
     lead += [f"Predictions that are missing or unusable: {'; '.join(failures)}."] if failures else []
     return Part(f"{clip(answer, 400)}: {clip(summary.name, 100)}{about}", lead=lead)
 

@@ -16,7 +16,7 @@ from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.io.files.tables import WorkbookTable, csv_text, format_hidden, workbook_bytes, write_parquet
 from fieldassay.io.files.whole_files import write_whole
 from fieldassay.io.json_value import json_line, read_given
-from fieldassay.io.text.shown import clip, format_count, format_markdown
+from fieldassay.io.text.shown import clip, format_markdown
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_number, format_slice
 from fieldassay.metrics.result.result import (
@@ -474,7 +474,7 @@ def list_metrics_by_system(run: Run, system: str | None) -> ExportRows:
     for at, name in enumerate(summary.systems):
         if system in (None, name):
             columns[name] = [format_both(line.estimates[at]) for line in summary.headline]
-    note = f"{clip(summary.name, 100)}, {format_count(summary.documents, 'document')}"
+    note = f"{clip(summary.name, 100)}, {summary.counted}"
     return ExportRows(pl.LazyFrame(columns), note=f"{note}; {describe_method(summary)}")
 
 

@@ -30,6 +30,7 @@ from fieldassay.reports.content.run.summary import (
     SummaryLine,
     cut_suspicious,
     describe_silent,
+    describe_units,
     summarize,
 )
 from fieldassay.reports.content.runs import frontier
@@ -366,7 +367,8 @@ def _method(source: ReportSource) -> str:
         return "No intervals were computed."
     level = format_share(float(bootstrap.get("level", 0.95)))
     return (
-        f"They are {level} intervals over documents, from {bootstrap['replicates']:,} bootstrap replicates."
+        f"They are {level} intervals over {describe_units(bootstrap)}, "
+        f"from {bootstrap['replicates']:,} bootstrap replicates."
     )
 
 

@@ -79,6 +79,20 @@ class StatisticsOptions(OptionRecord, frozen=True):
     """The metrics that systems are compared by; None: the usual ones."""
     reference: str | None = None
     """The system that the others are compared with; None: the first."""
+    cluster: (
+        Annotated[
+            str,
+            Meta(
+                pattern=r"^([^{}]+|[^{}]*\{family\}[^{}]*)$",
+                description="a key, or a pattern of ids with {family} once",
+                examples=["vendor", "{family}/*"],
+            ),
+        ]
+        | None
+    ) = None
+    """What documents of one family share, so that families are drawn as a whole: a field of gold, a key
+    beside it, or a part of the id, as in `{family}/*`. None: each document is drawn by itself.
+    """
 
 
 SECTIONS = {"data": DataOptions, "statistics": StatisticsOptions}

@@ -52,7 +52,7 @@ def add_answer(page: ScreenPage, summary: Summary, most: int) -> None:
         page.line(summary.silent)
     page.line()
     systems = format_count(len(summary.systems), "system")
-    page.title(f"{visible(summary.name)}: {format_count(summary.documents, 'document')}, {systems}")
+    page.title(f"{visible(summary.name)}: {summary.counted}, {systems}")
     page.line()
     add_fields(page, summary.fields, most)
     add_systems(page, summary)
@@ -202,7 +202,7 @@ def describe_example(loss: Loss, room: int) -> str:
 def report_parts(summary: Summary) -> Iterator[Part]:
     """Yield the whole report of a run."""
     systems = format_count(len(summary.systems), "system")
-    title = f"{clip(summary.name, 100)}: {format_count(summary.documents, 'document')}, {systems}"
+    title = f"{clip(summary.name, 100)}: {summary.counted}, {systems}"
     verdict = format_markdown(describe_answers(summary.decisions), 600)
     yield Part(title, lead=[Marked(f"**{verdict}**")] if verdict else [], level=1)
     yield answer_part(summary)

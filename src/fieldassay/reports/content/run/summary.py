@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
-from fieldassay.io.text.shown import clip, join_names
+from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.catalogue.definitions import list_groups
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.estimate import FEW, NOTHING, Estimate, format_share, format_value, is_narrow
@@ -217,6 +217,8 @@ class Summary(Struct, frozen=True, eq=False):
 
     name: str
     documents: int
+    counted: str
+    """The documents in words, and in how many families they are."""
     standings: tuple[Standing, ...]
     recommendation: Recommendation
     failed: tuple[int, ...]
@@ -276,6 +278,7 @@ def summarize(
     return Summary(
         name=str(inner_mapping(result.run, "spec").get("name") or "result"),
         documents=int(result.counts.get("documents", 0)),
+        counted=_count_documents(result),
         standings=standings,
         recommendation=recommend(result, answers, standings),
         failed=tuple(sum(int(own.get(name) or 0) for name in FAILURES) for own in counts),
@@ -467,12 +470,28 @@ def describe_method(summary: Summary, most_systems: int | None = None) -> str:
     return f"{summary.method}; {FEW}" if is_marked else summary.method
 
 
+def _count_documents(result: Result) -> str:
+    families = inner_mapping(result.counts, "families")
+    told = format_count(int(result.counts.get("documents", 0)), "document")
+    return f"{told} in {int(families['families']):,} families" if families else told
+
+
+def describe_units(bootstrap: Mapping[str, Any]) -> str:
+    """Return what intervals are over.
+
+    >>> describe_units({"cluster": "vendor"}), describe_units({})
+    ('families by vendor', 'documents')
+    """
+    cluster = bootstrap.get("cluster")
+    return f"families by {clip(str(cluster), 40)}" if cluster else "documents"
+
+
 def _method(result: Result) -> str:
     bootstrap = inner_mapping(result.run, "bootstrap")
     if not bootstrap.get("replicates"):
         return "no intervals"
-    level = format_share(float(bootstrap.get("level", 0.95)))
+    level, units = format_share(float(bootstrap.get("level", 0.95))), describe_units(bootstrap)
     return (
-        f"{level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, "
+        f"{level} intervals over {units} ({bootstrap['replicates']:,} bootstrap replicates, "
         f"seed {bootstrap.get('seed', 0)})"
     )

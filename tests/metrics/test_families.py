@@ -1,0 +1,155 @@
+"""Documents that come in families: the family is what is drawn, everywhere."""
+
+import random
+
+import pytest
+
+from fieldassay.errors import ProblemsError
+from fieldassay.metrics.comparisons.systems import compare
+from fieldassay.scoring.score import score
+
+VENDORS, EACH = 12, 6
+SPEC = {"fields": {"total": "integer", "tax": "integer"}}
+
+
+def documents(vendors=VENDORS, each=EACH):
+    chance = random.Random(1)
+    gold, first, second = [], [], []
+    for vendor in range(vendors):
+        hard = chance.random() < 0.3
+        for at in range(each):
+            name = f"v{vendor:02}/{at}.pdf"
+            gold.append({"id": name, "vendor": f"v{vendor:02}", "total": at, "tax": 1, "even": str(at % 2)})
+            first.append({"id": name, "total": at + hard, "tax": 1})
+            second.append({"id": name, "total": at, "tax": 1 + (chance.random() < 0.2)})
+    return gold, {"a": first, "b": second}
+
+
+def numbers(gold, predictions, cluster=None, **options):
+    result = score(
+        gold,
+        predictions,
+        SPEC,
+        cluster=cluster,
+        metrics=("accuracy", "f1", "field_accuracy"),
+        slices=("even",),
+        **options,
+    )
+    return result, (
+        [one.to_dict() for one in result.estimates],
+        [*compare(result, "a", "b"), *result.field_comparisons],
+    )
+
+
+def interval(result, metric="accuracy"):
+    return next(
+        one for one in result.estimates if one.metric == metric and one.system == "a" and not one.slice
+    )
+
+
+def test_families_of_one_document_each_are_drawn_as_documents_are():
+    gold, predictions = documents()
+    own = [{**row, "vendor": row["id"]} for row in gold]
+    whole = numbers(gold, predictions)[1]
+    assert numbers(own, predictions, "vendor")[1] == whole == numbers(gold, predictions, "{family}")[1]
+
+
+def test_intervals_and_halves_are_of_families_and_wider():
+    gold, predictions = documents()
+    alone, together = numbers(gold, predictions)[0], numbers(gold, predictions, "vendor")[0]
+    for one, other in (
+        (interval(alone), interval(together)),
+        (compare(alone, "a", "b")[0], compare(together, "a", "b")[0]),
+    ):
+        assert one.interval[1] - one.interval[0] < other.interval[1] - other.interval[0]
+    assert (interval(alone).families, interval(together).families) == (None, VENDORS)
+    assert together.counts["families"] == {"cluster": "vendor", "families": VENDORS, "alone": 0}
+
+
+@pytest.mark.parametrize(
+    "options", [{"batch": 7}, {"batch": 1}, pytest.param({"workers": 2, "batch": 11}, marks=pytest.mark.slow)]
+)
+def test_a_family_may_be_spread_over_batches_and_workers(options):
+    gold, predictions = documents()
+    whole = numbers(gold, predictions, "vendor")[1]
+    mixed = random.Random(2).sample(gold, len(gold))
+    assert numbers(mixed, predictions, "vendor", **options)[1] == whole
+
+
+PATTERNS = {
+    "{family}/*": ("acme/2024/7.pdf", "acme/2024"),
+    "{family}/*/*": ("acme/2024/7.pdf", "acme"),
+    "*/{family}/*": ("acme/2024/7.pdf", "2024"),
+    "{family}_*": ("acme_corp_007", "acme_corp"),
+    "inv-{family}-*": ("inv-acme (uk)-7", "acme (uk)"),
+    "{family}.[0-9]": ("acme.7", None),
+    "{family}": ("7", "7"),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_part_of_the_id_is_the_family(pattern):
+    name, family = PATTERNS[pattern]
+    rows = [{"id": name, "total": 1}, {"id": "~", "total": 1}]
+    result = score(rows, rows, SPEC, cluster=pattern, keeps_statistics=True)
+    assert dict(
+        zip(result.paired.systems[0].documents, result.paired.systems[0].groups[pattern], strict=True)
+    )[name] == (() if family is None else (family,))
+
+
+def test_a_pattern_takes_linear_time():
+    rows = [{"id": "a/" * 400 + str(at), "total": 1} for at in range(3)]
+    assert score(rows, rows, SPEC, cluster="*/*/*/*/*/{family}/*/*/*/*/x").counts["families"]["alone"] == 3
+
+
+@pytest.mark.parametrize("cluster", ["{vendor}", "{family}{family}", "", 3])
+def test_what_names_no_family_is_refused(cluster):
+    with pytest.raises(ProblemsError, match=r"cluster: (must be|cannot be)"):
+        score([{"id": 1, "total": 1}], [{"id": 1, "total": 1}], SPEC, cluster=cluster)
+
+
+def test_a_document_without_a_family_is_one_of_its_own_and_is_told():
+    gold, predictions = documents()
+    some = [{**row, "vendor": None if at < 5 else row["vendor"]} for at, row in enumerate(gold)]
+    result, _ = numbers(some, predictions, "vendor")
+    assert result.counts["families"] == {"cluster": "vendor", "families": VENDORS + 5, "alone": 5}
+    assert "5 documents have no family by `cluster: vendor`; each is one of its own" in result.warnings
+    # its id may be the name of a family
+    named = [{**row, "id": "v03"} if row["id"] == "v00/0.pdf" else row for row in some]
+    of_a = [{**row, "id": "v03"} if row["id"] == "v00/0.pdf" else row for row in predictions["a"]]
+    assert score(named, of_a, SPEC, cluster="vendor").counts["families"]["families"] == VENDORS + 5
+
+
+def test_a_prediction_has_no_say_in_families():
+    gold, predictions = documents()
+    told = {"a": [{**row, "vendor": row["id"]} for row in predictions["a"]], "b": predictions["b"]}
+    assert numbers(gold, told, "vendor")[1] == numbers(gold, predictions, "vendor")[1]
+
+
+@pytest.mark.parametrize(("vendors", "has_interval"), [(3, False), (7, False), (8, True)])
+def test_fewer_than_eight_families_have_no_interval(vendors, has_interval):
+    result, _ = numbers(*documents(vendors), "vendor")
+    one, found = interval(result), compare(result, "a", "b")[0]
+    for each in (one, found):
+        assert (each.interval is not None, "few_families" in each.marks) == (has_interval, not has_interval)
+        assert each.families == vendors
+
+
+def test_a_field_of_few_families_has_no_interval_though_the_document_has():
+    gold, predictions = documents()
+    rare = [{**row, "tax": row["tax"] if row["vendor"] < "v03" else None} for row in gold]
+    of_a = [{**row, "tax": None if row["id"] >= "v03" else row["tax"]} for row in predictions["a"]]
+    result = score(rare, of_a, SPEC, cluster="vendor", metrics=("field_accuracy",))
+    found = {one.field: one for one in result.estimates if one.metric == "field_accuracy"}
+    assert (found["tax"].interval, found["tax"].families, found["tax"].marks) == (None, 3, ("few_families",))
+    assert found["total"].interval is not None
+
+
+def test_systems_that_differ_within_families_alone_are_not_identical():
+    gold, _ = documents()
+    swapped = {
+        name: [{**row, "total": row["total"] + (at % 2 == side)} for at, row in enumerate(gold)]
+        for side, name in enumerate("ab")
+    }
+    found = compare(numbers(gold, swapped, "vendor")[0], "a", "b")[0]
+    assert (found.verdict, found.wins, found.losses) == ("no_difference_shown", 36, 36)
