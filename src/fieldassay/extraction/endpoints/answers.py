@@ -226,16 +226,16 @@ def _gather(node: Any, place: str, found: Message, *, is_inside: bool) -> None:
     for name in _CALLS:
         _gather_calls(node.get(name), found)
     here = [name for name in _PLACES if name in node]
-    name = next((name for name in here if node[name]), here[0] if here else None)
+    where = next((name for name in here if node[name]), here[0] if here else None)
     is_thought = node.get("thought") is True or kind in ("thinking", "reasoning", "redacted_thinking")
     for other, text in node.items() if is_inside else ():
         is_other = isinstance(text, str) and bool(text.strip()) and other not in _NAMES
-        if is_other and (is_thought or other not in (name, "refusal", *_ARGUMENTS)):
+        if is_other and (is_thought or other not in (where, "refusal", *_ARGUMENTS)):
             found.others["thought" if other in _PLACES else other] += len(text)
-    if name is not None and not is_thought:
-        inner = f"{place}.{name}".lstrip(".")
+    if where is not None and not is_thought:
+        inner = f"{place}.{where}".lstrip(".")
         found.place = inner if len(inner) > len(found.place) and not found.texts else found.place
-        _gather(node[name], inner, found, is_inside=True)
+        _gather(node[where], inner, found, is_inside=True)
 
 
 def _gather_calls(node: Any, found: Message) -> None:
