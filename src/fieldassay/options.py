@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -65,6 +66,25 @@ class Catalogue(Struct, frozen=True, dict=True):
         module, _, attribute = target.partition(":")
         loaded: type[Any] = getattr(importlib.import_module(module), attribute)
         return loaded
+
+
+def import_function(text: str) -> Callable[..., Any]:
+    """Return the function of `module:name`, which is found from the current folder, too.
+
+    It is code: only a name that the user wrote in a file of systems may be passed. Raises `ProblemsError`.
+    """
+    module, _, name = text.partition(":")
+    sys.path.insert(0, "")
+    try:
+        found: Any = getattr(importlib.import_module(module), name)
+    except (Exception, SystemExit) as error:  # the module is the user's code
+        remedy = "write MODULE:FUNCTION, importable from here"
+        raise problem("function", f"{text}: cannot be imported ({error})", remedy, "no_function") from None
+    finally:
+        sys.path.remove("")
+    if not callable(found):
+        raise problem("function", f"{text} is no function", "write MODULE:FUNCTION", "no_function")
+    return found  # type: ignore[no-any-return]
 
 
 # The options of what a spec names, and records of options, which are checked when they are made.

@@ -70,7 +70,7 @@ def failed(kind, **facts):
     return answer("", failure=Failure(kind, "", "answer"), **facts)
 
 
-FINAL = ("refused", "too_large_answer")
+FINAL = ("refused", "too_large_answer", "empty")
 UNUSABLE = [
     ("refusal", answer("I cannot read this page."), "not_json"),
     ("empty", answer(""), "empty"),
@@ -95,11 +95,10 @@ UNUSABLE = [
 def test_an_unusable_answer_is_asked_for_once_more_and_then_a_failure(bad, kind):
     requests, found = play(BASE, document(INVOICE), TASK, [bad, bad])
     assert found.record is None and found.failure.kind == kind and found.failure.stage == "answer"
-    is_final = kind in FINAL or bad.beside
-    assert [one.step for one in requests] == (["extract"] if is_final else ["extract", "reask"])
+    assert [one.step for one in requests] == (["extract"] if kind in FINAL else ["extract", "reask"])
 
 
-MENDED = [case for case in UNUSABLE if case[2] not in FINAL and not case[1].beside]
+MENDED = [case for case in UNUSABLE if case[2] not in FINAL]
 
 
 @pytest.mark.parametrize(("bad", "kind"), [case[1:] for case in MENDED], ids=[case[0] for case in MENDED])

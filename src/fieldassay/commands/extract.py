@@ -243,7 +243,8 @@ def estimate_system(
     """Return what a system would ask and cost; documents are loaded, nothing is sent."""
     folder = Path(stack.enter_context(TemporaryDirectory()))
     pictures = Pictures(folder, stack.enter_context(DocumentPool(options.jobs)))
-    loaded = load_documents(system.strategy, files, LoadOptions(ocr=options.ocr), pictures)
+    loading = LoadOptions(ocr=options.ocr, reader=system.reader)
+    loaded = load_documents(system.strategy, files, loading, pictures)
     return _estimate_requests(system, loaded, options.repeats)
 
 

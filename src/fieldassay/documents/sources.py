@@ -7,6 +7,7 @@ import os
 import re
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import lru_cache, partial
@@ -62,6 +63,8 @@ class LoadOptions(Struct, frozen=True):
     max_cells: int = 2_000_000
     max_depth: int = 4
     """Levels of attachments within attachments."""
+    reader: str = ""
+    """Another reader than the loaders: a library of `documents/loaders/readers.py`, or `module:function`."""
 
 
 DEFAULTS = LoadOptions()
@@ -77,6 +80,10 @@ SUFFIXES = {
     ".xlsm": "xlsx", ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".eml": "eml", ".msg": "msg",
     ".html": "html", ".htm": "html", ".xhtml": "html", ".txt": "text", ".text": "text", ".log": "text",
     ".md": "markdown", ".markdown": "markdown",
+    **dict.fromkeys((
+        ".odt", ".ods", ".odp", ".epub", ".pptx", ".ppt", ".doc", ".xls", ".rtf", ".pages", ".numbers",
+        ".heic", ".heif", ".avif", ".jp2", ".j2k",
+    ), "other"),
 }  # fmt: skip
 
 _MEDIA_TYPES = {
@@ -99,20 +106,43 @@ _MEDIA_TYPES = {
 _IMAGES = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*", b"BM")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
+_MARKITDOWN, _DOCLING = (f", or read it with `reader: {name}`" for name in ("markitdown", "docling"))
+_BOTH = f"{_MARKITDOWN} or `reader: docling`"
 _OLE_STREAMS = (
-    ("__properties_version1.0", "unreadable", "is a message of Outlook; save it as .eml or PDF"),
+    (
+        "__properties_version1.0",
+        "unreadable",
+        "is a message of Outlook; save it as .eml or PDF" + _MARKITDOWN,
+    ),
     ("EncryptedPackage", "encrypted", "is an Office document with a password; save it without one"),
-    ("WordDocument", "unreadable", "is a Word document in the old format; save it as .docx"),
-    ("Workbook", "unreadable", "is an Excel workbook in the old format; save it as .xlsx"),
-    ("PowerPoint Document", "unreadable", "is a presentation; save it as .pdf"),
+    ("WordDocument", "unreadable", "is a Word document in the old format; save it as .docx" + _DOCLING),
+    ("Workbook", "unreadable", "is an Excel workbook in the old format; save it as .xlsx" + _BOTH),
+    ("PowerPoint Document", "unreadable", "is a presentation; save it as .pdf" + _DOCLING),
 )
 _FOREIGN = (
-    (b"{\\rtf", "is an RTF document; save it as .docx or .pdf"),
+    (b"{\\rtf", "is an RTF document; save it as .docx or .pdf" + _DOCLING),
+    ((b"\0\0\0\x0cjP  ", b"\xff\x4f\xff\x51"), "is a picture in the format JPEG 2000; save it as .png"),
     (b"SQLite format 3\0", "is a database; export the table as CSV"),
     ((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf\x27\x1c", b"Rar!"), "is an archive; unpack it"),
     (b"\x7fELF", "is a program"),
     (b"\x78\x9f\x3e\x22", "is Outlook's winmail.dat; ask for the message as HTML or plain text"),
 )
+_OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
+_PACKED = {
+    f"{_OPEN_DOCUMENT}text": "an OpenDocument text; save it as .docx or .pdf" + _DOCLING,
+    f"{_OPEN_DOCUMENT}spreadsheet": "an OpenDocument spreadsheet; save it as .xlsx" + _DOCLING,
+    f"{_OPEN_DOCUMENT}presentation": "an OpenDocument presentation; save it as .pdf" + _DOCLING,
+    f"{_OPEN_DOCUMENT}graphics": "an OpenDocument drawing; save it as .pdf",
+    "application/epub+zip": "an EPUB book; save it as .pdf" + _BOTH,
+    "ppt/presentation.xml": "a presentation; save it as .pdf" + _BOTH,
+    "Index/Document.iwa": "a document of Apple's iWork; save it as .pdf" + _DOCLING,
+}
+"""Zip archives that are documents, by their first entry, `mimetype`, or by the name of an entry."""
+_BRANDS = {
+    **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"), "HEIC"),
+    **dict.fromkeys((b"avif", b"avis"), "AVIF"),
+}
+"""Pictures in the container of films, by the name that it begins with."""
 _HEADER = re.compile(
     rb"^(?:from|to|cc|date|subject|received|return-path|message-id|mime-version|delivered-to|content-type):",
     re.IGNORECASE | re.MULTILINE,
@@ -130,8 +160,8 @@ def find_media_type(name: str) -> str:
     ('image/jpeg', 'text/csv', 'text/plain', 'application/octet-stream')
     """
     suffix = PurePath(name).suffix.lower()
-    kind = SUFFIXES.get(suffix, "")
-    if suffix in _MEDIA_TYPES or not kind:
+    kind = SUFFIXES.get(suffix, "other")
+    if suffix in _MEDIA_TYPES or kind == "other":
         return _MEDIA_TYPES.get(suffix, "application/octet-stream")
     return f"image/{suffix[1:]}" if kind == "image" else f"text/{'plain' if kind == 'text' else kind}"
 
@@ -155,6 +185,9 @@ def find_kind(name: str, data: bytes) -> str:
     suffix = PurePath(name).suffix.lower()
     if data.startswith(b"%PDF-") or (b"%PDF-" in data[:1024] and SUFFIXES.get(suffix, "pdf") == "pdf"):
         return "pdf"
+    if data[4:8] == b"ftyp" and data[8:12] in _BRANDS:
+        what = f"is a picture in the format {_BRANDS[data[8:12]]}; save it as .jpg"
+        raise DocumentError("unreadable", what)
     for magic, what in _FOREIGN:
         if data.startswith(magic):
             raise DocumentError("unreadable", what)
@@ -165,7 +198,7 @@ def _text_kind(suffix: str, data: bytes) -> str:
     named = SUFFIXES.get(suffix, "")
     if named == "image" and (suffix != ".bmp" or not data.startswith(b"BM")):
         raise DocumentError("unreadable", f"is named like an image ({suffix}) and is none")
-    if named in ("pdf", "docx", "xlsx", "msg"):
+    if named in ("pdf", "docx", "xlsx", "msg", "other"):
         raise DocumentError(
             "unreadable", f"is named like a {suffix[1:].upper()} file and is none, or is damaged"
         )
@@ -188,15 +221,18 @@ def _text_kind(suffix: str, data: bytes) -> str:
 def _zipped_kind(data: bytes) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = frozenset(archive.namelist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
+            names = archive.namelist()
+            is_typed = names[:1] == ["mimetype"] and archive.getinfo("mimetype").file_size < 200
+            told = archive.read("mimetype").decode("ascii", "replace").strip() if is_typed else ""
+    except (
+        zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError, RuntimeError, zlib.error,
+    ) as error:  # fmt: skip
         raise DocumentError("unreadable", f"is a damaged archive ({error})") from None
     for part, kind in _PARTS.items():
         if part in names:
             return kind
-    what = (
-        "a presentation; save it as .pdf" if "ppt/presentation.xml" in names else "a zip archive; unpack it"
-    )
+    held = {told.removesuffix("-template"), *names}
+    what = next((what for name, what in _PACKED.items() if name in held), "a zip archive; unpack it")
     raise DocumentError("unreadable", f"is {what}")
 
 
@@ -456,6 +492,7 @@ _LOADERS = {
     "markdown": "plain:load_markdown",
     "csv": "plain:load_csv",
     "words": "plain:load_words",
+    "other": "readers:load_with_reader",
 }
 _DECODED = frozenset(("eml", "html", "text", "markdown", "csv"))
 _OCR = ("rapidocr", "onnxruntime")
@@ -482,7 +519,7 @@ def load_bytes(
 
     `beat` is called after every recognized page, which takes seconds. Raises `DocumentError`.
     """
-    kind = find_kind(name, data)
+    kind = _kind_for(name, data, options)
     content = _load_part(data, name, kind, _Loading(options, beat))
     return Transcript(
         name,
@@ -494,15 +531,26 @@ def load_bytes(
     )
 
 
+def _kind_for(name: str, data: bytes, options: LoadOptions) -> str:
+    """Return the kind of a document; `other` where another reader takes all."""
+    return "other" if options.reader else find_kind(name, data)
+
+
 def describe_loader(kind: str, options: LoadOptions) -> Mapping[str, Json]:
     """Return what decides the transcript of a document besides its bytes: versions and options."""
-    programs: dict[str, Json] = {name: _version(name) for name in _PROGRAMS.get(kind, ())}
+    programs: dict[str, Json] = {name: version_of(name) for name in _PROGRAMS.get(kind, ())}
     chosen: dict[str, Json] = asdict(options)
+    if options.reader:
+        readers = import_module("fieldassay.documents.loaders.readers")
+        programs[options.reader] = readers.describe_reader(options.reader)
+    else:
+        del chosen["reader"]  # so that transcripts without one stay what they were
     return {"name": kind, "version": LOADER_VERSION, "programs": programs, "options": chosen}
 
 
 @lru_cache(maxsize=64)
-def _version(package: str) -> str | None:
+def version_of(package: str) -> str | None:
+    """Return the version of an installed package, None for one that is not."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -654,7 +702,7 @@ def load_file(file: DocumentFile, options: LoadOptions, store: TranscriptStore |
     begun = time.monotonic()
     data = file.read(options)
     if store is not None:
-        kind = find_kind(file.path.name, data)
+        kind = _kind_for(file.path.name, data, options)
         held = store.find(hashlib.sha256(data).hexdigest(), describe_loader(kind, options), file.id)
         if held is not None:
             return encode(held)

@@ -19,7 +19,15 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.documents.pages import PictureOptions, render_pages
-from fieldassay.documents.sources import DEFAULTS, DocumentFile, DocumentPool, LoadOptions, timed
+from fieldassay.documents.sources import (
+    DEFAULT_LIMITS,
+    DEFAULTS,
+    DocumentFile,
+    DocumentPool,
+    Limits,
+    LoadOptions,
+    timed,
+)
 from fieldassay.documents.transcript import DocumentError, Page, Transcript, TranscriptStore
 from fieldassay.errors import problem
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
@@ -52,6 +60,8 @@ from fieldassay.records.record import GOLD_ID, PREDICTION_KEY
 from fieldassay.version import __version__
 
 SCHEMA_VERSION = 1
+READER_LIMITS = Limits(16 << 30, 600.0)
+"""Libraries that read documents load models, which take memory and time."""
 
 
 class System(Struct, frozen=True):
@@ -70,6 +80,8 @@ class System(Struct, frozen=True):
     """How often each document is extracted, at least."""
     endpoints: Mapping[str, Json] = field(default_factory=dict)
     """The addresses and limits of the endpoints that are asked."""
+    reader: str = ""
+    """What reads the documents in place of the loaders."""
 
 
 class ExtractionWork(Struct, frozen=True):
@@ -140,6 +152,7 @@ def extract_documents(
     """
     check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    work = replace(work, loading=replace(work.loading, reader=system.reader))
     files = [replace(file, path=file.path.absolute()) for file in files]  # a function may change the folder
     started = datetime.now(UTC)
     with ExitStack() as stack:
@@ -149,7 +162,8 @@ def extract_documents(
         told = {"parts": dict(system.parts), "options": head["options"], "endpoints": dict(system.endpoints)}
         journal.write("run", {"system": system.name, **told})
         spool = RowSpool(stack.enter_context(tempfile.TemporaryFile(dir=folder)))
-        pool = stack.enter_context(DocumentPool(work.jobs))
+        limits = READER_LIMITS if system.reader else DEFAULT_LIMITS
+        pool = stack.enter_context(DocumentPool(work.jobs, limits))
         tally = _Tally()
         store = TranscriptStore(work.store or folder / "transcripts")
         documents = load_documents(system.strategy, files, work.loading, Pictures(folder, pool), store)

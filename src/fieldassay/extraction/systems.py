@@ -20,7 +20,8 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.documents.sources import DocumentFile, list_documents, load_bytes
+from fieldassay.documents.loaders.readers import LIBRARIES, check_reader, describe_reader
+from fieldassay.documents.sources import DEFAULTS, DocumentFile, LoadOptions, list_documents, load_bytes
 from fieldassay.documents.transcript import DocumentError
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.extraction.endpoints.client import ChatChannel
@@ -33,7 +34,7 @@ from fieldassay.extraction.strategies.calls import CALL, Command, Function
 from fieldassay.extraction.strategies.prompts import Detect, ScoredDocuments, ShownExamples, check_examples
 from fieldassay.extraction.strategy import Example, Strategy, Task
 from fieldassay.io.json_value import Json
-from fieldassay.options import Catalogue
+from fieldassay.options import Catalogue, import_function
 from fieldassay.records.envelope import gold_options
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.source import open_source
@@ -57,10 +58,11 @@ EXTRACTORS = Catalogue(
 
 _WRITTEN = {"form": "as", "source": "from"}
 """Names of options that are keywords in Python."""
-_SYSTEM_KEYS = ("strategy", "repeats", "ocr")
+_SYSTEM_KEYS = ("strategy", "repeats", "reader")
 MOST_VARIANTS = 1000
 """The systems that one matrix makes, at most."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,79}")
+_FUNCTION = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 RESERVED = ("run", "transcripts", "images", "sweep.json")
 """What else stands in the folder of a sweep."""
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
@@ -81,6 +83,8 @@ class SystemEntry(Struct, frozen=True):
     factors: Mapping[str, str] = field(default_factory=dict)
     """The level of each factor of the matrix."""
     repeats: int = 1
+    reader: str = ""
+    """What reads the documents in place of the loaders: a library, or `module:function`."""
     where: str = ""
     """The place of the system in its file, where messages begin; empty for one that stands in none."""
 
@@ -268,10 +272,14 @@ class _Reader:
             cursor.refuse(
                 "repeats", "must be a whole number of at least 1", "write 1 or more", "out_of_range"
             )
+        reader = cursor.text("reader") or ""
+        if reader and reader not in LIBRARIES and not _FUNCTION.fullmatch(reader):
+            remedy = f"{nearest(reader, LIBRARIES)}, or write MODULE:FUNCTION"
+            cursor.refuse("reader", f"unknown reader {reader!r}", remedy, "unknown_name")
         if made is None:
             return None
         where = self._report.places.where(at)
-        return SystemEntry(name, made, dict(value), repeats=max(int(repeats), 1), where=where)
+        return SystemEntry(name, made, dict(value), repeats=max(int(repeats), 1), reader=reader, where=where)
 
     def _build(self, kind: type[Any], cursor: Cursor, given: Mapping[str, Any]) -> Any:
         """Return an instance of a dataclass from a mapping; None if a required option is missing."""
@@ -378,10 +386,10 @@ class ExtractionInput:
     files: Sequence[DocumentFile] = ()
     groups_of: Callable[[str], Collection[str]] = lambda key: ()  # noqa: ARG005
     """The groups of the documents by the name of their key, as far as gold says them."""
-    loaded: dict[tuple[Path, Path, str], tuple[Example, ...]] = dataclasses.field(
+    loaded: dict[tuple[Path, Path, str, str], tuple[Example, ...]] = dataclasses.field(
         default_factory=dict, compare=False
     )
-    """The examples that a system has loaded, for the others: by file, folder of documents, and group."""
+    """Examples that a system has loaded, for the others: by file, folder of documents, group and reader."""
 
     @cached_property
     def scored(self) -> ScoredDocuments:
@@ -394,7 +402,11 @@ class ExtractionInput:
 
 
 def load_examples(
-    shown: ShownExamples, spec: Spec, given: ExtractionInput, folder: Path
+    shown: ShownExamples,
+    spec: Spec,
+    given: ExtractionInput,
+    folder: Path,
+    loading: LoadOptions = DEFAULTS,
 ) -> tuple[Example, ...]:
     """Return the examples of a file of records, with their documents; read once for all systems.
 
@@ -405,9 +417,10 @@ def load_examples(
     if docs is None:
         remedy = "name the folder of their documents: `docs: DIR`"
         raise problem(source, "examples without documents", remedy, "invalid")
-    key = (source, docs, shown.group)
+    key = (source, docs, shown.group, loading.reader)
     if key not in given.loaded:
-        found, problems = read_examples(source, docs, gold_options(plan_of_spec(spec)), shown.group)
+        options = gold_options(plan_of_spec(spec))
+        found, problems = read_examples(source, docs, options, shown.group, loading=loading)
         if problems:
             raise ProblemsError(problems)
         _check_fields(found, spec, source)
@@ -418,7 +431,12 @@ def load_examples(
 
 
 def read_examples(
-    source: Path, docs: Path, options: SourceOptions, group: str = "", most: int = sys.maxsize
+    source: Path,
+    docs: Path,
+    options: SourceOptions,
+    group: str = "",
+    most: int = sys.maxsize,
+    loading: LoadOptions = DEFAULTS,
 ) -> tuple[list[Example], list[Problem]]:
     """Return the first examples of a file, and the problems of its records that have no document."""
     files = list_documents(docs).files
@@ -433,7 +451,7 @@ def read_examples(
             break
         try:
             file = _only(by_id.get(record.id) or by_stem[Path(record.id).stem])
-            transcript = load_bytes(file.read(), file.id)
+            transcript = load_bytes(file.read(), file.id, loading)
         except DocumentError as error:
             remedy = "add the document, write its path as the id, or leave the example out"
             problems.append(Problem(f"{source}: {record.id}", str(error), remedy, "no_document"))
@@ -506,11 +524,14 @@ def open_entry(
 ) -> Iterator[System]:
     """Yield a system of a file that was read; `function` is the one that a system without a file calls."""
     strategy: Strategy = entry.strategy
+    loading = LoadOptions(reader=entry.reader)
+    if entry.reader:
+        check_reader(entry.reader)
     detect = getattr(strategy, "detect", None)
     if isinstance(detect, Detect):
         detect.check(spec, f"{entry.where}.detect".lstrip("."))
     shown: ShownExamples | None = getattr(strategy, "examples", None)
-    examples = () if shown is None else load_examples(shown, spec, given, file.folder)
+    examples = () if shown is None else load_examples(shown, spec, given, file.folder, loading)
     table = {model: dict(kinds) for model, kinds in spec.prices}
     with ExitStack() as stack:
         try:
@@ -522,6 +543,9 @@ def open_entry(
             problems = [dataclasses.replace(problem, where=where) for problem in error.problems]
             raise ProblemsError(problems) from None
         parts = _parts(strategy, spec, examples, asked)
+        if entry.reader:
+            told = f"{entry.reader} {describe_reader(entry.reader)}"
+            parts["reader"] = hashlib.sha256(told.encode()).hexdigest()
         if CALL in channels:
             parts["program"] = hashlib.sha256(channels[CALL].identity.encode()).hexdigest()
         yield System(
@@ -534,6 +558,7 @@ def open_entry(
             entry.options,
             entry.repeats,
             {name: one.as_json() for name, one in asked.items()},
+            entry.reader,
         )
 
 
@@ -557,31 +582,11 @@ def _channels(
             max_answer_mb=strategy.max_answer_mb,
         )
     if isinstance(strategy, Function):
-        called = function or _imported(strategy.call)
+        called = function or import_function(strategy.call)
         channels[CALL] = FunctionChannel(called, _identity(called), workers=strategy.workers)
     for channel in channels.values():
         stack.callback(channel.close)
     return channels, asked
-
-
-def _imported(text: str) -> Callable[..., Any]:
-    import importlib
-    import sys
-
-    module, _, name = text.partition(":")
-    sys.path.insert(0, "")
-    try:
-        found: Any = getattr(importlib.import_module(module), name)
-    except (Exception, SystemExit) as error:  # the module is the user's code
-        remedy = "write MODULE:FUNCTION, importable from here"
-        what = f"{text}: cannot be imported ({error})"
-        raise problem("function", what, remedy, "no_function") from None
-    finally:
-        sys.path.remove("")
-    if not callable(found):
-        what = f"{text} is no function"
-        raise problem("function", what, "write MODULE:FUNCTION", "no_function")
-    return found  # type: ignore[no-any-return]
 
 
 def _identity(function: Callable[..., Any]) -> str:

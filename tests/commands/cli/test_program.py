@@ -197,6 +197,41 @@ def test_closed_streams_change_no_exit_code_and_keep_no_file_from_being_written(
     assert all((files.folder / name).is_file() for name in ("run/run.json", "page.html", "values.csv"))
 
 
+LOST = """
+import signal, sys, threading, time, weakref
+import click
+from fieldassay.commands.cli import main
+class Thing:
+    def __del__(self):
+        if place == "finalizer":
+            signal.raise_signal(number)
+@click.command()
+def wait():
+    thing = Thing()
+    held = weakref.ref(thing, lambda _: signal.raise_signal(number) if place == "weakref" else None)
+    del thing
+    print("goes on", flush=True)
+    threading.Event().wait(60)
+place, number = sys.argv[1], getattr(signal, sys.argv[2])
+sys.argv, main.wait = ["fieldassay", "demo"], wait
+main.COMMANDS["demo"] = "fieldassay.commands.cli.main:wait"
+sys.exit(main.run_program())
+"""
+
+
+@pytest.mark.parametrize(("place", "number"), [("weakref", "SIGINT"), ("finalizer", "SIGTERM")])
+def test_an_interrupt_is_kept_where_python_drops_exceptions(place: str, number: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", LOST, place, number],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        env=environment,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr.strip()) == (130, "goes on\n", "interrupted"), ran
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("megabytes", [150, 300, 590])
 @pytest.mark.parametrize("command", ["score", "extract"])

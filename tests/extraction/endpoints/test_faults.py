@@ -237,20 +237,8 @@ STOPPING: dict[str, tuple[Script, str]] = {
     ),
     "429 until tomorrow": (always(Reply(429, "", {"retry-after": "7200"})), "rate_limited"),
     "404": (always(Reply(404, error("The model `m` does not exist"))), "no_such_model"),
-    "400 for the model": (always(Reply(400, error("model m not found"))), "no_such_model"),
-    "400 for a parameter": (
-        always(Reply(400, error("Unsupported parameter: 'logprobs'", code="unsupported_parameter"))),
-        "unsupported_parameter",
-    ),
-    "DeepSeek without schemas": (
-        always(Reply(400, error("This response_format type is unavailable now"))),
-        "unsupported_parameter",
-    ),
-    "400 for a number": (
-        always(Reply(400, error("temperature must be above 0", param="temperature"))),
-        "unsupported_parameter",
-    ),
     "redirect": (always(Reply(308, "", {"location": "https://elsewhere.example"})), "redirected"),
+    "400 without money": (always(Reply(400, error("insufficient balance"))), "quota"),
 }
 
 
@@ -268,6 +256,100 @@ def test_a_failure_that_all_requests_would_meet_stops_the_run(
         server.script = echo
         found, summary = drive(questions(9), tmp_path, channels(server.url, max_in_flight=1))
         assert summary.stop is None and len(found) == 9 and len(server.hits) == 10
+
+
+REFUSED: dict[str, tuple[Callable[[Hit], Reply], str, str]] = {
+    "model, DeepSeek": (always(Reply(400, error("Model Not Exist"))), "bad_request", "`model: …`"),
+    "model, OpenRouter": (
+        lambda hit: Reply(
+            400, {"error": {"message": "oak is not a valid model ID"}, "user": f"u{hit.number}7"}
+        ),
+        "bad_request",
+        "`model: …`",
+    ),
+    "model, quoted": (
+        lambda hit: Reply(422, error(f"unknown deployment in {hit.body['messages'][0]['content']!r}")),
+        "bad_request",
+        "`model: …`",
+    ),
+    "role": (always(Reply(400, error("System role not supported"))), "bad_request", "without `[system]`"),
+    "roles": (
+        always(Reply(400, {"message": "Conversation roles must alternate user/assistant/user/..."})),
+        "bad_request",
+        "without `[system]`",
+    ),
+    "grammar": (
+        always(Reply(400, error("Failed to parse grammar"))),
+        "unsupported_parameter",
+        "`decode: {format: json_object}`",
+    ),
+    "format": (
+        always(Reply(400, {"error": "cannot unmarshal string into Go struct field ChatRequest.format"})),
+        "unsupported_parameter",
+        "`decode: {format: json_object}`",
+    ),
+    "parameter": (
+        always(Reply(400, error("Unsupported parameter: 'logprobs'", code="unsupported_parameter"))),
+        "unsupported_parameter",
+        "`decode: {logprobs: false}`",
+    ),
+    "images": (
+        always(Reply(400, error("this model does not support image input"))),
+        "bad_request",
+        "`input: text`",
+    ),
+    "something new": (
+        lambda hit: Reply(451, error(f"Nope {hit.number}9 for 'é {hit.number}'")),
+        "bad_request",
+        "",
+    ),
+    "an unknown protocol": (always(Reply(body={"result": "no"})), "wrong_content", "result"),
+    "nothing at all": (always(Reply(body="null")), "wrong_content", "no JSON object"),
+    "a filter": (always(Reply(400, error("content management policy"))), "refused", ""),
+}
+
+
+@pytest.mark.parametrize("in_flight", [1, 4])
+@pytest.mark.parametrize(("refuse", "kind", "line"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_three_documents_meet_before_any_is_answered_stops_the_run_with_the_line_to_change(
+    refuse: Callable[[Hit], Reply], kind: str, line: str, in_flight: int, tmp_path: Path
+) -> None:
+    with ScriptedServer(refuse) as server:
+        found, summary = drive(questions(9), tmp_path, channels(server.url, max_in_flight=in_flight))
+        assert summary.stop is not None and summary.stop.kind == kind, summary
+        assert line in summary.stop.message and f"--retry {kind}" in summary.stop.message
+        assert 3 <= len(server.hits) < 3 + in_flight and len(found) <= 1 + in_flight
+        server.script = echo
+        again = DriveOptions(retry=frozenset({kind}))
+        found, summary = drive(questions(9), tmp_path, channels(server.url), again)
+    assert summary.stop is None and {one.failure for one in found.values()} == {None}
+
+
+OWN: dict[str, Callable[[Hit], Reply]] = {
+    "after a success": lambda hit: echo(hit) if "question 0" in str(hit.body) else REFUSED["role"][0](hit),
+    "too long for the context": always(Reply(400, error("maximum context length is 4096"))),
+    "each something else": lambda hit: Reply(400, error("bad " + "abcdefghi"[int(str(hit.body)[-5]) :] * 3)),
+}
+
+
+@pytest.mark.parametrize("script", OWN.values(), ids=OWN.keys())
+def test_what_may_be_the_fault_of_documents_does_not_stop_a_run(
+    script: Callable[[Hit], Reply], tmp_path: Path
+) -> None:
+    with ScriptedServer(script) as server:
+        found, summary = drive(questions(9), tmp_path, channels(server.url, max_in_flight=1))
+    assert (summary.stop, len(found), len(server.hits)) == (None, 9, 9)
+
+
+def test_the_parts_of_one_document_are_one_document(tmp_path: Path) -> None:
+    def parts() -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], ModelAnswer]:
+        (*_, answer) = yield tuple(ask(f"part {at}") for at in range(5))
+        return answer
+
+    jobs = [Job(name, parts) for name in ("doc", "doc\t1")]
+    with ScriptedServer(always(Reply(400, error("Model Not Exist")))) as server:
+        found, summary = drive(jobs, tmp_path, channels(server.url, max_in_flight=1))
+    assert summary.stop is None and len(found) == 2
 
 
 @pytest.mark.parametrize(

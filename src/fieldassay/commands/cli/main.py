@@ -1,10 +1,13 @@
 """The command `fieldassay`: its subcommands, and the exit codes of all errors."""
 
+import _thread
 import gc
 import importlib
 import os
 import signal
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -105,6 +108,25 @@ def _terminate(number: int, frame: object) -> None:  # noqa: ARG001
     raise KeyboardInterrupt
 
 
+def _keep_interrupt(lost: "sys.UnraisableHookArgs") -> None:
+    """Interrupt again where Python drops it: in `__del__`, and in callbacks of weak references.
+
+    Every import runs such a callback, so that a Ctrl-C at the start of a command is lost now and then.
+    """
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        _thread.start_new_thread(_interrupt_soon, ())  # `Thread` takes locks that may be held here
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _interrupt_soon() -> None:
+    time.sleep(0.05)
+    if hasattr(signal, "pthread_kill"):  # this ends a wait for a lock, too
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+    else:
+        _thread.interrupt_main(signal.SIGTERM)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code of one run of the command line; no user error leaves a traceback."""
     memory = _memory_left()
@@ -161,11 +183,12 @@ def _memory_left() -> tuple[int, int] | None:
 
 
 def run_program() -> int:
-    """Return the exit code of the command line, with streams, warnings, collector and SIGTERM of its own."""
+    """Return the exit code of the command line, with streams, warnings, collector and signals of its own."""
     fill_streams()
     warnings.showwarning = lambda message, *_: complain(f"warning: {message}")
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     signal.signal(signal.SIGTERM, _terminate)
+    sys.unraisablehook = _keep_interrupt
     return main()
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fieldassay.documents.layout import TurnedWord, lay_out, lay_out_turned
 from fieldassay.documents.sources import Content, LoadTask, decode, plain_line
-from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Table, Word
+from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Source, Table, Word
 from fieldassay.io.text.encoding import split_named, split_rows
 
 # Plain text, Markdown and delimited text to pages.
@@ -96,14 +96,16 @@ def load_csv(data: bytes, task: LoadTask) -> Content:
 # Recognized words with their boxes, in no order, to pages: what another OCR program wrote.
 
 
-class _WordsPage(Struct, frozen=True):
+class WordsPage(Struct, frozen=True):
+    """A page of words in no order: left, top, right, bottom in points, and the text of each."""
+
     width: float
     height: float
     words: tuple[tuple[float, float, float, float, str], ...]
 
 
 class _WordsDocument(Struct, frozen=True):
-    pages: tuple[_WordsPage, ...]
+    pages: tuple[WordsPage, ...]
 
 
 def load_words(data: bytes, _task: LoadTask) -> Content:
@@ -119,17 +121,17 @@ def load_words(data: bytes, _task: LoadTask) -> Content:
         held = msgspec.json.decode(data, type=_WordsDocument)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise DocumentError("unreadable", f"is no line of recognized words ({str(error)[:100]})") from None
-    return Content(tuple(_page_of_words(page, number) for number, page in enumerate(held.pages, start=1)))
+    return Content(tuple(page_of_words(page, number) for number, page in enumerate(held.pages, start=1)))
 
 
-def _page_of_words(page: _WordsPage, number: int) -> Page:
+def page_of_words(page: WordsPage, number: int, source: Source = "ocr") -> Page:
+    """Return a page of words, whose layout is made from their boxes."""
     words = [
         Word(part, Box(min(left, right), min(top, bottom), max(left, right), max(top, bottom)))
         for left, top, right, bottom, text in page.words
         for part in [" ".join(text.split())]
         if part
     ]
-    layout = lay_out_turned(
-        list(map(TurnedWord, words)), (page.width, page.height), source="ocr", is_scan=True
-    )
+    size = (page.width, page.height)
+    layout = lay_out_turned(list(map(TurnedWord, words)), size, (), source, is_scan=source == "ocr")
     return Page(number, layout.lines, layout.tables, page.width, page.height)

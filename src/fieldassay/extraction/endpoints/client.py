@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import socket
@@ -20,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import MissingExtraError, install_line
+from fieldassay.extraction.endpoints.answers import join_events, join_parts, parse
 from fieldassay.extraction.endpoints.endpoint import Endpoint, SecretKey
 from fieldassay.extraction.endpoints.exchange import (
     ClosedError,
@@ -38,6 +38,7 @@ from fieldassay.extraction.endpoints.outcome import (
     attempt_line,
     judge_response,
     send_fields,
+    way_out,
     with_attachments,
     write_final,
 )
@@ -202,10 +203,12 @@ FIRST_CONTACT_SECONDS = 30.0
 """How long a server that was never reached is tried: a wrong address should not take ten minutes."""
 MOST_FAILED_IN_A_ROW = 10
 """Requests in a row without any answer that stop the run: the server is down, not the documents bad."""
+SAME_REFUSALS = 3
+"""Documents in a row that meet the same refusal, before any is answered, that stop the run."""
+_DIGIT = re.compile(r"\d")
 _GUESSED_ATTACHMENT_BYTES = 2 * 2**20
 _CONNECT_SECONDS = 15.0
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 2 * SHORTEST_WAIT, 30.0
-_EVENT = re.compile(rb"data:(?:(?<=[\r\n]data:)|(?<=\Adata:))([^\r\n]*)")
 
 
 class ChatChannel:
@@ -230,6 +233,8 @@ class ChatChannel:
         """By model: keys that it refuses, with the name that it wants, or None for none."""
         self._was_reached = False
         self._failed_in_a_row = 0
+        self._refusals: dict[Any, _Refusals] = defaultdict(_Refusals)
+        """By model."""
 
     @property
     def capacity(self) -> int:
@@ -252,9 +257,15 @@ class ChatChannel:
             line = attempt_line(call, attempt, tries.attempts, tries.possibly_billed)
             if verdict.action in ("answer", "document"):
                 self._note_contact(True)
-                return write_final(log, line, verdict)
+                if self._learns(call, attempt):
+                    continue
+                stop = self._is_setup_refused(call, attempt)
+                if stop is None:
+                    return write_final(log, line, verdict)
+                self._note(log, line, verdict, final=False)
+                raise StopRunError(stop)
             pause = tries.pause(verdict)
-            stop = self._why_to_stop(call, attempt)
+            stop = self._why_to_stop(attempt)
             is_last = tries.unknown > MOST_UNKNOWN or time.monotonic() + pause >= self._limit(
                 deadline, verdict
             )
@@ -268,21 +279,44 @@ class ChatChannel:
                 if self._stopped.wait(pause):
                     raise ClosedError
 
-    def _why_to_stop(self, call: EndpointCall, attempt: Attempt) -> Failure | None:
+    def _why_to_stop(self, attempt: Attempt) -> Failure | None:
         """Return why the run stops after an attempt, None if it goes on."""
         verdict = attempt.verdict
-        if verdict.action == "stop" and not self._learns(call, attempt):
-            return verdict.failure
+        if verdict.action == "stop":
+            said = verdict.message
+            if verdict.kind == "no_such_model" and not way_out(said).startswith("`model"):
+                said += f" (POST {self.endpoint.chat_url})"
+                has_version = re.search(r"/v\d", self._url.path) is not None
+                said += "" if has_version else "; most servers want /v1 at the end of the `url`"
+            return Failure(verdict.kind, said)
         wait = verdict.retry_after_s or 0.0
         if verdict.action == "refused" and wait >= self.endpoint.deadline_s:
             said = f"the server asks to wait {wait:,.0f} s ({verdict.message}); go on later"
             return Failure(verdict.kind, said)
         return None
 
+    def _is_setup_refused(self, call: EndpointCall, attempt: Attempt) -> Failure | None:
+        """Return why the run stops after the last word on a request, None if it goes on."""
+        verdict = attempt.verdict
+        if attempt.status is None or verdict.kind == "context_length":  # the strategy asks for less
+            return None
+        with self._guard:
+            refusals = self._refusals[call.request.body.get("model")]
+            if verdict is ANSWERED:
+                refusals.has_success = True
+                return None
+            count = refusals.add(call, f"{verdict.kind} {verdict.message}")
+        if count < SAME_REFUSALS:
+            return None
+        said = (
+            f"{count} documents in a row met the same, and none was answered; what failed so is asked again"
+        )
+        return Failure(verdict.kind, f"{verdict.message}; {said} with --retry {verdict.kind}")
+
     def _learns(self, call: EndpointCall, attempt: Attempt) -> bool:
         """Return whether the request goes again under other names or without an option; a refusal is free."""
         message, body = attempt.verdict.message, call.request.body
-        if attempt.verdict.kind != "unsupported_parameter":
+        if attempt.verdict.action != "document":
             return False
         wanted: dict[str, str | None] = {name: None for name in call.request.optional if name in message}
         if all(one in message for one in ("max_tokens", "max_completion_tokens")):
@@ -387,16 +421,20 @@ class ChatChannel:
                 raw = self._read(response)
                 ended = time.monotonic()
                 parsed = self._clean(raw)
-                verdict = judge_response(response.status_code, response.headers, parsed)
+                headers = {name: self._key.removed_from(text) for name, text in response.headers.items()}
+                verdict = judge_response(response.status_code, headers, parsed)
                 if verdict is ANSWERED and time.monotonic() > self._local.until:
                     said = f"an answer of {len(raw):,} bytes was read and parsed for longer than {limit:g} s"
                     verdict, parsed = AttemptVerdict("document", "read_timeout", said), None
-                request_id = self._key.removed_from(response.headers.get("x-request-id", ""))
+                request_id = headers.get("x-request-id", "")
                 return Attempt(verdict, started, ended, response.status_code, parsed, first, request_id)
         except self._httpx.HTTPError as error:
-            verdict = self._judge_error(error, is_sent=sending.is_sent)
+            if sending.is_sent and isinstance(error, self._httpx.TimeoutException):
+                verdict = self._judge_slow("no byte of an answer", limit)
+            else:
+                verdict = self._judge_error(error, is_sent=sending.is_sent)
         except _TooSlow:
-            verdict = AttemptVerdict("unknown", "read_timeout", f"no whole answer within {limit:g} s")
+            verdict = self._judge_slow("no whole answer", limit)
         except _TooLarge as error:
             verdict = AttemptVerdict("document", "too_large_answer", f"the answer has {error}")
         except RuntimeError:  # the client was closed under the request
@@ -453,25 +491,35 @@ class ChatChannel:
         return raw
 
     def _clean(self, raw: bytes) -> Any:
-        """Return a body as JSON, or as text, without the key."""
+        """Return a body as JSON, that of a stream as one, or as text: without the key."""
         try:
-            return self._key.removed_from_json(parse(raw))
-        except (ValueError, RecursionError):
-            whole = join_events(raw)
-            if whole is not None:
-                return self._key.removed_from_json(whole)
-            return self._key.removed_from(raw[: 2**20].decode("utf-8", "replace"))
+            body = parse(raw)
+            if isinstance(body, list) and body and all(isinstance(one, dict) for one in body):
+                body = join_parts(body)
+        except ValueError:
+            body = join_events(raw)
+            if body is None:
+                text = raw if len(raw) < 2**20 else raw[: 2**19] + raw[-(2**19) :]
+                return self._key.removed_from(text.decode("utf-8", "replace"))
+        return self._key.removed_from_json(body)
+
+    def _judge_slow(self, what: str, limit: float) -> AttemptVerdict:
+        name = "timeout_s" if limit == self.endpoint.timeout_s else "deadline_s"
+        return AttemptVerdict(
+            "unknown", "read_timeout", f"{what} within {limit:g} s (`{name}` of the endpoint)"
+        )
 
     def _judge_error(self, error: Exception, *, is_sent: bool) -> AttemptVerdict:
         """Return what a broken connection means: whether the whole request had left decides."""
         said = self._key.removed_from(f"{type(error).__name__}: {error}".rstrip(": "))
         if is_sent:
-            kind = "read_timeout" if isinstance(error, self._httpx.TimeoutException) else "reset"
-            return AttemptVerdict("unknown", kind, said)
+            return AttemptVerdict("unknown", "reset", said)
         cause: BaseException | None = error
         while cause is not None:
             if isinstance(cause, socket.gaierror):
                 return AttemptVerdict("not_sent", "dns", said)
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                said += "; to trust its certificate, name the PEM file of it: export SSL_CERT_FILE=…"
             if isinstance(cause, ssl.SSLError):
                 return AttemptVerdict("not_sent", "tls", said)
             cause = cause.__cause__ or cause.__context__
@@ -511,6 +559,30 @@ class ChatChannel:
         with self._guard:
             for client in self._clients:
                 client.close()
+
+
+class _Refusals(Struct):
+    """Refusals in a row that say the same of different documents: then not the documents are at fault.
+
+    Two say the same if all words in which they differ have digits or stand in what was asked.
+    """
+
+    has_success: bool = False
+    words: frozenset[str] = frozenset()
+    asked: str = ""
+    documents: frozenset[str] = frozenset()
+
+    def add(self, call: EndpointCall, said: str) -> int:
+        """Count a refusal; return how many documents met the same, 0 once a document had an answer."""
+        if self.has_success:
+            return 0
+        words = frozenset(word for word in re.findall(r"\w+", said.casefold()) if not _DIGIT.search(word))
+        asked = str(call.request.body.get("messages")).casefold()
+        if not all(word in asked or word in self.asked for word in words ^ self.words):
+            self.documents = frozenset()
+        self.words, self.asked = words, asked
+        self.documents |= {call.document.partition("\t")[0]}
+        return len(self.documents)
 
 
 class _Tries(Struct):
@@ -560,46 +632,6 @@ class _TooSlow(Exception):
 
 class _TooLarge(Exception):
     """The answer is larger than answers may be."""
-
-
-def parse(raw: bytes) -> Any:
-    """Return parsed JSON, with U+FFFD for halves of surrogate pairs (not in UTF-8). Raises ValueError.
-
-    >>> parse(b'["\\\\ud83d", 1]')
-    ['\ufffd', 1]
-    """
-    try:
-        return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        text = json.dumps(json.loads(raw), ensure_ascii=False)
-        return msgspec.json.decode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-
-
-def join_events(raw: bytes) -> dict[str, Any] | None:
-    """Return the completion, or the error, in a stream of server-sent events; None where it is not whole.
-
-    >>> parts = [b'{"choices": [{"delta": {"content": "a"}}]}', b'{"choices": [{"delta": {"content": "b"}}]}']
-    >>> join_events(b"\\n".join(b"data: " + part for part in [*parts, b"[DONE]"]))["choices"][0]["message"]
-    {'role': 'assistant', 'content': 'ab'}
-    """
-    lines = [found[1].strip() for found in _EVENT.finditer(raw)]
-    message, whole, texts = {"role": "assistant"}, dict[str, Any](), defaultdict[str, list[str]](list)
-    choice: dict[str, Any] = {"index": 0, "finish_reason": None, "message": message}
-    try:
-        for event in (parse(line) for line in lines if line and line != b"[DONE]"):
-            whole |= {name: event[name] for name in ("error", "model", "usage") if event.get(name)}
-            for part in event.get("choices") or ():
-                choice |= {name: part[name] for name in ("error", "finish_reason") if part.get(name)}
-                for name, text in (part.get("delta") or {}).items() if not part.get("index") else ():
-                    if isinstance(text, str) and name != "role":
-                        texts[name].append(text)
-    except (ValueError, AttributeError, TypeError):  # no JSON, or none of a completion
-        return None
-    if whole.get("error"):
-        return whole
-    message |= {name: "".join(parts) for name, parts in texts.items()}
-    is_whole = b"[DONE]" in lines or choice["finish_reason"] is not None
-    return whole | {"choices": [choice]} if is_whole else None
 
 
 def import_client() -> Any:

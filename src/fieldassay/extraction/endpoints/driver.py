@@ -372,6 +372,9 @@ class Drive(Generic[T]):
         return None
 
     def _priced(self, answer: ModelAnswer, request: Request) -> ModelAnswer:
+        """Return an answer with its cost: unknown where a count of its tokens was dropped."""
+        if answer.is_usage_implausible:
+            return answer
         return replace(answer, cost_usd=self._options.price(request.endpoint, answer.usage))
 
     def _receive(self, key: str, line: dict[str, Any] | BaseException) -> None:
@@ -396,12 +399,13 @@ class Drive(Generic[T]):
             self._retry_held()
 
     def _spend(self, active: _Active[T], answer: ModelAnswer) -> None:
-        """Count the cost of an answer of this run; one that may have been billed has its expected cost."""
+        """Count the cost of an answer of this run; where it is unknown, or may be, its expected cost."""
         now = self._progress
         self._spent += answer.cost_usd or 0.0
-        if answer.possibly_billed:
+        unknown = answer.possibly_billed + answer.is_usage_implausible
+        if unknown:
             each = self._options.price(active.requests[0].endpoint, expected_usage(active.requests[0]))
-            self._spent += (each or 0.0) * answer.possibly_billed
+            self._spent += (each or 0.0) * unknown
         self._progress = replace(
             now,
             spent_usd=now.spent_usd + (answer.cost_usd or 0.0),

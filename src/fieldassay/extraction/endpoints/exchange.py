@@ -140,6 +140,8 @@ class ModelAnswer(Struct, frozen=True):
     """Attempts whose outcome is unknown: the server may have billed them."""
     is_prompt_short: bool = False
     """Whether the server counts far fewer tokens of the prompt than expected."""
+    is_usage_implausible: bool = False
+    """Whether a count of tokens was dropped that cannot be true."""
     beside: str = ""
     """Where the server put text in place of an empty content, in words."""
     left_out: tuple[str, ...] = ()
@@ -368,7 +370,6 @@ class RunSummary(Struct, frozen=True):
     """The reason for an early stop: finished documents are valid, the others not begun or not ended."""
     unfinished: tuple[str, ...] = ()
     """Documents that were begun and not ended; there may be more that were not begun."""
-    """False if this machine was so busy that the times of the answers cannot be trusted."""
 
 
 # The journal of an extraction: every answer on disk before it is used; a file that only grows. A line is

@@ -3,7 +3,7 @@
 import base64
 import email.utils
 import hashlib
-import json
+import html
 import re
 import time
 from collections.abc import Mapping
@@ -16,8 +16,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.extraction.endpoints.answers import (
+    Message,
+    choice_of,
+    read_message,
+    read_own_usage,
+    read_usage,
+)
 from fieldassay.extraction.endpoints.exchange import (
-    TOKENS,
     EndpointCall,
     Failure,
     Journal,
@@ -60,28 +66,22 @@ _PROMPT = re.compile(
 _NO_MONEY = re.compile(
     r"insufficient[ _](quota|funds|balance|credit)|billing|exceeded your current quota|credit balance", re.I
 )
-_NO_MODEL = re.compile(
-    r"model[ _]not[ _]found|model.{0,80}(does not exist|not found|unknown)|no such model|unknown model", re.I
+_WAYS_OUT = (
+    ("images?|image_url|vision|multimodal", "`input: text`, or a `model` that sees images"),
+    ("json_object", "`decode: {format: text}`"),
+    (
+        "response_format|json_schema|schema|grammar|format",
+        "`decode: {format: json_object}`, or `{format: text}`",
+    ),
+    ("temperature", "`decode: {temperature: null}`"),
+    ("logprobs", "`decode: {logprobs: false}`"),
+    ("max_tokens|max_completion_tokens", "`decode: {max_tokens: …}` with a smaller number, or with null"),
+    ("seed", "`decode: {seed: null}`"),
+    ("system|roles?", "`prompt: FILE`, a template without `[system]`"),
+    ("models?|model_not_found|deployment", "`model: …` with a name that the server knows"),
 )
-_UNSUPPORTED = re.compile(
-    r"unsupported[ _](parameter|value)|(unknown|unrecognized|unexpected) (parameter|argument|field|request)|"
-    r"extra (fields|inputs)|"
-    r"(parameter|argument|response_format|logprobs|json_schema).{0,60}not (supported|permitted|allowed)|"
-    r"does not support",
-    re.I,
-)
-_WAYS_OUT = {
-    "response_format": "`decode: {format: json_object}`, or `{format: text}`",
-    "json_schema": "`decode: {format: json_object}`, or `{format: text}`",
-    "json_object": "`decode: {format: text}`",
-    "temperature": "`decode: {temperature: null}`",
-    "logprobs": "`decode: {logprobs: false}`",
-    "max_tokens": "`decode: {max_tokens: …}` with a smaller number, or with null",
-    "max_completion_tokens": "`decode: {max_tokens: …}` with a smaller number, or with null",
-    "seed": "`decode: {seed: null}`",
-}
-"""What to write where a server refuses an option of a request."""
-_OPTION = re.compile(rf"\b({'|'.join(_WAYS_OUT)})\b", re.I)
+"""What to write in the file of systems where a server refuses all requests, by words of its error."""
+_LINES = tuple((re.compile(rf"\b(?:{words})\b", re.I), line) for words, line in _WAYS_OUT)
 # what each name of an end means, by the documentation of the services:
 # OpenAI, chat completions and responses: https://platform.openai.com/docs/api-reference/chat/object
 # Anthropic: https://platform.claude.com/docs/build-with-claude/handling-stop-reasons
@@ -104,14 +104,13 @@ ENDS: dict[str, str] = {
     "insufficient_system_resource": "server_error",  # DeepSeek
 }
 """The kind of failure that a server's reason of the end means; other reasons say nothing."""
+_PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|!--)", re.I)
+_TAG = re.compile(r"<[^<>]*>?")
 _MODERATED = re.compile(r"content[ _](filter|policy|management)|moderation|flagged|safety", re.I)
 _BY_TEXT: tuple[tuple[tuple[int, ...], Any, tuple[Action, str]], ...] = (
     ((429,), _NO_MONEY, ("stop", "quota")),
     ((400, 403, 404, 413, 422, 500), _TOO_LONG, ("answer", "context_length")),
     ((400, 403, 422), _MODERATED, ("answer", "refused")),
-    ((400, 422), _NO_MODEL, ("stop", "no_such_model")),
-    ((400, 422), _UNSUPPORTED, ("stop", "unsupported_parameter")),
-    ((400, 422), _OPTION, ("stop", "unsupported_parameter")),
     ((400, 422), _NO_MONEY, ("stop", "quota")),
 )
 """What the text of an error means beyond its status; the first that is in it counts."""
@@ -150,36 +149,50 @@ def judge_response(status: int, headers: Mapping[str, str], body: Any) -> Attemp
     code, message = _error_of(body)
     said = f"{status}: {message}" if message else str(status)
     action, kind = _judge_status(status, f"{code} {message}")
-    option = _OPTION.search(f"{code} {message}") if kind == "unsupported_parameter" else None
-    said += f"; write {_WAYS_OUT[option[0].lower()]}" if option is not None else ""
+    line = way_out(f"{code} {message}") if kind == "bad_request" else ""
+    if line.startswith("`decode"):
+        kind, said = "unsupported_parameter", f"{said}; write {line}"
+    elif line:
+        said += f"; where all documents meet this, write {line}"
+    if kind == "redirected" and headers.get("location"):
+        said += f": the server points to {headers['location']}; write the `url` of the one that answers"
     return AttemptVerdict(action, kind, said, wait if action in ("refused", "unknown") else None)
 
 
 def _judge_success(headers: Mapping[str, str], body: Any, wait: float | None) -> AttemptVerdict:
     if not isinstance(body, dict):
-        kind = headers.get("content-type", "").partition(";")[0].strip()
-        if kind == "text/event-stream":
-            return AttemptVerdict("unknown", "half_answer", "the server streams, and the stream breaks off")
-        if kind in ("", "application/json"):
-            return AttemptVerdict("unknown", "half_answer", "the answer is not whole JSON")
-        return AttemptVerdict("unknown", "wrong_content", f"the server answered with {kind}, not with JSON")
-    choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    end = choice.get("finish_reason") if isinstance(choice, dict) else None
-    failed = body.get("error") if not choices else choice.get("error") if isinstance(choice, dict) else None
-    if not failed and ENDS.get(str(end).lower()) == "server_error":
-        failed = {"message": f"the answer ended with {end}"}
+        return _judge_other(headers, body)
+    choice = choice_of(body)
+    message = read_message(body)
+    failed = choice.get("error") or (body.get("error") if not body.get("choices") else None)
+    if not failed and message is not None and ENDS.get(message.end.lower()) == "server_error":
+        failed = {"message": f"the answer ended with {message.end}"}
     if failed:
-        code, message = _error_of({"error": failed})
-        said = code.partition(" ")[0]
-        status = int(said) if said.isdecimal() and 400 <= int(said) < 600 else 500
-        action, kind = _judge_status(status, f"{code} {message}")
-        return AttemptVerdict(action, kind, f"an error with status 200: {message or code}", wait)
-    if not isinstance(choice, dict):
-        return AttemptVerdict("unknown", "wrong_content", "the answer has no choices")
-    if not isinstance(choice.get("message") or {}, dict):
-        return AttemptVerdict("unknown", "wrong_content", "the message of the answer is no object")
+        code, said = _error_of({"error": failed})
+        number = code.partition(" ")[0]
+        status = int(number) if number.isdecimal() and 400 <= int(number) < 600 else 500
+        action, kind = _judge_status(status, f"{code} {said}")
+        return AttemptVerdict(action, kind, f"an error with status 200: {said or code}", wait)
+    if body.get("done") is False:  # a part of a stream of Ollama
+        return AttemptVerdict("unknown", "half_answer", "the stream breaks off")
+    if message is None:
+        told = "no choices" if "choices" in body else f"no text at a known place, but {', '.join(body)[:200]}"
+        return AttemptVerdict("answer", "wrong_content", f"the answer has {told or 'nothing'}")
     return ANSWERED
+
+
+def _judge_other(headers: Mapping[str, str], body: Any) -> AttemptVerdict:
+    """Return what a success means whose body is no object: one that came whole is never asked for again."""
+    kind = headers.get("content-type", "").partition(";")[0].strip()
+    text = body.strip() if isinstance(body, str) else None
+    if kind == "text/event-stream":
+        return AttemptVerdict("unknown", "half_answer", "the server streams, and the stream breaks off")
+    if text and text[0] in "{[" and text[-1] not in "}]":
+        return AttemptVerdict("unknown", "half_answer", "the answer is not whole JSON")
+    if text and kind not in ("", "application/json"):  # a page of something between, which nobody bills
+        return AttemptVerdict("unknown", "wrong_content", f"the server answered with {kind}, not with JSON")
+    what = "the body of the answer is empty" if text == "" else "the answer is no JSON object"
+    return AttemptVerdict("answer", "wrong_content", what)
 
 
 def _judge_status(status: int, said: str) -> tuple[Action, str]:
@@ -222,15 +235,36 @@ def room_left(message: str) -> int | None:
     return room if room > 0 else None
 
 
+def way_out(error: str) -> str:
+    """Return the line of the file of systems that an error is about; empty where that cannot be known.
+
+    >>> way_out("Model Not Exist")
+    '`model: …` with a name that the server knows'
+    """
+    return next((line for pattern, line in _LINES if pattern.search(error)), "")
+
+
 def _error_of(body: Any) -> tuple[str, str]:
     """Return the code and the message of an error, as servers write it in half a dozen ways."""
     if not isinstance(body, dict):
-        return "", " ".join(str(body or "").split())[:300]
+        return "", _plain(str(body or ""))[:300]
     error = body.get("error", body)
     if not isinstance(error, dict):
-        return "", str(error)[:500]
+        return "", _plain(str(error))[:500]
     code = " ".join(str(error[name]) for name in ("code", "type", "param") if error.get(name))
-    return code, str(error.get("message") or error.get("detail") or "")[:500]
+    return code, _plain(str(error.get("message") or error.get("detail") or ""))[:500]
+
+
+def _plain(text: str) -> str:
+    """Return a text on one line, a page without its tags, the beginning at most.
+
+    >>> _plain("<html><title>502 Bad Gateway</title><h1>502 Bad Gateway</h1><hr>nginx")
+    '502 Bad Gateway 502 Bad Gateway nginx'
+    """
+    text = text[:20_000]
+    if _PAGE.match(text):
+        text = html.unescape(_TAG.sub(" ", text))
+    return " ".join(text.split())
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
@@ -276,35 +310,44 @@ def read_answer(line: Mapping[str, Any], request: Request, *, reused: bool) -> M
     basic = ModelAnswer(
         None, usage=usage, timing=timing, reused=reused, possibly_billed=maybe, left_out=left_out
     )
+    own = line.get("usage") if request.kind == "call" else None
+    body = line.get("body")
+    is_plausible = True
+    if own:
+        usage, is_plausible = read_own_usage(own, usage)
+    elif isinstance(body, dict):
+        asked = request.body.get("max_completion_tokens") or request.body.get("max_tokens")
+        size = 0 if request.attachments else len(str(request.body).encode("utf-8", "replace"))
+        usage, is_plausible = read_usage(body, usage, size, asked)
+    basic = replace(basic, usage=usage, is_usage_implausible=not is_plausible)
     if line.get("failure"):
         return replace(basic, failure=Failure(**line["failure"]))
     if request.kind == "call":
-        counted = line.get("usage")
-        return replace(basic, text=line["text"], usage=_read_own_usage(counted, usage) if counted else usage)
-    body = line["body"]
+        return replace(basic, text=line["text"])
     verdict = judge_response(line["status"], {}, body)
-    if verdict is not ANSWERED:
+    message = read_message(body) if isinstance(body, dict) else None
+    if verdict is not ANSWERED or message is None:
         return replace(basic, failure=verdict.failure)
-    return _read_completion(body, request, basic)
+    return _read_completion(line["body"], message, request, basic)
 
 
-def _read_completion(body: Mapping[str, Any], request: Request, basic: ModelAnswer) -> ModelAnswer:
-    choice = body["choices"][0]
-    message = choice.get("message") or {}
-    usage = _read_usage(body.get("usage"), basic.usage)
+def _read_completion(
+    body: Mapping[str, Any], message: Message, request: Request, basic: ModelAnswer
+) -> ModelAnswer:
     answer = replace(
         basic,
-        text=_content(message),
-        beside=_beside(message),
-        finish_reason=choice.get("finish_reason"),
-        usage=usage,
-        tokens=_tokens(choice.get("logprobs")),
-        model=str(body.get("model") or ""),
+        text=message.text,
+        beside=message.beside,
+        finish_reason=message.end or None,
+        tokens=_tokens(choice_of(body).get("logprobs")),
+        model=str(body.get("model") or body.get("modelVersion") or ""),
     )
-    failure, short = _failure_of(answer, message), _describe_short_prompt(usage, request)
+    failure, short = _failure_of(answer, message), _describe_short_prompt(basic.usage, request)
     if failure is not None and short and failure.kind not in ("refused", "too_large_answer"):
         kind = failure.kind if failure.kind == "truncated" else "input_truncated"
         failure = Failure(kind, f"{failure.message}; {short}", "answer")
+    elif failure is not None and failure.kind == "empty" and not message.beside:
+        failure = replace(failure, message=f"{failure.message}: there is no text at {message.place}")
     return replace(answer, failure=failure, is_prompt_short=bool(short))
 
 
@@ -319,14 +362,14 @@ def _describe_short_prompt(usage: Usage, request: Request) -> str:
     return f"the server counts {seen:,} tokens of about {expected:,} in the prompt, and may have cut it"
 
 
-def _failure_of(answer: ModelAnswer, message: Mapping[str, Any]) -> Failure | None:
+def _failure_of(answer: ModelAnswer, message: Message) -> Failure | None:
     """Return why a completion is of no use, None if it is."""
     text, end = answer.text or "", ENDS.get(str(answer.finish_reason).lower())
     if len(text) > MOST_CHARACTERS:
         said = f"the text of the answer has more than {MOST_CHARACTERS:,} characters"
         return Failure("too_large_answer", said, "answer")
-    if message.get("refusal") or end == "refused":
-        return Failure("refused", str(message.get("refusal") or "the content filter refused"), "answer")
+    if message.refusals or end == "refused":
+        return Failure("refused", " ".join(message.refusals) or "the content filter refused", "answer")
     if _has_blank_run(text):
         return Failure("whitespace_loop", "the answer is mostly white space", "answer")
     if end == "truncated" and not isinstance(decode_json(text.encode("utf-8", "replace")).value, dict):
@@ -334,13 +377,6 @@ def _failure_of(answer: ModelAnswer, message: Mapping[str, Any]) -> Failure | No
         said = f"the answer ended at the limit of {'its' if count is None else f'{count:,}'} tokens"
         return Failure("truncated", said + answer.beside, "answer")
     return None if text.strip() else Failure("empty", f"the answer is empty{answer.beside}", "answer")
-
-
-def _beside(message: Mapping[str, Any]) -> str:
-    """Return where the server put text in place of the content: thoughts have half a dozen names."""
-    texts = {name: len(text) for name, text in message.items() if isinstance(text, str) and text.strip()}
-    name = max(texts.keys() - {"role"}, key=lambda name: texts[name], default="content")
-    return "" if "content" in (name, *texts) else f"; the server put {texts[name]:,} characters into {name}"
 
 
 def _has_blank_run(text: str) -> bool:
@@ -351,22 +387,6 @@ def _has_blank_run(text: str) -> bool:
     """
     blocks = [text[at : at + _BLANK_BLOCK] for at in range(0, len(text) - _BLANK_BLOCK + 1, _BLANK_BLOCK)]
     return any(map(str.isspace, blocks)) or _ESCAPED_BLANK.search(text) is not None
-
-
-def _content(message: Mapping[str, Any]) -> str | None:
-    """Return the text of a message: its content, its parts' texts, or its tool call's arguments."""
-    content = message.get("content")
-    if isinstance(content, list):
-        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    if content:
-        return str(content)
-    calls = message.get("tool_calls")
-    for call in calls if isinstance(calls, list) else ():
-        function = call.get("function") if isinstance(call, dict) else None
-        arguments = function.get("arguments") if isinstance(function, dict) else None
-        if isinstance(arguments, str | dict):
-            return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return content if isinstance(content, str) else None
 
 
 def _tokens(logprobs: Any) -> tuple[TokenChoice, ...]:
@@ -381,50 +401,6 @@ def _tokens(logprobs: Any) -> tuple[TokenChoice, ...]:
         for one in found
         if isinstance(one, dict) and isinstance(one.get("logprob"), int | float)
     )
-
-
-def _read_usage(usage: Any, basic: Usage) -> Usage:
-    """Return the tokens by the server: cached ones within the prompt, reasoning within the completion.
-
-    Where a server counts cached tokens beside the prompt, which their number or the total shows, they are
-    added.
-
-    >>> body = {"prompt_tokens": 40, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 120}}
-    >>> _read_usage(body, Usage()).prompt_tokens
-    160
-    """
-    if not isinstance(usage, dict):
-        return basic
-    prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-    reasoning = _count(usage.get("completion_tokens_details"), "reasoning_tokens")
-    if prompt is not None and completion is not None and reasoning:
-        beside = _count(usage, "total_tokens") == prompt + completion + reasoning
-        completion += reasoning if beside else 0
-    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
-    cached = cached if cached is not None else _count(usage, "prompt_cache_hit_tokens")
-    if prompt is not None and completion is not None and cached:
-        beside = cached > prompt or _count(usage, "total_tokens") == prompt + cached + completion
-        prompt += cached if beside else 0
-    return replace(
-        basic,
-        prompt_tokens=prompt,
-        cached_prompt_tokens=cached,
-        completion_tokens=completion,
-        reasoning_tokens=reasoning,
-        image_tokens=_count(usage.get("prompt_tokens_details"), "image_tokens"),
-    )
-
-
-def _read_own_usage(counted: Mapping[str, Any], basic: Usage) -> Usage:
-    """Return the tokens that a program or a function says it used, by the names of `Usage`."""
-    found = {name: _count(counted, name) for name in TOKENS}
-    model = str(counted.get("model") or basic.model)
-    return Usage(model, calls=basic.calls, attempts=basic.attempts, **found)
-
-
-def _count(found: Any, name: str) -> int | None:
-    value = found.get(name) if isinstance(found, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 # An attempt at a request: what leaves, what came of it, and the lines of the journal that say so.

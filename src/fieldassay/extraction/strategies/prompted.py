@@ -99,7 +99,7 @@ class Split:
         return (fields,) if self.fields is None else split_fields(fields, self.fields)
 
 
-_REPEATED = ("not_json", "empty", "schema_violation", "truncated", "whitespace_loop")
+_REPEATED = ("not_json", "schema_violation", "truncated", "whitespace_loop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,10 +354,7 @@ class _PromptedRun:
                     self.notes["fewer_tokens"] += 1
                     again.append((part, messages, step, round_))
                     continue
-                is_elsewhere = (
-                    failure.kind == "empty" and answer.beside
-                )  # it would be there again, and billed
-                if failure.kind not in _REPEATED or is_elsewhere or round_ >= self.strategy.reask:
+                if failure.kind not in _REPEATED or round_ >= self.strategy.reask:
                     return failure
                 self.notes["reask"] += 1
                 self.notes[f"reask_{failure.kind}"] += 1
@@ -373,13 +370,14 @@ class _PromptedRun:
         if failure.kind == "whitespace_loop":
             part.format = "text"
             return messages
-        wrong: dict[str, Json] = {"role": "assistant", "content": part.text or "(empty)"}
+        wrong: dict[str, Json] = {"role": "assistant", "content": part.text}
         text = reask_request(failure.kind, part.reading.violations)
         return [*messages, wrong, {"role": "user", "content": text}]
 
     def take(self, part: _Part, answer: ModelAnswer) -> Failure | None:
         """Read an answer into its part; return why it cannot be used."""
         self.notes.update({"few_prompt_tokens": 1} if answer.is_prompt_short else {})
+        self.notes.update({"implausible_usage": 1} if answer.is_usage_implausible else {})
         self.notes.update({f"without_{name}": 1 for name in answer.left_out})
         if answer.failure is not None:
             return answer.failure

@@ -1,0 +1,183 @@
+"""Other readers of documents: libraries, and functions of the user, in place of the loaders."""
+
+import hashlib
+import inspect
+import io
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path, PurePath
+from typing import Any
+
+import msgspec
+
+from fieldassay.documents.loaders.plain import WordsPage, load_markdown, page_of_words
+from fieldassay.documents.sources import Content, LoadTask, find_kind, plain_line, version_of
+from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Table, Word
+from fieldassay.errors import MissingExtraError, install_line
+from fieldassay.options import import_function
+
+LIBRARIES: Mapping[str, str] = {
+    "pdfplumber": "read_pdfplumber",
+    "markitdown": "read_markitdown",
+    "docling": "read_docling",
+}
+"""The libraries that read documents, each an extra of its name, and the functions here that call them."""
+_EMU_PER_POINT = 12_700
+
+
+def check_reader(reader: str) -> None:
+    """Raise `MissingExtraError` for a library that is not installed, `ProblemsError` for no function."""
+    if reader not in LIBRARIES:
+        import_function(reader)
+    elif find_spec(reader) is None:
+        raise MissingExtraError(f"the reader {reader} is not installed; run: {install_line(reader)}")
+
+
+def describe_reader(reader: str) -> str | None:
+    """Return the version of a library; of a function the digest of the file that it stands in."""
+    if reader in LIBRARIES:
+        return version_of(reader)
+    source = inspect.getsourcefile(inspect.unwrap(import_function(reader)))
+    return None if source is None else hashlib.sha256(Path(source).read_bytes()).hexdigest()[:16]
+
+
+def load_with_reader(data: bytes, task: LoadTask) -> Content:
+    """Return the pages of a document as the reader of the options makes them.
+
+    Raises `DocumentError`, also for what a function returns that is neither text nor pages.
+    """
+    reader = task.options.reader
+    if reader in LIBRARIES:
+        _check_kind(reader, data, task.name)
+    try:
+        pages: tuple[Page, ...] = globals()[LIBRARIES.get(reader, "read_by_function")](data, task)
+    except (DocumentError, MemoryError):
+        raise
+    except Exception as error:  # the code of a library or of the user
+        told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise DocumentError("unreadable", f"the reader {reader} fails on it ({told})") from None
+    return Content(pages)
+
+
+def _check_kind(reader: str, data: bytes, name: str) -> None:
+    """Raise `DocumentError` for content that a library does not read: some make a text of any bytes."""
+    try:
+        kind = find_kind(name, data)
+    except DocumentError as error:
+        if f"`reader: {reader}`" not in str(error):
+            raise
+        kind = ""
+    if reader == "pdfplumber" and kind != "pdf":
+        raise DocumentError("unreadable", "is no PDF, and the reader pdfplumber reads nothing else")
+
+
+def read_by_function(data: bytes, task: LoadTask) -> tuple[Page, ...]:
+    """Return what a function of the user makes of the path of a document: a text, or pages."""
+    reader = task.options.reader
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"document{PurePath(task.name).suffix}"
+        path.write_bytes(data)
+        given = import_function(reader)(str(path))
+    if isinstance(given, str):
+        given = {"pages": given.split("\f")}
+    listed = given.get("pages") if isinstance(given, Mapping) else None
+    if not isinstance(listed, list | tuple):
+        what = f"the reader {reader} returned {type(given).__name__}; return a text, or {{'pages': […]}}"
+        raise DocumentError("unreadable", what)
+    return tuple(_page_of(page, number, task) for number, page in enumerate(listed, start=1))
+
+
+def _page_of(given: Any, number: int, task: LoadTask) -> Page:
+    """Return a page of a text, with pipe tables as tables, or of words with boxes in any order."""
+    if isinstance(given, str):
+        return _page_of_text(given, number, task)
+    try:
+        return page_of_words(msgspec.convert(given, WordsPage), number, "text")
+    except msgspec.ValidationError as error:
+        what = f"page {number} of the reader {task.options.reader} is neither text nor words ({error})"
+        raise DocumentError("unreadable", what) from None
+
+
+def _page_of_text(text: str, number: int, task: LoadTask) -> Page:
+    page = load_markdown(text.encode("utf-8", "replace"), task).pages[0]
+    return Page(number, page.lines, page.tables)
+
+
+def read_pdfplumber(data: bytes, task: LoadTask) -> tuple[Page, ...]:
+    """Return the words of a PDF with their boxes, laid out as recognized words are."""
+    import pdfplumber
+
+    pages = []
+    with pdfplumber.open(io.BytesIO(data)) as document:
+        for number, page in enumerate(document.pages[: task.options.max_pages + 1], start=1):
+            left, top, right, bottom = map(float, page.bbox)
+            words = [
+                (one["x0"] - left, one["top"] - top, one["x1"] - left, one["bottom"] - top, one["text"])
+                for one in page.extract_words()
+            ]
+            pages.append(page_of_words(WordsPage(right - left, bottom - top, tuple(words)), number, "text"))
+            page.close()
+            task.beat()
+    return tuple(pages)
+
+
+def read_markitdown(data: bytes, task: LoadTask) -> tuple[Page, ...]:
+    """Return the Markdown that is made of a document as one page without places."""
+    import markitdown
+
+    converter = markitdown.MarkItDown(enable_plugins=False)
+    about = markitdown.StreamInfo(extension=PurePath(task.name).suffix.lower() or None)
+    text = converter.convert_stream(io.BytesIO(data), stream_info=about).markdown
+    return (_page_of_text(text, 1, task),)
+
+
+def read_docling(data: bytes, task: LoadTask) -> tuple[Page, ...]:
+    """Return the texts and tables of a document in reading order, each word with the box of its text."""
+    from docling.datamodel.base_models import DocumentStream
+    from docling.document_converter import DocumentConverter
+
+    stream = DocumentStream(name=task.name, stream=io.BytesIO(data))
+    made = DocumentConverter().convert(stream, max_num_pages=task.options.max_pages).document
+    lines: dict[int, list[Line]] = defaultdict(list)
+    tables: dict[int, list[Table]] = defaultdict(list)
+    tallest = max((page.size.height for page in made.pages.values()), default=0.0)
+    unit = 1.0 if tallest < _EMU_PER_POINT else _EMU_PER_POINT  # of slides it gives Office's own unit
+    sizes = {number: (page.size.width / unit, page.size.height / unit) for number, page in made.pages.items()}
+
+    def box_of(found: Any, number: int) -> Box | None:
+        if found is None or number not in sizes:
+            return None
+        box = found.to_top_left_origin(made.pages[number].size.height)
+        top, bottom = sorted((box.t, box.b))
+        return Box(box.l / unit, top / unit, box.r / unit, bottom / unit)
+
+    for item, _ in made.iterate_items():
+        where = next(iter(getattr(item, "prov", ())), None)
+        number = where.page_no if where is not None else 1
+        held: Any = getattr(item, "data", None)
+        if hasattr(held, "table_cells"):
+            cells = tuple(
+                Cell(
+                    cell.start_row_offset_idx, cell.start_col_offset_idx, cell.text, cell.row_span,
+                    cell.col_span, box_of(cell.bbox, number),
+                )
+                for cell in held.table_cells
+            )  # fmt: skip
+            tables[number].append(Table(cells, len(lines[number]) - 1))
+        elif getattr(item, "text", ""):
+            box = None if where is None else box_of(where.bbox, number)
+            for text in item.text.splitlines():
+                line = plain_line(text)
+                if line is not None:
+                    words = tuple(Word(word.text, box) for word in line.words)
+                    lines[number].append(Line(words, box))
+    numbers = sorted({1, *sizes, *lines, *tables})
+    return tuple(
+        Page(
+            number, tuple(lines[number]), tuple(tables[number]),
+            *sizes.get(number, ()),
+        )
+        for number in numbers
+    )  # fmt: skip

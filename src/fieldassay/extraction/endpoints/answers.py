@@ -1,0 +1,368 @@
+"""Answers of servers, in whichever protocol they are written: their text, their end and their tokens."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fieldassay.extraction.endpoints.exchange import TOKENS, Usage
+from fieldassay.records.record import decode_json
+
+# The body of a response as JSON, and the parts of a stream as one body.
+
+_PLACES = (
+    "message", "delta", "content", "parts", "output", "output_text", "text", "response", "generated_text",
+)  # fmt: skip
+"""Where the text of an answer stands, from the outside to the inside; at each level the first that is there.
+
+Chat completions and their streams, completions, Anthropic's messages, OpenAI's responses, Gemini, Bedrock,
+Cohere, Ollama's `chat` and `generate`, llama.cpp's and Hugging Face's own.
+"""
+_CALLS = ("tool_calls", "function_call", "functionCall", "toolUse")
+_ARGUMENTS = ("arguments", "args", "input", "partial_json")
+_NAMES = frozenset({"role", "type", "id", "name", "object", "index", "status", "signature", "call_id"})
+"""Texts that are the same in every part of a stream, and no part of what a model writes."""
+_ALTERNATIVES = ("choices", "candidates")
+
+
+def parse(raw: bytes) -> Any:
+    """Return the JSON of a body. Raises ValueError.
+
+    Numbers that are none are null, halves of surrogate pairs U+FFFD, and bytes that are no UTF-8 are read as
+    cp1252: some servers write so, and an answer that is there was paid.
+
+    >>> parse(b'["\\\\ud83d", 1, NaN]')
+    ['\ufffd', 1, None]
+    """
+    row = decode_json(raw)
+    if row.problem is not None:
+        raise ValueError(row.problem)
+    return row.value
+
+
+def join_events(raw: bytes) -> dict[str, Any] | None:
+    """Return the answer, or the error, in a stream of events or of lines; None where it is not whole.
+
+    >>> parts = [b'{"choices": [{"delta": {"content": "a"}}]}', b'{"choices": [{"delta": {"content": "b"}}]}']
+    >>> join_events(b"\\n".join(b"data: " + part for part in [*parts, b"[DONE]"]))["choices"][0]["delta"]
+    {'content': 'ab'}
+    """
+    lines = [line for line in re.findall(rb"[^\r\n]+", raw) if not line.isspace()]
+    is_stream = any(line.startswith(b"data:") for line in lines)
+    if is_stream:
+        lines = [line[5:].strip() for line in lines if line.startswith(b"data:")]
+    try:
+        events = [parse(line) for line in lines if line and line != b"[DONE]"]
+    except ValueError:
+        return None
+    if not all(isinstance(event, dict) for event in events) or not (events or is_stream):
+        return None
+    body = join_parts(events)
+    message = read_message(body)
+    is_whole = b"[DONE]" in lines or body.get("done") or (message is not None and message.end)
+    return body if is_whole or body.get("error") else None
+
+
+def join_parts(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the parts of a stream as one body; after an error nothing but that counts."""
+    whole: dict[str, Any] = {}
+    for event in events:
+        kind, delta = str(event.get("type")), event.get("delta")
+        if isinstance(event.get("response"), dict):  # of OpenAI's responses, the last one is whole
+            whole = {}
+            _add(whole, event["response"], False)
+        elif isinstance(delta, dict) and kind == "content_block_delta":  # Anthropic, as the two below
+            _add(whole, {"content": [{**delta, "type": None, "index": event.get("index")}]}, True)
+        elif kind == "content_block_start" and isinstance(event.get("content_block"), dict):
+            _add(whole, {"content": [{**event["content_block"], "index": event.get("index")}]}, True)
+        elif kind == "message_delta" and isinstance(delta, dict):
+            _add(whole, {**event, **delta, "delta": None}, False)
+        elif kind == "message_start" and isinstance(event.get("message"), dict):
+            _add(whole, event["message"], False)
+        else:
+            _add(whole, event, False)
+    joined: dict[str, Any] = _joined(whole)
+    if joined.get("error"):
+        return {name: joined[name] for name in ("error", "model", "usage") if name in joined}
+    return joined
+
+
+class _Pieces(list[str]):
+    """The pieces of a text that grows."""
+
+
+def _add(whole: dict[str, Any], part: Mapping[str, Any], is_inside: bool) -> None:
+    """Add a part of a stream: texts of a message grow, items meet by their index, else the last counts."""
+    for name, value in part.items():
+        is_text = is_inside or name in _PLACES or name in _CALLS
+        held = whole.get(name)
+        if isinstance(value, dict):
+            if not isinstance(held, dict):
+                whole[name] = held = {}
+            _add(held, value, is_text)
+        elif isinstance(value, list):
+            if not isinstance(held, list) or isinstance(held, _Pieces):
+                whole[name] = held = []
+            for item in value:
+                _add_item(name, held, item, is_text)
+        elif isinstance(value, str) and is_text and name not in _NAMES:
+            if not isinstance(held, _Pieces):
+                whole[name] = held = _Pieces()
+            held.append(value)
+        elif value is not None or name not in whole:
+            whole[name] = value
+
+
+def _add_item(name: str, held: list[Any], item: Any, is_inside: bool) -> None:
+    if not isinstance(item, dict):
+        held.append(item)
+        return
+    key = item.get("index", 0 if name in _ALTERNATIVES else item.get("id"))
+    is_rest = key is None and name == "tool_calls" and held
+    same = held[-1] if is_rest else None
+    if key is not None:
+        same = next((one for one in held if isinstance(one, dict) and one.get("index") == key), None)
+    if same is None:
+        same = {} if key is None else {"index": key}
+        held.append(same)
+    _add(same, item, is_inside)
+
+
+def _joined(value: Any) -> Any:
+    if isinstance(value, _Pieces):
+        return "".join(value)
+    if isinstance(value, list):
+        return [_joined(item) for item in value]
+    return {name: _joined(item) for name, item in value.items()} if isinstance(value, dict) else value
+
+
+# What an answer says.
+
+
+class Message(Struct):
+    """What a model wrote, and where: its texts, the arguments of its calls, its thoughts, its refusals."""
+
+    end: str = ""
+    """Why it ended, by the server."""
+    place: str = ""
+    """Where the text stands, or where it would stand."""
+    texts: list[str] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
+    others: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    """The lengths of texts at other places, such as thoughts, by their name."""
+
+    @property
+    def text(self) -> str | None:
+        """The text; of a message without JSON in it, that of its calls."""
+        text = "".join(self.texts)
+        if self.arguments and "{" not in text:
+            return _join_calls(self.arguments)
+        return text if self.texts else None
+
+    @property
+    def beside(self) -> str:
+        """Where the server put text in place of the content, in words; empty where there is content."""
+        if not self.others or (self.text or "").strip():
+            return ""
+        name = max(self.others, key=lambda name: self.others[name])
+        return f"; the server put {self.others[name]:,} characters into {name}"
+
+
+def read_message(body: Mapping[str, Any]) -> Message | None:
+    """Return what an answer says: of several choices the first by its index; None for no known place.
+
+    >>> read_message({"content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"}).text
+    'hi'
+    >>> read_message({"candidates": [{"content": {"parts": []}, "finishReason": "STOP"}]}).place
+    'candidates[0].content.parts'
+    """
+    choice = choice_of(body)
+    name = next((name for name in _ALTERNATIVES if body.get(name)), "")
+    if choice is body and (name or not any(one in body for one in (*_PLACES, *_CALLS, "promptFeedback"))):
+        return None
+    found = Message(end=_end_of(choice) or _end_of(body), place=f"{name}[0]" if name else "")
+    _gather(choice, found.place, found, is_inside=False)
+    return found
+
+
+def choice_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the choice of an answer with the least index; the answer itself where it has none."""
+    for name in _ALTERNATIVES:
+        listed = body.get(name)
+        choices = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        if choices:
+            return min(choices, key=lambda one: one["index"] if isinstance(one.get("index"), int) else 0)
+    return body
+
+
+def _end_of(found: Mapping[str, Any]) -> str:
+    names = ("finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason", "stop_type")
+    ends = [found.get(name) for name in names]
+    inner = (("incomplete_details", "reason"), ("promptFeedback", "blockReason"))
+    ends += [found[name].get(key) for name, key in inner if isinstance(found.get(name), dict)]
+    if found.get("status") == "completed":
+        ends.append("completed")
+    return next((str(end) for end in ends if end), "")
+
+
+def _gather(node: Any, place: str, found: Message, *, is_inside: bool) -> None:
+    """Add what a part of an answer says to the message."""
+    if isinstance(node, str):
+        found.texts.append(node)
+    for item in node if isinstance(node, list) else ():
+        _gather(item, place, found, is_inside=True)
+    if not isinstance(node, dict):
+        return
+    kind = str(node.get("type") or "")
+    if node.get("refusal"):
+        found.refusals.append(str(node["refusal"]))
+    if kind in ("tool_use", "function_call"):
+        _gather_calls(node, found)
+    for name in _CALLS:
+        _gather_calls(node.get(name), found)
+    here = [name for name in _PLACES if name in node]
+    where = next((name for name in here if node[name]), here[0] if here else None)
+    is_thought = node.get("thought") is True or kind in ("thinking", "reasoning", "redacted_thinking")
+    for other, text in node.items() if is_inside else ():
+        is_other = isinstance(text, str) and bool(text.strip()) and other not in _NAMES
+        if is_other and (is_thought or other not in (where, "refusal", *_ARGUMENTS)):
+            found.others["thought" if other in _PLACES else other] += len(text)
+    if where is not None and not is_thought:
+        inner = f"{place}.{where}".lstrip(".")
+        found.place = inner if len(inner) > len(found.place) and not found.texts else found.place
+        _gather(node[where], inner, found, is_inside=True)
+
+
+def _gather_calls(node: Any, found: Message) -> None:
+    for call in node if isinstance(node, list) else (node,):
+        if not isinstance(call, dict):
+            continue
+        inner = call["function"] if isinstance(call.get("function"), dict) else call
+        given = next((inner[name] for name in reversed(_ARGUMENTS) if inner.get(name)), None)
+        if isinstance(given, str | dict):
+            text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+            found.arguments.append(text)
+
+
+def _join_calls(arguments: list[str]) -> str:
+    """Return the arguments of calls as one record where their keys differ; else one after the other.
+
+    >>> _join_calls(['{"a": 1}', '{"b": 2}']), _join_calls(['{"a": 1}', '{"a": 2}'])
+    ('{"a": 1, "b": 2}', '{"a": 1}\\n{"a": 2}')
+    """
+    if len(arguments) == 1:
+        return arguments[0]
+    records = [decode_json(one.encode("utf-8", "replace")).value for one in arguments]
+    keys = [key for one in records if isinstance(one, dict) for key in one]
+    if all(isinstance(one, dict) for one in records) and len(keys) == len(set(keys)):
+        whole: dict[str, Any] = {}
+        for one in records:
+            whole |= one if isinstance(one, dict) else {}
+        return json.dumps(whole, ensure_ascii=False)
+    return "\n".join(arguments)
+
+
+# The tokens of an answer.
+
+MOST_TOKENS = 10_000_000
+"""As many as the largest context of any model holds."""
+_PROMPT = (
+    "prompt_tokens", "input_tokens", "promptTokenCount", "inputTokens", "prompt_eval_count",
+    "tokens_evaluated",
+)  # fmt: skip
+_COMPLETION = (
+    "completion_tokens", "output_tokens", "candidatesTokenCount", "outputTokens", "eval_count",
+    "tokens_predicted", "generated_tokens",
+)  # fmt: skip
+_CACHED = (
+    "cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens", "cacheReadInputTokens",
+    "cachedContentTokenCount",
+)  # fmt: skip
+_REASONING = ("reasoning_tokens", "thoughtsTokenCount")
+_TOTAL = ("total_tokens", "totalTokenCount", "totalTokens")
+
+
+class Counts(Struct):
+    """Counts of tokens as a server writes them, checked where they come in."""
+
+    found: Mapping[str, Any]
+    are_plausible: bool = True
+    """Whether all that were read are whole numbers from 0 up to their most."""
+
+    def read(self, *names: str, most: int = MOST_TOKENS) -> int | None:
+        """Return the first count that is there; None for none, and for one that cannot be.
+
+        >>> counts = Counts({"a": 300.0, "b": "300", "c": 10**30, "d": -1})
+        >>> [counts.read(name) for name in "abcde"], counts.are_plausible
+        ([300, 300, None, None, None], False)
+        """
+        given = next((self.found[name] for name in names if self.found.get(name) is not None), None)
+        if given is None:
+            return None
+        text = str(given).strip().removesuffix(".0")
+        is_count = text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= most
+        self.are_plausible &= is_count
+        return int(text) if is_count else None
+
+
+def read_usage(body: Mapping[str, Any], basic: Usage, prompt_bytes: int, limit: Any) -> tuple[Usage, bool]:
+    """Return the tokens of an answer under any of their names, and whether all counts are plausible.
+
+    Cached tokens are made part of the prompt, reasoning of the completion: where a server counts them
+    beside, their number, the total, or their name shows it. `prompt_bytes` are those of a prompt without
+    images, else 0; `limit` is that of the completion.
+
+    >>> usage = {"prompt_tokens": 40, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 120}}
+    >>> read_usage({"usage": usage}, Usage(), 0, None)[0].prompt_tokens
+    160
+    """
+    counts = Counts(_flat(body))
+    most = min(4 * prompt_bytes + 100_000 if prompt_bytes else MOST_TOKENS, MOST_TOKENS)
+    prompt = counts.read(*_PROMPT, most=most)
+    is_limited = isinstance(limit, int | float) and limit > 0
+    completion = counts.read(*_COMPLETION, most=int(4 * limit) if is_limited else MOST_TOKENS)
+    cached, reasoning = counts.read(*_CACHED), counts.read(*_REASONING)
+    total, written = counts.read(*_TOTAL), counts.read("cache_creation_input_tokens")
+    whole = replace(
+        basic,
+        prompt_tokens=prompt,
+        cached_prompt_tokens=cached,
+        completion_tokens=completion,
+        reasoning_tokens=reasoning,
+        image_tokens=counts.read("image_tokens"),
+    )
+    if prompt is None or completion is None:
+        return whole, counts.are_plausible
+    if reasoning and total == prompt + completion + reasoning:
+        whole = replace(whole, completion_tokens=completion + reasoning)
+    is_anthropic = "input_tokens" in counts.found and "cache_read_input_tokens" in counts.found
+    if is_anthropic:
+        whole = replace(whole, prompt_tokens=prompt + (cached or 0) + (written or 0))
+    elif cached and (cached > prompt or total == prompt + cached + completion):
+        whole = replace(whole, prompt_tokens=prompt + cached)
+    return whole, counts.are_plausible
+
+
+def _flat(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the counts of an answer by name: those of the usage, then of its details, then beside it."""
+    found: dict[str, Any] = {}
+    usages = [body[name] for name in ("usage", "usageMetadata") if isinstance(body.get(name), dict)]
+    details = [inner for usage in usages for inner in usage.values() if isinstance(inner, dict)]
+    for level in (*usages, *details, body):
+        for name, value in level.items():
+            if not isinstance(value, dict | list) and found.get(name) is None:
+                found[name] = value
+    return found
+
+
+def read_own_usage(counted: Mapping[str, Any], basic: Usage) -> tuple[Usage, bool]:
+    """Return the tokens that a program or a function says it used, and whether all are plausible."""
+    counts = Counts(counted)
+    found = {name: counts.read(name) for name in TOKENS}
+    model = str(counted.get("model") or basic.model)
+    return Usage(model, calls=basic.calls, attempts=basic.attempts, **found), counts.are_plausible
