@@ -38,6 +38,17 @@ CASES = {
     "hidden": (p("seen ", r("secret", "<w:vanish/>")), "seen"),
     "white": (p("seen ", r("secret", '<w:color w:val="FFFFFF"/>')), "seen"),
     "tiny": (p("seen ", r("secret", '<w:sz w:val="2"/>')), "seen"),
+    "footnote of a number": (p("Net 318", r("2", '<w:vertAlign w:val="superscript"/>')), "Net 318 ²"),
+    "power of a unit": (p("5 m", r("3", '<w:vertAlign w:val="superscript"/>'), "/h"), "5 m3/h"),
+    "old check boxes": (
+        p('<w:r><w:fldChar><w:ffData><w:checkBox><w:default w:val="1"/></w:checkBox></w:ffData></w:fldChar></w:r>', " yes ",
+          '<w:r><w:fldChar><w:ffData><w:checkBox><w:default w:val="1"/><w:checked w:val="0"/></w:checkBox></w:ffData></w:fldChar></w:r>', " no"),
+        "☒ yes ☐ no",
+    ),
+    "old list": (
+        p('<w:r><w:fldChar><w:ffData><w:ddList><w:result w:val="1"/><w:listEntry w:val="cash"/><w:listEntry w:val="card"/>'
+          "</w:ddList></w:ffData></w:fldChar></w:r>"), "card",
+    ),
     "white on a shaded cell": (tbl(tc(p(r("Head", '<w:color w:val="ffffff"/>'))) + tc("b")), "Head | b"),
     "field": (p("<w:r><w:instrText>PAGE</w:instrText></w:r>", "7"), "7"),
     "check box": (p('<w:r><w:sym w:font="Wingdings" w:char="F0FE"/></w:r>', " yes"), "☑ yes"),
@@ -138,6 +149,12 @@ FORMATS = {
     "impossible date": (-5, "yyyy-mm-dd", "1899-12-26"),
     "text": (12, "@", "12"),
     "general": (1e15, "General", "1E+15"),
+    "article number": (4006381333931, "General", "4006381333931"),
+    "month in German": (45721, "[$-407]d. mmmm yyyy", "5. März 2025"),
+    "weekday in French": (45721, "[$-40C]dddd d mmmm", "mercredi 5 mars"),
+    "language by its tag": (45721, "[$-pt-BR]mmm/yy", "mar/25"),
+    "genitive in Russian": (45721, "[$-FC19]d mmmm", "5 марта"),
+    "the system's language": (45721, "[$-F800]dddd", "Wednesday"),
 }  # fmt: skip
 
 
@@ -167,6 +184,9 @@ def workbook() -> bytes:
         sheet.write_comment("A4", "see drawing")
         sheet.write_rich_string("A7", "rich ", book.add_format({"bold": True}), "text")
         sheet.write_boolean("B7", True)
+        raised = book.add_format({"font_script": 1})
+        sheet.write_rich_string("C7", "318", raised, "2")
+        sheet.insert_textbox("G1", "Paid on receipt")
         book.add_worksheet("Notes").write("B2", "second sheet")
         hidden = book.add_worksheet("Prices")
         hidden.write("A1", "hidden sheet")
@@ -178,7 +198,8 @@ def test_a_workbook_reads_as_a_person_sees_it() -> None:
     found = load_bytes(workbook(), "a.xlsx")
     assert [(page.number, page.name) for page in found.pages] == [(1, "Order"), (2, "Notes"), (3, "Prices")]
     assert page_text(found.pages[0]).text.split("\n") == [
-        "Order 17", "Item | Qty | Price", "Bolt | 10 | 1,234.50 EUR", " | 29/02/2024 | 1,234.50 EUR", "rich text | TRUE"
+        "Order 17", "Item | Qty | Price", "Bolt | 10 | 1,234.50 EUR", " | 29/02/2024 | 1,234.50 EUR",
+        "rich text | TRUE | 318 ²", "Paid on receipt",
     ]  # fmt: skip
     assert [page_text(page).text for page in found.pages[1:]] == ["second sheet", ""]
     assert "secret" in page_text(found.pages[0], hidden=True).text
@@ -204,7 +225,7 @@ def test_the_values_are_those_of_another_reader() -> None:
     }
     assert {(cell.row, cell.column) for cell in cells} == set(texts)
     assert all(
-        cell.text == texts[cell.row, cell.column]
+        cell.text.replace(" ²", "2") == texts[cell.row, cell.column]
         for cell in cells
         if isinstance(texts[cell.row, cell.column], str)
     )
@@ -331,6 +352,116 @@ def test_messages_are_not_opened_for_ever() -> None:
     found = loaded(made)
     assert [note.partition(" (")[0] for note in found.notes] == ["unread_attachment: attachment 1.eml"]
     assert len(found.pages) == 6
+
+
+ROWS = "<table><tr><td>Item<td>Sum</tr><tr><td>Bolt<td>5.00</tr></table>"
+FORMS = {
+    "the plain form is a stub": ("Use an HTML viewer!", f"<p>Invoice INV-77</p>{ROWS}", "Invoice INV-77\nItem | Sum\nBolt | 5.00"),
+    "the other has a table": ("Item\nSum\nBolt\n5.00", ROWS, "Item | Sum\nBolt | 5.00"),
+    "the other has a number more": ("Please pay soon, dear Sir", "<p>Please pay 12.50 soon, dear Sir</p>", "Please pay 12.50 soon, dear Sir"),
+    "both say the same": ("Dear Bob,\n  see it attached.", "<div>Dear Bob, see it attached.</div>", "Dear Bob,\nsee it attached."),
+    "the plain form is empty": (" ", "<p>Total 5.00</p>", "Total 5.00"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("plain", "html", "expected"), FORMS.values(), ids=FORMS.keys())
+def test_the_form_of_a_message_that_says_more_is_read(plain: str, html: str, expected: str) -> None:
+    made = EmailMessage()
+    made.set_content(plain)
+    made.add_alternative(html, subtype="html")
+    assert texts(loaded(made)) == [("", expected)]
+
+
+def raw(body: bytes, *headers: str) -> bytes:
+    return "".join(f"{line}\n" for line in ("From: a@b.example", *headers)).encode() + b"\n" + body
+
+
+CHARSETS = {
+    "none named": raw("Gesamt für März: 12,50 €".encode("cp1252")),
+    "UTF-8, none named": raw("Gesamt für März: 12,50 €".encode()),
+    "ASCII named": raw(
+        "Gesamt für März: 12,50 €".encode("cp1252"), "Content-Type: text/plain; charset=us-ascii"
+    ),
+    "Latin-1 named": raw(
+        "Gesamt für März: 12,50 €".encode("cp1252"), "Content-Type: text/plain; charset=iso-8859-1"
+    ),
+    "UTF-8 named": raw(
+        "Gesamt für März: 12,50 €".encode("cp1252"), "Content-Type: text/plain; charset=utf-8"
+    ),
+    "no encoding named": raw(
+        "Gesamt für März: 12,50 €".encode(), "Content-Type: text/plain; charset=x-unknown"
+    ),
+    "Chinese": raw("镕基 für 100".encode("gb18030"), "Content-Type: text/plain; charset=gb2312"),
+    "Japanese": raw("請求書 ①".encode("cp932"), "Content-Type: text/plain; charset=Shift_JIS"),
+    "all of it UTF-16": raw("Gesamt für März: 12,50 €".encode()).decode().encode("utf-16"),
+    "mark of UTF-8": b"\xef\xbb\xbf" + raw("Gesamt für März: 12,50 €".encode()),
+}
+
+
+@pytest.mark.parametrize("data", CHARSETS.values(), ids=CHARSETS.keys())
+def test_a_message_is_decoded_as_a_browser_would(data: bytes) -> None:
+    read = loaded(data).pages[0].lines[-1].text
+    assert read in ("Gesamt für März: 12,50 €", "镕基 für 100", "請求書 ①")
+
+
+def test_headers_are_decoded_as_the_body_is() -> None:
+    subject = "Subject: Rechnung für März =?gb2312?B?6UY=?=\n".encode("cp1252")
+    found = loaded(b"From: a@b.example\n" + subject + b"\nx\n").pages[0].lines
+    assert found[1].text == "Subject: Rechnung für März 镕"
+
+
+def test_what_no_encoding_explains_is_noted() -> None:
+    page = b"<meta charset=utf-8><p>" + "größer".encode() + b"\n\xff\xfe\x81 here"
+    assert "undecodable" in load_bytes(page, "a.html").notes
+    assert load_bytes(b"<meta charset=utf-8><p>fine", "a.html").notes == ()
+
+
+DER = (
+    bytes.fromhex("30 1e 06092a864886f70d010702 a011 300f 06092a864886f70d010701 a006 0404") + b"\nHi!" + b"1"
+)
+SEALED = "Content-Type: application/pkcs7-mime; smime-type="
+REFUSED = {
+    "S/MIME": (raw(b"\x30\x80\x06\x09", SEALED + "enveloped-data"), "is encrypted; open it"),
+    "PGP/MIME": (
+        raw(b"--x\n\nVersion: 1\n--x--\n", "Content-Type: multipart/encrypted; boundary=x"),
+        "is encrypted; open it",
+    ),
+    "PGP in the text": (raw(b"-----BEGIN PGP MESSAGE-----\nabc\n"), "is encrypted; open it"),
+    "a mailbox": (
+        b"From a Mon\n" + raw(b"one") + b"\n\nFrom b Mon\n" + raw(b"two"),
+        "is a mailbox of 2 messages; save each",
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "told"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_message_that_cannot_be_read_whole_says_so(data: bytes, told: str) -> None:
+    with pytest.raises(DocumentError, match=told):
+        loaded(data)
+
+
+def test_signed_content_is_read_and_signatures_are_no_attachments() -> None:
+    assert texts(loaded(raw(DER, SEALED + "signed-data"))) == [("", "From: a@b.example\nHi!")]
+    made = message()
+    made.add_attachment(b"0", maintype="application", subtype="pkcs7-signature", filename="smime.p7s")
+    assert (len(loaded(made).pages), loaded(made).notes) == (1, ("signature: smime.p7s (1 bytes)",))
+
+
+def test_pictures_in_a_message_or_a_document_are_named_where_they_are_not_recognized() -> None:
+    made = message()
+    made.add_related(b"GIF89a", "image", "gif", cid="<1>", filename="logo.gif", disposition="inline")
+    assert loaded(made).notes == ("inline_image: logo.gif (6 bytes)",)
+    office = io.BytesIO(make_docx(p("see below")))
+    with zipfile.ZipFile(office, "a") as archive:
+        archive.writestr("word/media/scan.png", b"1234")
+        archive.writestr("word/charts/chart1.xml", b"<c/>")
+        archive.writestr("word/embeddings/list.docx", make_docx(p("inside")))
+    found = load_bytes(office.getvalue(), "a.docx", LoadOptions(ocr="off"))
+    assert [(page.name, page_text(page).text) for page in found.pages] == [
+        ("", "see below"),
+        ("list.docx", "inside"),
+    ]
+    assert found.notes == ("chart: chart1.xml (4 bytes)", "picture: scan.png (4 bytes)")
 
 
 def test_a_message_of_outlook_says_how_to_save_it() -> None:

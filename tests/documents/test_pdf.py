@@ -1,9 +1,17 @@
 """PDFs: words, order, tables, what a person sees and what not."""
 
-import pytest
-from tests.documents.making import HEIGHT, WIDTH, column, image, make_pdf, stroke, text
+import io
+from collections.abc import Callable
+from pathlib import Path
 
-from fieldassay.documents.sources import LoadOptions, load_bytes
+import pytest
+from pypdfium2 import PdfDocument
+from reportlab.pdfbase.pdfmetrics import stringWidth
+from reportlab.pdfgen.canvas import Canvas
+from tests.documents.making import HEIGHT, WIDTH, column, image, make_docx, make_pdf, p, stroke, text
+
+from fieldassay.documents.pages import WHOLE_PAGE, render_pages
+from fieldassay.documents.sources import DocumentFile, LoadOptions, load_bytes
 from fieldassay.documents.transcript import DocumentError, Page, Transcript, page_text
 
 LEFT = ["The quick brown fox jumps over a dog", "and runs away from it into the woods", "where nobody will ever find it again",
@@ -113,6 +121,77 @@ def test_a_ruled_table_has_its_merged_cells() -> None:
     assert page_text(page).text == "Above\nHeading of all\nPump | flow | 12 m3/h\n | head | 30 m\nBelow"
 
 
+RAISED = {
+    "cents": ([(14, 0, "Total $12"), (8, 5, "99")], "Total $12 ⁹⁹"),
+    "note": ([(14, 0, "Net profit 318"), (8, 5, "2")], "Net profit 318 ²"),
+    "note in brackets": ([(10, 0, "77"), (6, 4, "\\(3\\)")], "77 ⁽³⁾"),
+    "power of ten": ([(10, 0, "4 x10"), (6, 4, "-6")], "4 x10⁻⁶"),
+    "decimals": ([(20, 0, "12"), (10, 7, ".50")], "12.50"),
+    "formula": ([(10, 0, "CO"), (6, -2, "2"), (10, 0, " of 2024")], "CO2 of 2024"),
+    "ordinal": ([(10, 0, "May 1"), (6, 4, "st"), (10, 0, " 2024")], "May 1st 2024"),
+}
+
+
+@pytest.mark.parametrize(("runs", "expected"), RAISED.values(), ids=RAISED.keys())
+@pytest.mark.parametrize("is_moved", [False, True], ids=["by rise", "by place"])
+def test_a_number_does_not_take_the_digits_of_a_raised_mark(
+    runs: list[tuple[float, float, str]], expected: str, is_moved: bool
+) -> None:
+    drawn, x = "", 72.0
+    for size, rise, held in runs:
+        bare = held.replace("\\", "")
+        place = f"1 0 0 1 {x} {600 + rise} Tm" if is_moved else f"1 0 0 1 {x} 600 Tm {rise} Ts"
+        drawn += f"BT /F1 {size} Tf {place} ({held}) Tj ET\n"
+        x += stringWidth(bare, "Helvetica", size)
+    assert page_text(first(drawn)).text == expected
+
+
+@pytest.mark.parametrize("offset", [0.3, 0.8, 1.2, -0.6])
+def test_characters_drawn_twice_to_look_bold_are_read_once(offset: float) -> None:
+    drawn, x = "", 72.0
+    for char in "Billing 1,110.00":
+        if char != " ":
+            drawn += text(x, 100, char, 12) + text(x + offset, 100, char, 12)
+        x += stringWidth(char, "Helvetica", 12)
+    assert page_text(first(drawn)).text == "Billing 1,110.00"
+
+
+def test_three_columns_of_running_text_are_read_one_after_the_other() -> None:
+    columns = [
+        [f"{name} the supplier shall", "deliver the goods to the", "place named in the order"]
+        for name in "ABC"
+    ]
+    page = first("".join(column(60 + 180 * at, 100, lines) for at, lines in enumerate(columns)))
+    assert [line.text for line in page.lines] == [line for lines in columns for line in lines]
+
+
+def font_with(names: dict[str, int]) -> list[bytes]:
+    """Return the objects of a font whose map of characters says another code for each character."""
+    rows = "".join(f"<{ord(char):02X}> <{code:04X}>\n" for char, code in names.items())
+    held = (
+        "begincmap 1 begincodespacerange <00> <FF> endcodespacerange "
+        f"{len(names)} beginbfchar\n{rows}endbfchar endcmap"
+    ).encode()
+    return [
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding /ToUnicode 5 0 R >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(held), held),
+    ]
+
+
+BROKEN = {"private use": lambda char: 0xE000 + ord(char), "replacement": lambda char: 0xFFFD}
+
+
+@pytest.mark.parametrize("change", BROKEN.values(), ids=BROKEN.keys())
+def test_a_text_layer_of_codes_is_no_text_layer(change: Callable[[str], int]) -> None:
+    names = {char: change(char) for char in "Invoice201-45"}
+    drawn = text(72, 100, "Invoice 2041-5").replace("/F1", "/F2") + text(72, 130, "x")
+    made = {"extra": font_with(names), "resources": "/Font << /F1 3 0 R /F2 4 0 R >>"}
+    with pytest.raises(DocumentError, match="recognition"):
+        load(drawn, **made)
+    bullets = load(text(72, 100, "5").replace("/F1", "/F2") + text(90, 100, "a point of a list"), **made)
+    assert bullets.notes == ()
+
+
 HIDDEN = {
     "render mode 3": text(72, 200, "secret words", more="3 Tr"),
     "white on white": "1 1 1 rg " + text(72, 200, "secret words") + "0 0 0 rg ",
@@ -150,6 +229,55 @@ def test_the_invisible_text_of_a_searchable_scan_is_spared() -> None:
     found = load(stream, extra=[image(pixels, 61, 79)], resources="/XObject << /Im 4 0 R >>")
     assert page_text(found.pages[0]).text == "recognized before"
     assert found.notes == ()
+
+
+def with_form(kind: str, **values: object) -> bytes:
+    """Return a PDF with a control of a form beside a text."""
+    stream = io.BytesIO()
+    page = Canvas(stream)
+    page.drawString(100, 700, "I agree")
+    getattr(page.acroForm, kind)(name="a", x=60, y=695, **values)
+    page.save()
+    return stream.getvalue()
+
+
+CONTROLS = {
+    "checked": (with_form("checkbox", checked=True), "☒ I agree"),
+    "not checked": (with_form("checkbox", checked=False), "☐ I agree"),
+    "list": (with_form("choice", value="two", options=["one", "two"], width=30, height=16), "two   I agree"),
+}
+
+
+@pytest.mark.parametrize(("data", "expected"), CONTROLS.values(), ids=CONTROLS.keys())
+def test_the_state_of_a_check_box_is_text(data: bytes, expected: str) -> None:
+    assert page_text(load_bytes(data, "a.pdf", NO_OCR).pages[0]).text == expected
+
+
+def with_files(**files: bytes) -> bytes:
+    """Return a PDF with files inside."""
+    document = PdfDocument(make_pdf([text(72, 100, "see the files")]))
+    for name, data in files.items():
+        document.new_attachment(name.replace("_", ".")).set_data(data)
+    stream = io.BytesIO()
+    document.save(stream)
+    return stream.getvalue()
+
+
+def test_files_inside_of_a_pdf_are_read_or_named(tmp_path: Path) -> None:
+    inner = make_pdf([text(72, 100, "Invoice 17"), text(72, 100, "Terms")])
+    data = with_files(
+        list_docx=make_docx(p("Offer")), invoice_pdf=inner, x_xml=b"<total>9</total>", cut_pdf=b"%PDF-"
+    )
+    found = load_bytes(data, "a.pdf", NO_OCR)
+    assert [(page.number, page.name, page_text(page).text) for page in found.pages] == [
+        (1, "", "see the files"), (2, "invoice.pdf", "Invoice 17"), (3, "invoice.pdf", "Terms"), (4, "list.docx", "Offer"),
+    ]  # fmt: skip
+    assert found.notes == ("embedded_file: cut.pdf (5 bytes)", "embedded_file: x.xml (16 bytes)")
+    (tmp_path / "a.pdf").write_bytes(data)
+    pictures = render_pages(
+        DocumentFile("a.pdf", tmp_path / "a.pdf"), [(at, WHOLE_PAGE) for at in (1, 2, 3, 4)]
+    )
+    assert [isinstance(picture, bytes) for picture in pictures] == [True, True, True, False]
 
 
 @pytest.mark.parametrize("rotation", [0, 90, 180, 270])

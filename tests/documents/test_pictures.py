@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from math import cos, radians, sin
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 from tests.documents.making import HEIGHT, WIDTH, image, make_pdf, text
+from tests.effort import costs_at_most
 
-from fieldassay.documents.loaders.image import open_pictures
+from fieldassay.documents.loaders.image import join_ideographs, open_pictures
 from fieldassay.documents.pages import PageRegion, PictureOptions, render_page, render_pages
 from fieldassay.documents.sources import (
     DEFAULTS,
@@ -31,6 +33,7 @@ from fieldassay.documents.transcript import (
     Box,
     DocumentError,
     Transcript,
+    Word,
     page_text,
     round_all,
     transcript_text,
@@ -94,6 +97,65 @@ def test_a_picture_is_recognized_within_the_limits_of_a_worker(quarters: int, po
     }[quarters]
     for side in ("left", "top", "right", "bottom"):
         assert abs(getattr(box, side) - getattr(expected, side)) < 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lines", [LINES[:1], ["Invoice INV-2041", "Total 1,250.00"]], ids=["a line", "two"])
+def test_a_short_text_on_its_head_is_read(lines: list[str], pool: DocumentPool) -> None:
+    made = Image.new("L", (760, 60 + 70 * len(lines)), "white")
+    for at, line in enumerate(lines):
+        ImageDraw.Draw(made).text((60, 30 + 70 * at), line, fill="black", font=ImageFont.load_default(34))
+    found = loaded(pool, saved(made.rotate(180)), "a.png")
+    assert [line.text for line in found.pages[0].lines] == lines
+
+
+ROWS = [("Invoice date", "2025-03-05"), ("Customer", "Oak Ltd"), ("Subtotal", "1,250.00"), ("VAT 19 %", "237.50"),
+        ("Total due", "1,487.50"), ("Bolt M8", "12.00"), ("Washer", "3.25"), ("Delivery", "19.90")]  # fmt: skip
+
+
+def slanted(degrees: float) -> dict[str, object]:
+    """Return the words of a page of labels at its left and values at its right, turned about its corner."""
+    sine, cosine = sin(radians(degrees)), cos(radians(degrees))
+    words = []
+    for row, texts in enumerate(ROWS):
+        for left, text_ in zip((0.0, 480.0), texts, strict=True):
+            for part in text_.split():
+                ends = [(left, 22.0 * row), (left + 6 * len(part), 22.0 * row + 12)]
+                corners = [
+                    (x * cosine - y * sine + 60, x * sine + y * cosine + 80) for x, _ in ends for _, y in ends
+                ]
+                xs, ys = zip(*corners, strict=True)
+                words.append([min(xs), min(ys), max(xs), max(ys), part])
+                left += 6 * len(part) + 4
+    return {"id": "a", "pages": [{"width": 640, "height": 640, "words": words}]}
+
+
+@pytest.mark.parametrize("degrees", [-7, -4, -2, -1, -0.5, 0, 0.5, 1, 2, 4, 7])
+def test_the_rows_of_a_page_that_lies_askew_are_those_of_a_straight_one(degrees: float) -> None:
+    made = slanted(degrees)
+    (page,) = load_bytes(json.dumps(made).encode(), "a").pages
+    assert page_text(page).text.split("\n") == [f"{label}   {value}" for label, value in ROWS]
+    boxes = {tuple(word[:4]) for word in made["pages"][0]["words"]}
+    assert {tuple(word.box.__getattribute__(side) for side in ("left", "top", "right", "bottom"))
+            for line in page.lines for word in line.words} == boxes  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("degrees", [-5, 3])
+def test_a_scan_that_lies_askew_is_read_by_its_rows(degrees: float, pool: DocumentPool) -> None:
+    made = Image.new("L", (1000, 520), "white")
+    for at, row in enumerate(ROWS):
+        for x, part in zip((60, 760), row, strict=True):
+            ImageDraw.Draw(made).text((x, 40 + 55 * at), part, fill="black", font=ImageFont.load_default(30))
+    turned = made.rotate(degrees, expand=True, fillcolor="white", resample=Image.Resampling.BICUBIC)
+    found = loaded(pool, saved(turned, dpi=(150, 150)), "a.png")
+    assert page_text(found.pages[0]).text.split("\n") == [f"{label}   {value}" for label, value in ROWS]
+
+
+def test_ideographs_of_a_recognized_line_are_one_word() -> None:
+    cells = [(0, "合"), (12, "计"), (24, "："), (60, "12.50"), (100, "元"), (112, "整")]
+    words = [Word(part, Box(left, 0, left + 11, 12), confidence=0.5) for left, part in cells]
+    assert [word.text for word in join_ideographs(words)] == ["合计：", "12.50", "元整"]
 
 
 def test_a_picture_without_words_has_none(pool: DocumentPool) -> None:
@@ -348,6 +410,7 @@ CSVS = {
     "cp1252": ("Straße;Größe\nÄ;1,5 µm\n".encode("cp1252"), "Straße | Größe\nÄ | 1,5 µm"),
     "utf-16": ("a;b\n1;é\n".encode("utf-16"), "a | b\n1 | é"),
     "one column": ("name\nAda\n", "name\nAda"),
+    "delimiter by name": ("sep=;\na;b\n1;2,5\n", "a | b\n1 | 2,5"),
     "ragged": ("a,b,c\n1,2\n", "a | b | c\n1 | 2"),
 }
 
@@ -377,6 +440,25 @@ HTMLS = {
     "form fields": ('<html><p>Name: <input value="Ada"> <input type=hidden value="x">', "Name: Ada"),
     "entities": ("<html><p>1&nbsp;234,50 &euro; &amp; more", "1 234,50 € & more"),
     "charset": ('<html><meta charset="windows-1252"><p>caf\xe9'.encode("cp1252"), "café"),
+    "charset of XML": ('<?xml version="1.0" encoding="gb2312"?><html><p>镕基'.encode("gbk"), "镕基"),
+    "choice": ("<p>Pay <select><option>no<option selected>yes</select> by <select><option>May<option>June</select>",
+               "Pay yes by May"),
+    "several choices": ("<select multiple><option selected>a<option>b</select>", "☒ a ☐ b"),
+    "check boxes": ("<p><input type=checkbox checked>I agree <input type=radio>no", "☒ I agree ☐ no"),
+    "alternative text": ("<p><img src=a.png alt='Total 9.00'><img src=t.gif width=1 alt=dot>end", "Total 9.00 end"),
+    "footnote of a number": ("<p>Net 318<sup>2</sup>, <b>4,512</b><sup>(1)</sup> and 12<sup>a</sup>", "Net 318 ², 4,512 ⁽¹⁾ and 12a"),
+    "raised cents": ("<p>$12<sup>99</sup> each, 5<sup>.99</sup>", "$12 ⁹⁹ each, 5.99"),
+    "mark before a number": ("<p><sup>3</sup>24 items", "³ 24 items"),
+    "powers": ("<p>5 m<sup>3</sup>/h, 10<sup>-6</sup>, 2×10<sup>6</sup>, s<sup>-1</sup>", "5 m3/h, 10⁻⁶, 2×10⁶, s⁻¹"),
+    "formulas and ordinals": ("<p>H<sub>2</sub>O on May 1<sup>st</sup>", "H2O on May 1st"),
+    "style of a mark": ("<p>318<span style='vertical-align: super'>2</span>", "318 ²"),
+    "preformatted": (
+        "<pre>Item          Qty    Price\nBolt          10     2.50\nNut           200    12.00\n\nTotal 14.50</pre>end",
+        "Item | Qty | Price\nBolt | 10 | 2.50\nNut | 200 | 12.00\nTotal 14.50\nend",
+    ),
+    "preformatted by its style": ("<div style='white-space:pre-line'>Ship to:\nOak Ltd</div>", "Ship to:\nOak Ltd"),
+    "breaks in preformatted text": ("<pre>one<br>two <b>three</b>\nfour</pre>", "one\ntwo three\nfour"),
+    "text area": ("<p>Note<textarea>Dear Sir\nplease pay</textarea>", "Note\nDear Sir\nplease pay"),
     "no external entities": ('<!DOCTYPE html [<!ENTITY x SYSTEM "file:///etc/passwd">]><html><p>a&x;b', "]>\na&x;b"),
 }  # fmt: skip
 
@@ -390,6 +472,18 @@ def test_hidden_html_is_there_when_asked_for() -> None:
     data = b'<html><p>seen <span style="display: none">secret</span></p>'
     assert text_of("a.html", data, hidden=True) == "seen secret"
     assert load_bytes(data, "a.html").notes == ("hidden_text",)
+
+
+def test_html_names_what_it_does_not_read() -> None:
+    data = b"<p>x<img src=a.png><img src=b.png><svg><text>drawn</text></svg><iframe src=c></iframe>"
+    assert load_bytes(data, "a.html").notes == (
+        "unread_element: 1 iframe", "unread_element: 1 svg", "unread_element: 2 img",
+    )  # fmt: skip
+
+
+def test_a_line_of_many_marks_is_read_in_time() -> None:
+    with costs_at_most(40):
+        load_bytes(b"<p>" + b"a<sup>1</sup>2 " * 20_000, "a.html")
 
 
 def test_offsets_lead_to_boxes_and_pieces() -> None:

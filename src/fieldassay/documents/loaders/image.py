@@ -44,7 +44,7 @@ def recognize_rapidly(image: Any) -> list[Word]:
                 xs, ys = [float(x) for x, _ in corners], [float(y) for _, y in corners]
                 box = Box(min(xs), min(ys), max(xs), max(ys))
                 held.append(Word(text.strip(), box, confidence=round(float(confidence), 4)))
-        words += _join_ideographs(held)
+        words += join_ideographs(held)
     return words
 
 
@@ -52,7 +52,7 @@ _IDEOGRAPHS = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0
 """Han, kana, and the punctuation and letters that are as wide: written without blanks between them."""
 
 
-def _join_ideographs(words: Sequence[Word]) -> list[Word]:
+def join_ideographs(words: Sequence[Word]) -> list[Word]:
     """Return the words of a line, ideographs that follow each other as one word: they come one by one."""
     joined: list[Word] = []
     for word in words:
@@ -123,7 +123,7 @@ def recognize_by_tesseract(image: Any) -> list[Word]:
     if done.returncode:
         told = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
         raise DocumentError("loader_crash", f"made tesseract fail ({told})")
-    return _join_ideographs(
+    return join_ideographs(
         list(filter(None, map(_word, done.stdout.decode("utf-8", "replace").splitlines())))
     )
 
