@@ -428,13 +428,6 @@ def test_a_small_score_imports_few_libraries(tmp_path: Path) -> None:
     assert libraries <= COMMAND_NEEDS
 
 
-@pytest.mark.slow
-def test_the_help_imports_only_what_tells_of_options() -> None:
-    count, libraries = imported(COMMAND, "--help")
-    assert libraries <= {"click", "fieldassay"}
-    assert count < 10
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_has_the_first_sentence_of_each_command(name: str) -> None:
     context = click.Context(commands)

@@ -15,7 +15,7 @@ from fieldassay.decisions.calibration.policy import ReviewPolicy
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.review.export import list_sheets
-from fieldassay.review.log import Store
+from fieldassay.review.log import ReviewEvent, Store
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.sheets.sheets import LEASE, RefusedError
@@ -57,6 +57,14 @@ def labels(store):
     with store.reading() as db:
         [sheet] = list(list_sheets(db, form_of(store)))
     return {path: (label.state, label.text, label.origin) for path, label in sheet.labels.items()}
+
+
+@pytest.fixture
+def held(tmp_path):
+    """Return a review of one document, a person, and the sheet that this person holds."""
+    store = make_receipts(tmp_path, 1)
+    me = add(store)
+    return store, me, take(store, me)
 
 
 def test_a_sheet_is_claimed_once_and_kept(tmp_path):
@@ -114,10 +122,8 @@ def test_a_declined_sheet_does_not_come_back(tmp_path):
     assert take(store, ben) == sheet
 
 
-def test_an_update_of_what_was_not_seen_is_refused(tmp_path):
-    store = make_receipts(tmp_path, 1)
-    me = add(store)
-    sheet = take(store, me)
+def test_an_update_of_what_was_not_seen_is_refused(held):
+    store, me, sheet = held
     seq = say(store, me, sheet, "shop", "A")
     with pytest.raises(RefusedError, match="labeled elsewhere"):
         say(store, me, sheet, "shop", "B")
@@ -134,28 +140,22 @@ def test_an_update_of_what_was_not_seen_is_refused(tmp_path):
         ("shop", "x" * 20_001, "no such label"),
     ],
 )
-def test_only_what_is_asked_can_be_labeled(tmp_path, node, text, told):
-    store = make_receipts(tmp_path, 1)
-    me = add(store)
-    sheet = take(store, me)
+def test_only_what_is_asked_can_be_labeled(held, node, text, told):
+    store, me, sheet = held
     with pytest.raises(RefusedError, match=told):
         say(store, me, sheet, node, text)
 
 
-def test_a_sheet_is_finished_only_without_open_values(tmp_path):
-    store = make_receipts(tmp_path, 1)
-    me = add(store)
-    sheet = take(store, me)
+def test_a_sheet_is_finished_only_without_open_values(held):
+    store, me, sheet = held
     with pytest.raises(RefusedError, match="9 open: kind, shop"):
         finish(store, me, sheet)
     label_all(store, me, sheet)
     finish(store, me, sheet)
 
 
-def test_the_origin_of_a_label_is_by_its_meaning_not_by_clicks(tmp_path):
-    store = make_receipts(tmp_path, 1)
-    me = add(store)
-    sheet = take(store, me)
+def test_the_origin_of_a_label_is_by_its_meaning_not_by_clicks(held):
+    store, me, sheet = held
     say(store, me, sheet, "total", "$11.50")
     say(store, me, sheet, "day", "4 March 2025")
     say(store, me, sheet, "shop", state="illegible")
@@ -255,12 +255,8 @@ def test_a_sheet_holds_nothing_that_must_not_be_seen(tmp_path, shares):
         view(store, add(store, "eve", "lead"), 1)
 
 
-def test_a_closed_review_takes_no_label(tmp_path):
-    from fieldassay.review.log import ReviewEvent
-
-    store = make_receipts(tmp_path, 1)
-    me = add(store)
-    sheet = take(store, me)
+def test_a_closed_review_takes_no_label(held):
+    store, me, sheet = held
     store.append(ReviewEvent("close", {"closed": True}, "command"))
     with pytest.raises(RefusedError, match="closed"):
         say(store, me, sheet, "shop", "x")

@@ -82,21 +82,6 @@ def test_internal_error_is_one_line_without_traceback(run: Run, monkeypatch: pyt
         run("doctor")
 
 
-def test_values_of_documents_cannot_move_the_cursor(run: Run, files: Files) -> None:
-    files.write("gold.jsonl", [{"id": "d\x1b[2J1", "name": "a\x1b[31m\u202eb", "total": "[bold]5[/bold]"}])
-    files.write("llama.jsonl", [{"id": "d\x1b[2J1", "name": "\u2066x\r\ny", "total": "6", "k\x07ey": 1}])
-    for arguments in (
-        ["score", *files.inputs, "--bootstrap", "0"],
-        ["explain", *files.inputs, "d\x1b[2J1"],
-        ["score", "--check", *files.inputs],
-    ):
-        ran = run(*arguments)
-        shown = ran.out + ran.err
-        assert not set(shown) & set("\x1b\r\x07\u202e\u2066")
-        assert ran.code == 0
-    assert "[bold]5[/bold]" in shown
-
-
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.slow
 def test_narrow_encodings_lose_nothing_but_shapes(files: Files, encoding: str) -> None:
@@ -186,7 +171,7 @@ def test_closed_streams_change_no_exit_code_and_keep_no_file_from_being_written(
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PROGRAM": CLOSED}
     score = f"score {' '.join(files.inputs)} --bootstrap 9 --out run"
     ran = subprocess.run(
-        f'{sys.executable} -c "$PROGRAM" "{score}" "report run -o page.html" "report run -o values.csv" {closed}',
+        f'{sys.executable} -c "$PROGRAM" "{score}" "report run -o page.md" "report run -o values.csv" {closed}',
         shell=True,
         timeout=100,
         env=environment,
@@ -194,7 +179,7 @@ def test_closed_streams_change_no_exit_code_and_keep_no_file_from_being_written(
         cwd=files.folder,
     )
     assert ran.returncode == 0, ran.stderr
-    assert all((files.folder / name).is_file() for name in ("run/run.json", "page.html", "values.csv"))
+    assert all((files.folder / name).is_file() for name in ("run/run.json", "page.md", "values.csv"))
 
 
 LOST = """

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -280,16 +281,19 @@ PRINTED = re.compile(r"(?:[`:>$]|^|next:)\s*fieldassay (?=[a-z-])([^`\n;)]*)", r
 WORD = re.compile(r"'[^']*'|\"[^\"]*\"|\S+")
 
 
-def texts(path: Path) -> Iterator[str]:
-    """Yield the texts of a program, each value that is put into one as X."""
+@cache
+def texts(path: Path) -> list[str]:
+    """Return the texts of a program, each value that is put into one as X."""
     if path.suffix == ".js":
-        yield re.sub(r"\$\{[^}]*\}", "X", path.read_text())
-        return
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.JoinedStr):
-            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+        return [re.sub(r"\$\{[^}]*\}", "X", path.read_text())]
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return [
+        "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+        if isinstance(node, ast.JoinedStr)
+        else node.value
+        for node in nodes
+        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+    ]
 
 
 def printed() -> Iterator[tuple[str, str]]:

@@ -23,7 +23,7 @@ from tests.extraction.endpoints.scripted_server import (
 )
 
 from fieldassay.errors import ProblemsError
-from fieldassay.extraction.endpoints.client import ByteRoom, FairQueue, Window
+from fieldassay.extraction.endpoints.client import FairQueue, Window
 from fieldassay.extraction.endpoints.command import CommandChannel, FunctionChannel
 from fieldassay.extraction.endpoints.driver import DriveOptions
 from fieldassay.extraction.endpoints.endpoint import Endpoint, Prices
@@ -302,12 +302,12 @@ def test_a_late_refusal_does_not_prolong_the_pause() -> None:
 
 
 def test_what_is_larger_than_all_room_goes_alone() -> None:
-    room = ByteRoom(100)
+    room = Window(100, start=100)
     assert room.wait(0, 500, 0) == 0 and room.wait(0, 1, 500) == float("inf") and room.wait(0, 60, 40) == 0
 
 
 def test_a_gate_lets_in_by_order_of_arrival_and_never_more_than_fits() -> None:
-    gate, order, most, guard = FairQueue(ByteRoom(3)), [], [0], threading.Lock()
+    gate, order, most, guard = FairQueue(Window(3)), [], [0], threading.Lock()
 
     def pass_through(number: int) -> None:
         assert gate.enter(1, time.monotonic() + 600)
@@ -330,7 +330,7 @@ def test_a_gate_lets_in_by_order_of_arrival_and_never_more_than_fits() -> None:
 
 
 def test_a_closed_gate_sends_everybody_away() -> None:
-    gate, found = FairQueue(ByteRoom(1)), []
+    gate, found = FairQueue(Window(1)), []
     assert gate.enter(1, time.monotonic() + 600)
     threads = [threading.Thread(target=lambda: found.append(gate.enter(1, float("inf")))) for _ in range(5)]
     for thread in threads:
@@ -342,7 +342,7 @@ def test_a_closed_gate_sends_everybody_away() -> None:
 
 
 def test_a_place_that_does_not_come_in_time_is_given_up() -> None:
-    gate = FairQueue(ByteRoom(1))
+    gate = FairQueue(Window(1))
     assert gate.enter(1, time.monotonic() + 600) and not gate.enter(1, time.monotonic() + 0.01)
 
 

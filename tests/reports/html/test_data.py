@@ -458,12 +458,13 @@ CHARTS = {
 }
 
 
-@pytest.mark.parametrize(("view", "figure", "title"), CHARTS.values(), ids=CHARTS)
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("chart", "theme"), [*((chart, "light") for chart in CHARTS), ("ranking", "dark"), ("cost", "dark")]
+)
 def test_a_chart_is_saved_as_svg_with_its_title(
-    pages: Pages, demo_report: Path, tmp_path: Path, view: str, figure: str, title: str, theme: str
+    pages: Pages, demo_report: Path, tmp_path: Path, chart: str, theme: str
 ) -> None:
-    report = pages(demo_report, theme=theme)
+    (view, figure, title), report = CHARTS[chart], pages(demo_report, theme=theme)
     report.show(view)
     drawing = ElementTree.parse(save(report.page, figure, "SVG", tmp_path)).getroot()
     words = " ".join("".join(text.itertext()) for text in drawing.iter("{http://www.w3.org/2000/svg}text"))
@@ -475,12 +476,10 @@ def test_a_chart_is_saved_as_svg_with_its_title(
     assert report.outside() == []
 
 
-@pytest.mark.parametrize(("view", "figure", "title"), CHARTS.values(), ids=CHARTS)
-def test_a_chart_is_saved_as_png(
-    demo: OpenReport, tmp_path: Path, view: str, figure: str, title: str
-) -> None:
-    demo.show(view)
-    data = save(demo.page, figure, "PNG", tmp_path).read_bytes()
+@pytest.mark.parametrize("chart", ["ranking", "cost"])
+def test_a_chart_is_saved_as_png(demo: OpenReport, tmp_path: Path, chart: str) -> None:
+    demo.show(CHARTS[chart][0])
+    data = save(demo.page, CHARTS[chart][1], "PNG", tmp_path).read_bytes()
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = (int.from_bytes(data[at : at + 4], "big") for at in (16, 20))
     assert width >= 1200
@@ -592,7 +591,7 @@ def _records(wrong: int) -> list[dict[str, Any]]:
     return [{"id": f"d{at}", "kind": "one", "n": at + 100 * (at < wrong)} for at in range(DOCUMENTS)]
 
 
-@pytest.mark.parametrize("order", list(permutations(ORDER_OF_SYSTEMS_WRONG)), ids="-".join)
+@pytest.mark.parametrize("order", list(permutations(ORDER_OF_SYSTEMS_WRONG))[1::2], ids="-".join)
 def test_a_system_has_its_own_numbers_in_every_table(
     browser: Browser, tmp_path: Path, order: tuple[str, ...]
 ) -> None:

@@ -134,16 +134,6 @@ def test_fields_that_no_item_has_make_no_row(demo: OpenReport) -> None:
     assert demo.page.locator("#document-one tbody th", has_text="sku").count() == 0
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "view", ["summary", "systems", "fields", "documents", "documents?doc=rcp-018", "gates", "methods"]
-)
-def test_axe_finds_nothing_on_a_phone(pages: Pages, demo_report: Path, view: str) -> None:
-    report = pages(demo_report, width=390)
-    report.show(view)
-    assert report.check_access() == []
-
-
 def test_bars_are_spoken_of_where_they_are(pages: Pages, many_report: Path, demo_report: Path) -> None:
     for file, has_bars in ((many_report, False), (demo_report, True)):
         report = pages(file)

@@ -301,21 +301,6 @@ def test_a_row_opens_its_document(demo: OpenReport) -> None:
     demo.page.locator("#document-one .at").first.wait_for()
 
 
-MATRIX = [
-    (1280, "light"),
-    *(pytest.param(*case, marks=pytest.mark.full) for case in ((1280, "dark"), (390, "light"))),
-]
-
-
-@pytest.mark.parametrize(("width", "theme"), MATRIX)
-def test_axe_finds_nothing_on_the_errors(pages: Pages, demo_report: Path, width: int, theme: str) -> None:
-    report = pages(demo_report, width, theme)
-    report.show("errors?system=birch&group=diagnosis")
-    assert report.check_access() == []
-    assert report.overflow() <= 0
-    assert report.complaints == []
-
-
 # The page of fields: the worst first, each with its values and kinds of wrong, its details below it
 
 ROW = '#field-rows tr[data-row="total_amount"]'

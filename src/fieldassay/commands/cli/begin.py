@@ -292,15 +292,11 @@ def doctor(is_json: bool) -> int:
 
     Exits with 1 if the self-test fails.
     """
-    from fieldassay.commands.cli.output import write
+    from fieldassay.commands.cli.output import tell
     from fieldassay.commands.doctor import check_up
-    from fieldassay.io.json_value import json_text
 
     found = check_up()
-    if is_json:
-        write(json_text(found))
-    else:
-        write(_render(found))
+    tell(lambda: found, lambda: _render(found), is_json=is_json)
     return 0 if found["self_test"]["is_passed"] else 1
 
 

@@ -119,23 +119,22 @@ def calibrate(**given: Any) -> int:
 
 
 def _plan(given: Mapping[str, Any]) -> int:
-    from fieldassay.commands.cli.output import screen, write
+    from fieldassay.commands.cli.output import screen, tell
     from fieldassay.decisions.calibration.certificate import needed_labels
     from fieldassay.reports.content.calibration import render_plan
 
     _refuse("--plan", ("run", "policy", "out", "fields", "scale", "slices", "system"), "needs none of these")
     promise = _promise(given)
-    if given["is_json"]:
-        needed = [needed_labels(promise.risk, promise.delta, errors) for errors in range(4)]
-        return _print_json({"risk": promise.risk, "confidence": promise.confidence, "needed": needed})
-    write(render_plan(promise, screen()))
+    needed = [needed_labels(promise.risk, promise.delta, errors) for errors in range(4)]
+    data = {"risk": promise.risk, "confidence": promise.confidence, "needed": needed}
+    tell(lambda: data, lambda: render_plan(promise, screen()), is_json=given["is_json"])
     return 0
 
 
 def _calibrate(given: Mapping[str, Any]) -> int:
     from datetime import UTC, datetime
 
-    from fieldassay.commands.cli.output import complain, screen, write
+    from fieldassay.commands.cli.output import complain, screen, tell
     from fieldassay.decisions.calibration.policy import CalibrationOptions, write_policy
     from fieldassay.decisions.calibration.policy import calibrate as calibrate_run
     from fieldassay.reports.content.calibration import render_calibration
@@ -145,10 +144,8 @@ def _calibrate(given: Mapping[str, Any]) -> int:
         given["system"], given["fields"], _promise(given), given["scale"] or "probability", given["slices"]
     )
     calibrated = calibrate_run(find_stored(given["run"], given["store"]), options)
-    if given["is_json"]:
-        _print_json(calibrated.page.to_dict())
-    else:
-        write(render_calibration(calibrated.page, screen()))
+    page = calibrated.page
+    tell(page.to_dict, lambda: render_calibration(page, screen()), is_json=given["is_json"])
     if given["out"] is not None:
         policy = calibrated.make_policy(datetime.now(UTC))
         write_policy(given["out"], policy)
@@ -158,7 +155,7 @@ def _calibrate(given: Mapping[str, Any]) -> int:
 
 
 def _apply(given: Mapping[str, Any]) -> int:
-    from fieldassay.commands.cli.output import screen, write
+    from fieldassay.commands.cli.output import screen, tell
     from fieldassay.decisions.calibration.policy import apply_policy, read_policy
     from fieldassay.reports.content.calibration import render_check
 
@@ -167,16 +164,13 @@ def _apply(given: Mapping[str, Any]) -> int:
     check = apply_policy(
         find_stored(given["run"], given["store"]), policy, str(given["policy"]), given["system"]
     )
-    if given["is_json"]:
-        _print_json(check.to_dict())
-    else:
-        write(render_check(check, screen()))
+    tell(check.to_dict, lambda: render_check(check, screen()), is_json=given["is_json"])
     return 1 if check.is_broken else 0
 
 
 def _queue(given: Mapping[str, Any]) -> int:
     from fieldassay.commands.cli.inputs import keep_interruptible, read_spec_option
-    from fieldassay.commands.cli.output import complain, screen, write
+    from fieldassay.commands.cli.output import complain, screen, tell
     from fieldassay.decisions.calibration.policy import check_ending, queue_reviews, read_policy
     from fieldassay.reports.content.calibration import render_queue
 
@@ -190,10 +184,8 @@ def _queue(given: Mapping[str, Any]) -> int:
     spec = read_spec_option(given) if given["spec"] or given["protocol"] else None
     keep_interruptible()
     queue = queue_reviews(policy, path, spec)
-    if given["is_json"]:
-        _print_json(queue.to_dict())
-    else:
-        write(render_queue(queue, screen(), has_rows=given["out"] is None))
+    has_rows = given["out"] is None
+    tell(queue.to_dict, lambda: render_queue(queue, screen(), has_rows=has_rows), is_json=given["is_json"])
     if given["out"] is not None:
         queue.write(given["out"])
         complain(f"queue written to {given['out']}")
@@ -237,11 +229,3 @@ def _check_out(given: Mapping[str, Any]) -> None:
     out, run = given["out"], find_stored(given["run"], given["store"])
     if out is not None and (out.is_dir() or run.resolve() in (out.resolve(), *out.resolve().parents)):
         raise click.UsageError(f"--out {out}: is a folder, or in the run that is read; name another file.")
-
-
-def _print_json(data: Mapping[str, Any]) -> int:
-    from fieldassay.commands.cli.output import write
-    from fieldassay.io.json_value import json_text
-
-    write(json_text(data))
-    return 0

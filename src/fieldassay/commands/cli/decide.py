@@ -412,10 +412,9 @@ def set_baseline(**given: Any) -> int:
     from datetime import UTC, datetime
 
     from fieldassay.commands.cli.grouping import split_calls
-    from fieldassay.commands.cli.output import write
+    from fieldassay.commands.cli.output import tell
     from fieldassay.decisions.baseline.baseline import write_baseline
     from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline, read_before
-    from fieldassay.io.json_value import json_text
     from fieldassay.reports.content.diff import baseline_data, render_set
     from fieldassay.runs.run import Run
 
@@ -427,10 +426,10 @@ def set_baseline(**given: Any) -> int:
     run = Run.open(find_stored(given["run"], given["store"]))
     made = make_baseline(run, request, datetime.now(UTC), read_before(path))
     write_baseline(path, made)
-    write(
-        json_text(baseline_data(made))
-        if given["is_json"]
-        else render_set(made, str(path), path.stat().st_size)
+    tell(
+        lambda: baseline_data(made),
+        lambda: render_set(made, str(path), path.stat().st_size),
+        is_json=given["is_json"],
     )
     return 0
 
@@ -440,11 +439,10 @@ def set_baseline(**given: Any) -> int:
 @json_option
 def show_baseline(file: Path, *, is_json: bool) -> int:
     """Show the contents of a baseline, and the digests of its inputs."""
-    from fieldassay.commands.cli.output import screen, write
+    from fieldassay.commands.cli.output import screen, tell
     from fieldassay.decisions.baseline.baseline import read_baseline
-    from fieldassay.io.json_value import json_text
     from fieldassay.reports.content.diff import baseline_data, render_baseline
 
     held = read_baseline(file)
-    write(json_text(baseline_data(held)) if is_json else render_baseline(held, screen()))
+    tell(lambda: baseline_data(held), lambda: render_baseline(held, screen()), is_json=is_json)
     return 0

@@ -9,7 +9,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,13 @@ def write(text: str, *, has_commands: bool = False) -> None:
     from fieldassay.io.text.shown import break_commands
 
     _write(sys.stdout, text if has_commands else break_commands(text))
+
+
+def tell(data: Callable[[], Any], text: Callable[[], str], *, is_json: bool) -> None:
+    """Write data as JSON, or else the text that says it."""
+    from fieldassay.io.json_value import json_text
+
+    write(json_text(data()) if is_json else text())
 
 
 def write_bytes(data: bytes) -> None:

@@ -23,7 +23,7 @@ from fieldassay.commands.cli.inputs import (
     read_spec_option,
     spec_options,
 )
-from fieldassay.commands.cli.output import complain, screen, write
+from fieldassay.commands.cli.output import complain, screen, tell, write
 from fieldassay.commands.cli.runs import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import default_baseline
 from fieldassay.io.text.shown import format_count
@@ -63,17 +63,12 @@ def agreement(**given: Any) -> int:
     fieldassay review agreement --spec spec.yaml --labels double.jsonl --json
     """
     from fieldassay.commands.runs import agreement as measure
-    from fieldassay.io.json_value import json_text
+    from fieldassay.reports.content.agreement import render_agreement
 
     spec = read_spec_option(given)
     keep_interruptible()
     found = measure([str(path) for path in given["labels"]], spec)
-    if given["is_json"]:
-        write(json_text(found.to_dict()))
-        return 0
-    from fieldassay.reports.content.agreement import render_agreement
-
-    write(render_agreement(found, screen()))
+    tell(found.to_dict, lambda: render_agreement(found, screen()), is_json=given["is_json"])
     return 0
 
 
@@ -214,7 +209,6 @@ def promote(**given: Any) -> int:
     fieldassay review promote --labels agreed.jsonl --gold gold.csv --spec spec.yaml
     fieldassay review promote --labels agreed.jsonl --gold gold.jsonl --dry-run
     """  # fmt: skip
-    from fieldassay.io.json_value import json_text
     from fieldassay.review.log import Store
     from fieldassay.review.promote import PromoteOptions, promote_review, render_promotion
     from fieldassay.review.promote import promote as apply
@@ -238,10 +232,11 @@ def promote(**given: Any) -> int:
             found.write()
     else:
         found, waiting = promote_review(Store(given["folder"]), given["gold"], options)
-    if given["is_json"]:
-        write(json_text({**found.to_dict(), "is_dry_run": options.is_dry, "waiting": waiting}))
-    else:
-        write(render_promotion(found, options, waiting, default_baseline()))
+    tell(
+        lambda: {**found.to_dict(), "is_dry_run": options.is_dry, "waiting": waiting},
+        lambda: render_promotion(found, options, waiting, default_baseline()),
+        is_json=given["is_json"],
+    )
     return 0
 
 
@@ -536,7 +531,6 @@ def status(folder: Path, *, closes: bool, is_json: bool) -> int:
     The system's accuracy stands on values that were labeled unseen; the rate of missed errors on wrong ones
     of documents with gold.
     """
-    from fieldassay.io.json_value import json_text
     from fieldassay.review.log import Store
     from fieldassay.review.sheets.sheets import read_form
     from fieldassay.review.status import close_review, read_status, render_status
@@ -547,7 +541,7 @@ def status(folder: Path, *, closes: bool, is_json: bool) -> int:
     form, _ = read_form(store)
     with store.reading() as db:
         found = read_status(db, form)
-    write(json_text(found.to_dict()) if is_json else render_status(found))
+    tell(found.to_dict, lambda: render_status(found), is_json=is_json)
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,19 +64,19 @@ def explain(**given: Any) -> int:
 
     Write -- before a value that begins with a minus sign.
     """
-    from fieldassay.commands.cli.output import screen, write
-    from fieldassay.io.json_value import json_text
+    from fieldassay.commands.cli.output import screen, tell
     from fieldassay.reports.content.explanation import render_document, render_steps
 
+    is_json = given["is_json"]
     if given["kind"] is not None or given["field"] is not None:
         steps = _explain_two(given)
-        data: Any = [step.to_dict() for step in steps]
-        text = "" if given["is_json"] else render_steps(steps, screen())
+        tell(
+            lambda: [step.to_dict() for step in steps], lambda: render_steps(steps, screen()), is_json=is_json
+        )
     else:
         found = _document(given)
-        data = found.to_dict()
-        text = "" if given["is_json"] else render_document(found, screen(), given["has_all"])
-    write(json_text(data) if given["is_json"] else text)
+        text = partial(render_document, found, screen(), given["has_all"])
+        tell(found.to_dict, text, is_json=is_json)
     return 0
 
 

@@ -25,7 +25,11 @@ Cohere, Ollama's `chat` and `generate`, llama.cpp's and Hugging Face's own.
 _CALLS = ("tool_calls", "function_call", "functionCall", "toolUse")
 _ARGUMENTS = ("arguments", "args", "input", "partial_json")
 _NAMES = frozenset({"role", "type", "id", "name", "object", "index", "status", "signature", "call_id"})
-"""Texts that are the same in every part of a stream, and no part of what a model writes."""
+"""Texts that are no part of what a model writes."""
+_ENDS = (
+    "finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason", "stop_type",
+    "incomplete_details", "promptFeedback",
+)  # fmt: skip
 _ALTERNATIVES = ("choices", "candidates")
 
 
@@ -48,8 +52,9 @@ def join_events(raw: bytes) -> dict[str, Any] | None:
     """Return the answer, or the error, in a stream of events or of lines; None where it is not whole.
 
     >>> parts = [b'{"choices": [{"delta": {"content": "a"}}]}', b'{"choices": [{"delta": {"content": "b"}}]}']
-    >>> join_events(b"\\n".join(b"data: " + part for part in [*parts, b"[DONE]"]))["choices"][0]["delta"]
-    {'content': 'ab'}
+    >>> body = join_events(b"\\n".join(b"data: " + part for part in [*parts, b"[DONE]"]))
+    >>> body["choices"][0]["message"]["content"]
+    'ab'
     """
     lines = [line for line in re.findall(rb"[^\r\n]+", raw) if not line.isspace()]
     is_stream = any(line.startswith(b"data:") for line in lines)
@@ -62,82 +67,40 @@ def join_events(raw: bytes) -> dict[str, Any] | None:
     if not all(isinstance(event, dict) for event in events) or not (events or is_stream):
         return None
     body = join_parts(events)
-    message = read_message(body)
-    is_whole = b"[DONE]" in lines or body.get("done") or (message is not None and message.end)
+    choice = choice_of(body)
+    is_whole = b"[DONE]" in lines or choice.get("finish_reason") or _end_of(body)
     return body if is_whole or body.get("error") else None
 
 
 def join_parts(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the parts of a stream as one body; after an error nothing but that counts."""
-    whole: dict[str, Any] = {}
+    """Return the parts of a stream, each a small answer, as one chat completion; an error alone."""
+    whole, found, counts = dict[str, Any](), Message(), dict[str, Any]()
     for event in events:
-        kind, delta = str(event.get("type")), event.get("delta")
-        if isinstance(event.get("response"), dict):  # of OpenAI's responses, the last one is whole
-            whole = {}
-            _add(whole, event["response"], False)
-        elif isinstance(delta, dict) and kind == "content_block_delta":  # Anthropic, as the two below
-            _add(whole, {"content": [{**delta, "type": None, "index": event.get("index")}]}, True)
-        elif kind == "content_block_start" and isinstance(event.get("content_block"), dict):
-            _add(whole, {"content": [{**event["content_block"], "index": event.get("index")}]}, True)
-        elif kind == "message_delta" and isinstance(delta, dict):
-            _add(whole, {**event, **delta, "delta": None}, False)
-        elif kind == "message_start" and isinstance(event.get("message"), dict):
-            _add(whole, event["message"], False)
-        else:
-            _add(whole, event, False)
-    joined: dict[str, Any] = _joined(whole)
-    if joined.get("error"):
-        return {name: joined[name] for name in ("error", "model", "usage") if name in joined}
-    return joined
-
-
-class _Pieces(list[str]):
-    """The pieces of a text that grows."""
-
-
-def _add(whole: dict[str, Any], part: Mapping[str, Any], is_inside: bool) -> None:
-    """Add a part of a stream: texts of a message grow, items meet by their index, else the last counts."""
-    for name, value in part.items():
-        is_text = is_inside or name in _PLACES or name in _CALLS
-        held = whole.get(name)
-        if isinstance(value, dict):
-            if not isinstance(held, dict):
-                whole[name] = held = {}
-            _add(held, value, is_text)
-        elif isinstance(value, list):
-            if not isinstance(held, list) or isinstance(held, _Pieces):
-                whole[name] = held = []
-            for item in value:
-                _add_item(name, held, item, is_text)
-        elif isinstance(value, str) and is_text and name not in _NAMES:
-            if not isinstance(held, _Pieces):
-                whole[name] = held = _Pieces()
-            held.append(value)
-        elif value is not None or name not in whole:
-            whole[name] = value
-
-
-def _add_item(name: str, held: list[Any], item: Any, is_inside: bool) -> None:
-    if not isinstance(item, dict):
-        held.append(item)
-        return
-    key = item.get("index", 0 if name in _ALTERNATIVES else item.get("id"))
-    is_rest = key is None and name == "tool_calls" and held
-    same = held[-1] if is_rest else None
-    if key is not None:
-        same = next((one for one in held if isinstance(one, dict) and one.get("index") == key), None)
-    if same is None:
-        same = {} if key is None else {"index": key}
-        held.append(same)
-    _add(same, item, is_inside)
-
-
-def _joined(value: Any) -> Any:
-    if isinstance(value, _Pieces):
-        return "".join(value)
-    if isinstance(value, list):
-        return [_joined(item) for item in value]
-    return {name: _joined(item) for name, item in value.items()} if isinstance(value, dict) else value
+        inner = event.get("response")
+        if isinstance(inner, dict) and inner.get("status") != "in_progress":  # of OpenAI, at the end
+            return inner
+        start = event.get("message") if event.get("type") == "message_start" else None  # of Anthropic
+        for part in filter(None, (event, start)):
+            whole |= {name: part[name] for name in ("error", "model") if part.get(name)}
+            counts |= {name: count for name, count in _flat(part).items() if name in _COUNTED}
+        choice = choice_of(event)
+        delta = event.get("delta")
+        found.end = _end_of(choice) or (_end_of(delta) if isinstance(delta, dict) else "") or found.end
+        found.end = found.end or "stop" * (event.get("done") is True)
+        if choice.get("error"):
+            whole["error"] = choice["error"]
+        is_other = choice is not event and choice.get("index")
+        if not is_other and not str(event.get("type")).startswith("response."):
+            _gather(choice, "", found, is_inside=False, call=event.get("index"))
+    if whole.get("error"):
+        return whole
+    message: dict[str, Any] = {name: "".join(texts) for name, texts in found.others.items()}
+    message |= {"content": "".join(found.texts), "refusal": "".join(found.refusals)}
+    message["tool_calls"] = [{"arguments": "".join(call)} for call in found.calls.values()]
+    return whole | {
+        "choices": [{"index": 0, "finish_reason": found.end or None, "message": message}],
+        "usage": counts,
+    }
 
 
 # What an answer says.
@@ -151,17 +114,18 @@ class Message(Struct):
     place: str = ""
     """Where the text stands, or where it would stand."""
     texts: list[str] = field(default_factory=list)
-    arguments: list[str] = field(default_factory=list)
+    calls: dict[Any, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """The arguments of calls, each in as many pieces as it came in."""
     refusals: list[str] = field(default_factory=list)
-    others: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    """The lengths of texts at other places, such as thoughts, by their name."""
+    others: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Texts at other places, such as thoughts, by their name."""
 
     @property
     def text(self) -> str | None:
         """The text; of a message without JSON in it, that of its calls."""
         text = "".join(self.texts)
-        if self.arguments and "{" not in text:
-            return _join_calls(self.arguments)
+        if self.calls and "{" not in text:
+            return _join_calls(["".join(call) for call in self.calls.values()])
         return text if self.texts else None
 
     @property
@@ -169,8 +133,9 @@ class Message(Struct):
         """Where the server put text in place of the content, in words; empty where there is content."""
         if not self.others or (self.text or "").strip():
             return ""
-        name = max(self.others, key=lambda name: self.others[name])
-        return f"; the server put {self.others[name]:,} characters into {name}"
+        lengths = {name: sum(map(len, texts)) for name, texts in self.others.items()}
+        name = max(lengths, key=lambda name: lengths[name])
+        return f"; the server put {lengths[name]:,} characters into {name}"
 
 
 def read_message(body: Mapping[str, Any]) -> Message | None:
@@ -201,17 +166,17 @@ def choice_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _end_of(found: Mapping[str, Any]) -> str:
-    names = ("finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason", "stop_type")
-    ends = [found.get(name) for name in names]
-    inner = (("incomplete_details", "reason"), ("promptFeedback", "blockReason"))
-    ends += [found[name].get(key) for name, key in inner if isinstance(found.get(name), dict)]
-    if found.get("status") == "completed":
-        ends.append("completed")
-    return next((str(end) for end in ends if end), "")
+    for name in _ENDS:
+        end = found.get(name)
+        if isinstance(end, dict):
+            end = end.get("reason") or end.get("blockReason")
+        if end and isinstance(end, str):
+            return end
+    return "completed" if found.get("status") == "completed" else ""
 
 
-def _gather(node: Any, place: str, found: Message, *, is_inside: bool) -> None:
-    """Add what a part of an answer says to the message."""
+def _gather(node: Any, place: str, found: Message, *, is_inside: bool, call: Any = None) -> None:
+    """Add what a part of an answer says to the message; `call` is the number of the call that it is of."""
     if isinstance(node, str):
         found.texts.append(node)
     for item in node if isinstance(node, list) else ():
@@ -221,32 +186,38 @@ def _gather(node: Any, place: str, found: Message, *, is_inside: bool) -> None:
     kind = str(node.get("type") or "")
     if node.get("refusal"):
         found.refusals.append(str(node["refusal"]))
-    if kind in ("tool_use", "function_call"):
-        _gather_calls(node, found)
+    if kind in ("tool_use", "function_call", "input_json_delta"):
+        _gather_calls([node], found, call)
     for name in _CALLS:
-        _gather_calls(node.get(name), found)
+        if name in node:
+            _gather_calls(node[name] if isinstance(node[name], list) else [node[name]], found, None)
     here = [name for name in _PLACES if name in node]
     where = next((name for name in here if node[name]), here[0] if here else None)
     is_thought = node.get("thought") is True or kind in ("thinking", "reasoning", "redacted_thinking")
     for other, text in node.items() if is_inside else ():
-        is_other = isinstance(text, str) and bool(text.strip()) and other not in _NAMES
-        if is_other and (is_thought or other not in (where, "refusal", *_ARGUMENTS)):
-            found.others["thought" if other in _PLACES else other] += len(text)
+        if not is_thought and (other == where or other == "refusal" or other in _ARGUMENTS):
+            continue
+        if isinstance(text, str) and text.strip() and other not in _NAMES:
+            found.others["thought" if other in _PLACES else other].append(text)
     if where is not None and not is_thought:
         inner = f"{place}.{where}".lstrip(".")
         found.place = inner if len(inner) > len(found.place) and not found.texts else found.place
-        _gather(node[where], inner, found, is_inside=True)
+        _gather(node[where], inner, found, is_inside=True, call=call)
 
 
-def _gather_calls(node: Any, found: Message) -> None:
-    for call in node if isinstance(node, list) else (node,):
+def _gather_calls(calls: list[Any], found: Message, number: Any) -> None:
+    """Add the arguments of calls: a piece without number and name belongs to the call before it."""
+    for call in calls:
         if not isinstance(call, dict):
             continue
         inner = call["function"] if isinstance(call.get("function"), dict) else call
-        given = next((inner[name] for name in reversed(_ARGUMENTS) if inner.get(name)), None)
-        if isinstance(given, str | dict):
-            text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-            found.arguments.append(text)
+        given = next((inner[name] for name in reversed(_ARGUMENTS) if inner.get(name)), "")
+        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        key = next((one for one in (number, call.get("index"), call.get("id")) if one is not None), None)
+        if key is None:
+            key = len(found.calls) if inner.get("name") or not found.calls else next(reversed(found.calls))
+        if isinstance(key, str | int):
+            found.calls[key].append(text)
 
 
 def _join_calls(arguments: list[str]) -> str:
@@ -285,6 +256,9 @@ _CACHED = (
 )  # fmt: skip
 _REASONING = ("reasoning_tokens", "thoughtsTokenCount")
 _TOTAL = ("total_tokens", "totalTokenCount", "totalTokens")
+_COUNTED = frozenset({
+    *_PROMPT, *_COMPLETION, *_CACHED, *_REASONING, *_TOTAL, "image_tokens", "cache_creation_input_tokens",
+})  # fmt: skip
 
 
 class Counts(Struct):

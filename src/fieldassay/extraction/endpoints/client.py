@@ -12,7 +12,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -47,23 +47,15 @@ if TYPE_CHECKING:
     import httpx2
 
 
-# How many requests, and how many bytes, may be in flight: places given in order of arrival.
+# How many requests may be in flight: places given in order of arrival.
 
 Clock = Callable[[], float]
-
-
-class Room(Protocol):
-    """A rule of how much fits."""
-
-    def wait(self, now: float, weight: int, inside: int) -> float:
-        """Return the seconds until it may fit: 0 if it does now, infinity if something has to leave first."""
-        ...
 
 
 class FairQueue:
     """Lets in what fits, in order of arrival, so that nobody starves."""
 
-    def __init__(self, room: Room, clock: Clock = time.monotonic) -> None:
+    def __init__(self, room: Window, clock: Clock = time.monotonic) -> None:
         self._room, self._clock = room, clock
         self._guard = threading.Lock()
         self._waiting: deque[threading.Event] = deque()
@@ -112,11 +104,6 @@ class FairQueue:
             self._inside -= weight
             self._wake()
 
-    def resize(self, weight: int, actual: int) -> None:
-        """Correct what something inside weighs, even beyond what fits."""
-        with self._guard:
-            self._inside += actual - weight
-
     def close(self) -> None:
         """Let nobody in any more."""
         with self._guard:
@@ -127,17 +114,6 @@ class FairQueue:
     def _wake(self) -> None:
         if self._waiting:
             self._waiting[0].set()
-
-
-class ByteRoom:
-    """A limit of bytes; what is larger than the limit goes alone."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-
-    def wait(self, now: float, weight: int, inside: int) -> float:  # noqa: ARG002
-        """Return 0 if the bytes fit."""
-        return 0.0 if inside == 0 or inside + weight <= self.most else float("inf")
 
 
 class Window:
@@ -159,10 +135,10 @@ class Window:
         self._clean = 0
 
     def wait(self, now: float, weight: int, inside: int) -> float:
-        """Return 0 if one more request fits, the seconds of the server's pause, or infinity."""
+        """Return 0 if a request fits or is alone, the seconds of the server's pause, or infinity."""
         if now < self.blocked_until:
             return self.blocked_until - now
-        return 0.0 if inside + weight <= max(int(self.limit), 1) else float("inf")
+        return 0.0 if inside == 0 or inside + weight <= int(self.limit) else float("inf")
 
     def succeeded(self, sent_at: float, inside: int) -> None:
         """Count an answer; `inside` is the number in flight on arrival. A round of them grows the window."""
@@ -198,7 +174,6 @@ class Window:
 
 MOST_PARTS = 2_000_000
 """Lists, objects and commas of an answer, which take memory."""
-MOST_BYTES_IN_FLIGHT = 64 * 2**20
 FIRST_CONTACT_SECONDS = 30.0
 """How long a server that was never reached is tried: a wrong address should not take ten minutes."""
 MOST_FAILED_IN_A_ROW = 10
@@ -206,7 +181,6 @@ MOST_FAILED_IN_A_ROW = 10
 SAME_REFUSALS = 3
 """Documents in a row that meet the same refusal, before any is answered, that stop the run."""
 _DIGIT = re.compile(r"\d")
-_GUESSED_ATTACHMENT_BYTES = 2 * 2**20
 _CONNECT_SECONDS = 15.0
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 2 * SHORTEST_WAIT, 30.0
 
@@ -214,13 +188,12 @@ _FIRST_BACKOFF, _LONGEST_BACKOFF = 2 * SHORTEST_WAIT, 30.0
 class ChatChannel:
     """A server of chat completions: limits, attempts, and the words that it says about them."""
 
-    def __init__(self, endpoint: Endpoint, key: SecretKey, bytes_gate: FairQueue | None = None) -> None:
+    def __init__(self, endpoint: Endpoint, key: SecretKey) -> None:
         self.endpoint, self._key = endpoint, key
         self.waits = Waits()
         self._httpx = import_client()
         self._window = Window(endpoint.max_in_flight)
         self._places = FairQueue(self._window)
-        self._bytes = bytes_gate or FairQueue(ByteRoom(MOST_BYTES_IN_FLIGHT))
         self._local = threading.local()
         self._guard = threading.Lock()
         self._clients: list[httpx2.Client] = []
@@ -355,12 +328,15 @@ class ChatChannel:
             self._failed_in_a_row = 0 if has_answered else self._failed_in_a_row + 1
 
     def _attempt(self, call: EndpointCall, deadline: float, log: Journal) -> Attempt:
-        """Wait for a place, send, and return what came of it."""
-        if not self._enter(self._places, 1, deadline, "a place"):
-            return self._too_late("place")
+        """Wait for places, one for each picture, as they take memory; send, and return what came of it."""
+        weight = max(len(call.request.attachments), 1)
+        if not self._places.enters_now(weight):
+            with self.waits.noted("a place"):
+                if not self._places.enter(weight, deadline):
+                    return self._too_late()
         attempt = None
         try:
-            attempt = self._within_memory(call, deadline, log)
+            attempt = self._made_and_sent(call, deadline, log)
             return attempt
         finally:
             if attempt is not None:
@@ -369,42 +345,27 @@ class ChatChannel:
                         self._window.refused(attempt.ended, attempt.started, attempt.verdict.retry_after_s)
                     elif attempt.verdict is ANSWERED:
                         self._window.succeeded(attempt.started, self._places.inside)
-            self._places.leave(1)
+            self._places.leave(weight)
 
-    def _within_memory(self, call: EndpointCall, deadline: float, log: Journal) -> Attempt:
-        """Make the body when there is memory for it, and send it."""
-        weight = _GUESSED_ATTACHMENT_BYTES * len(call.request.attachments)
-        if not self._enter(self._bytes, weight, deadline, "memory"):
-            return self._too_late("memory")
+    def _made_and_sent(self, call: EndpointCall, deadline: float, log: Journal) -> Attempt:
+        """Make the body, and send it."""
+        self._raise_if_stopped()
+        found = self._names.get(call.request.body.get("model"), {})
+        names = {name: key for name, key in found.items() if key or name in call.request.optional}
         try:
-            self._raise_if_stopped()
-            found = self._names.get(call.request.body.get("model"), {})
-            names = {name: key for name, key in found.items() if key or name in call.request.optional}
-            try:
-                body = with_attachments(call.request, names)
-            except Exception as error:  # pages are rendered here
-                now = time.monotonic()
-                said = f"an attachment cannot be made ({type(error).__name__}: {error})"
-                return Attempt(AttemptVerdict("document", "unreadable", said), now, now)
-            self._bytes.resize(weight, len(body))
-            weight = len(body)
-            log.write("send", send_fields(call))
-            return replace(self._send(call, body, deadline, names), names=names)
-        finally:
-            self._bytes.leave(weight)
+            body = with_attachments(call.request, names)
+        except Exception as error:  # pages are rendered here
+            now = time.monotonic()
+            said = f"an attachment cannot be made ({type(error).__name__}: {error})"
+            return Attempt(AttemptVerdict("document", "unreadable", said), now, now)
+        log.write("send", send_fields(call))
+        return replace(self._send(call, body, deadline, names), names=names)
 
-    def _enter(self, gate: FairQueue, weight: int, deadline: float, reason: str) -> bool:
-        """Wait for a place within a gate, noted as long as it lasts; return whether there is one."""
-        if gate.enters_now(weight):
-            return True
-        with self.waits.noted(reason):
-            return gate.enter(weight, deadline)
-
-    def _too_late(self, what: str) -> Attempt:
+    def _too_late(self) -> Attempt:
         """Return that a request was not sent before its deadline. Raises `ClosedError` if the run stops."""
         self._raise_if_stopped()
         now = time.monotonic()
-        return Attempt(AttemptVerdict("not_sent", "rate_limited", f"no {what} before the deadline"), now, now)
+        return Attempt(AttemptVerdict("not_sent", "rate_limited", "no place before the deadline"), now, now)
 
     def _send(self, call: EndpointCall, body: bytes, deadline: float, names: Mapping[str, Any]) -> Attempt:
         """Send once. What fails before the last byte of the body has left is not sent."""
@@ -551,7 +512,6 @@ class ChatChannel:
         """Begin nothing new; what waits raises `ClosedError`."""
         self._stopped.set()
         self._places.close()
-        self._bytes.close()
 
     def close(self) -> None:
         """Close the connections."""
