@@ -102,7 +102,7 @@ def test_a_picture_is_recognized_within_the_limits_of_a_worker(quarters: int, po
 @pytest.mark.slow
 def test_a_short_text_on_its_head_is_read(pool: DocumentPool) -> None:
     lines = ["Invoice INV-2041", "Total 1,250.00"]
-    made = Image.new("L", (700, 200), "white")
+    made = Image.new("L", (740, 740), "white")
     for at, line in enumerate(lines):
         ImageDraw.Draw(made).text((30, 30 + 70 * at), line, fill="black", font=ImageFont.load_default(34))
     found = loaded(pool, saved(made.rotate(180)), "a.png")

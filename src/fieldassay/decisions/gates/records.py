@@ -13,17 +13,16 @@ from msgspec import Meta, Struct, field
 
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.io.files.typed_json import convert
-from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.json_value import id_text
-from fieldassay.io.text.encoding import find_delimiter, read_rows
 from fieldassay.metrics.estimate import Estimate
+from fieldassay.records.keys import SourceOptions
+from fieldassay.records.source import open_source
 from fieldassay.spec.language.parse import SpecSource, read_source
 from fieldassay.spec.language.yaml_text import Cursor, Report
 
 SECTIONS = ("reliability", "offline", "proofs")
-KEYS = ("system", "pipeline", *SECTIONS, "manifest", "description")
-PARTS = ("error", "parse_success", "items")
-RUN_KEYS = ("success", *PARTS, "code", "configuration", "restarted", "started", "doc_id", "note")
+KEYS = ("system", *SECTIONS, "manifest", "description")
+RUN_KEYS = ("success", "code", "configuration", "restarted", "started", "doc_id", "note")
 _POSITIVE = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 _FIELDS: Mapping[str, tuple[Any, str]] = {
     "success": (bool, "write true or false"),
@@ -38,7 +37,7 @@ _FIELDS: Mapping[str, tuple[Any, str]] = {
     "interpretation": (str, "say in a sentence why this matters"),
 }
 _PLACEHOLDER = re.compile(r"n/a|na|none|null|nil|todo|tbd|tba|xxx|unknown|pending|fixme|placeholder")
-_MOST_LISTED, _LARGEST = 12, 64 * 1024 * 1024
+_MOST_LISTED = 12
 
 
 class RunRecords(Struct, frozen=True, eq=False):
@@ -93,13 +92,12 @@ def read_records(path: Path) -> RunRecords:
     """Return the content of a records file.
 
     Raises `ProblemsError` for a faulty file; records that do not count are in `invalid`. The estimates are
-    `reliability_runs` (stable runs in a row up to the last), `offline_runs`, `proofs`, and
-    `pipeline_success_rate` in percent where there are records of runs.
+    `reliability_runs` (stable runs in a row up to the last), `offline_runs` and `proofs`.
     """
     source = read_source(path)
     data, report = source.data, Report(source.places)
     if not isinstance(data, dict):
-        what = f"must be a mapping with {', '.join(KEYS[1:5])}, not {kind_of(data)}"
+        what = f"must be a mapping with {', '.join(SECTIONS)}, not {kind_of(data)}"
         raise problem(source.places.label, what, "write keys and lists", "wrong_kind")
     cursor = Cursor(data, (), report)
     cursor.refuse_unknown(KEYS)
@@ -108,27 +106,22 @@ def read_records(path: Path) -> RunRecords:
             what = f"must be a list of records, not {kind_of(data[section])}"
             cursor.refuse(section, what, "write a list", "wrong_kind")
     system = cursor.text("system")
-    parts: dict[str, Any] = {}
-    for key, read in (("manifest", _read_manifest), ("pipeline", _read_pipeline)):
-        try:
-            parts[key] = read(source, path.parent)
-        except ProblemsError as error:
-            report.problems += error.problems
+    try:
+        ids, label = _read_manifest(source, path.parent)
+    except ProblemsError as error:
+        report.problems += error.problems
     report.raise_any()
-    runs, reliability = parts["pipeline"], _list_records(source, "reliability")
-    offline, proofs = _list_records(source, "offline"), _list_records(source, "proofs")
-    tell_proof = partial(_tell_proof, *parts["manifest"])
+    reliability, offline, proofs = (_list_records(source, section) for section in SECTIONS)
+    tell_proof = partial(_tell_proof, ids, label)
     counts: list[tuple[str, list[EventRecord], float, list[str]]] = [
-        ("pipeline_success_rate", runs, *_rate_success(runs)),
         ("reliability_runs", reliability, *_count_stable(reliability)),
         ("offline_runs", offline, *_count_distinct(offline, _tell_offline, "no offline run counts")),
         ("proofs", proofs, *_count_distinct(proofs, tell_proof, "no proof counts")),
     ]
-    counts = counts if runs else counts[1:]
-    estimates = {}
-    for name, records, value, _ in counts:
-        unit = "percent" if records is runs else "count"
-        estimates[name] = Estimate(name, "", None, {}, None, value, len(records), 0, 0, "record", unit=unit)
+    estimates = {
+        name: Estimate(name, "", None, {}, None, value, len(records), 0, 0, "record", unit="count")
+        for name, records, value, _ in counts
+    }
     evidence = {name: tuple(sentences) for name, _, _, sentences in counts}
     invalid = (fault for _, records, _, _ in counts for record in records for fault in record.problems)
     return RunRecords(str(path), estimates, evidence, tuple(invalid), system)
@@ -147,64 +140,6 @@ def _list_records(source: SpecSource, section: str) -> list[EventRecord]:
     return records
 
 
-def _read_pipeline(source: SpecSource, folder: Path) -> list[EventRecord]:
-    """Return the runs of a list, or of a JSONL file, where empty lines are passed over."""
-    value, where = source.data.get("pipeline"), source.places.where(("pipeline",))
-    if not isinstance(value, list | str | None):
-        what = f"must be a list of runs, or the path of a JSONL file of them, not {kind_of(value)}"
-        raise problem(where, what, "write the path", "wrong_kind")
-    if not isinstance(value, str):
-        return _list_records(source, "pipeline")
-    runs = []
-    for number, line in enumerate(_read_text(folder / value, where).split("\n"), 1):
-        if not line.strip():
-            continue
-        run = EventRecord({}, lambda _, place=f"{folder / value}:{number}": place)  # type: ignore[misc]
-        try:
-            data = json.loads(line)
-            what, remedy = f"must be an object, not {kind_of(data)}", "write one run a line"
-        except (ValueError, RecursionError) as error:
-            data, what, remedy = None, f"not JSON ({str(error)[:100]})", "correct the line"
-        if isinstance(data, dict):
-            run.data = data
-        else:
-            run.refuse(None, what, f"{remedy}; it counts as a run without success")
-        runs.append(run)
-    return runs
-
-
-def _rate_success(runs: Sequence[EventRecord]) -> tuple[float, list[str]]:
-    """Return the percentage of successful runs, and the failures; an unreadable record is a failed run."""
-    failures: list[str] = []
-    for number, run in enumerate(runs, 1):
-        failure = run.problems[0].what if run.problems else find_failure(run.data)
-        doc = run.data.get("doc_id")
-        name = f"run {number} ({str(doc)[:60]})" if isinstance(doc, str | int) else f"run {number}"
-        failures += [f"{name} was no success: {failure}"] if failure else []
-    successes = len(runs) - len(failures)
-    summary = f"{successes} of {len(runs)} recorded runs were successes"
-    return 100 * successes / max(len(runs), 1), [summary, *_list_some(failures)]
-
-
-def find_failure(run: Mapping[str, Any]) -> str:
-    """Return why a run is no success, or the empty text if it is one; a missing entry is no success."""
-    error, parsed, items = (run.get(part) for part in PARTS)
-    text = error.strip() if isinstance(error, str) else error
-    if text is not None and text is not False and text not in ("", [], {}):
-        return "it ended with an error" + (f" ({error[:80]})" if isinstance(error, str) else "")
-    if parsed is False:
-        return "its parse failed"
-    count = sum(not is_blank(item) for item in items) if isinstance(items, list) else items
-    if parsed is True and isinstance(count, int | float) and not isinstance(count, bool) and count % 1 == 0:
-        return "" if count >= 1 else "no valid item came out"
-    name, wanted = (
-        ("items", "a list, or how many there were") if parsed is True else ("parse_success", "true or false")
-    )
-    if run.get(name) is None:
-        return f"it does not say {name!r}"
-    return f"{name!r} must be {wanted}, not {kind_of(run[name])}"
-
-
 def _count_stable(records: Sequence[EventRecord]) -> tuple[int, list[str]]:
     """Return how many runs up to the last have succeeded with the same code and configuration in a row."""
     stable: list[str] = []
@@ -217,13 +152,13 @@ def _count_stable(records: Sequence[EventRecord]) -> tuple[int, list[str]]:
         changed = [key for key in ("code", "configuration") if stable and run.get(key) != before[key]]
         if record.problems:
             stable, end = [], f"the record of run {number} is not valid"
-        elif run["failure"]:
-            stable, end = [], f"run {number} was no success: {run['failure']}"
+        elif not run["success"]:
+            stable, end = [], f"run {number} was no success"
         elif run["restarted"] and number > 1:
             stable, end = [], f"there was a restart before run {number}"
         elif changed:
             stable, end = [], f"the {changed[0]} changed between runs {number - 1} and {number}"
-        if not record.problems and not run["failure"]:
+        if not record.problems and run["success"]:
             settings = f"code {run['code'][:60]}, configuration {run['configuration'][:80]}"
             stable.append(f"run {number}, {run['started'].isoformat()}: success, {settings}")
     if not records:
@@ -234,14 +169,14 @@ def _count_stable(records: Sequence[EventRecord]) -> tuple[int, list[str]]:
 
 
 def _read_run(record: EventRecord, latest: datetime | None) -> dict[str, Any]:
-    """Return the values of a reliability run that fit, its `failure`, and when it `started`."""
+    """Return the values of a reliability run that fit, and when it `started`."""
     for key in (key for key in record.data if key not in RUN_KEYS):
         record.refuse(key, f"unknown key {key[:100]!r}", nearest(key[:100], RUN_KEYS))
     settings = record.data.get("configuration")
     if isinstance(settings, dict | list) and not is_blank(settings):
         text = json.dumps(settings, sort_keys=True, ensure_ascii=False)
         record.data = {**record.data, "configuration": text}
-    values = record.read("code", "configuration", "restarted", "started")
+    values = record.read("success", "code", "configuration", "restarted", "started")
     text, started = values.get("started", ""), None
     try:
         started = datetime.fromisoformat(text) if text else None
@@ -253,19 +188,7 @@ def _read_run(record: EventRecord, latest: datetime | None) -> dict[str, Any]:
     elif started and latest and started <= latest:
         what = "is not later than the run before"
         record.refuse("started", what, "list each run once, in the order in which they ran")
-    parts = {part: record.data[part] for part in PARTS if part in record.data}
-    if "success" in record.data:
-        is_success = record.read("success").get("success")
-        failure = "" if is_success else "it is recorded as a failure"
-        contradiction = find_failure({"parse_success": True, "items": 1, **parts})
-        if is_success and contradiction:
-            record.refuse("success", f"is true, and yet {contradiction}", "correct one of the two")
-    else:
-        failure = find_failure(parts)
-        if not parts:
-            remedy = f"write success: true or false, or {', '.join(PARTS)}"
-            record.refuse(None, "does not say whether it was a success", remedy)
-    return {**values, "started": started, "failure": failure}
+    return {**values, "started": started}
 
 
 def _count_distinct(
@@ -294,7 +217,7 @@ def _tell_proof(ids: Set[str], label: str, record: EventRecord) -> tuple[str, st
         what = "has no 'doc_id'" if record.data.get("doc_id") is None else "'doc_id' is no id"
         record.refuse("doc_id", what, "name the input document")
     elif not label:
-        remedy = "add `manifest:` with the path of a CSV file, or a list of ids"
+        remedy = "add `manifest:` with the path of a table, or a list of ids"
         record.refuse("doc_id", "there is no manifest that it could be in", remedy)
     elif doc not in ids:
         near = nearest(doc[:100], sorted(ids)[:5000])
@@ -340,9 +263,9 @@ def _list_some(sentences: list[str]) -> list[str]:
 
 
 def _read_manifest(source: SpecSource, folder: Path) -> tuple[frozenset[str], str]:
-    """Return the ids of a list, or of the column `doc_id` of a CSV file, and where they come from."""
+    """Return the ids of a list, or of the column `doc_id` of a table, and where they come from."""
     value, where = source.data.get("manifest"), source.places.where(("manifest",))
-    what = "must be a list of ids, or the path of a CSV file"
+    what = "must be a list of ids, or the path of a table"
     if value is None:
         return frozenset(), ""
     if isinstance(value, list):
@@ -352,27 +275,4 @@ def _read_manifest(source: SpecSource, folder: Path) -> tuple[frozenset[str], st
         return frozenset(filter(None, ids)), "the list in the records file"
     if not isinstance(value, str):
         raise problem(where, f"{what}, not {kind_of(value)}", "write the path", "wrong_kind")
-    text = _read_text(folder / value, where)
-    rows = [cells for _, cells in read_rows(text, find_delimiter(text), str(folder / value))]
-    names = {name.strip(): number for number, name in enumerate(rows[0])} if len(rows) > 1 else {}
-    if "doc_id" not in names:
-        what = f"{folder / value}: has no column 'doc_id' with rows below it"
-        remedy = nearest("doc_id", names) if names else "write a header and one row per document"
-        raise problem(where, what, remedy, "bad_manifest")
-    ids = [id_text(cell) for cells in rows[1:] for cell in cells[names["doc_id"] :][:1]]
-    return frozenset(filter(None, ids)), value
-
-
-def _read_text(path: Path, where: str) -> str:
-    try:
-        with open_file(path) as stream:
-            data = stream.read(_LARGEST + 1)
-        if len(data) <= _LARGEST:
-            return data.decode("utf-8-sig")
-        what, remedy, kind = f"is larger than {_LARGEST >> 20} MB", "give the part that counts", "too_large"
-    except UnicodeDecodeError as error:
-        what, remedy, kind = f"is not UTF-8 text (byte {error.start})", "save it as UTF-8", "encoding"
-    except (OSError, ValueError) as error:
-        what, kind = f"cannot be read ({getattr(error, 'strerror', None) or error})", "unreadable_file"
-        remedy = "check the path; it is relative to the records file"
-    raise problem(where, f"{path}: {what}", remedy, kind)
+    return frozenset(open_source(folder / value, SourceOptions(id_names=("doc_id",))).ids), value
