@@ -203,9 +203,9 @@ def _change(change: ChangeLine | None) -> str:
 
 
 def _bounds(found: Comparison) -> str:
-    if found.interval is None:
+    if found.interval_shown is None:
         return ""
-    return f" ({format_changes(found.interval, found.unit)})"
+    return f" ({format_changes(found.interval_shown, found.unit)})"
 
 
 def _remarks(listed: Listed) -> list[str]:
