@@ -153,3 +153,29 @@ def test_systems_that_differ_within_families_alone_are_not_identical():
     }
     found = compare(numbers(gold, swapped, "vendor")[0], "a", "b")[0]
     assert (found.verdict, found.wins, found.losses) == ("no_difference_shown", 36, 36)
+
+
+# Families that the spec does not name are found, and chance is not taken for them.
+
+
+def warned(gold, predictions, spec=SPEC, **options):
+    result = score(gold, predictions, spec, evidence="none", **options)
+    return [one for one in result.warnings if "not independent" in one]
+
+
+@pytest.mark.parametrize("key", ["vendor", "vendor code", None])
+def test_families_that_nobody_named_are_told_with_the_line_to_write(key):
+    gold, predictions = documents()
+    told = [{(key or "~"): row["vendor"], "id": row["id"], "total": row["total"], "tax": 1} for row in gold]
+    told = told if key else [{name: value for name, value in row.items() if name != "~"} for row in told]
+    [warning] = warned(told, predictions)
+    line = {"vendor": "vendor", "vendor code": '"vendor code"', None: '"{family}/*"'}[key]
+    assert f"write `statistics: {{cluster: {line}}}`" in warning and "correlation" in warning
+    spec = {**SPEC, "statistics": {"cluster": key or "{family}/*"}}
+    assert warned(told, predictions, spec) == [] == warned(told, predictions, bootstrap=0)
+
+
+def test_a_difference_of_kind_is_no_family():
+    gold = [{"id": at, "total": 1, "currency": "AUD" if at % 2 else "EUR"} for at in range(80)]
+    of_a = [{"id": at, "total": 1 + (at % 2)} for at in range(80)]
+    assert warned(gold, of_a) == []

@@ -87,7 +87,25 @@ def made(**changed: Any) -> Comparison:
             id="slice, no interval",
         ),
         pytest.param(
-            {"verdict": "identical"}, "qwen and llama are the same in accuracy (n = 100)", id="identical"
+            {
+                "verdict": "identical",
+                "difference": 0.0,
+                "interval": (0.0, 0.0),
+                "interval_guarded": (-0.03, 0.03),
+            },
+            "qwen and llama are identical in accuracy in these 100 documents (95% CI −3.0 to 3.0)",
+            id="identical",
+        ),
+        pytest.param(
+            {
+                "difference": -0.01,
+                "interval": (-0.04, 0.0),
+                "interval_guarded": (-0.06, 0.03),
+                "verdict": "no_difference_shown",
+                "p_adjusted": 0.148,
+            },
+            "no clear difference between llama and qwen in accuracy (−1.0 points, 95% CI −6.0 to 3.0, p = .15, n = 100)",
+            id="nothing shown, and halves without a difference",
         ),
         pytest.param(
             {"verdict": "undefined", "values": (0.5, None), "difference": None},

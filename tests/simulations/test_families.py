@@ -1,5 +1,7 @@
 """Documents that come in families: intervals, halves and certificates that draw families keep their promises."""
 
+import random
+
 import numpy as np
 import pytest
 from rates import Rate
@@ -8,6 +10,7 @@ from vendors import WORLDS, measure_vendors
 
 from fieldassay.decisions.calibration.certificate import Promise, RankedLabels, certify
 from fieldassay.decisions.calibration.observations import Observations
+from fieldassay.scoring.score import score
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -58,3 +61,22 @@ def test_families_without_an_error_are_certified_once_there_are_enough() -> None
     )
     assert certify(RankedLabels.of(seen), Promise(0.02)).last is not None
     assert certify(RankedLabels.of(seen.take(np.arange(1400))), Promise(0.02)).last is None
+
+
+def test_independent_documents_are_rarely_taken_for_families() -> None:
+    chance, number = random.Random(4), trials(400)
+    fired = 0
+    for _ in range(number):
+        keys = {"vendor": 15, "city": 10, "note": 30}
+        gold = [
+            {
+                "id": f"{at // 8}-{at}",
+                "total": 1,
+                **{key: f"{key} {chance.randrange(most)}" for key, most in keys.items()},
+            }
+            for at in range(96)
+        ]
+        wrong = [{"id": row["id"], "total": 1 + (chance.random() < 0.1)} for row in gold]
+        result = score(gold, wrong, {"fields": {"total": "integer"}}, evidence="none", bootstrap=40)
+        fired += any("not independent" in warning for warning in result.warnings)
+    assert Rate("", "", fired, number, most=0.05).is_kept

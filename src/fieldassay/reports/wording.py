@@ -520,7 +520,10 @@ def describe_comparison(one: Comparison, names: Mapping[str, str] | None = None)
         which = " and ".join(lacking)
         return f"{second} and {first} cannot be compared in {metric}: it is undefined for {which}"
     if one.verdict == "identical":
-        return f"{second} and {first} are the same in {metric} (n = {one.documents:,})"
+        counted = format_count(one.documents, "document")
+        there = f"in this {counted[2:]}" if one.documents == 1 else f"in these {counted}"
+        bounds = _bounds(one, 1.0).removeprefix(", ")
+        return f"{second} and {first} are identical in {metric} {there}{f' ({bounds})' if bounds else ''}"
     if one.verdict == "no_difference_shown":
         detail = f"{_signed(one)}{_bounds(one, 1.0)}, {describe_p(one)}, n = {one.documents:,}"
         return f"no clear difference between {first} and {second} in {metric} ({detail})"
@@ -601,11 +604,11 @@ def describe_p(one: Comparison) -> str:
 
 
 def _bounds(one: Comparison, sign: float) -> str:
-    if one.interval is None:
+    if one.interval_shown is None:
         return ""
     low, high = (
         format_signed_points(sign * bound, one.unit).removeprefix("+")
-        for bound in sorted(one.interval, key=lambda bound: sign * bound)
+        for bound in sorted(one.interval_shown, key=lambda bound: sign * bound)
     )
     few = ", few documents" if "few_documents" in one.marks else ""
     return f", {format_share(one.level)} CI {low} to {high}{few}"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, list_names, problem
 from fieldassay.io.text.shown import format_count, make_printable
-from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable
+from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable, name_families
 from fieldassay.options import OptionRecord, Positive, check_names, option_names
 from fieldassay.paths import value_at
 from fieldassay.records.answers.answer import MOST_KEPT
@@ -34,7 +34,7 @@ from fieldassay.records.source import (
 )
 from fieldassay.scoring.engine.scopes import canonical_type
 from fieldassay.spec.language.model import DataOptions, Options, StatisticsOptions
-from fieldassay.spec.language.names import TOKEN_KINDS, Table, cost_usd
+from fieldassay.spec.language.names import ID_NAMES, TOKEN_KINDS, Table, cost_usd
 from fieldassay.spec.plan.compile import read_plan, with_sections
 from fieldassay.spec.plan.nodes import Plan
 
@@ -278,6 +278,34 @@ def list_families(
     ids = pl.Series([make_printable(record.id) for record in gold], dtype=pl.String)
     found = ids.str.extract(f"(?s)^{before}(.+){after}$")
     return tuple(() if name is None else (name,) for name in found.to_list())
+
+
+_LONGEST_VALUE = 60
+"""Longer texts are no names of vendors, templates or folders."""
+
+
+def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, ...]]:
+    """Return the keys that may name families, with each document's value: texts, and parts of ids.
+
+    Fields of a type that tells kinds or amounts are none. A document without a value is one of its own.
+    """
+    types = {leaf.path: leaf.type for leaf in plan.fields}
+    declared = plan.spec.document_type
+    refused = {path for path, kind in types.items() if kind not in ("text", "id")}
+    refused |= {"type", declared.field if declared else "type", *(plan.spec.data.id_key or ID_NAMES)}
+    keys = dict.fromkeys(
+        key
+        for record in gold
+        for source in (record.data or {}, record.meta.attributes)
+        for key, value in source.items()
+        if isinstance(value, (str, int)) and not isinstance(value, bool)
+        if key not in refused and len(str(value)) <= _LONGEST_VALUE
+    )
+    found = {}
+    for key in (*keys, "{family}/*", "{family}_*", "{family}-*"):
+        groups = list_families(key, gold, [None] * len(gold))
+        found[key] = name_families([record.id for record in gold], groups)
+    return found
 
 
 def _attribute(gold: Record, prediction: Record | None, key: str) -> tuple[str, ...]:

@@ -28,9 +28,11 @@ from fieldassay.metrics.comparisons.systems import (
 )
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import evidence_schema
-from fieldassay.metrics.fold import FoldPlan, documents_frame, estimates
+from fieldassay.metrics.fold import FoldPlan, Partial, documents_frame, estimates
 from fieldassay.metrics.repeats import Repeats, split_variances
 from fieldassay.metrics.result.result import WITHOUT, Lazy, Result, find_ungated
+from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES
+from fieldassay.metrics.uncertainty.families import find_likeness
 from fieldassay.records.keys import Positions, cap_problems
 from fieldassay.records.matching import BY_POSITION, FORMAT, JOINED, Matching
 from fieldassay.scoring.checking import CHECK_METRICS, Tallies, count_checks, join_tallies, name_idle
@@ -49,6 +51,7 @@ from fieldassay.scoring.inputs import (
     Records,
     ScoreOptions,
     drop_absent_fields,
+    list_candidates,
     open_inputs,
     with_keywords,
 )
@@ -294,6 +297,7 @@ def _result(run: _Run, done: Done) -> Result:
                 for path, line in lines.items()
             ),
             *remark_comparisons(paired),
+            *_warn_of_families(run, partials),
         ),
         checks=count_checks(run.plan, _tallies(run, done)),
         parts=tuple(frame for frame in done.frames if isinstance(frame, Path)),
@@ -312,6 +316,39 @@ def _result(run: _Run, done: Done) -> Result:
         ),
     )
     return replace(result, warnings=(*result.warnings, *_warn_of_ungated(run, result)))
+
+
+_MOST_COMPARED = 4000
+"""So many documents are looked at for families."""
+
+
+def _warn_of_families(run: _Run, partials: Mapping[str, Partial]) -> tuple[str, ...]:
+    """Return the warning that documents come in families that the spec does not name, if they do."""
+    gold = run.matching.gold
+    if run.folding.cluster is not None or not run.folding.replicates or len(gold) < 2 * FEW_FAMILIES:
+        return ()
+    records = gold.fetch(range(min(_MOST_COMPARED, len(gold))))
+    place = {record.id: at for at, record in enumerate(records)}
+    scores = {}
+    for system, partial_ in partials.items():
+        scores[system] = np.full(len(records), np.nan)
+        for part in partial_.documents:
+            chosen = [at for at, name in enumerate(part.documents) if name in place]
+            scores[system][[place[part.documents[at]] for at in chosen]] = part.values["score"][chosen]
+    known = ~np.any([np.isnan(values) for values in scores.values()], axis=0)
+    values = list_candidates(
+        run.plan, [record for record, is_known in zip(records, known, strict=True) if is_known]
+    )
+    found = find_likeness({name: own[known] for name, own in scores.items()}, values, run.folding.seed)
+    if found is None:
+        return ()
+    low, high = (f"{bound:.2f}" for bound in found.interval)
+    key = found.key if found.key.isidentifier() else json.dumps(found.key, ensure_ascii=False)
+    return (
+        f"documents are not independent: those with the same `{clip(found.key, 60)}` are alike "
+        f"(intraclass correlation {found.correlation:.2f}, {low} to {high}), and the intervals should be "
+        f"{found.wider:.1f} times as wide; write `statistics: {{cluster: {key}}}`",
+    )
 
 
 def _find_mends(run: _Run, done: Done, found: Sequence[Estimate]) -> dict[str, dict[str, str]]:

@@ -66,22 +66,19 @@ _PROMPT = re.compile(
 _NO_MONEY = re.compile(
     r"insufficient[ _](quota|funds|balance|credit)|billing|exceeded your current quota|credit balance", re.I
 )
+_OTHER_FORMAT = "`decode: {format: json_object}`, or `{format: text}`"
 _WAYS_OUT = (
-    ("images?|image_url|vision|multimodal", "`input: text`, or a `model` that sees images"),
+    ("image images image_url vision multimodal", "`input: text`, or a `model` that sees images"),
     ("json_object", "`decode: {format: text}`"),
-    (
-        "response_format|json_schema|schema|grammar|format",
-        "`decode: {format: json_object}`, or `{format: text}`",
-    ),
+    ("response_format json_schema schema grammar format", _OTHER_FORMAT),
     ("temperature", "`decode: {temperature: null}`"),
     ("logprobs", "`decode: {logprobs: false}`"),
-    ("max_tokens|max_completion_tokens", "`decode: {max_tokens: …}` with a smaller number, or with null"),
+    ("max_tokens max_completion_tokens", "`decode: {max_tokens: …}` with a smaller number, or with null"),
     ("seed", "`decode: {seed: null}`"),
-    ("system|roles?", "`prompt: FILE`, a template without `[system]`"),
-    ("models?|model_not_found|deployment", "`model: …` with a name that the server knows"),
-)
+    ("system role roles", "`prompt: FILE`, a template without `[system]`"),
+    ("model models model_not_found deployment", "`model: …` with a name that the server knows"),
+)  # fmt: skip
 """What to write in the file of systems where a server refuses all requests, by words of its error."""
-_LINES = tuple((re.compile(rf"\b(?:{words})\b", re.I), line) for words, line in _WAYS_OUT)
 # what each name of an end means, by the documentation of the services:
 # OpenAI, chat completions and responses: https://platform.openai.com/docs/api-reference/chat/object
 # Anthropic: https://platform.claude.com/docs/build-with-claude/handling-stop-reasons
@@ -241,7 +238,8 @@ def way_out(error: str) -> str:
     >>> way_out("Model Not Exist")
     '`model: …` with a name that the server knows'
     """
-    return next((line for pattern, line in _LINES if pattern.search(error)), "")
+    said = {*re.findall(r"\w+", error.casefold())}
+    return next((line for words, line in _WAYS_OUT if said & {*words.split()}), "")
 
 
 def _error_of(body: Any) -> tuple[str, str]:

@@ -98,6 +98,18 @@ class Comparison(Brief, Struct, frozen=True):
         )
 
     @property
+    def interval_shown(self) -> tuple[float, float] | None:
+        """Return the interval for readers: the guarded one where the verdict's ends at 0 and shows nothing.
+
+        It ends there because the systems are identical in these documents, or in many halves of them, which
+        says nothing of documents that nobody has seen.
+        """
+        ends = self.interval
+        if self.is_shown or ends is None or 0.0 not in ends or self.interval_guarded is None:
+            return ends
+        return self.interval_guarded
+
+    @property
     def is_shown(self) -> bool:
         """Return whether a difference is shown: one system is called better than the other."""
         return self.verdict in ("better", "worse")

@@ -637,8 +637,9 @@ def _draft_number(bound: BoundMetric, key: SliceKey, table: SliceSums) -> _Draft
     assert isinstance(recipe, Quantile)
     ordered = np.sort(np.concatenate([np.zeros(0), *table.numbers.get(recipe.column, ())]))
     value = float(np.quantile(ordered, recipe.share)) if len(ordered) else None
-    documents = -(-len(ordered) // table.repeats)
-    return _Draft(bound, key, None, value, len(ordered), documents, ordered=ordered, repeats=table.repeats)
+    documents, families = -(-len(ordered) // table.repeats), table.count_families(None)
+    draft = _Draft(bound, key, None, value, len(ordered), documents, ordered=ordered, repeats=table.repeats)
+    return replace(draft, families=families) if 0 < families < table.documents else draft
 
 
 def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
@@ -714,6 +715,8 @@ def _is_within(value: float, limits: tuple[float, float]) -> bool:
 def _bound_quantile(draft: _Draft, recipe: Quantile, level: float) -> _Bounds:
     if draft.ordered is None or not len(draft.ordered) or not 0.0 < recipe.share < 1.0:
         return _Bounds()
+    if draft.families is not None:  # the ranks of documents that are alike are not binomial
+        return _Bounds(marks=("by_family",))
     interval = _bound_repeated(draft.ordered, draft.repeats, recipe.share, level)
     return (
         _Bounds()

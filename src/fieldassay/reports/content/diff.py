@@ -181,7 +181,7 @@ def _baseline_row(one: ChangeLine) -> list[str]:
         return [*head, "—", "—", "—", "", "", "unknown"]
     found = one.change.found
     before, now = (_value(value, found.unit) for value in found.values)
-    interval = "" if found.interval is None else format_changes(found.interval, found.unit)
+    interval = "" if found.interval_shown is None else format_changes(found.interval_shown, found.unit)
     return [
         *head,
         before,
@@ -197,7 +197,7 @@ def _verdict(found: Comparison) -> str:
     """Return the verdict of a comparison in words."""
     note = " (few documents)" if "few_documents" in found.marks else ""
     if found.verdict == "identical":
-        return f"the same{note}"
+        return f"identical here{note}"
     return f"{found.verdict.replace('_', ' ')}{note}"
 
 
@@ -311,11 +311,8 @@ def format_difference(one: Comparison) -> str:
     """Return the difference with its interval, in points for shares; a mark shows a too narrow interval."""
     if one.difference is None:
         return NOTHING
-    interval = (
-        ""
-        if one.interval is None
-        else f" [{', '.join(format_signed_points(bound, one.unit).lstrip('+') for bound in one.interval)}]"
-    )
+    bounds = [format_signed_points(bound, one.unit).lstrip("+") for bound in one.interval_shown or ()]
+    interval = f" [{', '.join(bounds)}]" if bounds else ""
     few = " few" if interval and is_narrow(one) else ""
     return f"{format_signed_points(one.difference, one.unit)}{interval}{few}"
 

@@ -541,7 +541,7 @@ def _estimate_row(one: Estimate) -> dict[str, Any]:
 
 
 def _difference(one: Comparison) -> dict[str, Any]:
-    low, high = one.interval or (None, None)
+    low, high = one.interval_shown or (None, None)
     key, value = next(iter(one.slice.items()), ("", ""))
     metric = NAMES.get(one.metric, one.metric.replace("_", " "))
     return {
