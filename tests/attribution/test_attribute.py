@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.documents.making import make_pdf
 
 import fieldassay as fa
 from fieldassay import score
@@ -263,20 +262,9 @@ def test_a_run_that_cannot_be_attributed_says_why(tmp_path: Path) -> None:
     run = scored(tmp_path, GOLD, rows, evidence="errors")
     assert "score again with --evidence all" in refused(lambda: fa.attribute(run))
     assert "no system 'n'" in refused(lambda: fa.attribute(run, systems="n"))
-    assert "did you mean 'twins'" in refused(lambda: fa.attribute(run, twin="x"))
+    assert "did you mean 'transcripts'" in refused(lambda: fa.attribute(run, transcript="x"))
     run = scored(tmp_path, GOLD, rows)
     assert "is not a folder" in refused(lambda: fa.attribute(run, transcripts=tmp_path / "none"))
-    assert "names no 'twin_of'" in refused(lambda: fa.attribute(run, twins=tmp_path / "gold.jsonl"))
-    assert "cannot be read" in refused(lambda: fa.attribute(run, twins=tmp_path / "none.json"))
-    (tmp_path / "scans").mkdir()
-    (tmp_path / "scans" / "a.pdf").write_bytes(b"%PDF")
-    assert "a.pdf: is named like a PDF file and is none" in refused(
-        lambda: fa.attribute(run, twins=tmp_path / "scans")
-    )
-    (tmp_path / "scans" / "a.pdf").rename(tmp_path / "scans" / "other.pdf")
-    assert "has no text of any of 12 documents" in refused(
-        lambda: fa.attribute(run, twins=tmp_path / "scans")
-    )
 
 
 def test_predictions_that_changed_since_are_not_taken_for_those_that_were_scored(tmp_path: Path) -> None:
@@ -284,34 +272,6 @@ def test_predictions_that_changed_since_are_not_taken_for_those_that_were_scored
     run = scored(tmp_path, GOLD, rows)
     (tmp_path / "m.jsonl").write_text("{}")
     assert "has changed since it was scored" in fa.attribute(run).labelled[0].finding.found
-
-
-@pytest.mark.parametrize("form", ["corpus", "corpus of files", "folder", "documents", "gold"])
-def test_the_missed_share_is_measured_on_documents_that_are_read_perfectly(tmp_path: Path, form: str) -> None:
-    rows = [right(row) for row in GOLD]
-    rows[0]["pred"]["number"] = None
-    texts = {row["id"]: row["transcript"] for row in rows}
-    for name in "abc":  # missed: their numbers are written in a way that nobody thought of
-        texts[name] = texts[name].replace("INV-", "INV no. ")
-    (tmp_path / "perfect").mkdir()
-    for name, text in texts.items():
-        (tmp_path / "perfect" / f"{name}.txt").write_text(text, encoding="utf-8")
-        lines = "".join(
-            f"1 0 0 1 50 {780 - 14 * at} Tm ({line}) Tj " for at, line in enumerate(text.split("\n"))
-        )
-        (tmp_path / "clean").mkdir(exist_ok=True)
-        (tmp_path / "clean" / f"{name}.pdf").write_bytes(make_pdf([f"BT /F1 9 Tf {lines} ET"]))
-    ending = ".pdf" if form == "corpus of files" else ""
-    documents = [{"id": f"{name}{ending}", "text": f"perfect/{name}.txt"} for name in texts]
-    (tmp_path / "corpus.json").write_text(json.dumps({"documents": documents}), encoding="utf-8")
-    twins = [{"id": "z", "twin_of": name} for name in texts]
-    (tmp_path / "twins.jsonl").write_text("\n".join(map(json.dumps, twins)), encoding="utf-8")
-    places = {"corpus": "corpus.json", "folder": "perfect", "documents": "clean", "gold": "twins.jsonl"}
-    named = tmp_path / places[form.split(maxsplit=1)[0]]
-    found = fa.attribute(scored(tmp_path, GOLD, rows), twins=named).system("m")
-    rates = {one.field: one.rates for one in found.fields}
-    assert found.perfect_from == "twins"
-    assert rates["number"].missed == pytest.approx(0.0 if form == "gold" else 0.25)
 
 
 def test_a_field_with_few_values_takes_the_rates_of_its_type(tmp_path: Path) -> None:
@@ -479,13 +439,16 @@ def test_where_right_values_are_not_found_reading_is_not_called_guilty(
     assert system["fields"][0]["rates"]["missed"] is None
 
 
-def test_perfect_texts_show_which_values_are_missed_and_those_are_left_out(tmp_path: Path) -> None:
+def test_clean_twins_show_which_values_are_missed_and_those_are_left_out(tmp_path: Path) -> None:
     gold, rows = unseen_notation(200, 3)
-    (tmp_path / "perfect").mkdir()
-    for row in rows:
-        (tmp_path / "perfect" / f"{row['id']}.txt").write_text(row["transcript"], encoding="utf-8")
-    run = scored(tmp_path, gold, rows, spec="fields: {code: id}")
-    found = fa.attribute(run, twins=tmp_path / "perfect").system("m")
+    clean = [{**row, "id": f"{row['id']}-clean"} for row in gold]
+    gold = [{**row, "twin_of": f"{row['id']}-clean"} for row in gold]
+    rows += [
+        {**row, "id": f"{row['id']}-clean", "pred": {"code": one["code"]}}
+        for row, one in zip(rows, gold, strict=True)
+    ]
+    run = scored(tmp_path, gold + clean, rows, spec="fields: {code: id}")
+    found = fa.attribute(run).system("m")
     share, rates = found.whole.share("reading"), found.fields[0].rates
     assert rates.missed == pytest.approx(0.5, abs=0.1)
     assert found.whole.covered == found.whole.wrong - found.missed_wrong > 0

@@ -172,8 +172,6 @@ class AttributeOptions(OptionRecord, frozen=True):
     """The systems; none: all."""
     transcripts: Path | None = None
     """A folder with the text that was sent of each document, in place of what the predictions keep."""
-    twins: Path | None = None
-    """A corpus, a gold file with `twin_of`, or a folder with the perfect text of documents."""
 
 
 Rows = Sequence[Mapping[str, Any]]
@@ -236,7 +234,7 @@ class AttributionWork(Struct, frozen=True, eq=False, dict=True):
         facts = {(row["system"], row["doc"]): row for row in run.documents.to_dicts()}
         documents = tuple(sorted({doc for _, doc in facts}))
         extractions = open_extractions(run, options.transcripts)
-        return cls(run, extractions, find_twins(run, options.twins), rows, documents, facts)
+        return cls(run, extractions, find_twins(run), rows, documents, facts)
 
     def leaf(self, name: str) -> Leaf | None:
         """Return the leaf of a field; None for what the spec does not declare."""
@@ -432,13 +430,12 @@ class _Document(Struct, eq=False, dict=True):
 
     @cached_property
     def perfect(self) -> SentText | None:
-        """Return the text with all that the document has: what was sent, that of its twin, or of a file."""
+        """Return the text with all that the document has: what was sent, or that of its twin."""
         work = self.counting.work
-        if self.sent.text is None or self.sent.text.is_lossless or work.twins.is_clean(self.document):
+        if self.sent.text is None or self.sent.text.is_lossless or self.document in work.twins.clean:
             return self.sent.text
         twin = work.twins.of.get(self.document)
-        text = None if twin is None else work.extractions.of(self.counting.system, twin, self.repeat).text
-        return text or work.twins.perfect_text(self.document)
+        return None if twin is None else work.extractions.of(self.counting.system, twin, self.repeat).text
 
     @cached_property
     def shared(self) -> Mapping[str, str]:

@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.documents.sources import list_documents, load
-from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript, TranscriptStore, Word
+from fieldassay.documents.transcript import Line, Page, Transcript, TranscriptStore, Word
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.extraction.endpoints.exchange import NAME as JOURNAL
 from fieldassay.extraction.endpoints.exchange import lines_of
 from fieldassay.extraction.extract import split_job
 from fieldassay.extraction.places import TEXTS, Known, Place, Search, normalized, reading_key
-from fieldassay.io.text.shown import format_count, make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.records.envelope import pred_options
 from fieldassay.records.files import is_extraction, read_manifest
-from fieldassay.records.keys import ID_FORMS
-from fieldassay.records.matching import join_names
 from fieldassay.runs.value_sources import PredictedRows, open_predictions
 from fieldassay.scoring.inputs import gold_twins
 from fieldassay.scoring.provenance import digest_input
@@ -141,36 +138,17 @@ def text_transcript(name: str, pages: list[str]) -> Transcript:
     return Transcript(name, "", "words", made)
 
 
-class TextFolder(Struct, frozen=True, eq=False, dict=True):
+class TextFolder(Struct, frozen=True):
     """A folder with the text of each document: `ID.txt` (a form feed begins a page), or `ID.json`, a list."""
 
     folder: Path
-    are_documents_read: bool = False
-    """Whether a document itself, such as `ID.pdf`, counts as its text."""
 
     def read(self, document: str) -> Transcript | None:
         """Return the transcript of a document; None if there is none. Raises `ProblemsError`."""
-        path = self.find(document)
-        if path is None or path.suffix.lower() in _SUFFIXES:
-            return None if path is None else read_text(path, document)
-
-        try:
-            return load(path, name=document)
-        except DocumentError as error:
-            raise problem(path, str(error), "write the text of it as ID.txt", "unreadable_file") from None
-
-    def find(self, document: str) -> Path | None:
-        """Return the file with the text of a document; None if there is none."""
-        stem = Path(document).stem
-        names = [one + end for one in (document, stem) for end in _SUFFIXES]
-        path = next((path for name in (document, *names) if (path := self.folder / name).is_file()), None)
-        if not self.are_documents_read:
-            return path if path is None or path.suffix.lower() in _SUFFIXES else None
-        return path or self._documents.get(stem)
-
-    @cached_property
-    def _documents(self) -> Mapping[str, Path]:
-        return {Path(file.id).stem: file.path for file in list_documents(self.folder).files}
+        names = [one + end for one in (document, Path(document).stem) for end in _SUFFIXES]
+        paths = [self.folder / name for name in (document, *names)]
+        path = next((path for path in paths if path.is_file() and path.suffix.lower() in _SUFFIXES), None)
+        return None if path is None else read_text(path, document)
 
 
 def read_text(path: Path, document: str) -> Transcript:
@@ -298,115 +276,36 @@ def open_extractions(run: Run, transcripts: Path | None = None) -> Extractions:
     return Extractions(rows, changed, folder)
 
 
-# Twins: documents whose reading is known to be perfect, and the perfect text of others.
-
-TWIN_OF = "twin_of"
-"""The key of a gold row that names the clean document with the same content."""
-_WHAT = "name a corpus.json, a gold file with `twin_of`, or a folder with clean documents or their texts"
+# Twins: clean documents, which are read perfectly, with the same content as others.
 
 
 class Twins(Struct, frozen=True, eq=False, dict=True):
-    """Which documents are clean twins of others, and texts of documents that are known to be perfect."""
+    """Which documents are clean twins of others."""
 
     of: Mapping[str, str] = field(default_factory=dict)
     """The clean twin of each document that has one."""
-    folder: TextFolder | None = None
-    files: Mapping[str, Path] = field(default_factory=dict)
-    """Files with the perfect text of documents, as a corpus names them."""
-    _texts: dict[str, SentText | None] = field(default_factory=dict)
-
-    @property
-    def has_any(self) -> bool:
-        """Return whether any document is known to be read perfectly."""
-        return bool(self.of) or bool(self.files) or self.folder is not None
 
     @property
     def named(self) -> str:
         """Return what missed values are measured on, the empty text without twins."""
-        return "twins" if self.has_any else ""
-
-    def is_clean(self, document: str) -> bool:
-        """Return whether a document is the clean twin of another."""
-        return document in self._clean
+        return "twins" if self.of else ""
 
     @cached_property
-    def _clean(self) -> frozenset[str]:
+    def clean(self) -> frozenset[str]:
+        """Return the documents that are clean twins of others."""
         return frozenset(self.of.values())
 
-    def perfect_text(self, document: str) -> SentText | None:
-        """Return the perfect text of a document; None where only its clean twin, if any, is known."""
-        if document not in self._texts:
-            self._texts.clear()
-            found = self.perfect_transcript(document)
-            self._texts[document] = None if found is None else SentText.of(found)
-        return self._texts[document]
 
-    def perfect_transcript(self, document: str) -> Transcript | None:
-        """Return the perfect text of a document as a transcript. Raises `ProblemsError`."""
-        if self.folder is not None:
-            return self.folder.read(document)
-        path = self.files.get(document)
-        return None if path is None else read_text(path, document)
-
-
-def find_twins(run: Run, given: Path | None) -> Twins:
-    """Return the twins that a path names, else those that the gold of the run names.
-
-    Raises `ProblemsError` for a path that names none.
-    """
-    if given is None:
-        return Twins(_of_gold(run))
-    if given.is_dir() and not (given / "corpus.json").is_file():
-        folder = TextFolder(given, are_documents_read=True)
-        documents = run.documents["doc"].unique().to_list()
-        if not any(folder.find(document) for document in documents):
-            what = f"has no text of any of {format_count(len(documents), 'document')}"
-            raise problem(given, what, "write the text of each as ID.txt, or put in ID.pdf", "no_twins")
-        return Twins(folder=folder)
-    path = given / "corpus.json" if given.is_dir() else given
-    try:
-        rows = [row for row in _rows(path) if isinstance(row, dict) and row.get("id")]
-    except (OSError, ValueError) as error:
-        raise problem(path, f"cannot be read ({error})", _WHAT, "unreadable_file") from None
-    key = _documents_of([make_printable(str(row["id"])) for row in rows], run)
-    named = [(key(make_printable(str(row["id"]))), row) for row in rows]
-    pairs = {name: key(make_printable(row[TWIN_OF])) for name, row in named if row.get(TWIN_OF)}
-    files = {name: path.parent / row["text"] for name, row in named if isinstance(row.get("text"), str)}
-    if not pairs and not files:
-        raise problem(path, f"names no {TWIN_OF!r}", _WHAT, "no_twins")
-    return Twins(pairs, files=files)
-
-
-def _documents_of(names: Sequence[str], run: Run) -> Callable[[str], str]:
-    """Return the documents of a run by names that belong to them as its predictions do."""
-    form, documents = run.plan.spec.data.match_ids, run.documents["doc"].unique().to_list()
-    if form in ID_FORMS and (form != "exact" or not {*documents}.isdisjoint(names)):
-        return ID_FORMS[form]
-    owners = join_names(names, documents, None if form == "exact" else form).owners
-    return lambda name: owners.get(name, name)
-
-
-def _rows(path: Path) -> list[Any]:
-    """Return the objects of a JSON file, of its list of documents, or of its lines."""
-    text = path.read_text(encoding="utf-8-sig")
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
-    listed = found.get("documents", [found]) if isinstance(found, dict) else found
-    return listed if isinstance(listed, list) else []
-
-
-def _of_gold(run: Run) -> dict[str, str]:
-    """Return the twins that unchanged gold names."""
+def find_twins(run: Run) -> Twins:
+    """Return the twins that the gold of a run names by `twin_of`, if it has not changed."""
     if run.file.inputs is None:
-        return {}
+        return Twins()
     label = run.inputs.gold
     digest = (run.inputs.sha256 or {}).get(label)
     try:
         if digest is None or digest_input(label) != digest:
-            return {}
+            return Twins()
         found = gold_twins(run.plan, label)
     except (OSError, ProblemsError):
-        return {}
-    return {make_printable(name): make_printable(twin) for name, (twin, _) in found.items()}
+        return Twins()
+    return Twins({make_printable(name): make_printable(twin) for name, (twin, _) in found.items()})

@@ -183,13 +183,6 @@ _PATH = click.Path(path_type=Path)
     help="The text that was sent of each document, ID.txt or ID.json.  [default: as the predictions keep it]",
 )
 @click.option(
-    "--twins",
-    metavar="PATH",
-    type=_PATH,
-    help="Documents that are read perfectly: a corpus.json, a gold file with twin_of, or a folder of texts.  "
-    "[default: twin_of in the gold of the run]",
-)
-@click.option(
     "--most",
     type=click.IntRange(0),
     default=5,
@@ -214,13 +207,13 @@ def attribute(**given: Any) -> int:
     \b
     fieldassay attribute run
     fieldassay attribute run --system base --out attribution.md
-    fieldassay attribute run --transcripts texts --twins perfect
+    fieldassay attribute run --transcripts texts
     """
     from fieldassay.commands.cli.output import complain, write
     from fieldassay.commands.runs import attribute as attribute_run
     from fieldassay.io.files.whole_files import write_whole
 
-    chosen = {name: given[name] for name in ("store", "systems", "transcripts", "twins")}
+    chosen = {name: given[name] for name in ("store", "systems", "transcripts")}
     found = attribute_run(given["run"], **chosen)
     text = _render(found, given)
     if given["out"] is None:

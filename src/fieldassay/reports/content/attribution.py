@@ -81,7 +81,7 @@ def answer_of(system: SystemShares) -> str:
         )
         return (
             f"cannot be told: of the {of} {ranges}, as it is not known how many values are missed in the "
-            "text; perfect texts (--twins) show it"
+            "text; clean twins (twin_of in gold) show it"
         )
     advice = _WITHOUT_MODEL.get(system.strategy, _TO_DO[first]) if first == "model" else _TO_DO[first]
     return f"{advice}: {share}{tie}{but}"
