@@ -28,6 +28,7 @@ from measures import (
     measure_regressions,
 )
 from rates import Rate, write_table
+from vendors import measure_vendors
 from verdicts import MEASURES as OF_VERDICTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
@@ -41,6 +42,7 @@ MEASURES = (
     measure_rankings,
     measure_regressions,
     *OF_VERDICTS,
+    measure_vendors,
 )
 
 

@@ -92,6 +92,9 @@ def import_function(text: str) -> Callable[..., Any]:
 Entry = TypeVar("Entry")
 
 Positive = Annotated[int, Meta(ge=1, examples=[1])]
+Whole = Annotated[int, Meta(ge=0)]
+AboveZero = Annotated[float, Meta(gt=0, examples=[60])]
+Filled = Annotated[str, Meta(min_length=1, description="a text that is not empty", examples=["it in quotes"])]
 REQUIRED = NODEFAULT
 """The default of an option that has none."""
 

@@ -2,10 +2,14 @@
 
 import random
 
+import numpy as np
 import pytest
 
+from fieldassay.decisions.calibration.certificate import RankedLabels, ratio_interval
+from fieldassay.decisions.calibration.policy import calibrate
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.comparisons.systems import compare
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.scoring.score import score
 
 VENDORS, EACH = 12, 6
@@ -153,6 +157,25 @@ def test_systems_that_differ_within_families_alone_are_not_identical():
     }
     found = compare(numbers(gold, swapped, "vendor")[0], "a", "b")[0]
     assert (found.verdict, found.wins, found.losses) == ("no_difference_shown", 36, 36)
+
+
+@pytest.mark.parametrize("cluster", ["vendor", "{family}/*", "score"])
+def test_calibration_draws_the_families_of_the_run(cluster, tmp_path):
+    gold, predictions = documents(30, 6)
+    gold = [{**row, "score": row["vendor"]} for row in gold]  # a key with the name of a column of documents
+    sure = [{**row, "confidence": 0.5 + at % 7 / 20} for at, row in enumerate(predictions["a"])]
+    seen = {name: calibrate(score(gold, sure, SPEC, cluster=name)).observations for name in (None, cluster)}
+    labels = {name: RankedLabels.of(one) for name, one in seen.items()}
+    assert (labels[None].units, labels[cluster].units) == (180, 30)
+    low, high = (
+        np.ptp(
+            ratio_interval(
+                np.stack([1.0 - one.is_correct[::2], np.ones(180)]), one.units, BootstrapSettings()
+            )
+        )
+        for one in seen.values()
+    )
+    assert low < high
 
 
 # Families that the spec does not name are found, and chance is not taken for them.

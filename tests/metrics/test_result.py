@@ -427,11 +427,6 @@ def test_comparisons_and_confidences_are_tables_and_charts():
     ]
     assert ("n", -0.5) in table.select("field", "difference").rows()
     assert result.by_confidence().rows() == [("b", 0.125, 0.0, 6), ("b", 0.875, 1.0, 6)]
-    charts = [result.plot.fields(), result.plot.ranking(), result.plot.calibration()]
-    drawn = [sum(map(len, chart.to_dict()["datasets"].values())) for chart in charts]
-    assert drawn == [4, 2, 2]
-    with pytest.raises(ValueError, match="no value has a confidence"):
-        score(gold, gold, "fields: {n: number}", bootstrap=0).plot.calibration()
 
 
 def test_tables_that_need_right_values_are_refused_without_them():

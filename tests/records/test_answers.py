@@ -207,10 +207,6 @@ RECORDS = {
 FULL_WIDTH = str.maketrans(":,", "：，")
 
 
-def numbered(text: str, mark: str) -> str:
-    return "\n".join(f"{number}{mark} {line}" for number, line in enumerate(text.split("\n"), 1))
-
-
 DISGUISES: dict[str, tuple[Callable[[str], str], str]] = {
     "escaped quotes": (lambda text: text.replace('"', '\\"'), "escaped_quotes"),
     "escaped quotes in prose": (lambda text: f"It is {text} so.".replace('"', '\\"'), "escaped_quotes"),
@@ -225,10 +221,6 @@ DISGUISES: dict[str, tuple[Callable[[str], str], str]] = {
     "entities": (lambda text: text.replace('"', "&quot;"), "html_entities"),
     "a leading comma": (lambda text: "{," + text[1:], "leading_comma"),
     "an ellipsis": (lambda text: "{ ...," + text[1:], "ellipsis"),
-    "a quotation": (lambda text: "> " + text.replace("\n", "\n> "), "line_marks"),
-    "line numbers": (lambda text: numbered(text, ""), "line_marks"),
-    "line numbers with bars": (lambda text: numbered(text, " |"), "line_marks"),
-    "a diff": (lambda text: "+" + text.replace("\n", "\n+"), "line_marks"),
 }
 
 
@@ -328,7 +320,6 @@ FORMS: dict[str, tuple[Callable[[Any], str], str]] = {
         "full_width",
     ),
     "entities": (lambda value: json.dumps(value).replace('"', "&quot;"), "html_entities"),
-    "a quotation": (lambda value: "> " + json.dumps(value, indent=1).replace("\n", "\n> "), "line_marks"),
 }
 
 

@@ -103,12 +103,12 @@ def _sheets(file: DocumentFile, numbers: Sequence[int]) -> Generator[tuple[int, 
 
 
 def _pdf_sheets(
-    data: bytes, numbers: Sequence[int], before: int = 0
+    data: bytes, numbers: Sequence[int], before: int = 0, depth: int = 0
 ) -> Generator[tuple[int, _Sheet], None, int]:
     """Yield the pages of a PDF, then those of the PDFs inside of it; return the last number."""
     inner: list[bytes] = []
     with open_pdf(data) as document:
-        if numbers and max(numbers) > before + len(document):
+        if numbers and max(numbers) > before + len(document) and depth < DEFAULTS.max_depth:
             inner = [held for _, held in embedded_files(document) if is_pdf(held)]
         last = before + len(document)
         for number in (one for one in numbers if before < one <= last):
@@ -123,7 +123,7 @@ def _pdf_sheets(
                 yield number, _Sheet((width, height), draw)
     for held in inner:
         try:
-            last = yield from _pdf_sheets(held, numbers, last)
+            last = yield from _pdf_sheets(held, numbers, last, depth + 1)
         except DocumentError:  # it has no pages in the transcript
             continue
     return last

@@ -402,6 +402,9 @@ def plain_line(text: str, source: Source = "text", visible: bool = True) -> Line
     return Line(words, source=source) if words else None
 
 
+CHECKED, UNCHECKED = "☒", "☐"
+"""The states of check boxes, as text."""
+
 # Raised and lowered marks: a number never takes the digits of a footnote or of its cents.
 
 _RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")

@@ -397,8 +397,6 @@ if TYPE_CHECKING:
 else:
     Spec = Any  # a name that annotations resolve to without loading numpy
 
-AT_LEAST_ONE = {"least": 1}
-"""The metadata of an option, a number, that a file of systems cannot set to less."""
 
 EvidenceClass = Literal["found", "elsewhere", "assembled", "absent", "hidden", "example"]
 """The place of a quote: the claimed one, elsewhere in the document, in pieces, nowhere, in hidden text,

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct, field
@@ -34,7 +34,7 @@ from fieldassay.extraction.strategies.calls import CALL, Command, Function
 from fieldassay.extraction.strategies.prompts import Detect, ScoredDocuments, ShownExamples, check_examples
 from fieldassay.extraction.strategy import Example, Strategy, Task
 from fieldassay.io.json_value import Json
-from fieldassay.options import Catalogue, import_function
+from fieldassay.options import Catalogue, fit, import_function
 from fieldassay.records.envelope import gold_options
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.source import open_source
@@ -290,14 +290,14 @@ class _Reader:
         values = dict(given)
         for key, one in known.items():
             if key in cursor.data:
-                values[one.name] = self._value(hints[one.name], cursor, key, one)
+                values[one.name] = self._value(kind, hints[one.name], cursor, key, one)
             elif one.default is MISSING and one.default_factory is MISSING:
                 self._report.add(cursor.steps, f"has no `{key}`", f"write `{key}: …`", "invalid")
         if len(self._report.problems) > before:
             return None
         return kind(**{name: value for name, value in values.items() if value is not MISSING})
 
-    def _value(self, hint: Any, cursor: Cursor, key: str, one: Any) -> Any:
+    def _value(self, kind: type[Any], hint: Any, cursor: Cursor, key: str, one: Any) -> Any:
         """Return the value of an option by its type; MISSING where it does not fit, which is noted."""
         value = cursor.data[key]
         if get_origin(hint) in (Union, types.UnionType):
@@ -324,9 +324,14 @@ class _Reader:
             return MISSING if made is None else made
         if get_origin(hint) is Mapping and is_dataclass(get_args(hint)[1]):
             inner = Cursor(cursor.mapping(key), (*cursor.steps, key), self._report)
-            made = {name: self._value(get_args(hint)[1], inner, name, one) for name in inner.data}
+            made = {name: self._value(kind, get_args(hint)[1], inner, name, one) for name in inner.data}
             return {name: value for name, value in made.items() if value is not MISSING}
-        return _plain(hint, cursor, key, one)
+        try:
+            return fit(kind, one.name, value)
+        except ProblemsError as error:
+            for problem in error.problems:
+                cursor.refuse(key, problem.what, problem.remedy, problem.kind)
+            return MISSING
 
     def _named(self, hint: Any, cursor: Cursor, key: str, value: str) -> Any:
         """Return something that ships by name, or the text of a file (a prompt)."""
@@ -339,33 +344,6 @@ class _Reader:
             for problem in error.problems:
                 cursor.refuse(key, problem.what, problem.remedy + more, problem.kind)
             return MISSING
-
-
-def _plain(hint: Any, cursor: Cursor, key: str, one: Any) -> Any:
-    """Return a value without parts: a text, a number, a choice, a list of texts, or a mapping as it is."""
-    origin = get_origin(hint)
-    if origin is Literal:
-        return cursor.choice(key, one.default, get_args(hint))
-    if hint is bool:
-        return cursor.flag(key)
-    if hint in (int, float):
-        number, least = cursor.number(key, 0), one.metadata.get("least", 0)
-        if hint is int and number != int(number):
-            cursor.refuse(key, "must be a whole number", "write a whole number", "wrong_kind")
-        elif number < least and cursor.data[key] == number:
-            cursor.refuse(key, f"must be at least {least}", f"write {least} or more", "out_of_range")
-        return int(number) if hint is int else number
-    if origin is not tuple and hint is not str:
-        return cursor.mapping(key)
-    given = cursor.data[key]
-    if not isinstance(given, str) and not (origin is tuple and isinstance(given, list)):
-        what = f"must be a {'list of texts' if origin is tuple else 'text'}, not {kind_of(given)}"
-        remedy = "write it in quotes" if isinstance(given, int | float) else "write one text"
-        cursor.refuse(key, what, remedy, "wrong_kind")
-        return MISSING
-    if not given and one.default is MISSING:
-        cursor.refuse(key, "is empty", f"write `{key}: …`", "invalid")
-    return cursor.texts(key) if origin is tuple else given
 
 
 def asked_endpoints(strategy: Any) -> dict[tuple[str, ...], str]:

@@ -56,7 +56,7 @@ ONE_TEXT = "one_text"
 
 _BLANK = rf"[\s{INVISIBLE}]*+"
 _IN_TAGS = rf"{_BLANK}(?:<[\w:|-]{{1,40}}>\s*+)*+"
-_OPENING = re.compile(rf"""{_IN_TAGS}(?:```|(?:["'>+]\s*+)?(?:\\?["']\s*+|\\\s*+)?[\[{{(｛［])""")
+_OPENING = re.compile(rf"""{_IN_TAGS}(?:```|(?:["']\s*+)?(?:\\?["']\s*+|\\\s*+)?[\[{{(｛［])""")
 _TAGS = re.compile(_IN_TAGS)
 _TAGS_BEHIND = re.compile(r"(?:\s*</[\w:|-]{1,40}>)*\s*")
 _QUOTED = re.compile(r"""(?:```\w*)?[^\w"'“＂]*(?:["'“＂{]|&quot;|&#34;)""")

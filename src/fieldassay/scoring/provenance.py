@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cache, lru_cache
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -229,40 +229,30 @@ def _short(text: str) -> str:
 
 # The digest of gold data: ids and declared values, whatever the file and the order of records and keys.
 
-Picker: TypeAlias = Callable[[list[Any]], list[Any]]
-"""From values at one place of many records to their declared parts; the same list if all is declared."""
+Picker: TypeAlias = Callable[[Any], Any]
+"""From a value to its declared part."""
 
 
 def declared_values(plan: Plan) -> Picker:
-    """Return a function from gold records to their declared values.
+    """Return a function from a gold record to its declared values.
 
-    These are the records without undeclared keys, or all of a tree without declared fields. The key with the
+    That is the record without undeclared keys, or all of a tree without declared fields. The key with the
     document's type stays: it decides which fields apply.
 
     >>> from fieldassay.spec.plan.compile import read_plan
     >>> pick = declared_values(read_plan("fields: {total: money, lines: {items: {fields: {sku: id}}}}"))
-    >>> pick([{"total": "5", "label_status": "reviewed", "lines": [{"sku": "A", "page": 3}]}])
-    [{'total': '5', 'lines': [{'sku': 'A'}]}]
+    >>> pick({"total": "5", "label_status": "reviewed", "lines": [{"sku": "A", "page": 3}]})
+    {'total': '5', 'lines': [{'sku': 'A'}]}
     """
-    pick = _picker(plan.root)
     kind = plan.spec.document_type
-    key = split_path(kind.field)[0] if kind is not None else None
-    if pick is None:
-        return lambda records: records
-    if key is None:
-        return pick
-
-    def pick_with_type(records: list[Any]) -> list[Any]:
-        return [
-            found | {key: data[key]} if isinstance(data, dict) and key in data and key not in found else found
-            for data, found in zip(records, pick(records), strict=True)
-        ]
-
-    return pick_with_type
+    return _picker(plan.root, () if kind is None else split_path(kind.field)[:1]) or (lambda value: value)
 
 
-def _picker(node: Node) -> Picker | None:
-    """Return the function from values at a node's place to their declared parts; None: all is declared."""
+def _picker(node: Node, more: Sequence[Any] = ()) -> Picker | None:
+    """Return the function from a value at a node's place to its declared part; None: all is declared.
+
+    `more` are keys of the object that stay, too, as they are given.
+    """
     if isinstance(node, ListNode):
         return _list_picker(node)
     if not isinstance(node, ObjectNode) or any(
@@ -273,23 +263,16 @@ def _picker(node: Node) -> Picker | None:
     known = {child.name for child in node.children} | units
     deeper = {child.name: pick for child in node.children if (pick := _picker(child)) is not None}
 
-    def pick_objects(values: list[Any]) -> list[Any]:
-        given = [value for value in values if value.__class__ is dict]
-        held = [apply_aliases(value, node.other_names) for value in given] if node.other_names else given
-        if not set().union(*held) <= known:
-            held = [{name: value[name] for name in value if name in known} for value in held]
-        for name, pick in deeper.items():
-            inner = [value[name] for value in held if name in value]
-            picked = pick(inner)
-            if picked is not inner:
-                rest = iter(picked)
-                held = [value | {name: next(rest)} if name in value else value for value in held]
-        if held is given:
-            return values
-        rest = iter(held)
-        return [next(rest) if value.__class__ is dict else value for value in values]
+    def pick_object(value: Any) -> Any:
+        if value.__class__ is not dict:
+            return value
+        held = apply_aliases(value, node.other_names) if node.other_names else value
+        found = {name: held[name] for name in held if name in known}
+        for name in deeper.keys() & found.keys():
+            found[name] = deeper[name](found[name])
+        return {key: value[key] for key in more if key in value} | found
 
-    return pick_objects
+    return pick_object
 
 
 def _list_picker(node: ListNode) -> Picker | None:
@@ -297,27 +280,12 @@ def _list_picker(node: ListNode) -> Picker | None:
     if pick is None:
         return None
 
-    def is_members(value: Any) -> bool:
-        return node.is_map and value.__class__ is dict
-
-    def pick_items(values: list[Any]) -> list[Any]:
-        lists = [
-            value if value.__class__ is list else [*value.values()] if is_members(value) else [value]
-            for value in values
-        ]
-        items = [*chain.from_iterable(lists)]
-        picked = pick(items)
-        if picked is items:
-            return values
-        rest = iter(picked)
-        return [
-            dict(zip(value, islice(rest, len(value)), strict=True))
-            if is_members(value)
-            else [*islice(rest, len(value))]
-            if value.__class__ is list
-            else next(rest)
-            for value in values
-        ]
+    def pick_items(value: Any) -> Any:
+        if value.__class__ is list:
+            return [pick(item) for item in value]
+        if node.is_map and value.__class__ is dict:
+            return {name: pick(item) for name, item in value.items()}
+        return pick(value)
 
     return pick_items
 
@@ -342,10 +310,10 @@ def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
     >>> digest_part(plan, one).tobytes() == digest_part(plan, two).tobytes()
     True
     """
-    picked = declared_values(plan)([record.data for record in records])
+    pick = declared_values(plan)
     digests = (
-        hashlib.sha256(canonical_record([record.id, data, _beside(record)])).digest()[:SIZE]
-        for record, data in zip(records, picked, strict=True)
+        hashlib.sha256(canonical_record([record.id, pick(record.data), _beside(record)])).digest()[:SIZE]
+        for record in records
     )
     return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(records), SIZE)
 

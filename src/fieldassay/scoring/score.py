@@ -318,7 +318,7 @@ def _result(run: _Run, done: Done) -> Result:
     return replace(result, warnings=(*result.warnings, *_warn_of_ungated(run, result)))
 
 
-_MOST_COMPARED = 4000
+_MOST_COMPARED = 2000
 """So many documents are looked at for families."""
 
 

@@ -704,6 +704,7 @@ KEYS: dict[str, tuple[Any, Callable[[], None]]] = {
     "names": ("loose", lambda: lay_out(theirs=lambda row: {"id": row["id"], "SHOP": row["shop"]})),
     "match_ids": ("x{id}={id}", lambda: lay_out(theirs=lambda row: row | {"id": f"x{row['id']}"})),
     "max_unpacked": ("1K", lambda: lay_out(a=gzip.compress(text_of(SYSTEMS["a"]).encode()))),
+    "cluster": ("vendor", lambda: lay_out(lambda row: row | {"vendor": f"v{row['total'] // 3}"})),
     **{name: (value, lay_out) for name, value in (
         ("level", 0.8), ("bootstrap", 50), ("seed", 7), ("correction", "holm"), ("compare", "recall"),
         ("reference", "b"),

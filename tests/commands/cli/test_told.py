@@ -327,6 +327,9 @@ def test_a_printed_command_exists_with_its_options(line: str) -> None:
 
 KEY = re.compile(r"(?:^|[{,] ?)([a-z_]\w*): ")
 OF_SYSTEMS = {
+    "prompt",
+    "reader",
+    "input",
     "docs",
     "rules",
     "strategy",

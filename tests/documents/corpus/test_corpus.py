@@ -249,7 +249,7 @@ def test_the_summary_holds_all_figures(made: CorpusRun) -> None:
     [
         (["--spec", "s.yaml"], "--corpus has its own specs and gold; leave out --spec."),
         (["--gold", "g", "--protocol", "p"], "leave out --protocol, --gold."),
-        (["--dry-run"], "do not go with --corpus"),
+        (["--dry-run"], "--dry-run does not go with --corpus"),
         ([], "--out DIR"),
     ],
 )

@@ -78,10 +78,10 @@ _PATH = click.Path(path_type=Path)
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("source", metavar="SOURCE", type=_PATH)
+@click.argument("folder", metavar="DIR", type=_PATH)
 @click.option(
     "-o", "--out", "target", metavar="FILE", required=True, type=_PATH,
-    help="The file that is written: .jsonl a labels file, .json tasks of Label Studio.",
+    help="The labels file that is written.",
 )  # fmt: skip
 @click.option(
     "--settled",
@@ -95,48 +95,29 @@ _PATH = click.Path(path_type=Path)
     is_flag=True,
     help="What happened in place of the labels, as CSV: who, when, which value, before and after.",
 )
-def export(source: Path, target: Path, *, is_settled: bool, is_log: bool) -> int:
-    """Write the labels of a review, or what happened in it.
-
-    SOURCE is the folder of a review, whose finished sheets are taken, or a file of labels in one of the two
-    forms. What a form cannot hold is said.
+def export(folder: Path, target: Path, *, is_settled: bool, is_log: bool) -> int:
+    """Write the labels of the finished sheets of a review, or what happened in it.
 
     \b
     fieldassay review export invoices-1 -o labels.jsonl
     fieldassay review export invoices-1 -o log.csv --log
-    fieldassay review export tasks.json -o labels.jsonl
     """
-    from fieldassay.review.exchange import export_labels
+    from fieldassay.io.files.whole_files import write_whole
+    from fieldassay.records.labels_file import labels_lines
     from fieldassay.review.export import finished_sheets, settled_sheets
     from fieldassay.review.log import Store
 
-    if (is_settled or is_log) and not source.is_dir():
-        raise click.UsageError(f"--{'log' if is_log else 'settled'} takes the folder of a review.")
+    store = Store(folder)
     if is_log:
-        _write_log(Store(source), target)
+        _write_log(store, target)
         return 0
-    if source.is_dir():
-        store = Store(source)
-        sheets: Sequence[Sheet] = settled_sheets(store) if is_settled else finished_sheets(store)
-    else:
-        sheets = read_sheets(source)
-    for what in export_labels(sheets, target):
-        complain(f"{target} does not hold {what}")
+    sheets: Sequence[Sheet] = settled_sheets(store) if is_settled else finished_sheets(store)
+    write_whole(target, labels_lines(sheets))
     labels = format_count(sum(len(sheet.labels) for sheet in sheets), "label")
     write(f"{target}: {format_count(len(sheets), 'sheet')} with {labels}\n")
-    if not sheets and source.is_dir():
-        complain(_why_empty(Store(source), is_settled=is_settled))
+    if not sheets:
+        complain(_why_empty(store, is_settled=is_settled))
     return 0
-
-
-def read_sheets(path: Path) -> Sequence[Sheet]:
-    """Return the sheets of a file of labels; what its form could not tell is said."""
-    from fieldassay.review.exchange import import_labels
-
-    imported = import_labels(path)
-    for note in imported.notes:
-        complain(f"{path}: {note}")
-    return imported.sheets
 
 
 def _write_log(store: Store, target: Path) -> None:
@@ -178,7 +159,7 @@ def _why_empty(store: Store, *, is_settled: bool) -> str:
     metavar="FILE",
     type=_PATH,
     multiple=True,
-    help="Labels instead of a review: .jsonl, or .json of Label Studio; repeat for more.",
+    help="Labels files instead of a review; repeat for more.",
 )
 @click.option(
     "-g",
@@ -209,6 +190,7 @@ def promote(**given: Any) -> int:
     fieldassay review promote --labels agreed.jsonl --gold gold.csv --spec spec.yaml
     fieldassay review promote --labels agreed.jsonl --gold gold.jsonl --dry-run
     """  # fmt: skip
+    from fieldassay.records.labels_file import read_labels
     from fieldassay.review.log import Store
     from fieldassay.review.promote import PromoteOptions, promote_review, render_promotion
     from fieldassay.review.promote import promote as apply
@@ -226,7 +208,7 @@ def promote(**given: Any) -> int:
     if given["folder"] is None:
         waiting: tuple[str, ...] = ()
         found = apply(
-            given["gold"], [sheet for path in given["labels"] for sheet in read_sheets(path)], options
+            given["gold"], [sheet for path in given["labels"] for sheet in read_labels(path)], options
         )
         if not options.is_dry and found.files:
             found.write()

@@ -246,11 +246,9 @@ class Confidences(Struct, frozen=True, eq=False):
         """Return the observations, with confidences on this scale."""
         families, name = None, f"group_{self.cluster}"
         if self.cluster is not None:
-            import polars as pl
-
-            column = name if name in self.documents.columns else self.cluster
-            table = self.documents.select("doc", pl.col(column).cast(pl.List(pl.String)))
-            names, groups = table["doc"].to_list(), [tuple(one or ()) for one in table[column].to_list()]
+            held = self.documents[name if name in self.documents.columns else self.cluster].to_list()
+            groups = [(one,) if isinstance(one, str) else tuple(one or ()) for one in held]
+            names = self.documents["doc"].to_list()
             families = dict(zip(names, name_families(names, groups), strict=True))
         return read_observations(self.rows, scale, self.label, families)
 

@@ -12,7 +12,15 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.documents.loaders.image import can_recognize, is_page
-from fieldassay.documents.sources import Content, LoadTask, MarkedText, plain_line, require
+from fieldassay.documents.sources import (
+    CHECKED,
+    UNCHECKED,
+    Content,
+    LoadTask,
+    MarkedText,
+    plain_line,
+    require,
+)
 from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
 from fieldassay.io.text.shown import clip
 
@@ -172,7 +180,6 @@ _ADDED = frozenset(("ins", "moveTo"))
 _SKIPPED = frozenset(("Fallback", "instrText", "delText", "pPr", "rPr", "tblPr", "tblGrid", "sectPr", "rt"))
 _BREAKS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
 _BOXES = {"\uf0fe": "☑", "\uf0a8": "☐", "\uf06f": "☐", "\uf0fd": "☒", "\uf052": "☑", "\uf0a3": "☐"}
-_CHECKED, _UNCHECKED = "☒", "☐"
 _SYMBOLS = {code[0]: text for code, text in _BOXES.items()}
 _SMALLEST = 4
 """Text of at most so many half points is not for readers."""
@@ -344,7 +351,7 @@ def _form_state(control: Any) -> str:
     values = {local(one): attribute(one, "val") or "1" for one in control if local(one) != "listEntry"}
     if local(control) == "checkBox":
         is_checked = values.get("checked", values.get("default", "0")) not in ("0", "false")
-        return _CHECKED if is_checked else _UNCHECKED
+        return CHECKED if is_checked else UNCHECKED
     entries = [attribute(one, "val") or "" for one in control if local(one) == "listEntry"]
     chosen = values.get("result", values.get("default", "0"))
     at = int(chosen) if chosen.isdecimal() and len(chosen) < 6 else 0

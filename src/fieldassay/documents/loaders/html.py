@@ -15,7 +15,17 @@ from msgspec.structs import replace
 
 from fieldassay.documents.loaders.image import is_page
 from fieldassay.documents.loaders.plain import lay_out_text
-from fieldassay.documents.sources import Content, LoadTask, MarkedText, decode, name_part, plain_line, require
+from fieldassay.documents.sources import (
+    CHECKED,
+    UNCHECKED,
+    Content,
+    LoadTask,
+    MarkedText,
+    decode,
+    name_part,
+    plain_line,
+    require,
+)
 from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table, Word, page_text
 from fieldassay.io.text.encoding import decode_charset
 from fieldassay.io.text.shown import clip
@@ -47,7 +57,6 @@ _CHARSET = re.compile(
 )
 _SPACE = re.compile(r"\s+")
 _MOST_SPANNED = 1000
-_CHECKED, _UNCHECKED = "☒", "☐"
 
 
 def load_html(data: bytes, task: LoadTask) -> Content:
@@ -160,7 +169,7 @@ class _Walker:
         if element.tag == "input":
             kind = (element.get("type") or "text").lower()
             if kind in ("checkbox", "radio"):
-                return f" {_CHECKED if element.get('checked') is not None else _UNCHECKED} "
+                return f" {CHECKED if element.get('checked') is not None else UNCHECKED} "
             return None if kind in ("hidden", "password", "file") else f" {element.get('value') or ''} "
         if (
             element.tag == "img"
@@ -180,7 +189,7 @@ class _Walker:
         shown = chosen if shows_all else (chosen or options)[-1:] if chosen else options[:1]
         for option in options:
             text = " ".join("".join(option.itertext()).split()) or option.get("label") or ""
-            mark = f"{_CHECKED if option in chosen else _UNCHECKED} " if shows_all else ""
+            mark = f"{CHECKED if option in chosen else UNCHECKED} " if shows_all else ""
             is_visible = style.is_visible and (shows_all or option in shown)
             self._add(f" {mark}{text} ", replace(style, is_visible=is_visible))
 

@@ -19,7 +19,9 @@ from msgspec.structs import replace
 from fieldassay.documents.layout import TurnedWord, lay_out_turned
 from fieldassay.documents.loaders.image import can_recognize, recognized_words
 from fieldassay.documents.sources import (
+    CHECKED,
     DEFAULTS,
+    UNCHECKED,
     Content,
     LoadOptions,
     LoadTask,
@@ -626,7 +628,6 @@ def open_pdf(data: bytes, options: LoadOptions = DEFAULTS) -> Iterator[Any]:
         document.close()
 
 
-_CHECKED, _UNCHECKED = "☒", "☐"
 _UNSEEN = 2 | 32
 """The flags of annotations that are hidden, or not shown on a screen."""
 _MOST_ANNOTATIONS = 5000
@@ -698,7 +699,7 @@ class Annotations(Struct):
             if state and not raw.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
                 place = raw.FS_RECTF()
                 raw.FPDFAnnot_GetRect(annotation, place)
-                mark = _UNCHECKED if state == "Off" else _CHECKED
+                mark = UNCHECKED if state == "Off" else CHECKED
                 self.marks.append((mark, (place.left, place.bottom, place.right, place.top)))
             if kind == raw.FPDF_ANNOT_FILEATTACHMENT and len(self.files) < _MOST_EMBEDDED:
                 try:

@@ -31,6 +31,8 @@ _ENDS = (
     "incomplete_details", "promptFeedback",
 )  # fmt: skip
 _ALTERNATIVES = ("choices", "candidates")
+_EVENT = re.compile(rb"data:(?:(?<=[\r\n]data:)|(?<=\Adata:))([^\r\n]*)")
+_LINE = re.compile(rb"[^\r\n]+")
 
 
 def parse(raw: bytes) -> Any:
@@ -56,10 +58,10 @@ def join_events(raw: bytes) -> dict[str, Any] | None:
     >>> body["choices"][0]["message"]["content"]
     'ab'
     """
-    lines = [line for line in re.findall(rb"[^\r\n]+", raw) if not line.isspace()]
-    is_stream = any(line.startswith(b"data:") for line in lines)
-    if is_stream:
-        lines = [line[5:].strip() for line in lines if line.startswith(b"data:")]
+    lines = [line.strip() for line in _EVENT.findall(raw)]
+    is_stream = bool(lines)
+    if not is_stream:
+        lines = [line for line in _LINE.findall(raw) if not line.isspace()]
     try:
         events = [parse(line) for line in lines if line and line != b"[DONE]"]
     except ValueError:

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from fieldassay.errors import FieldassayError, Problem, ProblemsError
 from fieldassay.io.json_value import Json
+from fieldassay.options import AboveZero, Positive
 from fieldassay.spec.language.names import Table, cost_usd
 
 if TYPE_CHECKING:
@@ -40,12 +41,12 @@ class Endpoint:
     name: str
     url: str
     key_env: str = ""
-    max_in_flight: int = 64
-    timeout_s: float = 120.0
+    max_in_flight: Positive = 64
+    timeout_s: AboveZero = 120.0
     """The longest time of one attempt, from sending to the last byte."""
-    deadline_s: float = 600.0
+    deadline_s: AboveZero = 600.0
     """The longest time of a request with all its attempts and the waiting between them."""
-    max_answer_mb: float = 64.0
+    max_answer_mb: AboveZero = 64.0
     """The largest answer in megabytes, as it arrives and unpacked; a larger one is broken off."""
     prices: Mapping[str, Mapping[str, float]] | None = None
     """USD per million tokens by model and kind, before those of the spec; `*` is every other model."""
@@ -84,12 +85,6 @@ def _problems(endpoint: Endpoint) -> list[tuple[str, str, str]]:
     for name, _ in parse_qsl(parts.query):
         if any(word in name.casefold().replace("-", "_").split("_") for word in _SECRET_PARAMETERS):
             found.append((f"the URL holds a key ({name})", "name a variable with `key_env`", "secret_in_url"))
-    if endpoint.max_in_flight < 1:
-        found.append(("max_in_flight must be 1 or more", "write a positive number", "out_of_range"))
-    if min(endpoint.timeout_s, endpoint.deadline_s) <= 0:
-        found.append(("a time limit must be positive", "write seconds", "out_of_range"))
-    if endpoint.max_answer_mb <= 0:
-        found.append(("max_answer_mb must be positive", "write megabytes", "out_of_range"))
     return found
 
 

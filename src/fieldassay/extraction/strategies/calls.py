@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from msgspec import Meta
 from msgspec.structs import replace
 
 from fieldassay.documents.sources import find_media_type
@@ -15,8 +16,9 @@ from fieldassay.documents.transcript import transcript_text
 from fieldassay.extraction.endpoints.exchange import Failure, ModelAnswer, Request
 from fieldassay.extraction.evidence import as_evidence, locator, plan_of_spec
 from fieldassay.extraction.places import Search
-from fieldassay.extraction.strategy import AT_LEAST_ONE, AnswerShape, Extracted, Task, read_data
+from fieldassay.extraction.strategy import AnswerShape, Extracted, Task, read_data
 from fieldassay.io.json_value import Json, is_blank
+from fieldassay.options import AboveZero, Filled, Positive
 from fieldassay.paths import join_path, plain_path
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ CALL = "call"
 """The name under which a system's program or function is asked."""
 
 
+Arguments = Annotated[
+    tuple[str, ...],
+    Meta(min_length=1, description="a list of one text or more", examples=['["python", "agent.py"]']),
+]
 CallInput = Literal["text", "file"]
 """What is made ready for a call: the text of the document's pages, or nothing beside its file."""
 
@@ -67,10 +73,10 @@ class Command(_Called):
     `repeat` from standard input, and writes `{"result": {…}}` or `{"error": "…"}` to file descriptor 3.
     """
 
-    run: tuple[str, ...]
-    workers: int = field(default=1, metadata=AT_LEAST_ONE)
-    timeout_s: float = field(default=120.0, metadata={"least": 0.001})
-    max_answer_mb: float = field(default=64.0, metadata={"least": 0.001})
+    run: Arguments
+    workers: Positive = 1
+    timeout_s: AboveZero = 120.0
+    max_answer_mb: AboveZero = 64.0
     input: CallInput = "text"
 
 
@@ -78,8 +84,8 @@ class Command(_Called):
 class Function(_Called):
     """A Python function of the user, `module:name`: from the same object to the record."""
 
-    call: str
-    workers: int = field(default=1, metadata=AT_LEAST_ONE)
+    call: Filled
+    workers: Positive = 1
     input: CallInput = "text"
 
 

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as with_options
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from fieldassay.extraction.endpoints.exchange import Attachment, Failure, ModelAnswer, Request
@@ -47,7 +47,6 @@ from fieldassay.extraction.strategies.prompts import (
     without_copies,
 )
 from fieldassay.extraction.strategy import (
-    AT_LEAST_ONE,
     QUOTE,
     VALUE,
     AnswerReading,
@@ -64,6 +63,7 @@ from fieldassay.extraction.strategy import (
     split_fields,
 )
 from fieldassay.io.json_value import Json, is_blank
+from fieldassay.options import Filled, Positive, Whole
 from fieldassay.paths import join_path, leaves_of
 from fieldassay.spec.presets.catalogue import describes_protocol
 
@@ -78,9 +78,9 @@ if TYPE_CHECKING:
 class Split:
     """The division of a document: at most so many pages and fields a request, with overlapping pages."""
 
-    pages: int | None = field(default=None, metadata=AT_LEAST_ONE)
-    overlap: int = 1
-    fields: int | None = field(default=100, metadata=AT_LEAST_ONE)
+    pages: Positive | None = None
+    overlap: Whole = 1
+    fields: Positive | None = 100
 
     def page_ranges(self, count: int) -> tuple[range, ...]:
         """Return the pages of each request, as positions from 0; a document without pages is one part.
@@ -107,8 +107,8 @@ class PromptInput:
     """What the model sees: the text of the document, images of its pages, or both."""
 
     form: Literal["text", "images", "both"] = "text"
-    dpi: int = field(default=150, metadata=AT_LEAST_ONE)
-    max_side: int = field(default=2000, metadata=AT_LEAST_ONE)
+    dpi: Positive = 150
+    max_side: Positive = 2000
     """The longest side of an image in pixels."""
 
 
@@ -119,8 +119,8 @@ class Decode:
     format: Literal["json_schema", "json_object", "text"] = "json_schema"
     values: Values = "as_written"
     logprobs: bool = False
-    max_tokens: int | None = field(default=4000, metadata=AT_LEAST_ONE)
-    temperature: float | Literal["lowest"] | None = "lowest"
+    max_tokens: Positive | None = 4000
+    temperature: Annotated[float, Meta(ge=0)] | Literal["lowest"] | None = "lowest"
     """`lowest` is 0, and not sent to a server that refuses it; None: never sent."""
     seed: int | None = None
     """Sent with the number of the repeat added to it; None: not sent."""
@@ -130,8 +130,8 @@ class Decode:
 class Prompted:
     """Asks a model behind an OpenAI-compatible endpoint for the record; its options are its configuration."""
 
-    endpoint: str
-    model: str
+    endpoint: Filled
+    model: Filled
     input: PromptInput = PromptInput()
     examples: ShownExamples | None = None
     prompt: Prompt = Prompt()
@@ -140,7 +140,7 @@ class Prompted:
     """`flag`: each value is asked for with the text that it stands in. `require`: a value whose text is not
     in the document becomes null."""
     split: Split = Split()
-    reask: int = 1
+    reask: Whole = 1
     """How often an answer that cannot be used is asked for again."""
     detect: Detect | None = None
     """A first call for the type of the document; None: one prompt has the fields of all types."""

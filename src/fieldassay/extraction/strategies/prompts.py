@@ -20,6 +20,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.extraction.evidence import leaf_fields
 from fieldassay.extraction.strategy import Steps, enum_values
 from fieldassay.io.json_value import Json
+from fieldassay.options import Filled, Positive
 from fieldassay.paths import ITEM, Step, join_path, split_path, value_at
 
 if TYPE_CHECKING:
@@ -41,14 +42,14 @@ _MOST_NAMED = 20
 class ShownExamples:
     """Documents with known records: the first `k` (`fixed`), or the `k` most similar ones (`nearest`)."""
 
-    source: str
+    source: Filled
     """The file of records, written `from`."""
     docs: str = ""
     """The folder of their documents; by default that of the documents that are extracted."""
     group: str = ""
     """The key of an example's record that names its group, such as a vendor."""
     select: Literal["fixed", "nearest"] = "fixed"
-    k: int = field(default=3, metadata={"least": 1})
+    k: Positive = 3
 
 
 def plain_text(document: Transcript) -> str:

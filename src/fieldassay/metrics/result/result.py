@@ -32,7 +32,6 @@ from fieldassay.metrics.repeats import Repeats
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.decision import UNGATED, GateOutcome, Verdict
 from fieldassay.metrics.result.documents import PairedData
-from fieldassay.metrics.result.plots import Plots
 from fieldassay.metrics.result.tables import (
     count_pairs,
     frame_comparisons,
@@ -402,11 +401,6 @@ class Result(Struct, frozen=True, eq=False):
         ('accuracy', None, -1.0, 'worse')
         """
         return frame_comparisons((*self.comparisons, *self.field_comparisons))
-
-    @property
-    def plot(self) -> Plots:
-        """Return the charts: `plot.fields()`, `plot.ranking()`, `plot.calibration()`."""
-        return Plots(self.by_field, lambda: frame_estimates(find_headline(self)), self.by_confidence)
 
     def _kept_evidence(self, *, only_wrong: bool = False) -> DataFrame:
         found = self.evidence

@@ -633,34 +633,23 @@ def _is_shorter_than_broken(best: Span, spans: Sequence[Span]) -> bool:
     )
 
 
+_FENCED = re.compile(rf"{FENCE}.*?(?:{FENCE}|\Z)", re.DOTALL)
+
+
 def _around(text: str, best: Span, spans: Sequence[Span]) -> tuple[str, ...]:
-    """Return the names of the text taken off around a piece: prose, a code fence, or both."""
-    fences = _fences(text, spans)
-    inside = next(((start, end) for start, end in fences if start <= best.start < end), None)
-    if inside is None:
+    """Return the names of the text taken off around a piece: prose, a code fence, or both.
+
+    The last fence may be open. Marks within JSON are none.
+    """
+    outside, at = "", 0
+    for span in spans if not best.is_inner else (best,):
+        if not span.is_inner or span is best:
+            outside += text[at : span.start].replace("\0", "") + ("\0" if span is best else "{}")
+            at = span.end
+    bare = _FENCED.sub("", outside + text[at:])
+    if "\0" in bare:
         return ("prose_around",) if text[: best.start].strip() or text[best.end :].strip() else ()
-    edges = [
-        0,
-        *(edge for start, end in fences for edge in (start - len(FENCE), end + len(FENCE))),
-        len(text),
-    ]
-    has_prose = any(text[start:end].strip() for start, end in zip(edges[::2], edges[1::2], strict=True))
-    return ("prose_around", "code_fence") if has_prose else ("code_fence",)
-
-
-def _fences(text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
-    """Return the spans of code fences, marks included; the last may be open. Marks within JSON are none."""
-    marks: list[int] = []
-    outer = [span for span in spans if not span.is_inner]
-    position = 0
-    for span in (*outer, None):
-        end = len(text) if span is None else span.start
-        while position <= end and (at := text.find(FENCE, position, end)) >= 0:
-            marks.append(at)
-            position = at + len(FENCE)
-        position = end if span is None else span.end
-    edges = [*marks, len(text)] if len(marks) % 2 else marks
-    return [(start + len(FENCE), end) for start, end in zip(edges[::2], edges[1::2], strict=True)]
+    return ("prose_around", "code_fence") if bare.strip() else ("code_fence",)
 
 
 def _mend(piece: str, may_mend: bool, room: int) -> Row:

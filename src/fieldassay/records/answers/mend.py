@@ -137,11 +137,6 @@ def _rank(value: Json) -> int:
 _TEXT = r'(?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[“„][^“”]*+[“”]?)'
 _BRACKET = re.compile(r"[{\[]")
 _BARE_QUOTE = re.compile(r'(?<!\\)"')
-_LINE_MARKS = (
-    re.compile(r"[ \t]*>[ \t]?"),
-    re.compile(r"[ \t]*\+[ \t]?"),
-    re.compile(r"[ \t]*\d{1,5}[ \t]*[|:.)]?[ \t]?"),
-)
 INVISIBLE = "\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"
 """Characters that nobody can see, for a set of a regular expression."""
 
@@ -161,8 +156,8 @@ def rewrite(text: str) -> tuple[str, tuple[str, ...]]:
 
     Texts in quotation marks stay as they are, but where all of them are escaped or encoded.
 
-    >>> rewrite(r'{\"a\": 1}'), rewrite('> {**"a"**： 1}')
-    (('{"a": 1}', ('escaped_quotes',)), ('{"a": 1}', ('line_marks', 'full_width', 'markup')))
+    >>> rewrite(r'{\"a\": 1}'), rewrite('{**"a"**： 1}')
+    (('{"a": 1}', ('escaped_quotes',)), ('{"a": 1}', ('full_width', 'markup')))
     """
     names: list[str] = []
     outside = ((name, lambda text, found=found: found.sub(_plain, text)) for name, found in _OUTSIDE)
@@ -194,26 +189,9 @@ def _unescaped(text: str) -> str:
     return text
 
 
-def _without_line_marks(text: str) -> str:
-    """Return a text without the marks that every line from the first bracket to the last begins with."""
-    start = _BRACKET.search(text)
-    end = max(text.rfind("}"), text.rfind("]"))
-    if start is None or end < start.start():
-        return text
-    first = text.rfind("\n", 0, start.start()) + 1
-    lines = text[first : end + 1].split("\n")
-    for mark in _LINE_MARKS:
-        marks = [mark.match(line) for line in lines]
-        if all(marks):
-            rest = (line[match.end() :] for line, match in zip(lines, marks, strict=True) if match)
-            return text[:first] + "\n".join(rest) + text[end + 1 :]
-    return text
-
-
 _WHOLE: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("html_entities", lambda text: text if '"' in text else html.unescape(text)),
     ("escaped_quotes", _unescaped),
-    ("line_marks", _without_line_marks),
     ("full_width", lambda text: text if '"' in text else text.replace("＂", '"')),
 )
 

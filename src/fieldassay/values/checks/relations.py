@@ -504,17 +504,18 @@ class Holds(Check):
         return distance >= -allowed if comparison[-1] == "=" else distance > -allowed
 
 
-def _choices(record: RelationRecord, items: tuple[Step, ...]) -> Iterator[Chosen]:
-    """Yield every choice of one item from each list on a path of items."""
-    return _choose(record, [items[: at + 1] for at, step in enumerate(items) if step == ITEM], {})
-
-
-def _choose(record: RelationRecord, lists: Sequence[tuple[Step, ...]], chosen: Chosen) -> Iterator[Chosen]:
-    if not lists:
+def _choices(
+    record: RelationRecord, items: tuple[Step, ...], chosen: Chosen | None = None
+) -> Iterator[Chosen]:
+    """Yield every choice of one item from each list on a path of items; those already chosen stay."""
+    chosen = chosen or {}
+    lists = (items[: at + 1] for at, step in enumerate(items) if step == ITEM)
+    first = next((one for one in lists if one not in chosen), None)
+    if first is None:
         yield chosen
         return
-    for index in record.items(lists[0], chosen):
-        yield from _choose(record, lists[1:], {**chosen, lists[0]: index})
+    for index in record.items(first, chosen):
+        yield from _choices(record, items, {**chosen, first: index})
 
 
 def _evaluate(term: Term, record: RelationRecord, chosen: Chosen) -> Operand | None:
@@ -554,7 +555,7 @@ def _aggregate(term: Aggregate, record: RelationRecord, chosen: Chosen) -> Opera
     outer = {path: index for path, index in chosen.items() if path != over and over[: len(path)] == path}
     found: Operand | None = None
     count = 0
-    for inner in _below(record, over, outer):
+    for inner in _choices(record, over, outer):
         count += 1
         if term.name == "count":
             continue
@@ -572,29 +573,6 @@ def _aggregate(term: Aggregate, record: RelationRecord, chosen: Chosen) -> Opera
             return None
         found = joined
     return Operand(Decimal(count)) if term.name == "count" else found
-
-
-def _below(record: RelationRecord, over: tuple[Step, ...], outer: Chosen) -> Iterator[Chosen]:
-    """Yield every choice of items along a path that keeps the items already chosen."""
-    for choice in _choices(_Within(record, outer), over):
-        yield {**outer, **choice}
-
-
-class _Within(Struct, frozen=True):
-    """A record with some items already chosen."""
-
-    record: RelationRecord
-    chosen: Chosen
-
-    def value(self, steps: tuple[Step, ...], chosen: Chosen) -> tuple[tuple[Step, ...], Any]:
-        return self.record.value(steps, {**chosen, **self.chosen})
-
-    def items(self, steps: tuple[Step, ...], chosen: Chosen) -> Sequence[int]:
-        return (
-            [self.chosen[steps]]
-            if steps in self.chosen
-            else self.record.items(steps, {**chosen, **self.chosen})
-        )
 
 
 def _chosen(name: str, one: Operand, other: Operand) -> Operand | None:
