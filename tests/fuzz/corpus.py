@@ -128,7 +128,7 @@ _RUN_COMMANDS = (
     ("gate", "work", "--gates", "gates.yaml"),
     ("calibrate", "work", "--system", "m"), ("baseline", "set", "work", "--out", "new.json"),
     ("gate", "work", "--baseline", "baseline.json"),
-    ("score", "--run", "work", "--out", "again", *FAST), ("runs", "show", "work"),
+    ("runs", "show", "work"),
     ("runs", "list", "--runs", "."),
 )  # fmt: skip
 _PARTS = ("run.json", "metrics.json", "comparisons.json", "gates.json")

@@ -409,16 +409,9 @@ def test_tables_of_a_result_have_plain_values():
         result.confusion("N")
 
 
-def test_comparisons_and_confidences_are_tables_and_charts():
+def test_comparisons_are_a_table():
     gold = [{"id": at, "n": at, "s": "x"} for at in range(12)]
-    rows = [
-        {
-            "id": at,
-            "pred": {"n": at if at % 2 else -1, "s": "x"},
-            "confidence": {"n": 0.875 if at % 2 else 0.125},
-        }
-        for at in range(12)
-    ]
+    rows = [{"id": at, "n": at if at % 2 else -1, "s": "x"} for at in range(12)]
     result = score(gold, {"a": gold, "b": rows}, "fields: {n: number, s: text}", seed=1)
     table = result.compare()
     comparisons = (*result.comparisons, *result.field_comparisons)
@@ -426,7 +419,6 @@ def test_comparisons_and_confidences_are_tables_and_charts():
         (one.metric, one.field, one.difference, one.p_adjusted, one.verdict) for one in comparisons
     ]
     assert ("n", -0.5) in table.select("field", "difference").rows()
-    assert result.by_confidence().rows() == [("b", 0.125, 0.0, 6), ("b", 0.875, 1.0, 6)]
 
 
 def test_tables_that_need_right_values_are_refused_without_them():

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import FieldassayError, NothingEvaluatedError, problem
@@ -75,7 +75,7 @@ def score(
     result = scored.result
     if draft is not None:
         result = replace(result, warnings=(draft.guess, *result.warnings))
-    writer = _Writer(scored.started, scored.seconds, options, place, request.record())
+    writer = _Writer(scored.started, scored.seconds, options, place)
     return replace(result, writer=writer)
 
 
@@ -136,7 +136,6 @@ class _Writer(Struct, frozen=True, eq=False):
     seconds: float
     options: ScoreOptions
     baseline: Path | None
-    facts: Mapping[str, Any]
 
     def __call__(self, result: Result, place: Path, in_store: bool) -> Run:
         from fieldassay.runs.run import Run
@@ -144,7 +143,7 @@ class _Writer(Struct, frozen=True, eq=False):
 
         decisions = decide_scored(result, self.options, self.baseline)
         with make_stored(place) if in_store else make_folder(place) as folder:
-            write_run(Scored(result, self.started, self.seconds), decisions, self.facts, self.options, folder)
+            write_run(Scored(result, self.started, self.seconds), decisions, (), self.options, folder)
             folder.commit()
         return Run.open(folder.target if in_store else place)
 
@@ -169,14 +168,8 @@ class ScoreRequest(Struct, frozen=True, eq=False):
     baseline: Path | None = None
     """The baseline that regression gates are measured against; a frozen one is held to without a gate."""
     command: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """What the record of the run says besides."""
     watch: Callable[[], AbstractContextManager[Progress | None]] = nullcontext
     tell: Callable[[str], None] = lambda text: None  # noqa: ARG005
-
-    def record(self) -> dict[str, Any]:
-        """Return what the record of the run says of this request: command, further facts."""
-        return {"command": list(self.command), **self.facts}
 
 
 class Scored(Struct, frozen=True, eq=False):
@@ -240,16 +233,16 @@ def decide_scored(result: Result, options: ScoreOptions, baseline: Path | None) 
 def write_run(
     scored: Scored,
     decisions: tuple[Decision, ...],
-    facts: Mapping[str, Any],
+    command: tuple[str, ...],
     options: ScoreOptions,
     folder: RunFolder,
 ) -> None:
-    """Write a result into a run folder that is to be committed; `facts` are those of its request."""
+    """Write a result into a run folder that is to be committed."""
     if decisions:
         from fieldassay.runs.write import write_decisions
 
         write_decisions(decisions, folder.staging)
-    recorded = {"command": facts["command"], **_facts(scored, options), **facts}
+    recorded = {"command": list(command), **_facts(scored, options)}
     folder.write(scored.result, recorded)
 
 
@@ -279,7 +272,7 @@ def _finish(request: ScoreRequest, options: ScoreOptions, folder: RunFolder | No
     decisions = decide_scored(result, options, request.baseline)
     if folder is None:
         return Run.of(result, scan_parts(result.parts), decisions, kept=options.evidence)
-    write_run(scored, decisions, request.record(), options, folder)
+    write_run(scored, decisions, request.command, options, folder)
     folder.commit()
     place = request.out or folder.target
     if folder.foreign:

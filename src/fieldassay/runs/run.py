@@ -45,7 +45,6 @@ from fieldassay.runs.run_file import (
     read_run,
     scan_evidence,
 )
-from fieldassay.scoring.provenance import find_change
 from fieldassay.spec.language.model import StatisticsOptions
 from fieldassay.spec.language.parse import RecordedSpec, read_spec
 from fieldassay.spec.plan.compile import read_plan, vocabulary_of
@@ -408,27 +407,6 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         if self.file.inputs is None:
             raise self.refusal("run.json does not say what the run was made from")
         return self.file.inputs
-
-    def check_inputs(self, *, needs_gold: bool = True) -> None:
-        """Raise `ProblemsError` unless the run can be scored again.
-
-        One problem for each input file that has changed, is gone, or was standard input.
-        """
-        inputs = self.inputs
-        if inputs.given is None or inputs.sha256 is None or self.file.options is None:
-            what = "does not say how its inputs were given, as runs of this version do"
-            raise problem(self.folder, what, "give --gold and --pred", _DAMAGED)
-        digests = inputs.sha256
-        read = ((inputs.predictions.get(name, path), path) for name, path in inputs.given.predictions.items())
-        predictions = (
-            label if digests.get(label) else path for label, path in read
-        )  # a file, not its folder
-        labels = dict.fromkeys([*predictions, *([inputs.given.gold] if needs_gold else [])])
-        problems = [
-            change for label in labels if (change := find_change(label, inputs.sha256.get(label))) is not None
-        ]
-        if problems:
-            raise ProblemsError(problems)
 
     def check_target(self, target: Path) -> None:
         """Raise `ProblemsError` for a file to write that is an input of the run, or in a folder of either."""

@@ -161,7 +161,6 @@ class RunFile(Provenance, frozen=True):
     counts: Counts = Counts()
     notes: list[str] = []
     warnings: list[str] = []
-    rescored_from: str | None = None
 
 
 def read_run(folder: Path) -> dict[str, Any]:

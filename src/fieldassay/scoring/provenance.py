@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.errors import Problem, ProblemsError, list_names
+from fieldassay.errors import ProblemsError, list_names
 from fieldassay.io.files.whole_files import digest_file, list_folder
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.metrics.fold import FoldPlan
@@ -154,32 +154,6 @@ def _digest_all(files: Iterable[tuple[str, str]]) -> str:
 def digest_inputs(labels: Iterable[str]) -> dict[str, str | None]:
     """Return the digests of inputs by the labels under which they were given; standard input has none."""
     return {label: digest_input(label) for label in dict.fromkeys(labels)}
-
-
-def find_change(label: str, digest: str | None) -> Problem | None:
-    """Return the problem that an input is not there as it was when it was scored, None if it is."""
-    if digest is None:
-        what = "was read from a stream, which cannot be read again"
-        return Problem(
-            label, what, "save it to a file, and score that with --gold and --pred", "changed_file"
-        )
-    try:
-        now = digest_input(label)
-    except OSError as error:
-        return Problem(
-            label, f"cannot be read ({error.strerror or error})", "see who may read it", "changed_file"
-        )
-    if now is None:
-        what = "is not there; the path is as it was given to the run"
-        return Problem(
-            label, what, "put it back, or run this in the folder where the run was scored", "changed_file"
-        )
-    if now != digest:
-        what = f"has changed since the run: its SHA-256 was {digest[:12]}, is now {now[:12]}"
-        return Problem(
-            label, what, "restore it, or score the new file with --gold and --pred", "changed_file"
-        )
-    return None
 
 
 # The differences between the bases of two runs, in words.

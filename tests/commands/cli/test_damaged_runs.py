@@ -27,7 +27,6 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
     "calibrate": ("calibrate", "bad", "--system", "llama"),
     "baseline": ("baseline", "set", "bad", "--out", "new-baseline.json"),
     "check": ("gate", "bad", "--baseline", "baseline.json"),
-    "rescore": ("score", "--run", "bad", "--out", "again", "--bootstrap", "0", "--quiet"),
     "runs": ("runs", "show", "bad"),
 }
 

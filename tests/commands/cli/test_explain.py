@@ -245,15 +245,6 @@ def test_value_of_a_run_is_shown_with_its_quote_and_its_place(
     assert TEXT[one["start"] : one["end"]] == one["quote"] and len(one["box"]) == 4
 
 
-def test_run_of_an_extraction_is_scored_again(run: Run, extracted: Path) -> None:
-    score(run, extracted)
-    ran = run("score", "--run", extracted / "run", "--out", extracted / "again")
-    assert ran.code == 0, ran.err
-    (extracted / "out" / "predictions.jsonl").write_text("")
-    ran = run("score", "--run", extracted / "run", "--out", extracted / "again")
-    assert ran.code == 2 and "predictions.jsonl: has changed since the run" in ran.err
-
-
 def test_repeated_run_has_its_own_quotes(run: Run, place: Path) -> None:
     rows = [
         {"pred": {"total": total}, "evidence": {"total": quote(total)}, "repeat": repeat}

@@ -385,7 +385,6 @@ REFUSED = [
     ),
     ("score --spec spec.yaml --gold - --pred -", "Only one of --gold and --pred"),
     (f"{SCORE} --runs a --out b", "give one of them"),
-    (f"{SCORE} --run latest", "leave out --pred"),
     ("score --spec spec.yaml --gold gold.jsonl --pred m=llama.jsonl,", "the path is empty"),
     ("score --spec spec.yaml --gold gold.jsonl --pred m=llama.jsonl,llama.jsonl", "a file is given twice"),
     (f"{SCORE} --pred llama=llama.jsonl", "a file is given twice"),
@@ -620,12 +619,6 @@ def test_a_run_of_a_part_is_never_compared_in_silence_with_a_whole_one(
     assert run("diff", tmp_path / "whole", tmp_path / "part").code == 2
     facts = json.loads((tmp_path / "part" / "run.json").read_text())
     assert (facts | facts["options"])[choice[0][2:]] == [choice[1]]
-    again = run("score", "--run", tmp_path / "part", "--out", tmp_path / "again", "--quiet")
-    assert again.code == 0
-    numbers = [
-        json.loads((tmp_path / name / "metrics.json").read_text())["estimates"] for name in ("part", "again")
-    ]
-    assert numbers[0] == numbers[1]
 
 
 def test_a_run_of_chosen_documents_is_no_baseline(run: Run, data: list[str], tmp_path: Path) -> None:
@@ -743,7 +736,7 @@ def test_a_key_of_a_section_is_the_option_of_score(
 
 WORK = (
     "score --check -s spec.yaml -g gold -p a", "score -s spec.yaml -g gold -p a -p b --out run --quiet",
-    "score --run run --out again", "explain -s spec.yaml -g gold -p a 5", "explain run 5", "report run",
+    "explain -s spec.yaml -g gold -p a 5", "explain run 5", "report run",
     "diff run", "baseline set run", "gate run --baseline fieldassay-baseline.json", "attribute run",
     "review agreement -s spec.yaml -l gold -l b", "calibrate run --system a -o policy.json",
     "calibrate --policy policy.json -p a=a", "review new sheets -s spec.yaml -p a -g gold",

@@ -109,13 +109,6 @@ def test_explain_shows_all_runs_of_a_value(run: Run, scored: Path) -> None:
     assert "in one or more runs: no prediction" in run("explain", "r", "d7", "name", "--system", "m").out
 
 
-def test_a_run_is_scored_again_from_all_its_files(run: Run, scored: Path) -> None:
-    assert run("score", "--run", "r", "--out", "again", "--quiet").code == 0
-    first, second = (json.loads(Path(name, "metrics.json").read_text()) for name in ("r", "again"))
-    assert first["estimates"] == second["estimates"]
-    assert first["repeats"] == second["repeats"]
-
-
 def test_a_diff_lists_each_value_once(run: Run, scored: Path) -> None:
     found = run("diff", "r:m", "r:qwen", "--format", "csv")
     assert found.code == 0

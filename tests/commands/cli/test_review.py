@@ -31,44 +31,23 @@ def test_the_log_has_every_label_before_and_after(tmp_path: Path, capsys: pytest
     ]
 
 
-def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from tests.review.receipts import SPEC, add, form_of, prediction, take
+def test_an_export_is_a_labels_file_that_promote_takes(tmp_path: Path) -> None:
+    from tests.review.receipts import NONE, SPEC, add, make_receipts, prediction
+    from tests.review.test_promotion_of_review import answer
 
     from fieldassay.records.labels_file import read_labels
-    from fieldassay.review.log import Store
-    from fieldassay.review.sheets import sheets
 
     (tmp_path / "spec.yaml").write_text(SPEC)
-    (tmp_path / "llama.jsonl").write_text(json.dumps(prediction(1)) + "\n")
-    folder, spec, pred = (str(tmp_path / name) for name in ("review", "spec.yaml", "llama.jsonl"))
-    shares = ["--mode", "audit", "--double", "0", "--withhold", "0", "--empty", "0"]
-    assert main(["review", "new", folder, "--spec", spec, "--pred", f"a={pred}", *shares]) == 0
-    assert "1 document, 1 sheet, 9 values asked" in capsys.readouterr().out
-    store = Store(Path(folder))
-    me = add(store)
-    assert take(store, me) == 1
-    form = form_of(store)
-    with store.reading() as db:
-        given = {one["node"]: one["given"] for one in sheets.view(db, form, me, 1)["asked"]}
-    for node, text in given.items():
-        answer = sheets.LabelAnswer(node, "value", text)
-        store.write(lambda log, answer=answer: sheets.save_label(log, form, me, 1, answer))
-    store.write(lambda log: sheets.finish(log, form, me, 1))
-    assert main(["review", "export", folder, "-o", str(tmp_path / "labels.jsonl")]) == 0
-    [sheet] = read_labels(tmp_path / "labels.jsonl")
-    assert (sheet.document, sheet.reviewer, len(sheet.labels)) == (
-        "doc-001",
-        "r1",
-        10,
-    )  # nine values, and their list as a whole
-    assert {label.origin for label in sheet.labels.values()} == {"confirmed"}
-    gold = tmp_path / "gold.jsonl"
+    store = make_receipts(tmp_path / "review", 1, NONE)
+    answer(store, add(store), {})
+    exported, gold = tmp_path / "labels.jsonl", tmp_path / "gold.jsonl"
+    assert main(["review", "export", str(store.folder), "--settled", "-o", str(exported)]) == 0
+    [sheet] = read_labels(exported)
+    assert (sheet.document, len(sheet.labels)) == ("doc-001", 10)  # nine values, and their list as a whole
     gold.write_text(json.dumps(prediction(1, shop="Old")) + "\n" + json.dumps(prediction(2)) + "\n")
-    assert main(["review", "export", folder, "--settled", "-o", str(tmp_path / "settled.jsonl")]) == 0
-    labels = ["--labels", str(tmp_path / "settled.jsonl")]
-    assert main(["review", "promote", *labels, "--gold", str(gold), "--spec", spec]) == 0
-    rows = [json.loads(line) for line in gold.read_text().splitlines()]
-    assert rows == [prediction(1), prediction(2)]
+    command = ["review", "promote", "--labels", str(exported), "--gold", str(gold)]
+    assert main([*command, "--spec", str(tmp_path / "spec.yaml")]) == 0
+    assert [json.loads(line) for line in gold.read_text().splitlines()] == [prediction(1), prediction(2)]
 
 
 def test_status_tells_what_is_known_and_close_ends_a_review(

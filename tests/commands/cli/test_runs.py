@@ -29,12 +29,6 @@ class Store:
         assert ran.code == 0, ran.err
         return self.record(before)
 
-    def rescore(self, id: str, *more: Any) -> dict[str, Any]:
-        before = set(self.folder.glob("2*"))
-        ran = self.run("score", "--run", id, "--runs", self.folder, *more)
-        assert ran.code == 0, ran.err
-        return self.record(before)
-
     def record(self, before: set[Path]) -> dict[str, Any]:
         (made,) = set(self.folder.glob("2*")) - before
         found: dict[str, Any] = json.loads((made / "run.json").read_text(encoding="utf-8"))
@@ -206,101 +200,6 @@ def test_many_systems_are_listed_best_first(store: Store) -> None:
     assert "and 3 more" in out
 
 
-def test_old_predictions_are_scored_again_as_they_were(store: Store) -> None:
-    first = store.score("--seed", "5", "--metrics", "accuracy,f1", "--limit", "2", "--slice", "kind")
-    again = store.rescore(first["id"])
-    assert again["rescored_from"] == first["id"] != again["id"]
-    same = ("digests", "options", "bootstrap", "metrics", "slices", "headline", "limit")
-    assert {key: again[key] for key in same} == {key: first[key] for key in same}
-    assert again["spec"]["digest"] == first["spec"]["digest"]
-    assert store.rescore("latest", "--seed", "6")["bootstrap"]["seed"] == 6
-
-
-def test_old_predictions_are_scored_again_with_a_new_spec_or_new_gold(store: Store) -> None:
-    first = store.score()
-    (store.files.folder / "new.yaml").write_text(SPEC.replace("case: exact", "case: exact, compare: words"))
-    with_spec = store.rescore(first["id"], "--spec", store.files.folder / "new.yaml")
-    assert (
-        with_spec["digests"]["spec"] != first["digests"]["spec"]
-        and with_spec["digests"]["gold"] == first["digests"]["gold"]
-    )
-    new = store.files.write("new.jsonl", PRED)
-    (store.files.folder / "gold.jsonl").unlink()
-    with_gold = store.rescore(first["id"], "--gold", new)
-    assert (
-        with_gold["digests"]["gold"] != first["digests"]["gold"]
-        and with_gold["digests"]["spec"] == first["digests"]["spec"]
-    )
-    assert with_gold["headline"][0]["value"] == pytest.approx(1.0)
-
-
-def test_many_systems_in_one_file_and_variants_are_scored_again(store: Store) -> None:
-    rows = [{"id": row["id"], "answers": {"a=b": row, "c": row}} for row in PRED]
-    store.files.write("llama.jsonl", rows)
-    first = store.score("--systems-key", "answers")
-    assert list(first["counts"]["systems"]) == ["a=b", "c"]
-    again = store.rescore(first["id"])
-    assert again["headline"] == first["headline"]
-    store.files.write(
-        "llama.jsonl",
-        [{"id": row["id"], "variant": name, "record": row} for row in PRED for name in ("x", "y")],
-    )
-    first = store.score("--pred-key", "record")
-    assert len(first["counts"]["systems"]) == 2
-    assert store.rescore(first["id"])["headline"] == first["headline"]
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda file: file.write_text(file.read_text() + "\n"), "has changed since the run"),
-        (lambda file: file.unlink(), "is not there"),
-    ],
-)
-@pytest.mark.parametrize("name", ["llama.jsonl", "gold.jsonl"])
-def test_inputs_that_changed_are_not_scored_again(
-    store: Store, change: Callable[[Path], object], said: str, name: str
-) -> None:
-    store.score()
-    file = store.files.folder / name
-    change(file)
-    ran = store.run("score", "--run", "latest", "--runs", store.folder)
-    assert ran.code == 2
-    assert f"{file}: {said}" in ran.err
-    assert len(list(store.folder.iterdir())) == 1
-
-
-def test_standard_input_cannot_be_read_again(programs: Path, store: Store) -> None:
-    inputs = [
-        "--spec",
-        store.files.folder / "spec.yaml",
-        "--gold",
-        store.files.folder / "gold.jsonl",
-        "--pred",
-        "llama=-",
-    ]
-    with (store.files.folder / "llama.jsonl").open("rb") as stream:
-        process = spawn("score", *inputs, *FAST, "--runs", store.folder, programs=programs, stdin=stream)
-        assert process.communicate()[1] is not None
-    assert process.returncode == 0
-    ran = store.run("score", "--run", "latest", "--runs", store.folder)
-    assert ran.code == 2 and "-: was read from a stream" in ran.err
-
-
-def test_a_run_from_another_place_needs_a_place_to_go(store: Store) -> None:
-    place = store.files.folder / "out"
-    assert store.run("score", *store.files.inputs, *FAST, "--out", place).code == 0
-    assert "say where the new run goes" in store.run("score", "--run", place).err
-    assert store.run("score", "--run", place, "--out", store.files.folder / "again").code == 0
-    assert store.rescore(str(place))["rescored_from"] == json.loads((place / "run.json").read_text())["id"]
-
-
-def test_a_run_that_does_not_say_how_its_inputs_were_given_is_not_scored_again(store: Store) -> None:
-    make_run(store.folder)
-    ran = store.run("score", "--run", "latest", "--runs", store.folder)
-    assert ran.code == 2 and "does not say what the run was made from" in ran.err
-
-
 def test_runs_are_shown_and_removed(store: Store) -> None:
     first, second = make_run(store.folder, 1), make_run(store.folder, 2)
     assert store.runs("show", first.name).out.startswith(first.name)
@@ -349,7 +248,6 @@ def test_damaged_runs_are_listed_and_can_be_removed(store: Store) -> None:
     ran = store.runs("list")
     assert ran.code == 0 and "damaged" in ran.out and "Traceback" not in ran.err
     assert store.runs("show", "latest").code == 0
-    assert store.run("score", "--run", "latest", "--runs", store.folder).code == 2
     assert store.runs("rm", f"{folder}/", "--yes").code == 0
     assert "no run in" in store.runs("list").out
 
@@ -364,7 +262,7 @@ HOSTILE: dict[str, Any] = {
 KEYS = (
     "id", "files", "started", "spec", "digests", "inputs", "options", "bootstrap", "models", "versions",
     "git", "host", "headline", "counts", "limit",
-    "rescored_from", "evidence", "timings",
+    "evidence", "timings",
 )  # fmt: skip
 
 
@@ -378,7 +276,6 @@ def test_a_record_of_any_form_is_listed_and_shown_without_harm(store: Store, key
         assert len(ran.out) < 20_000
     for ran in (store.runs("list", "--json"), store.runs("show", folder, "--json")):
         assert ran.code == 0 and json.loads(ran.out)
-    assert store.run("score", "--run", folder, "--runs", store.folder).code == 2
 
 
 def test_gate_explain_and_export_take_runs_of_a_store_by_name(

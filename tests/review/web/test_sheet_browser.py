@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from tests.review.receipts import add, prediction
+from tests.review.receipts import prediction
 from tests.review.small_review import count_events
-from tests.review.web.desk import at_desk, opened
-from tests.review.web.served import served
+from tests.review.web.desk import opened
 
 from fieldassay.review.sheets.make import Shares
 
@@ -198,14 +197,6 @@ def test_a_word_of_the_page_fills_the_field_with_its_place(browser, tmp_path, do
         assert rows == [(1, "11.50")]
 
 
-def test_a_shown_value_is_outlined_where_it_stands(browser, tmp_path, documents):
-    with opened(browser, tmp_path, [prediction(1)], documents=documents) as desk:
-        desk.page.evaluate("desk.go(desk.byNode.get('total'))")
-        desk.page.wait_for_selector(".region.active")
-        found = desk.page.evaluate("[desk.at.found.text, desk.at.found.page]")
-        assert found == ["11.50", 1]
-
-
 PDFS = {"upright": "", "turned": "/Rotate 90", "cropped": "/CropBox [40 380 440 780]"}
 
 
@@ -339,34 +330,3 @@ def test_at_twice_the_size_nothing_is_out_of_reach(browser, tmp_path, documents)
         desk.until(
             "(() => { const box = desk.at.input.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; })()"
         )
-
-
-def test_a_lead_rules_watches_and_reads_histories(browser, tmp_path):
-    from tests.review.test_draw import labeled_twice
-
-    store, _ = labeled_twice(tmp_path, (["A-1", HOSTILE], ["A-1"]), HOSTILE)
-    add(store, "lena", "lead", "a long password")
-    add(store, "<img src=x onerror=alert(3)>", "reviewer", "a long password")
-    with served(store) as site, at_desk(browser, site) as desk:
-        page = desk.page
-        page.goto(site.origin + "/")
-        page.wait_for_selector("body[data-screen=sign-in][data-ready='yes']")
-        page.keyboard.type("lena")
-        desk.press("Tab")
-        page.keyboard.type("a long password")
-        desk.press("Enter")
-        page.wait_for_selector("body[data-screen=queue][data-ready='yes']")
-        page.click("text=Adjudicate")
-        page.wait_for_selector("body[data-screen=adjudicate][data-ready='yes']")
-        assert desk.axe() == []
-        page.click("text=doc-001")
-        page.wait_for_selector("body[data-screen=ruling][data-ready='yes']")
-        assert desk.axe() == []
-        for at in range(3):
-            page.locator("fieldset").nth(at).locator("button", has_text="A: ").click()
-        page.wait_for_selector("text=All differences of this document are ruled upon")
-        page.goto(f"{site.origin}/progress")
-        page.wait_for_selector("body[data-ready='yes']")
-        assert desk.axe() == []
-        assert page.locator("main img[src=x], main script").count() == 0
-        assert "onerror=alert(3)" in desk.text("main")

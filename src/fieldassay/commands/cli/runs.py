@@ -12,46 +12,32 @@ import click
 from fieldassay.commands.cli.grouping import GroupedCommands, json_option, option
 from fieldassay.commands.cli.inputs import (
     Inputs,
-    keep_interruptible,
     read_inputs,
     read_plan_option,
     read_section_options,
 )
 
 if TYPE_CHECKING:
-    from fieldassay.runs.run_file import RunFile
     from fieldassay.spec.plan.nodes import Plan
 
 
-# The options of `fieldassay score` for a store of runs: the run's place, and the run to score again.
+# The sources of `fieldassay score`, and the store of its runs.
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 STORE = Path("runs")
 """The default store of runs."""
 
 
-def store_options(command: Command) -> Command:
-    """Add `--runs` and `--run` to a command that scores."""
-    runs = option(
-        "--runs",
-        "store",
-        group="Output",
-        is_rare=True,
-        metavar="DIR",
-        type=click.Path(path_type=Path),
-        help="Write the run into this store of runs, under a name of its own.",
-    )
-    run = option(
-        "--run",
-        "rerun",
-        group="Inputs",
-        is_rare=True,
-        metavar="ID",
-        help=(
-            "Score the predictions of this run again: with --spec or --gold, with others; else as they were."
-        ),
-    )
-    return runs(run(command))
+store_option = option(
+    "--runs",
+    "store",
+    group="Output",
+    is_rare=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Write the run into this store of runs, under a name of its own.",
+)
+"""`--runs` of a command that scores."""
 
 
 def lookup_option(command: Command) -> Command:
@@ -76,48 +62,23 @@ def find_stored(reference: str, store: Path | None) -> Path:
 
 
 class Sources(NamedTuple):
-    """The sources of a scoring run: inputs, plan, the effective options, and their record in the run."""
+    """The sources of a scoring run: inputs and plan, and how values are read where no spec says it."""
 
     inputs: Inputs
     plan: Plan
-    given: Mapping[str, Any]
-    facts: Mapping[str, Any] = {}
     guess: str = ""
-    """How values are read where no spec says it."""
 
 
 def read_sources(given: Mapping[str, Any]) -> Sources:
-    """Return the sources by the options of `score`; those not given are of the run that is scored again."""
+    """Return the sources by the options of `score`."""
     if given["out"] is not None and given["store"] is not None:
         raise click.UsageError("--out names one run, --runs a store of runs; give one of them.")
     from fieldassay.spec.plan.compile import with_sections
 
-    if given["rerun"] is None:
-        inputs = read_inputs(given)
-        has_spec = given["spec"] is not None or given["protocol"] is not None
-        guess, plan = ("", read_plan_option(given)) if has_spec else _guess(inputs, given)
-        return Sources(inputs, with_sections(plan, **read_section_options(given)), given, guess=guess)
-    if given["preds"]:
-        raise click.UsageError("--run takes the predictions of a run; leave out --pred.")
-    from fieldassay.runs.run import Run
-
-    folder = find_stored(given["rerun"], given["store"])
-    run = Run.open(folder)
-    run.check_inputs(needs_gold=given["gold"] is None)
-    made_from = run.inputs.given
-    assert made_from is not None
-    keep_interruptible()
-    named = given["spec"] is not None or given["protocol"] is not None
-    plan = read_plan_option(given) if named else run.plan
-    meant = {
-        **given,
-        **_recorded(run.file),
-        "gold": given["gold"] or made_from.gold,
-        "store": _new_place(given, folder),
-    }
-    inputs = Inputs(meant["gold"], run.inputs.by_system(made_from.predictions))
-    plan = with_sections(plan, **read_section_options(given))
-    return Sources(inputs, plan, meant, {"rescored_from": run.file.id})
+    inputs = read_inputs(given)
+    has_spec = given["spec"] is not None or given["protocol"] is not None
+    guess, plan = ("", read_plan_option(given)) if has_spec else _guess(inputs, given)
+    return Sources(inputs, with_sections(plan, **read_section_options(given)), guess)
 
 
 _DECIDING = {
@@ -145,44 +106,6 @@ def _guess(inputs: Inputs, given: Mapping[str, Any]) -> tuple[str, Plan]:
         )
     draft = spec_from_gold(inputs.gold, predictions=inputs.predictions, sections=read_section_options(given))
     return f"{draft.guess}\nkeep it with: {keeps}", draft.plan
-
-
-def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
-    """Return the store for a run scored again: the one given, else its present one."""
-    if given["out"] is not None or given["store"] is not None:
-        store: Path | None = given["store"]
-        return store
-    from fieldassay.runs.run_file import parse_name
-
-    if parse_name(folder.name) is None and folder.parent != STORE:
-        raise click.UsageError(
-            f"{folder} is not in a store of runs; say where the new run goes: --out DIR or --runs DIR."
-        )
-    return folder.parent
-
-
-def _recorded(file: RunFile) -> dict[str, Any]:
-    """Return the options of the run that the command line does not give itself."""
-    from click.core import ParameterSource
-    from msgspec.structs import asdict
-
-    assert file.options is not None
-    context = click.get_current_context()
-    found: dict[str, Any] = {}
-    for name, value in {
-        **asdict(file.options),
-        "limit": file.limit,
-        "only": file.only,
-        "where": file.where,
-    }.items():
-        if context.get_parameter_source(name) in (ParameterSource.DEFAULT, None):
-            found[name] = (
-                tuple(value) if isinstance(value, list) else () if value is None and name in _LISTS else value
-            )
-    return found
-
-
-_LISTS = frozenset({"metrics", "slices", "only", "fields", "where"})
 
 
 # `fieldassay runs`: the runs of a store, and its maintenance.

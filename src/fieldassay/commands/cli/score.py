@@ -18,7 +18,7 @@ from fieldassay.commands.cli.inputs import (
     with_paths,
 )
 from fieldassay.commands.cli.report import VERBOSE, read_report_options, report_options, write_reports
-from fieldassay.commands.cli.runs import read_sources, store_options
+from fieldassay.commands.cli.runs import read_sources, store_option
 from fieldassay.commands.cli.thresholds import BaselineChoice, baseline_options, read_baseline_options
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
 @data_options
 @section_options
 @baseline_options
-@store_options
+@store_option
 @report_options
 @option(
     "-o",
@@ -197,7 +197,7 @@ def score(**given: Any) -> int:
     if given["checks"]:
         return _check(given)
     sources = read_sources(given)
-    inputs, plan, given = sources.inputs, sources.plan, dict(sources.given)
+    inputs, plan = sources.inputs, sources.plan
     asked = read_thresholds(given["thresholds"], plan)
     thresholds = tuple(gate for gate in asked if gate.function != "regression")
     baseline = read_baseline_options(given, plan, [gate for gate in asked if gate.function == "regression"])
@@ -219,7 +219,6 @@ def score(**given: Any) -> int:
         keeps_rows=keeps_rows,
         baseline=baseline.path,
         command=("fieldassay", *sys.argv[1:]),
-        facts=sources.facts,
         watch=partial(show_progress, is_quiet),
     )
     if not is_quiet and sources.guess:

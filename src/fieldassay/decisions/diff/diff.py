@@ -421,7 +421,7 @@ def find_common_documents(
         Problem(
             f"run {name!r}",
             f"lacks the digest of its {' and '.join(basis.unknown)}",
-            f"score it again with this version: fieldassay score --run {name}",
+            "score its predictions again with this version",
             "incomparable",
         )
         for name, basis in bases.items()
@@ -456,17 +456,11 @@ def find_common_documents(
     return tuple(sorted(alike)), (told + more,)
 
 
-_OPTIONS = {"spec": "--spec", "formulas": "--spec", "gold": "--gold"}
-
-
 def _refuse(first: NamedRun, run: NamedRun, found: BasisDifference) -> Problem:
     """Return why a run cannot be compared with the first one, and how it could be."""
     older = min(first, run, key=lambda one: one.run.file.started or "")
-    options = dict.fromkeys(_OPTIONS[part] for part in found.parts if part in _OPTIONS)
-    again = f"`fieldassay score --run {older.reference}`" + (
-        f" with {' and '.join(options)}" if options else ""
-    )
-    remedy = f"score the older run again with the newer one's {' and '.join(found.parts)} ({again})"
+    parts, show = " and ".join(found.parts), f"`fieldassay runs show {older.reference}` names them"
+    remedy = f"score the predictions of the older run with the newer one's {parts} ({show})"
     remedy += ", or give --common" if found.parts == ("gold",) and len(found.rows) else ""
     what = f"cannot be compared with {first.reference!r}, which stands on {found.reason}"
     return Problem(f"run {run.reference!r}", what, remedy, "incomparable")

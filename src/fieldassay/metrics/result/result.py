@@ -36,7 +36,6 @@ from fieldassay.metrics.result.tables import (
     count_pairs,
     frame_comparisons,
     list_wrong,
-    tabulate_confidence,
     tabulate_fields,
 )
 from fieldassay.public import check_fork, public
@@ -379,13 +378,6 @@ class Result(Struct, frozen=True, eq=False):
         if field not in known:
             raise ValueError(f"there is no field {field!r} with values; {nearest(field, known)}")
         return count_pairs(evidence, field)
-
-    def by_confidence(self) -> DataFrame:
-        """Return for each tenth of confidence of a system how many values it has and how many are right.
-
-        Values without a confidence from 0 to 1 are left out.
-        """
-        return tabulate_confidence(self._kept_evidence())
 
     def compare(self) -> DataFrame:
         """Return a row for each comparison of a system with the first, overall and by field.

@@ -282,25 +282,6 @@ def count_pairs(evidence: DataFrame, path: str) -> DataFrame:
     )
 
 
-def tabulate_confidence(evidence: DataFrame) -> DataFrame:
-    """Return for each system and tenth of confidence the mean confidence, the share right, and the values."""
-    import polars as pl
-
-    is_judged = (pl.col("kind") == "value") & pl.col("outcome").is_in(("match", *WRONG))
-    tenth = (pl.col("confidence") * 10).floor().clip(0, 9)
-    return (
-        evidence.filter(is_judged & pl.col("confidence").is_between(0, 1))
-        .group_by("system", tenth.alias("tenth"))
-        .agg(
-            pl.col("confidence").mean(),
-            right=(pl.col("outcome") == "match").mean(),
-            values=pl.len().cast(pl.Int64),
-        )
-        .sort("system", "tenth")
-        .drop("tenth")
-    )
-
-
 def frame_comparisons(comparisons: Sequence[Comparison]) -> DataFrame:
     """Return comparisons as a table, one row each."""
     import polars as pl

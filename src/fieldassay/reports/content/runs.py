@@ -199,7 +199,6 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("folder", str(run.folder)),
         ("started", run.started.isoformat() if run.started.year > 1 else ""),
         ("status", _status(run)),
-        ("scored again from", str(facts.get("rescored_from") or "")),
         ("spec", run.spec_name),
         ("digests", ", ".join(f"{name} {str(digest)[:12]}" for name, digest in digests.items())),
         ("gold", clip(str(inputs.get("gold") or ""), 200)),
@@ -249,7 +248,6 @@ def _data(run: Run) -> dict[str, Any]:
         "status": run.status,
         "gates": run.verdict or None,
         "damage": run.damage or None,
-        "rescored_from": run.facts.get("rescored_from"),
         "headline": [one.to_dict() for one in run.headline],
     }
 

@@ -21,7 +21,6 @@ const allKeys = (own) => [
   [[own.larger, own.smaller, "0"], "zoom"],
   [["Insert", "Delete"], "add a row to a list, remove it"],
   [["Alt+↑", "Alt+↓"], "move a row of a list"],
-  [["Alt+Insert", "Alt+Delete"], "split a row at the cursor, join it with the next row"],
   [[own.note], "note"],
   [["Esc"], "leave a field, change nothing"],
   [["Ctrl+Z", "Ctrl+Shift+Z"], "undo, redo, over documents too"],
@@ -38,8 +37,6 @@ function sheetKey(event, row) {
   if (event.altKey) {
     const ending = /^[1-9]$/.test(key) && (row.field.endings || [])[Number(key) - 1];
     if (ending) return () => endWith(row, ending);
-    if (key === "Insert") return (desk) => desk.splitItem(row);
-    if (key === "Delete") return (desk) => desk.joinItem(row);
     const by = { ArrowUp: -1, ArrowDown: 1 }[key];
     return by ? (desk) => desk.changeItem((items, at) => { if (items[at + by]) [items[at], items[at + by]] = [items[at + by], items[at]]; }) : null;
   }

@@ -432,41 +432,6 @@ const desk = {
     await this.load(this.sheet.id);
     this.go(this.byNode.get(node));
   },
-  // The text behind the cursor goes to a new row, in the same column.
-  async splitItem(row) {
-    const list = this.listOf(row);
-    const item = list && this.itemOf(row, list);
-    if (!item) return tell("Only a row of a list can be split.");
-    const at = row.input.selectionStart;
-    const [before, after] = [row.input.value.slice(0, at).trim(), row.input.value.slice(at).trim()];
-    if (!row.isEditing || !before || !after) return tell("Put the cursor where the text is to be split: F2, then ← and →.");
-    this.say(row, { state: "value", text: before });
-    const items = this.items(list);
-    const place = items.indexOf(item) + 1;
-    const nodes = await this.setItems(list, [...items.slice(0, place), null, ...items.slice(place)]);
-    const made = nodes && this.byNode.get(nodes[place] + row.node.slice(item.length));
-    if (!made) return;
-    this.say(made, { state: "value", text: after });
-    this.go(made);
-  },
-  // The texts of the next row go behind those of this one, and that row is removed.
-  async joinItem(row) {
-    const list = this.listOf(row);
-    const item = list && this.itemOf(row, list);
-    const items = list ? this.items(list) : [];
-    const next = items[items.indexOf(item) + 1];
-    if (!item || !next) return tell("There is no next row to join with.");
-    const pairs = this.form.get(fieldOf(list)).columns.map((path) => path.slice(`${fieldOf(list)}[]`.length)).map((end) => [this.byNode.get(item + end), this.byNode.get(next + end)]);
-    if ([...this.lists].some((one) => one.startsWith(`${next}.`) && this.items(one).length)) return tell("The next row has a list of its own: move its rows first.");
-    const joined = pairs.filter(([, other]) => other && standing(other).trim() && !other.isContext);
-    if (joined.some(([one]) => !one || one.isContext)) return tell("The next row has a value in a column that is not asked here.");
-    for (const [one, other] of joined) {
-      const [text, more] = [standing(one).trim(), standing(other).trim()];
-      if (text !== more) this.say(one, { state: "value", text: `${text} ${more}`.trim() });
-    }
-    await this.setItems(list, items.filter((one) => one !== next));
-    this.go(this.byNode.get(row.node));
-  },
   async changeItem(change) {
     if (this.at) this.leaveDraft(this.at);
     const list = this.at && this.listOf(this.at);
