@@ -39,6 +39,12 @@ CASES = {
     "white": (p("seen ", r("secret", '<w:color w:val="FFFFFF"/>')), "seen"),
     "tiny": (p("seen ", r("secret", '<w:sz w:val="2"/>')), "seen"),
     "footnote of a number": (p("Net 318", r("2", '<w:vertAlign w:val="superscript"/>')), "Net 318 ²"),
+    "style of a footnote": (p("Net 318", r("2", '<w:rStyle w:val="FootnoteReference"/>')), "Net 318 ²"),
+    "moved up": (p("Net 318", r("2", '<w:position w:val="6"/>')), "Net 318 ²"),
+    "power and fraction of a formula": (
+        p("<m:sSup><m:e><m:r><m:t>10</m:t></m:r></m:e><m:sup><m:r><m:t>3</m:t></m:r></m:sup></m:sSup>", " ",
+          "<m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>"), "10 ³ 1/2",
+    ),
     "power of a unit": (p("5 m", r("3", '<w:vertAlign w:val="superscript"/>'), "/h"), "5 m3/h"),
     "old check boxes": (
         p('<w:r><w:fldChar><w:ffData><w:checkBox><w:default w:val="1"/></w:checkBox></w:ffData></w:fldChar></w:r>', " yes ",
@@ -149,6 +155,10 @@ FORMATS = {
     "impossible date": (-5, "yyyy-mm-dd", "1899-12-26"),
     "text": (12, "@", "12"),
     "general": (1e15, "General", "1E+15"),
+    "general of a language": (45.5, "[$-409]General", "45.5"),
+    "sign by name": (-45.5, '[$-409]0.00;[$-409]"-"', "-"),
+    "month in Japanese": (45721, "[$-411]mmmm", "3月"),
+    "month in Hebrew, after Japanese": (45721, "[$-40D]mmmm", "מרץ"),
     "article number": (4006381333931, "General", "4006381333931"),
     "month in German": (45721, "[$-407]d. mmmm yyyy", "5. März 2025"),
     "weekday in French": (45721, "[$-40C]dddd d mmmm", "mercredi 5 mars"),
@@ -394,6 +404,7 @@ CHARSETS = {
     "Chinese": raw("镕基 für 100".encode("gb18030"), "Content-Type: text/plain; charset=gb2312"),
     "Japanese": raw("請求書 ①".encode("cp932"), "Content-Type: text/plain; charset=Shift_JIS"),
     "all of it UTF-16": raw("Gesamt für März: 12,50 €".encode()).decode().encode("utf-16"),
+    "a byte of none": raw("Gesamt für März: 12,50 €".encode("cp1252"), "Content-Type: text/plain; charset=windows-1252"),
     "mark of UTF-8": b"\xef\xbb\xbf" + raw("Gesamt für März: 12,50 €".encode()),
 }
 
@@ -428,7 +439,7 @@ REFUSED = {
     ),
     "PGP in the text": (raw(b"-----BEGIN PGP MESSAGE-----\nabc\n"), "is encrypted; open it"),
     "a mailbox": (
-        b"From a Mon\n" + raw(b"one") + b"\n\nFrom b Mon\n" + raw(b"two"),
+        b"From a Mon Mar  3 10:00:00 2025\n" + raw(b"one") + b"\n\nFrom b Mon Mar  3 10:00:00 2025\n" + raw(b"two"),
         "is a mailbox of 2 messages; save each",
     ),
 }

@@ -156,6 +156,10 @@ def test_characters_drawn_twice_to_look_bold_are_read_once(offset: float) -> Non
     assert page_text(first(drawn)).text == "Billing 1,110.00"
 
 
+def test_a_font_with_wide_places_keeps_equal_digits() -> None:
+    assert page_text(first("-2 Tc " + text(72, 100, "1100.00 2233", 11, "/F1 11 Tf -1.9 Tc"))).text.split() == ["1100.00", "2233"]
+
+
 def test_three_columns_of_running_text_are_read_one_after_the_other() -> None:
     columns = [
         [f"{name} the supplier shall", "deliver the goods to the", "place named in the order"]

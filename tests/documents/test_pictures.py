@@ -151,6 +151,18 @@ def test_a_scan_that_lies_askew_is_read_by_its_rows(pool: DocumentPool) -> None:
     assert page_text(found.pages[0]).text.split("\n") == [f"{label}   {value}" for label, value in ROWS]
 
 
+def test_rows_of_single_words_do_not_make_a_level_page_askew() -> None:
+    words = [[50, 100 + 12 * at, 90, 110 + 12 * at, f"Item{at}"] for at in range(6)]
+    words += [[300, 100 + 12 * at, 340, 110 + 12 * at, f"{10 + at}.00"] for at in range(1, 7)]
+    (page,) = load_bytes(json.dumps({"id": "a", "pages": [{"width": 400, "height": 400, "words": words}]}).encode(), "a").pages
+    assert [line.text for line in page.lines][:3] == ["Item0", "Item1 11.00", "Item2 12.00"]
+
+
+def test_many_choices_are_read_in_time() -> None:
+    with costs_at_most(60):
+        load_bytes(b"<select multiple>" + b"<option selected>x" * 20_000 + b"</select>", "a.html")
+
+
 def test_ideographs_of_a_recognized_line_are_one_word() -> None:
     cells = [(0, "合"), (12, "计"), (24, "："), (60, "12.50"), (100, "元"), (112, "整")]
     words = [Word(part, Box(left, 0, left + 11, 12), confidence=0.5) for left, part in cells]
@@ -447,6 +459,8 @@ HTMLS = {
     "alternative text": ("<p><img src=a.png alt='Total 9.00'><img src=t.gif width=1 alt=dot>end", "Total 9.00 end"),
     "footnote of a number": ("<p>Net 318<sup>2</sup>, <b>4,512</b><sup>(1)</sup> and 12<sup>a</sup>", "Net 318 ², 4,512 ⁽¹⁾ and 12a"),
     "raised cents": ("<p>$12<sup>99</sup> each, 5<sup>.99</sup>", "$12 ⁹⁹ each, 5.99"),
+    "raised cents behind the point": ("<p>CHF 12.<sup>95</sup>", "CHF 12.95"),
+    "moved up": ("<p>4,512<span style='position:relative;top:-4px'>1</span> 12<span style='vertical-align:4px'>2</span>", "4,512 ¹ 12 ²"),
     "mark before a number": ("<p><sup>3</sup>24 items", "³ 24 items"),
     "powers": ("<p>5 m<sup>3</sup>/h, 10<sup>-6</sup>, 2×10<sup>6</sup>, s<sup>-1</sup>", "5 m3/h, 10⁻⁶, 2×10⁶, s⁻¹"),
     "formulas and ordinals": ("<p>H<sub>2</sub>O on May 1<sup>st</sup>", "H2O on May 1st"),

@@ -512,6 +512,9 @@ def _find_columns(rows: list[LayoutRow], start: int) -> tuple[int, float] | None
         sides = [
             [one for one in segments if bisect_right(strips, one[0]) == at] for at in range(len(strips) + 1)
         ]
+        going_on = sum(words[0].text[0].islower() for _, _, words in segments)
+        if 2 * going_on < len(segments):  # each row begins anew, as in a table
+            return None
     return (end, gutter) if all(map(_is_prose, sides)) else None
 
 
@@ -648,6 +651,8 @@ def find_slant(words: Sequence[Word]) -> float:
     first, second = np.arange(len(x)), cost.argmin(axis=1)
     has_neighbor = np.isfinite(cost[first, second])
     step, rise = (all_pairs[first, second][has_neighbor] for all_pairs in (step, rise))
+    if has_neighbor.sum() < _FEWEST_WORDS - 1:  # rows alone do not say which words stand on one
+        return 0.0
     along = max(float(step.sum()), 1.0)
 
     def likeliest(angles: Any) -> float:

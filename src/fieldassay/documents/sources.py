@@ -411,6 +411,7 @@ _RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺�
 _UNIT = re.compile(r"(?<![^\W\d_])(?:[a-zµ]{1,3}|[^\W\d_][a-z]?)\Z")
 """What may be a unit, or a variable, whose power is raised."""
 _TEN = re.compile(r"[×xX·⋅*]\s?10\Z")
+_OPEN_DECIMALS = re.compile(r"\d[.,]\Z")
 _ORDINAL = re.compile(r"(?<![\d.,])\d{1,2}\Z")
 _NOTES = frozenset("*†‡§#¶+")
 
@@ -447,8 +448,8 @@ class MarkedText:
         is_apart = is_border and (self._stands_apart(piece, rise) if rise else self._goes_on_apart(piece))
         if is_border or piece.strip():
             self._is_apart = is_apart
-        is_plain = rise <= 0 or piece[0] in ".," or (piece[0].isdigit() and is_border and not is_apart
-                                                     and self._last[-1].isalpha())  # fmt: skip
+        is_glued = is_border and not is_apart and piece[0].isdigit()
+        is_plain = rise <= 0 or piece[0] in ".," or (is_glued and not self._last[-1].isdigit())
         shown = " " * is_apart + (piece if is_plain else piece.translate(_RAISED))
         self.pieces.append(shown)
         self._last = (self._last + shown)[-40:]
@@ -462,6 +463,8 @@ class MarkedText:
 
     def _stands_apart(self, mark: str, rise: int) -> bool:
         word, first = self._last.split()[-1], mark[0]
+        if _OPEN_DECIMALS.search(self._last) and first.isdigit():
+            return False
         if rise < 0 or first in ".,":
             return rise < 0 and word[-1].isdigit() and first.isdigit()
         if first.isdigit() or first in "(+-−":
@@ -698,6 +701,8 @@ def _transcript_of(future: Future[bytes]) -> Transcript | DocumentError:
         return decode_transcript(future.result())
     except DocumentError as error:
         return error.with_traceback(None)
+    except ValueError as error:  # a place that is no number
+        return DocumentError("loader_crash", f"made its loader fail ({str(error)[:200]})")
 
 
 def load_file(file: DocumentFile, options: LoadOptions, store: TranscriptStore | None) -> bytes:
@@ -730,7 +735,7 @@ def _guarded(call: Callable[[], Outcome]) -> Outcome:
         raise
     except MemoryError:
         raise DocumentError("too_large", _NO_MEMORY) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         told = " ".join(str(error).split())[:200]
         raise DocumentError(
             "loader_crash", f"made its loader fail ({type(error).__name__}: {told})"

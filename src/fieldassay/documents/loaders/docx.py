@@ -181,6 +181,8 @@ _SKIPPED = frozenset(("Fallback", "instrText", "delText", "pPr", "rPr", "tblPr",
 _BREAKS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
 _BOXES = {"\uf0fe": "☑", "\uf0a8": "☐", "\uf06f": "☐", "\uf0fd": "☒", "\uf052": "☑", "\uf0a3": "☐"}
 _SYMBOLS = {code[0]: text for code, text in _BOXES.items()}
+_RAISED_STYLES = frozenset(("footnotereference", "endnotereference", "superscript"))
+_FORMULA_RISES = {"sup": 1, "sub": -1}
 _SMALLEST = 4
 """Text of at most so many half points is not for readers."""
 _DEEPEST = 60
@@ -342,7 +344,8 @@ def _gather(element: Any, part: _DocxPart, pieces: list[_Piece], boxes: list[Any
             if name in _ADDED:
                 part.notes.add("tracked_changes")
             inner = seen and not (name == "r" and _is_hidden(child))
-            rise = find_rise(child) if name == "r" else rise
+            rise = find_rise(child) if name == "r" else _FORMULA_RISES.get(name, rise)
+            pieces += [("/", seen, 0)] if name == "den" else []
             stack += [(one, inner, rise) for one in reversed(child)]
 
 
@@ -361,8 +364,12 @@ def _form_state(control: Any) -> str:
 def find_rise(run: Any) -> int:
     """Return 1 for a raised run of text, -1 for a lowered one, else 0."""
     settings = next((one for one in run if local(one) == "rPr"), ())
-    align = next((attribute(one, "val") for one in settings if local(one) == "vertAlign"), "")
-    return {"superscript": 1, "subscript": -1}.get(align or "", 0)
+    held = {local(one): (attribute(one, "val") or "").lower() for one in settings}
+    if held.get("rStyle", "") in _RAISED_STYLES:
+        return 1
+    if held.get("position", "0").lstrip("-").strip("0").isdecimal():
+        return -1 if held["position"].startswith("-") else 1
+    return {"superscript": 1, "subscript": -1}.get(held.get("vertAlign", ""), 0)
 
 
 def _symbol(code: str | None) -> str:

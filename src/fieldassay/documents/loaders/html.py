@@ -33,7 +33,7 @@ from fieldassay.io.text.shown import clip
 # HTML to lines and tables: blocks as a browser breaks them; nothing is fetched, no script runs.
 
 _DROPPED = frozenset(("script", "style", "template", "noscript", "head"))
-_UNREAD = frozenset(("iframe", "object", "embed", "svg", "audio", "video", "canvas"))
+_UNREAD = frozenset(("iframe", "object", "embed", "svg", "math", "audio", "video", "canvas"))
 """Elements that show what no text says."""
 _BLOCKS = frozenset(
     (
@@ -51,7 +51,9 @@ _HIDDEN = re.compile(
     r"|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$)",
     re.IGNORECASE,
 )
-_STYLES = re.compile(r"(white-space|vertical-align)\s*:\s*([a-z-]+)", re.IGNORECASE)
+_STYLES = re.compile(r"(white-space|vertical-align|position|(?<![-a-z])top)\s*:\s*(-?[a-z0-9.-]+)", re.IGNORECASE)
+_RAISED = re.compile(r"super|text-top|[0-9.]*[1-9][0-9.]*[a-z]*")
+_LOWERED = re.compile(r"sub|text-bottom|-[0-9.]*[1-9][0-9.]*[a-z]*")
 _CHARSET = re.compile(
     rb"<(?:meta|\?xml)[^>]{0,200}(?:charset|encoding)\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE
 )
@@ -107,9 +109,14 @@ class _Style(Struct, frozen=True, gc=False):
         """Return the style inside of an element."""
         own = element.get("style") or ""
         named = dict(_STYLES.findall(own.lower())) if own else {}
-        space, align = named.get("white-space"), named.get("vertical-align")
+        space, align = named.get("white-space"), named.get("vertical-align", "")
         is_preformatted = self.is_preformatted or element.tag in _PREFORMATTED
-        rise = _RISES.get(element.tag, {"super": 1, "sub": -1}.get(align or "", self.rise))
+        shifted = named.get("top", "") if named.get("position") == "relative" else ""
+        rise = _RISES.get(element.tag, self.rise)
+        if _RAISED.fullmatch(align) or _LOWERED.fullmatch(shifted):
+            rise = 1
+        elif _LOWERED.fullmatch(align):
+            rise = -1
         is_hidden = element.get("hidden") is not None or bool(_HIDDEN.search(own))
         return _Style(
             self.is_visible and not is_hidden,
@@ -184,13 +191,14 @@ class _Walker:
     def _add_choices(self, select: Any, style: _Style) -> None:
         """Append the options of a list: the chosen one, the first if none is; the others as hidden text."""
         options = list(select.iter("option"))
-        chosen = [option for option in options if option.get("selected") is not None]
+        chosen = [option.get("selected") is not None for option in options]
         shows_all = select.get("multiple") is not None or (select.get("size") or "1") not in ("0", "1")
-        shown = chosen if shows_all else (chosen or options)[-1:] if chosen else options[:1]
-        for option in options:
+        enabled = (at for at, option in enumerate(options) if option.get("disabled") is None)
+        last = max((at for at, is_chosen in enumerate(chosen) if is_chosen), default=next(enabled, -1))
+        for at, option in enumerate(options):
             text = " ".join("".join(option.itertext()).split()) or option.get("label") or ""
-            mark = f"{CHECKED if option in chosen else UNCHECKED} " if shows_all else ""
-            is_visible = style.is_visible and (shows_all or option in shown)
+            mark = f"{CHECKED if chosen[at] else UNCHECKED} " if shows_all else ""
+            is_visible = style.is_visible and (shows_all or at == last)
             self._add(f" {mark}{text} ", replace(style, is_visible=is_visible))
 
     def end_line(self) -> None:
@@ -292,7 +300,7 @@ def _spanned(cell: Any, name: str) -> int:
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _MOST_PARTS = 500
-_MAILBOX_LINE = re.compile(rb"(?:\A|\n\r?\n)From [^\n]{1,300}\n(?=[!-9;-~]{1,80}:)")
+_MAILBOX_LINE = re.compile(rb"(?:\A|\n\r?\n)From [^\n]{1,300}[0-9]{4}[^\n]{0,8}\n(?=[!-9;-~]{1,80}:)")
 _SIGNATURES = frozenset(
     ("application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature")
 )

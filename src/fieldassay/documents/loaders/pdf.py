@@ -238,7 +238,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\S+")
 _LOOKED_AT = re.compile(r"\d.|(.)\1")
 """Words whose characters are looked at one by one: some may be raised marks, or drawn twice."""
-_AGAIN = 0.7
+_AGAIN = 0.5
 """The offset of a character drawn again, in shares of its width, at most; the next stands farther away."""
 _SMALL = 0.85
 """The share of the height of its neighbors below which a character may be a raised or lowered mark."""
@@ -586,7 +586,8 @@ def load_pdf(data: bytes, task: LoadTask) -> Content:
                 made, told = _load_page(page, number, task, reused)
             pages.append(made)
             notes |= told
-        _refuse_form(document, pages)
+        if not reused.annotations.has_controls:
+            _refuse_form(document, pages)
         inner = [*embedded_files(document), *reused.annotations.files]
         for name, held in sorted(inner, key=lambda one: not is_pdf(one[1])):  # first those that have pictures
             more, told = _load_embedded(name, held, task)
@@ -686,6 +687,7 @@ class Annotations(Struct):
     marks: list[tuple[str, tuple[float, float, float, float]]] = field(default_factory=list)
     """Left, bottom, right and top in the space of the page."""
     files: list[tuple[str, bytes]] = field(default_factory=list)
+    has_controls: bool = False
 
     def read(self, document: Any, page: Any) -> None:
         """Read a page whose annotations are not yet part of its content."""
@@ -695,7 +697,10 @@ class Annotations(Struct):
         for at in range(min(raw.FPDFPage_GetAnnotCount(page), _MOST_ANNOTATIONS)):
             annotation = raw.FPDFPage_GetAnnot(page, at)
             kind = raw.FPDFAnnot_GetSubtype(annotation) if annotation else -1
-            state = _annotation_value(annotation, b"AS") if kind == raw.FPDF_ANNOT_WIDGET else ""
+            is_control = kind == raw.FPDF_ANNOT_WIDGET
+            self.has_controls |= is_control
+            is_button = is_control and _annotation_value(annotation, b"FT") in ("Btn", "")
+            state = _annotation_value(annotation, b"AS") if is_button else ""
             if state and not raw.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
                 place = raw.FS_RECTF()
                 raw.FPDFAnnot_GetRect(annotation, place)
@@ -824,7 +829,12 @@ def _add_marks(page: Any, words: list[TurnedWord], annotations: Annotations) -> 
         for mark, (a, b, c, d) in annotations.marks
     ]
     boxes = [mark.word.box for mark in marks if mark.word.box is not None]
-    return [word for word in words if not any(_holds_center(box, word.word.box) for box in boxes)] + marks
+    kept = [
+        word
+        for word in words
+        if len(word.word.text) > 1 or not any(_holds_center(box, word.word.box) for box in boxes)
+    ]
+    return kept + marks
 
 
 def _mark_hidden(gray: Any, words: list[TurnedWord], size: tuple[float, float]) -> list[TurnedWord]:

@@ -55,7 +55,7 @@ def load_with_reader(data: bytes, task: LoadTask) -> Content:
         pages: tuple[Page, ...] = globals()[LIBRARIES.get(reader, "read_by_function")](data, task)
     except (DocumentError, MemoryError):
         raise
-    except Exception as error:  # the code of a library or of the user
+    except (Exception, SystemExit) as error:  # the code of a library or of the user
         told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise DocumentError("unreadable", f"the reader {reader} fails on it ({told})") from None
     return Content(pages)

@@ -64,7 +64,9 @@ def format_number(value: float, code: str, is_1904: bool = False) -> str:
     except (OverflowError, InvalidOperation, ValueError):
         return general(value)
     parts = [
-        general(value) if kind in ("general", "text") else text for kind, text in tokens if kind != "point"
+        general(value) if kind in ("general", "text") else text
+        for kind, text in tokens
+        if kind not in ("point", "language")
     ]
     return "".join(parts).strip()
 
@@ -246,16 +248,15 @@ def _names(language: str, is_month: bool, width: str) -> Mapping[int, str]:
 
     try:
         number = int(language, 16) & 0xFFFF
-        is_genitive = number >= _GENITIVE
-        tag = windows_locale.get(number & 0x3FF | 0x400 if is_genitive else number, "en_US")
+        tag = windows_locale.get(number & 0x3FF | 0x400 if number >= _GENITIVE else number, "en_US")
     except ValueError:
-        tag, is_genitive = language.replace("-", "_"), False
+        tag = language.replace("-", "_")
     try:
         locale = Locale.parse(tag)
     except (ValueError, UnknownLocaleError):
         locale = Locale("en")
-    context: Any = "format" if is_genitive else "stand-alone"
-    names = get_month_names(width, context, locale) if is_month else get_day_names(width, context, locale)
+    width_: Any = width
+    names = get_month_names(width_, locale=locale) if is_month else get_day_names(width_, locale=locale)
     return {at: name.rstrip(".") for at, name in names.items()}
 
 

@@ -20,11 +20,16 @@ _ALL_ASCII = ("iso2022", "hz", "utf-7", "punycode")
 _NO_CHARSETS = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined"})
 """Codecs of Python that are no encodings of texts; the first takes the square of the length."""
 
+_HIGH = bytes(range(128, 256))
+_MOST_WRONG = 4
+"""One in so many bytes outside of ASCII may not fit the encoding that is named."""
+
 _WEB_NAMES = {
     "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874",
     "tis-620": "cp874", "gb2312": "gb18030", "gbk": "gb18030", "euc-kr": "cp949", "johab": "cp949",
     "shift-jis": "cp932", "big5": "big5hkscs", "windows-31j": "cp932", "iso-8859-8-i": "iso8859-8",
     "unicode": "utf-16",
+    "visual": "iso8859-8", "logical": "iso8859-8", "koi8": "koi8-r",
 }  # fmt: skip
 """What is meant by the names of smaller encodings: the larger ones that programs write under them."""
 
@@ -67,7 +72,7 @@ def detect_encoding(data: bytes) -> str | None:
 def decode_charset(data: bytes, charset: str) -> str:
     """Return the text of bytes in the encoding that a stranger names, as a browser reads that name.
 
-    A byte order mark wins over the name. Where the name is unknown, or the bytes do not fit it, the encoding
+    A byte order mark wins over the name. Where the name is unknown, or many bytes do not fit it, the encoding
     is detected. Bytes that stand for nothing become U+FFFD. Source of the names: https://encoding.spec.whatwg.org
 
     >>> decode_charset(b"12,50 \\x80", "iso-8859-1"), decode_charset("镕".encode("gbk"), "GB2312")
@@ -82,7 +87,9 @@ def decode_charset(data: bytes, charset: str) -> str:
     except LookupError:
         name = "cp1252"
     except UnicodeDecodeError:
-        pass
+        text, high = data.decode(name, "replace"), len(data) - len(data.translate(None, _HIGH))
+        if _MOST_WRONG * text.count("\ufffd") <= high or not high:
+            return text
     found = detect_encoding(data) or name
     return decode_lines(data) if found == "utf-8" else data.decode(found, "replace")
 
