@@ -297,7 +297,7 @@ def test_a_score_warns_where_dropped_words_differ():
 )  # fmt: skip
 def test_validate_counts_what_another_option_would_read_otherwise(field, value, hint):
     found = validate({"fields": {"v": field}}, [{"id": 1, "v": value}]).surveys[""].findings["v"]
-    assert (found.ambiguous, [example.why[-99:].count(hint) for example in found.unclear]) == (
+    assert (found.ambiguous, [example.why[-99:].count(hint) for example in found.ambiguous_examples]) == (
         (1, [1]) if hint else (0, [])
     )
 

@@ -127,24 +127,20 @@ def _read_rule(item: Any, place: int, report: Report) -> TitledGate | None:
     steps = ("gates", place)
     if isinstance(item, dict):
         cursor = Cursor(item, steps, report)
-        cursor.refuse_unknown(("gate", "title", "fields"))
-        is_each = cursor.has("fields") and cursor.choice("fields", "each", ("each",)) == "each"
+        cursor.refuse_unknown(("gate", "title"))
         text, title = cursor.text("gate"), cursor.text("title", "") or ""
         if text is None:
             report.add(steps, "has no 'gate'", "write such as gate: accuracy >= 0.9", "missing_key")
             return None
     else:
-        text, title, is_each = item, "", False
+        text, title = item, ""
     if not isinstance(text, str):
         report.add(
             steps, f"must be a text, not {kind_of(text)}", "write such as accuracy >= 0.9", "wrong_kind"
         )
         return None
     try:
-        gate = parse_gate(text)
-        return TitledGate(
-            parse_gate(f"{text} in each field") if is_each and not gate.is_each else gate, title
-        )
+        return TitledGate(parse_gate(text), title)
     except ValueError as error:
         what, _, remedy = str(error).partition("; ")
         report.add(steps, what, remedy, "invalid_expression")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 from msgspec import field as default
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, nearest, problem
+from fieldassay.io.json_value import record_data
 from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.paths import Pattern, Step, join_path, split_path
@@ -63,10 +64,6 @@ class ComparisonStep(Struct, frozen=True):
     score: float
     reason: str
     is_item: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the trial as plain data."""
-        return asdict(self)
 
 
 def try_steps(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[ComparisonStep, ...]:
@@ -183,16 +180,7 @@ class Explanation(Brief, Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain data."""
-        plain = {
-            name: getattr(self, name)
-            for name in self.__struct_fields__
-            if name not in ("gold", "pred", "trials")
-        }
-        sides = {
-            name: {key: getattr(side, key) for key in ExplainedSide.__struct_fields__}
-            for name, side in (("gold", self.gold), ("pred", self.pred))
-        }
-        return {**plain, **sides, "trials": [trial.to_dict() for trial in self.trials]}
+        return record_data(self)
 
 
 class DocumentExplanation(Brief, Struct, frozen=True):

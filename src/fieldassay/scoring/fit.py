@@ -12,7 +12,7 @@ from msgspec import field as default
 from msgspec.structs import replace
 
 from fieldassay.errors import list_names
-from fieldassay.io.json_value import Json
+from fieldassay.io.json_value import Json, record_data
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.evidence import FLAG, BatchEvidence, Kind, Outcome
 from fieldassay.metrics.result.result import Result, find_headline
@@ -175,7 +175,7 @@ class SideContent(Struct):
     ambiguous: int = 0
     examples: list[ExampleValue] = default(default_factory=list)
     """Some of the unreadable values."""
-    unclear: list[ExampleValue] = default(default_factory=list)
+    ambiguous_examples: list[ExampleValue] = default(default_factory=list)
     """Some of the ambiguous values."""
 
 
@@ -279,7 +279,10 @@ def _look(finding: SideContent, document: str, raw: Any, reading: Reading, reade
         finding.ambiguous += 1
         hint = "; is the year of another `calendar`?" if is_strange else ""
         hint = "; `signs` would tell the dropped words apart" if drops_words(reader) else hint
-        _add(finding.unclear, ExampleValue(document, json_text(raw), f"read as {reading.canonical}{hint}"))
+        _add(
+            finding.ambiguous_examples,
+            ExampleValue(document, json_text(raw), f"read as {reading.canonical}{hint}"),
+        )
 
 
 DECIDING: Mapping[str, tuple[str | None, ...]] = {
@@ -336,27 +339,10 @@ def _add(examples: list[ExampleValue], example: ExampleValue) -> None:
 
 def survey_data(found: DataProfile) -> dict[str, Any]:
     """Return a survey as plain data."""
-
-    def plain(examples: list[ExampleValue]) -> list[dict[str, str]]:
-        return [
-            {"document": example.document, "value": example.value, "why": example.why} for example in examples
-        ]
-
-    fields = [
-        {
-            "field": finding.field,
-            "present": finding.present,
-            "unreadable": finding.unreadable,
-            "ambiguous": finding.ambiguous,
-            "examples": plain(finding.examples),
-            "ambiguous_examples": plain(finding.unclear),
-        }
-        for finding in found.findings.values()
-    ]
     return {
-        "fields": fields,
+        "fields": [record_data(finding) for finding in found.findings.values()],
         "invalid": found.invalid,
-        "invalid_examples": plain(found.examples),
+        "invalid_examples": [record_data(example) for example in found.examples],
         "undeclared": dict(found.undeclared.most_common()),
     }
 

@@ -10,7 +10,7 @@ from tests.decisions.gates.test_regression import NOW
 
 from fieldassay.decisions.baseline.baseline import Baseline, write_baseline
 from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline
-from fieldassay.decisions.gate import decide_result, describe_chance, read_gates_file
+from fieldassay.decisions.gate import decide_result, describe_chance
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.result.decision import GateOutcome
@@ -100,14 +100,6 @@ def test_chance_counts_the_fields() -> None:
     said = describe_chance(decision, result.paired)
     assert said == decision.chance
     assert said.startswith("Close call: on another 100 documents one of these gates would fail ")
-
-
-def test_a_gates_file_says_it_by_a_key(tmp_path: Path) -> None:
-    (tmp_path / "gates.yaml").write_text(
-        "gates:\n  - {gate: field_accuracy >= 0.9, fields: each, title: every field}\n"
-    )
-    [rule] = read_gates_file(tmp_path / "gates.yaml").rules
-    assert (str(rule.gate), rule.title) == ("field_accuracy >= 0.9 in each field", "every field")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import ipaddress
 import re
 from collections.abc import Mapping
@@ -130,11 +129,6 @@ class SecretKey:
     """A key that does not print."""
 
     value: str = field(repr=False)
-
-    @property
-    def fingerprint(self) -> str:
-        """The first characters of the key's digest: tells accounts apart without telling the key."""
-        return hashlib.sha256(self.value.encode()).hexdigest()[:12] if self.value else "no key"
 
     @property
     def is_secret(self) -> bool:

@@ -193,7 +193,7 @@ def _survey(page: ScreenPage, name: str, survey: DataProfile, documents: int | N
         _examples(page, one.examples)
     for one in [one for one in findings if one.ambiguous][:_MOST_LISTED]:
         page.line(f"{side}: {clip(one.field, 50)}: {_ambiguous(one)}")
-        _examples(page, one.unclear)
+        _examples(page, one.ambiguous_examples)
     if survey.undeclared:
         keys = [f"{clip(path)} ({count:,})" for path, count in survey.undeclared.most_common()]
         page.line(f"{side}: keys that the spec lacks: {list_names(keys, _MOST_LISTED)}")

@@ -26,31 +26,6 @@ from fieldassay.values.diagnosis.wording import SHORTEST_TELLING, cut, find_part
 WideCodes = npt.NDArray[np.int64]
 
 
-_MOST_BITS, _ROOM_BITS = 22, 8
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-
-
-def find_candidates(wrong: ValueRows, gold: ValueRows) -> WideCodes:
-    """Return the rows of gold, in order, whose text may be predicted in the same document.
-
-    All that are predicted are included, others by chance.
-    """
-    if not len(gold):
-        return np.zeros(0, dtype=np.int64)
-    bits = min(len(wrong).bit_length() + _ROOM_BITS, _MOST_BITS)
-    predicted = np.zeros(1 << bits, dtype=np.bool_)
-    predicted[_slots(wrong, bits)] = True
-    return np.flatnonzero(predicted[_slots(gold, bits)])
-
-
-def _slots(rows: ValueRows, bits: int) -> WideCodes:
-    hashes = np.fromiter(map(hash, rows.canonical.tolist()), dtype=np.int64, count=len(rows)).view(np.uint64)
-    hashes ^= rows.doc.astype(np.uint64)
-    hashes *= _SPREAD
-    hashes >>= np.uint64(64 - bits)
-    return hashes.view(np.int64)
-
-
 def name_other_fields(
     wrong: ValueRows, codes: WideCodes, gold: ValueRows, gold_codes: WideCodes
 ) -> tuple[Rows32, Flags]:
@@ -213,11 +188,11 @@ def diagnose_context(
     texts = wrong.canonical.tolist()
     code_of = {text: code for code, text in enumerate(dict.fromkeys(texts))}
     codes = np.fromiter(map(code_of.__getitem__, texts), dtype=np.int64, count=len(texts))
-    known = gold.take(find_candidates(wrong, gold))
-    known_codes = np.fromiter(
-        map(code_of.get, known.canonical.tolist(), repeat(-1)), dtype=np.int64, count=len(known)
+    all_codes = np.fromiter(
+        map(code_of.get, gold.canonical.tolist(), repeat(-1)), dtype=np.int64, count=len(gold)
     )
-    known, known_codes = known.take(np.flatnonzero(known_codes >= 0)), known_codes[known_codes >= 0]
+    is_known = all_codes >= 0
+    known, known_codes = gold.take(np.flatnonzero(is_known)), all_codes[is_known]
     named, is_only = name_other_fields(wrong, codes, known, known_codes)
     other = np.where(
         _are_telling_numbers(wrong, named, is_only, are_numbers), named, _only_telling(named, texts, -1)

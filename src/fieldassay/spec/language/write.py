@@ -1,5 +1,6 @@
 """A spec as YAML text, and as plain data."""
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -20,7 +21,6 @@ _LONGEST_KEY = 1000
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_/.%+-]*(?: [A-Za-z0-9_/.%+=<>()-]+)*", re.ASCII)
 _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"}
 _BLOCKS = {"fields", "gates", "prices", "aliases", "checks"}
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 Place = tuple[str, ...]
 
@@ -115,16 +115,8 @@ def _flow_key(key: str) -> str:
 def _text(text: str) -> str:
     if _PLAIN.fullmatch(text) and text.casefold() not in _WORDS:
         return text
-    return '"' + "".join(map(_escaped, text)) + '"'
-
-
-def _escaped(char: str) -> str:
-    if char in _ESCAPES:
-        return _ESCAPES[char]
-    if char.isprintable():
-        return char
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    plain = json.dumps(text, ensure_ascii=False)
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in plain)
 
 
 _TEXTS = ("metrics", "gates", "slices")
