@@ -35,7 +35,7 @@ Inputs are described in [inputs](inputs.md), specs in [the spec language](spec.m
 | code | meaning |
 |---:|---|
 | 0 | ok |
-| 1 | a gate or a threshold failed, a check of `validate`, or the self-test of `doctor` |
+| 1 | a gate or a threshold failed, or a check of `validate` |
 | 2 | the command, the spec or the data cannot be used as they are; every problem is named |
 | 3 | the run is incomplete |
 | 4 | a gate is inconclusive (`gate`, and `score --strict`), or no gate is about any document (`score`) |

@@ -813,7 +813,6 @@ PRINTED = [
     "runs show run --json",
     "baseline set run -o base.json --json",
     "baseline show base.json --json",
-    "doctor --json",
 ]
 
 

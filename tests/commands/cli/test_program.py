@@ -69,9 +69,9 @@ def test_internal_error_is_one_line_without_traceback(run: Run, monkeypatch: pyt
     def fail(*_: object) -> None:
         raise RuntimeError("boom\x1b[31m")
 
-    monkeypatch.setattr("fieldassay.commands.doctor.check_up", fail)
+    monkeypatch.setattr("fieldassay.spec.presets.catalogue.preset_heads", fail)
     monkeypatch.delenv("FIELDASSAY_DEBUG", raising=False)
-    ran = run("doctor")
+    ran = run("protocols", "list")
     assert ran.code == 70
     assert (
         ran.err
@@ -79,7 +79,7 @@ def test_internal_error_is_one_line_without_traceback(run: Run, monkeypatch: pyt
     )
     monkeypatch.setenv("FIELDASSAY_DEBUG", "1")
     with pytest.raises(RuntimeError, match="boom"):
-        run("doctor")
+        run("protocols", "list")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
@@ -99,7 +99,7 @@ def test_no_line_is_wider_than_the_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", width)
     shown = (["score", "--bootstrap", "20"], ["score", "--check"], ["explain", "d1", "lines"])
-    for arguments in (*([name, *files.inputs, *rest] for name, *rest in shown), ["doctor"]):
+    for arguments in (*([name, *files.inputs, *rest] for name, *rest in shown), ["protocols", "list"]):
         out = run(*arguments).out
         assert max(map(len, out.splitlines())) <= int(width)
 
@@ -133,7 +133,7 @@ def test_help_shows_every_option_once_and_whole(run: Run, name: str, monkeypatch
 
 def test_help_of_score_has_its_options_in_groups_and_each_in_one(run: Run) -> None:
     assert len(run("score", "--help").out.splitlines()) <= 45
-    assert len(run("--help").out.splitlines()) <= 40 and len(COMMANDS) == 16
+    assert len(run("--help").out.splitlines()) <= 40 and len(COMMANDS) == 15
     said = run("score", "--help-all").out
     titles = [line[:-1] for line in said.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles == ["Inputs", "Output", "Statistics", "Gates and baselines", "Work", "Options"]

@@ -315,6 +315,7 @@ def test_axe_finds_nothing_on_any_screen(browser, tmp_path, documents, theme):
         assert desk.axe() == []
         desk.press("Escape", *["Enter"] * 9)
         desk.press("Control+Enter")
+        desk.page.wait_for_selector("body[data-screen=queue][data-ready='yes']")
         for screen in ("/", "/help", "/sign-in"):
             desk.page.goto(desk.site.origin + screen)
             desk.page.wait_for_selector("body[data-ready='yes']")

@@ -45,13 +45,12 @@ GROUPS: dict[str, dict[str, str]] = {
     "Review and keep": {
         "review": "Make gold, and check systems, with people.",
         "runs": "List, show and remove runs.",
-        "doctor": "Show the parts of this installation, and test it.",
     },
 }
 """The first sentence of each command, by its group in `--help`, which so imports none of them."""
 
 _CHAPTERS = {
-    **dict.fromkeys(("demo", "init", "protocols", "doctor"), "begin"),
+    **dict.fromkeys(("demo", "init", "protocols"), "begin"),
     **dict.fromkeys(("diff", "gate", "baseline"), "decide"),
     **dict.fromkeys(("explain", "attribute"), "why"),
 }

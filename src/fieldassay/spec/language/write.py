@@ -247,62 +247,42 @@ def field_data(field: Field) -> Any:
     )
 
 
+_AS_THEY_ARE = ("weight", "critical", "null", "blank", "unreadable_gold", "extra", "description")
+"""Keys of a definition that are written as the field has them."""
+
+
 def _definition(field: Field) -> dict[str, Any]:
-    definition: dict[str, Any] = {"type": field.type, **({"names": list(field.names)} if field.names else {})}
-    definition.update({name: thaw(value) for name, value in field.options})
-    definition.update(_judging(field))
-    definition.update(_listing(field))
+    """Return a field's definition as a mapping without defaults."""
     plain = Field(field.name)
-    for key in ("weight", "critical", "null", "blank", "unreadable_gold", "extra", "description"):
-        if getattr(field, key) != getattr(plain, key):
-            definition[key] = getattr(field, key)
-    if field.labels:
-        definition["labels"] = list(field.labels)
-    if field.find != plain.find:
-        definition["find"] = {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in msgspec.structs.asdict(field.find).items()
-            if value != getattr(plain.find, key)
-        }
-    if field.items is not None:
-        definition["values" if field.type == "map" else "items"] = field_data(field.items)
+    find = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in msgspec.structs.asdict(field.find).items()
+        if value != getattr(plain.find, key)
+    }
     below = field.fields or tuple(inner for _, inner in field.patterns)
-    if below:
-        definition["fields"] = {inner.name: field_data(inner) for inner in below}
-    return definition
-
-
-def _judging(field: Field) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    if field.compare is not None:
-        data["compare"] = call_data(field.compare)
-    if field.normalize:
-        data["normalize"] = [call_data(call) for call in field.normalize]
-    if field.accept is not None:
-        data["accept"] = accept_data(field.accept)
-    if field.accepted:
-        data["accepted"] = [thaw(value) for value in field.accepted]
-    if field.unit_fields:
-        data["unit_field"] = list(field.unit_fields)
-    if field.applies_to:
-        data["applies_to"] = list(field.applies_to)
-    if field.null_values is not None:
-        data["null_values"] = list(field.null_values)
-    return data
-
-
-def _listing(field: Field) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    if field.align is not None:
-        data["align"] = call_data(field.align)
-    if field.combine != "mean":
-        data["combine"] = field.combine
-    if field.keeps_empty_items:
-        data["empty_items"] = "keep"
-    if field.other_kind != "mismatch":
-        data["other_kind"] = field.other_kind
-    if field.separator is not None:
-        data["separator"] = field.separator
-    if field.distinct:
-        data["distinct"] = True
-    return data
+    given: dict[str, tuple[Any, Any]] = {
+        "compare": (field.compare and call_data(field.compare), None),
+        "normalize": ([call_data(call) for call in field.normalize], []),
+        "accept": (field.accept and accept_data(field.accept), None),
+        "accepted": ([thaw(value) for value in field.accepted], []),
+        "unit_field": (list(field.unit_fields), []),
+        "applies_to": (list(field.applies_to), []),
+        "null_values": (None if field.null_values is None else list(field.null_values), None),
+        "align": (field.align and call_data(field.align), None),
+        "combine": (field.combine, plain.combine),
+        "empty_items": ("keep" if field.keeps_empty_items else None, None),
+        "other_kind": (field.other_kind, plain.other_kind),
+        "separator": (field.separator, None),
+        "distinct": (field.distinct, False),
+        **{key: (getattr(field, key), getattr(plain, key)) for key in _AS_THEY_ARE},
+        "labels": (list(field.labels), []),
+        "find": (find, {}),
+        "values" if field.type == "map" else "items": (field.items and field_data(field.items), None),
+        "fields": ({inner.name: field_data(inner) for inner in below}, {}),
+    }
+    return {
+        "type": field.type,
+        **({"names": list(field.names)} if field.names else {}),
+        **{name: thaw(value) for name, value in field.options},
+        **{key: value for key, (value, default) in given.items() if value != default},
+    }

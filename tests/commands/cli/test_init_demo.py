@@ -1,4 +1,4 @@
-"""`fieldassay init`, `demo` and `doctor`."""
+"""`fieldassay init` and `demo`."""
 
 import json
 import re
@@ -139,19 +139,6 @@ def test_demo_leaves_nothing_behind_without_out(
     ran = run("demo")
     assert (ran.code, ran.err) == (0, "") and "rules" in ran.out and "Try next" in ran.out
     assert list(place.iterdir()) == []
-
-
-def test_doctor_finds_this_installation_sound(run: Run) -> None:
-    ran = run("doctor", "--json")
-    found = json.loads(ran.out)
-    assert found["self_test"]["why"] == "" and found["self_test"]["is_passed"] and ran.code == 0
-    assert found["versions"]["polars"] and found["cpus"] >= 1 and "embeddings" in found["extras"]
-
-
-def test_doctor_fails_if_one_estimate_differs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fieldassay.commands.doctor.DOCUMENTS", 23)
-    ran = run("doctor")
-    assert ran.code == 1 and "FAILED" in ran.out
 
 
 def test_demo_writes_a_report_to_open_in_a_browser(shown: tuple[str, Path]) -> None:
