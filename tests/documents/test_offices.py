@@ -404,7 +404,9 @@ CHARSETS = {
     "Chinese": raw("镕基 für 100".encode("gb18030"), "Content-Type: text/plain; charset=gb2312"),
     "Japanese": raw("請求書 ①".encode("cp932"), "Content-Type: text/plain; charset=Shift_JIS"),
     "all of it UTF-16": raw("Gesamt für März: 12,50 €".encode()).decode().encode("utf-16"),
-    "a byte of none": raw("Gesamt für März: 12,50 €".encode("cp1252"), "Content-Type: text/plain; charset=windows-1252"),
+    "a byte of none": raw(
+        "Gesamt für März: 12,50 €".encode("cp1252"), "Content-Type: text/plain; charset=windows-1252"
+    ),
     "mark of UTF-8": b"\xef\xbb\xbf" + raw("Gesamt für März: 12,50 €".encode()),
 }
 
@@ -439,7 +441,10 @@ REFUSED = {
     ),
     "PGP in the text": (raw(b"-----BEGIN PGP MESSAGE-----\nabc\n"), "is encrypted; open it"),
     "a mailbox": (
-        b"From a Mon Mar  3 10:00:00 2025\n" + raw(b"one") + b"\n\nFrom b Mon Mar  3 10:00:00 2025\n" + raw(b"two"),
+        b"From a Mon Mar  3 10:00:00 2025\n"
+        + raw(b"one")
+        + b"\n\nFrom b Mon Mar  3 10:00:00 2025\n"
+        + raw(b"two"),
         "is a mailbox of 2 messages; save each",
     ),
 }

@@ -157,7 +157,9 @@ def test_characters_drawn_twice_to_look_bold_are_read_once(offset: float) -> Non
 
 
 def test_a_font_with_wide_places_keeps_equal_digits() -> None:
-    assert page_text(first("-2 Tc " + text(72, 100, "1100.00 2233", 11, "/F1 11 Tf -1.9 Tc"))).text.split() == ["1100.00", "2233"]
+    assert page_text(
+        first("-2 Tc " + text(72, 100, "1100.00 2233", 11, "/F1 11 Tf -1.9 Tc"))
+    ).text.split() == ["1100.00", "2233"]
 
 
 def test_three_columns_of_running_text_are_read_one_after_the_other() -> None:

@@ -154,7 +154,9 @@ def test_a_scan_that_lies_askew_is_read_by_its_rows(pool: DocumentPool) -> None:
 def test_rows_of_single_words_do_not_make_a_level_page_askew() -> None:
     words = [[50, 100 + 12 * at, 90, 110 + 12 * at, f"Item{at}"] for at in range(6)]
     words += [[300, 100 + 12 * at, 340, 110 + 12 * at, f"{10 + at}.00"] for at in range(1, 7)]
-    (page,) = load_bytes(json.dumps({"id": "a", "pages": [{"width": 400, "height": 400, "words": words}]}).encode(), "a").pages
+    (page,) = load_bytes(
+        json.dumps({"id": "a", "pages": [{"width": 400, "height": 400, "words": words}]}).encode(), "a"
+    ).pages
     assert [line.text for line in page.lines][:3] == ["Item0", "Item1 11.00", "Item2 12.00"]
 
 

@@ -51,7 +51,9 @@ _HIDDEN = re.compile(
     r"|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$)",
     re.IGNORECASE,
 )
-_STYLES = re.compile(r"(white-space|vertical-align|position|(?<![-a-z])top)\s*:\s*(-?[a-z0-9.-]+)", re.IGNORECASE)
+_STYLES = re.compile(
+    r"(white-space|vertical-align|position|(?<![-a-z])top)\s*:\s*(-?[a-z0-9.-]+)", re.IGNORECASE
+)
 _RAISED = re.compile(r"super|text-top|[0-9.]*[1-9][0-9.]*[a-z]*")
 _LOWERED = re.compile(r"sub|text-bottom|-[0-9.]*[1-9][0-9.]*[a-z]*")
 _CHARSET = re.compile(
