@@ -234,7 +234,7 @@ WRONG_FILES = {
     "manifest is a mapping": ("manifest: {a: b}", "wrong_kind"),
     "manifest is an empty list": ("manifest: []", "wrong_kind"),
     "manifest lists nothing": ("manifest: [rx1, ~]", "wrong_kind"),
-    "manifest is binary": ("manifest: binary.csv", "empty_input"),
+    "manifest is binary": ("manifest: binary.csv", "no_id_key"),
     "aliases without end": (BOMB, "too_large"),
     "an alias of itself": ("offline: &a [*a]", "syntax"),
     "too deep": ("offline: " + "[" * 150 + "]" * 150, "too_deep"),
@@ -255,7 +255,7 @@ def test_all_problems_of_a_file_come_at_once_with_their_lines(tmp_path: Path) ->
     with pytest.raises(ProblemsError) as caught:
         read(tmp_path, "ofline: []\nproofs: 3\nmanifest: nowhere.csv\n")
     places = [problem.where.removeprefix(f"{tmp_path}/") for problem in caught.value.problems]
-    assert places == ["nowhere.csv", "records.yaml:1: $.ofline", "records.yaml:2: $.proofs"]
+    assert places == ["records.yaml:1: $.ofline", "records.yaml:2: $.proofs", "records.yaml:3: $.manifest"]
     assert all(problem.remedy for problem in caught.value.problems)
 
 

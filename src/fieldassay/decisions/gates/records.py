@@ -13,10 +13,10 @@ from msgspec import Meta, Struct, field
 
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.io.files.typed_json import convert
+from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.json_value import id_text
+from fieldassay.io.text.encoding import decode_charset, read_rows, split_named
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.records.keys import SourceOptions
-from fieldassay.records.source import open_source
 from fieldassay.spec.language.parse import SpecSource, read_source
 from fieldassay.spec.language.yaml_text import Cursor, Report
 
@@ -37,7 +37,7 @@ _FIELDS: Mapping[str, tuple[Any, str]] = {
     "interpretation": (str, "say in a sentence why this matters"),
 }
 _PLACEHOLDER = re.compile(r"n/a|na|none|null|nil|todo|tbd|tba|xxx|unknown|pending|fixme|placeholder")
-_MOST_LISTED = 12
+_MOST_LISTED, _LARGEST = 12, 64 * 1024 * 1024
 
 
 class RunRecords(Struct, frozen=True, eq=False):
@@ -217,7 +217,7 @@ def _tell_proof(ids: Set[str], label: str, record: EventRecord) -> tuple[str, st
         what = "has no 'doc_id'" if record.data.get("doc_id") is None else "'doc_id' is no id"
         record.refuse("doc_id", what, "name the input document")
     elif not label:
-        remedy = "add `manifest:` with the path of a table, or a list of ids"
+        remedy = "add `manifest:` with the path of a CSV file, or a list of ids"
         record.refuse("doc_id", "there is no manifest that it could be in", remedy)
     elif doc not in ids:
         near = nearest(doc[:100], sorted(ids)[:5000])
@@ -263,9 +263,9 @@ def _list_some(sentences: list[str]) -> list[str]:
 
 
 def _read_manifest(source: SpecSource, folder: Path) -> tuple[frozenset[str], str]:
-    """Return the ids of a list, or of the column `doc_id` of a table, and where they come from."""
+    """Return the ids of a list, or of the column `doc_id` of a CSV file, and where they come from."""
     value, where = source.data.get("manifest"), source.places.where(("manifest",))
-    what = "must be a list of ids, or the path of a table"
+    what = "must be a list of ids, or the path of a CSV file"
     if value is None:
         return frozenset(), ""
     if isinstance(value, list):
@@ -275,4 +275,20 @@ def _read_manifest(source: SpecSource, folder: Path) -> tuple[frozenset[str], st
         return frozenset(filter(None, ids)), "the list in the records file"
     if not isinstance(value, str):
         raise problem(where, f"{what}, not {kind_of(value)}", "write the path", "wrong_kind")
-    return frozenset(open_source(folder / value, SourceOptions(id_names=("doc_id",))).ids), value
+    path = folder / value
+    try:
+        with open_file(path) as stream:
+            delimiter, text = split_named(decode_charset(stream.read(_LARGEST), "").removeprefix("\ufeff"))
+    except (OSError, ValueError) as error:
+        what = f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})"
+        remedy = "check the path; it is relative to the records file"
+        raise problem(where, what, remedy, "unreadable_file") from None
+    rows = [cells for _, cells in read_rows(text, delimiter, str(path))]
+    names = [name.strip() for name in rows[0]] if len(rows) > 1 else []
+    if "doc_id" not in names:
+        what = f"{path}: has no column 'doc_id' with rows below it"
+        raise problem(where, what, "write a header and one row per document", "no_id_key")
+    at = names.index("doc_id")
+    return frozenset(
+        filter(None, (id_text(cell) for cells in rows[1:] for cell in cells[at : at + 1]))
+    ), value

@@ -344,7 +344,7 @@ def _gather(element: Any, part: _DocxPart, pieces: list[_Piece], boxes: list[Any
             if name in _ADDED:
                 part.notes.add("tracked_changes")
             inner = seen and not (name == "r" and _is_hidden(child))
-            rise = find_rise(child) if name == "r" else _FORMULA_RISES.get(name, rise)
+            rise = (find_rise(child) if name == "r" else _FORMULA_RISES.get(name, 0)) or rise
             pieces += [("/", seen, 0)] if name == "den" else []
             stack += [(one, inner, rise) for one in reversed(child)]
 
