@@ -440,6 +440,7 @@ REFUSED = {
         "is encrypted; open it",
     ),
     "PGP in the text": (raw(b"-----BEGIN PGP MESSAGE-----\nabc\n"), "is encrypted; open it"),
+    "PGP behind a greeting": (raw(b"Hello\n\n-----BEGIN PGP MESSAGE-----\nabc\n"), "is encrypted; open it"),
     "a mailbox": (
         b"From a Mon Mar  3 10:00:00 2025\n"
         + raw(b"one")
@@ -461,6 +462,15 @@ def test_signed_content_is_read_and_signatures_are_no_attachments() -> None:
     made = message()
     made.add_attachment(b"0", maintype="application", subtype="pkcs7-signature", filename="smime.p7s")
     assert (len(loaded(made).pages), loaded(made).notes) == (1, ("signature: smime.p7s (1 bytes)",))
+
+
+def test_sealed_parts_of_a_message_are_failures_that_say_so() -> None:
+    made = message(smime_p7m=DER, notes_asc=b"-----BEGIN PGP MESSAGE-----\nabc\n")
+    assert [page.name.partition(" (")[2].partition(",")[0] for page in loaded(made).pages[1:]] == [
+        "not read: encrypted"
+    ] * 2
+    status = b"Content-Type: multipart/report; boundary=x\n\n--x\nContent-Type: message/delivery-status\n\nAction: failed\n\n--x--\n"
+    assert texts(loaded(b"From: a@b.example\n" + status))[1] == ("attachment 1.txt", "Action: failed")
 
 
 def test_pictures_in_a_message_or_a_document_are_named_where_they_are_not_recognized() -> None:

@@ -143,6 +143,8 @@ _BRANDS = {
     **dict.fromkeys((b"avif", b"avis"), "AVIF"),
 }
 """Pictures in the container of films, by the name that it begins with."""
+_SEALED, _ARMOR = bytes.fromhex("06092A864886F70D0107"), b"-----BEGIN PGP MESSAGE"
+"""What S/MIME and PGP begin with: the object identifiers of PKCS #7, and the line above an armored text."""
 _HEADER = re.compile(
     rb"^(?:from|to|cc|date|subject|received|return-path|message-id|mime-version|delivered-to|content-type):",
     re.IGNORECASE | re.MULTILINE,
@@ -188,6 +190,10 @@ def find_kind(name: str, data: bytes) -> str:
     if data[4:8] == b"ftyp" and data[8:12] in _BRANDS:
         what = f"is a picture in the format {_BRANDS[data[8:12]]}; save it as .jpg"
         raise DocumentError("unreadable", what)
+    if (data[:1] == b"0" and _SEALED in data[:64]) or data[:200].lstrip().startswith(_ARMOR):
+        raise DocumentError(
+            "encrypted", "is encrypted or signed; open it in your mail program, save it as PDF"
+        )
     for magic, what in _FOREIGN:
         if data.startswith(magic):
             raise DocumentError("unreadable", what)

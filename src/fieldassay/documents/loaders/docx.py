@@ -183,6 +183,7 @@ _BOXES = {"\uf0fe": "☑", "\uf0a8": "☐", "\uf06f": "☐", "\uf0fd": "☒", "\
 _SYMBOLS = {code[0]: text for code, text in _BOXES.items()}
 _RAISED_STYLES = frozenset(("footnotereference", "endnotereference", "superscript"))
 _FORMULA_RISES = {"sup": 1, "sub": -1}
+_OFF = frozenset(("0", "false", "off"))
 _SMALLEST = 4
 """Text of at most so many half points is not for readers."""
 _DEEPEST = 60
@@ -353,7 +354,7 @@ def _form_state(control: Any) -> str:
     """Return what a check box or a list of an old form shows: its mark, or the chosen entry."""
     values = {local(one): attribute(one, "val") or "1" for one in control if local(one) != "listEntry"}
     if local(control) == "checkBox":
-        is_checked = values.get("checked", values.get("default", "0")) not in ("0", "false")
+        is_checked = values.get("checked", values.get("default", "0")) not in _OFF
         return CHECKED if is_checked else UNCHECKED
     entries = [attribute(one, "val") or "" for one in control if local(one) == "listEntry"]
     chosen = values.get("result", values.get("default", "0"))
@@ -388,7 +389,7 @@ def _is_hidden(run: Any) -> bool:
     if settings is None:
         return False
     held = {local(one): attribute(one, "val") for one in settings}
-    if "vanish" in held and held["vanish"] not in ("0", "false"):
+    if "vanish" in held and held["vanish"] not in _OFF:
         return True
     size = held.get("sz") or ""
     is_tiny = size.isdecimal() and len(size) < 6 and int(size) <= _SMALLEST

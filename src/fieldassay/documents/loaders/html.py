@@ -54,8 +54,8 @@ _HIDDEN = re.compile(
 _STYLES = re.compile(
     r"(white-space|vertical-align|position|(?<![-a-z])top)\s*:\s*(-?[a-z0-9.-]+)", re.IGNORECASE
 )
-_RAISED = re.compile(r"super|text-top|[0-9.]*[1-9][0-9.]*[a-z]*")
-_LOWERED = re.compile(r"sub|text-bottom|-[0-9.]*[1-9][0-9.]*[a-z]*")
+_RAISED = re.compile(r"super|text-top|[0.]*[1-9][0-9.]*[a-z]*")
+_LOWERED = re.compile(r"sub|text-bottom|-[0.]*[1-9][0-9.]*[a-z]*")
 _CHARSET = re.compile(
     rb"<(?:meta|\?xml)[^>]{0,200}(?:charset|encoding)\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE
 )
@@ -301,7 +301,7 @@ def _spanned(cell: Any, name: str) -> int:
 # Messages: header lines, the body, and every attachment as pages of its own kind.
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
-_MOST_PARTS = 500
+_MOST_PARTS, _LONGEST_HEADER = 500, 20_000
 _MAILBOX_LINE = re.compile(rb"(?:\A|\n\r?\n)From [^\n]{1,300}[0-9]{4}[^\n]{0,8}\n(?=[!-9;-~]{1,80}:)")
 _SIGNATURES = frozenset(
     ("application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature")
@@ -395,7 +395,10 @@ def _signed_content(data: bytes) -> bytes | None:
 
 def _header(message: EmailMessage, name: str) -> str:
     """Return a header as text; its bytes, and words in named encodings, are decoded as the body is."""
-    raw = next((str(value) for key, value in message.raw_items() if key.lower() == name.lower()), "")
+    raw = next(
+        (str(value)[:_LONGEST_HEADER] for key, value in message.raw_items() if key.lower() == name.lower()),
+        "",
+    )
     try:
         pieces = decode_header(raw.encode("utf-8", "surrogateescape").decode("latin-1"))
     except _DAMAGE:
@@ -433,9 +436,8 @@ def _charset_of(part: Any) -> str:
 
 
 def _bytes_of(part: Any) -> bytes:
-    if part.get_content_type() == "message/rfc822" and part.is_multipart():
-        inner: bytes = part.get_payload(0).as_bytes()
-        return inner
+    if part.get_content_maintype() == "message" and part.is_multipart():
+        return b"\n".join(inner.as_bytes() for inner in part.get_payload())
     data = part.get_payload(decode=True)
     return data if isinstance(data, bytes) else b""
 
@@ -447,15 +449,19 @@ def _name_of(part: Any, number: int) -> str:
         name = None
     if name:
         return str(name)
-    suffix = {"message/rfc822": ".eml", "text/html": ".html", "text/plain": ".txt"}.get(
-        part.get_content_type(), ""
-    )
+    suffix = {
+        "message/rfc822": ".eml",
+        "message/global": ".eml",
+        "message/delivery-status": ".txt",
+        "text/html": ".html",
+        "text/plain": ".txt",
+    }.get(part.get_content_type(), "")
     return f"attachment {number + 1}{suffix}"
 
 
 def _body(plain: str, markup: str, task: LoadTask, notes: set[str]) -> Page:
     """Return the text of a message: its plain form, or the other where that has a table or says more."""
-    if plain.lstrip().startswith("-----BEGIN PGP MESSAGE"):
+    if "-----BEGIN PGP MESSAGE" in plain or "-----BEGIN PGP MESSAGE" in markup:
         raise DocumentError("encrypted", _ENCRYPTED)
     written = Page(1, tuple(filter(None, map(plain_line, plain.splitlines()))))
     if not markup.strip():
