@@ -268,7 +268,7 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
         is_grouped = are_grouped(len(set(families or documents)))
         return cls(data, names, documents, matrices, layout, is_grouped, families)
 
-    @cached_property
+    @property
     def units(self) -> "PairedMatrix":
         """Return the arena of what is drawn as a whole: of families, whose documents are added up."""
         if not self.families:
