@@ -57,7 +57,7 @@ SHORT, SLOW, GROWTH = 0.0002, 0.002, 30
 PLAIN = [
     ("documents.loaders.plain", "_RULE", r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*"),
     ("records.answers.answer", "_KEY_BEFORE", r"""["'”＂*;]\s*[:：]\s*(?:\\n\s*)*\[?\s*$"""),
-    ("records.envelope", "_OPENING", r"""[\s\u200b]*(?:<[\w:|-]{1,40}>\s*)*(?:```|["'>+]?\s*\\?["']?\s*[\[{(｛［])"""),
+    ("records.envelope", "_OPENING", r"""[\s\u200b]*(?:<[\w:|-]{1,40}>\s*)*(?:```|["']?\s*\\?["']?\s*[\[{(｛［])"""),
     ("reports.writers.tables", "NUMBER", r"[−+-]?\$?[\d,]*\.?\d+(?:e[+-]?\d+)?…?%?(?: (?:s|points|tokens|few)|/min)?(?: \(.*\))?"),
     ("spec.language.fields", "_ACCEPT", r"\s*(>=|>)?\s*([0-9]{0,20}(?:\.[0-9]{0,20})?(?:[eE]-?[0-9]{1,3})?)\s*"),
     ("values.comparators.numbers", "_NUMBER", r"-?(?:\d+\.?\d*|\.\d+)"),

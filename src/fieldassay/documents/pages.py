@@ -3,7 +3,7 @@
 import io
 from collections import defaultdict
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 from msgspec import Struct
@@ -122,10 +122,8 @@ def _pdf_sheets(
 
                 yield number, _Sheet((width, height), draw)
     for held in inner:
-        try:
+        with suppress(DocumentError):  # it has no pages in the transcript
             last = yield from _pdf_sheets(held, numbers, last, depth + 1)
-        except DocumentError:  # it has no pages in the transcript
-            continue
     return last
 
 

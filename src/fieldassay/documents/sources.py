@@ -36,7 +36,7 @@ from fieldassay.documents.transcript import (
 from fieldassay.errors import Problem, install_line, problem
 from fieldassay.io.files.whole_files import list_folder, open_file
 from fieldassay.io.json_value import Json
-from fieldassay.io.text.encoding import decode_charset, detect_encoding
+from fieldassay.io.text.encoding import decode_charset, decode_detected
 from fieldassay.io.text.shown import clip
 from fieldassay.io.workers.program import WorkerEndedError, WorkerLateError, Workers, beat
 
@@ -360,13 +360,13 @@ class Content(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def name_part(kind: str, name: str, data: bytes) -> str:
-    """Return the note that names a part of a document which is not read.
+def name_part(kind: str, name: str, size: int) -> str:
+    """Return the note that names a part of a document which is not read, with its size in bytes.
 
-    >>> name_part("embedded_file", "factur-x.xml", b"<a/>")
+    >>> name_part("embedded_file", "factur-x.xml", 4)
     'embedded_file: factur-x.xml (4 bytes)'
     """
-    return f"{kind}: {clip(name, 100)} ({len(data):,} bytes)"
+    return f"{kind}: {clip(name, 100)} ({size:,} bytes)"
 
 
 class LoadTask(Struct, frozen=True):
@@ -375,7 +375,7 @@ class LoadTask(Struct, frozen=True):
     name: str
     options: LoadOptions
     load_part: Callable[[bytes, str], Content]
-    """Loads an attachment, given its bytes and its name; raises `DocumentError` as any loader."""
+    """Loads an attachment as pages named after it, given its bytes and its name; raises as any loader."""
     beat: Callable[[], None] = lambda: None
     """Called after every recognized page: the limit of time counts from there."""
 
@@ -396,9 +396,10 @@ def decode(data: bytes, charset: str = "") -> str:
 
     Raises `DocumentError` where no encoding is named and none makes sense.
     """
-    if not charset and detect_encoding(data) is None:
+    read = decode_charset(data, charset) if charset else decode_detected(data)
+    if read is None:
         raise DocumentError("unreadable", "its encoding cannot be told; save it as UTF-8")
-    text = decode_charset(data, charset).removeprefix("\ufeff").replace("\0", "")
+    text = read.removeprefix("\ufeff").replace("\0", "")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -481,9 +482,8 @@ class MarkedText:
 
     def _goes_on_apart(self, piece: str) -> bool:
         """Return whether text behind a mark is a word of its own."""
-        if self._last[-1].isdigit() and piece[0].isdigit():
-            return True
-        return self._is_apart and piece[0].isalnum()
+        are_digits = self._last[-1].isdigit() and piece[0].isdigit()
+        return are_digits or (self._is_apart and piece[0].isalnum())
 
 
 # Documents as transcripts, one by one or many at once.
@@ -584,7 +584,10 @@ def _load_part(data: bytes, name: str, kind: str, loading: _Loading) -> Content:
         if loading.depth >= options.max_depth:
             raise DocumentError("too_large", f"has attachments nested deeper than {options.max_depth} levels")
         deeper = replace(loading, depth=loading.depth + 1)
-        return _load_part(inner, inner_name, find_kind(inner_name, inner), deeper)
+        content = _load_part(inner, inner_name, find_kind(inner_name, inner), deeper)
+        names = (f"{inner_name}: {page.name}" if page.name else inner_name for page in content.pages)
+        pages = (replace(page, name=name) for page, name in zip(content.pages, names, strict=True))
+        return Content(tuple(pages), content.notes)
 
     module, _, function = _LOADERS[kind].partition(":")
     loader: Callable[[bytes, LoadTask], Content] = getattr(

@@ -234,6 +234,7 @@ WRONG_FILES = {
     "manifest is a mapping": ("manifest: {a: b}", "wrong_kind"),
     "manifest is an empty list": ("manifest: []", "wrong_kind"),
     "manifest lists nothing": ("manifest: [rx1, ~]", "wrong_kind"),
+    "manifest is too large": ("manifest: large.csv", "too_large"),
     "manifest is binary": ("manifest: binary.csv", "no_id_key"),
     "aliases without end": (BOMB, "too_large"),
     "an alias of itself": ("offline: &a [*a]", "syntax"),
@@ -246,6 +247,8 @@ def test_a_file_that_is_wrong_is_refused(tmp_path: Path, case: str) -> None:
     text, kind = WRONG_FILES[case]
     (tmp_path / "other.csv").write_text("id\na\n", encoding="utf-8")
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00\xff")
+    with (tmp_path / "large.csv").open("wb") as large:
+        large.truncate((1 << 26) + 1)
     with pytest.raises(ProblemsError) as caught:
         read(tmp_path, text)
     assert kind in [problem.kind for problem in caught.value.problems]

@@ -278,11 +278,15 @@ def _read_manifest(source: SpecSource, folder: Path) -> tuple[frozenset[str], st
     path = folder / value
     try:
         with open_file(path) as stream:
-            delimiter, text = split_named(decode_charset(stream.read(_LARGEST), "").removeprefix("\ufeff"))
+            data = stream.read(_LARGEST + 1)
     except (OSError, ValueError) as error:
         what = f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})"
         remedy = "check the path; it is relative to the records file"
         raise problem(where, what, remedy, "unreadable_file") from None
+    if len(data) > _LARGEST:
+        what = f"{path}: is larger than {_LARGEST >> 20} MB"
+        raise problem(where, what, "give the part that counts", "too_large")
+    delimiter, text = split_named(decode_charset(data, "").removeprefix("\ufeff"))
     rows = [cells for _, cells in read_rows(text, delimiter, str(path))]
     names = [name.strip() for name in rows[0]] if len(rows) > 1 else []
     if "doc_id" not in names:

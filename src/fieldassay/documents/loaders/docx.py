@@ -18,11 +18,11 @@ from fieldassay.documents.sources import (
     Content,
     LoadTask,
     MarkedText,
+    name_part,
     plain_line,
     require,
 )
 from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
-from fieldassay.io.text.shown import clip
 
 # Office files: zip archives of XML parts, unpacked within a limit, entities never expanded.
 
@@ -74,18 +74,16 @@ class Package:
         for place in sorted(self._unread):
             folder, name = posixpath.split(place)
             kind = _INNER.get(posixpath.basename(folder), "")
-            try:
+            with contextlib.suppress(DocumentError):
                 if kind == "embedded_file" or (kind == "picture" and can_recognize(task.options)):
                     data = self.read(place)
                     if kind == "embedded_file" or is_page(data, task.options):
                         content = task.load_part(data, name)
-                        pages += [replace(page, name=name) for page in content.pages]
+                        pages += content.pages
                         notes |= set(content.notes)
                         continue
-            except DocumentError:
-                pass
             if kind:
-                notes.add(f"{kind}: {clip(name, 100)} ({self._archive.getinfo(place).file_size:,} bytes)")
+                notes.add(name_part(kind, name, self._archive.getinfo(place).file_size))
         return pages
 
     def parse(self, name: str) -> Any:

@@ -66,7 +66,9 @@ _MOST_SPANNED = 1000
 def load_html(data: bytes, task: LoadTask) -> Content:
     """Return the lines and tables of a page of HTML, as one page; hidden elements are marked invisible."""
     require("lxml", "documents")
-    return walk_html(_decode(data), task.options.max_cells)
+    named = _CHARSET.search(data[:4096])
+    text = decode(data, named[1].decode("ascii") if named is not None else "")
+    return walk_html(text, task.options.max_cells)
 
 
 def walk_html(text: str, max_cells: int) -> Content:
@@ -93,11 +95,6 @@ def walk_html(text: str, max_cells: int) -> Content:
     title = root.findtext(".//title") or ""
     name = " ".join(title.split())
     return Content((Page(1, tuple(walker.lines), tuple(walker.tables), name=name),), tuple(notes))
-
-
-def _decode(data: bytes) -> str:
-    named = _CHARSET.search(data[:4096])
-    return decode(data, named[1].decode("ascii") if named is not None else "")
 
 
 class _Style(Struct, frozen=True, gc=False):
@@ -214,18 +211,18 @@ class _Walker:
             for text, style in held:
                 is_kept = style.is_preformatted or not has_lines
                 marked.add(text if is_kept else _SPACE.sub(" ", text), style.rise)
-            self.has_hidden |= not visible and not marked.text.isspace() and marked.text != ""
+            text = marked.text
+            self.has_hidden |= not visible and text.strip() != ""
             if has_lines:
-                self._add_preformatted(marked.text, visible)
+                self._add_preformatted(text, visible)
             else:
-                words += [Word(word, visible=visible) for word in marked.text.split()]
+                words += [Word(word, visible=visible) for word in text.split()]
         if words:
             self.lines.append(Line(tuple(words), source="markup"))
 
     def _add_preformatted(self, text: str, visible: bool) -> None:
         if self._is_cell:
-            made = [line for row in text.split("\n") for line in [plain_line(row, "markup", visible)] if line]
-            self.lines += made
+            self.lines += filter(None, (plain_line(row, "markup", visible) for row in text.split("\n")))
             return
         page = lay_out_text(text)
         before = len(self.lines)
@@ -334,14 +331,14 @@ def load_eml(data: bytes, task: LoadTask) -> Content:
         if is_body and kind not in texts:
             texts[kind] = decode_charset(held, _charset_of(part))
         elif kind in _SIGNATURES:
-            notes.add(name_part("signature", name, held))
+            notes.add(name_part("signature", name, len(held)))
         elif (
             is_shown
             and kind.startswith("image/")
             and part.get("Content-ID")
             and not is_page(held, task.options)
         ):
-            notes.add(name_part("inline_image", name, held))
+            notes.add(name_part("inline_image", name, len(held)))
         else:
             attachments.append((name, held))
     lines = [line for key in _HEADERS for line in [plain_line(f"{key}: {_header(message, key)}")]
@@ -474,7 +471,7 @@ def _body(plain: str, markup: str, task: LoadTask, notes: set[str]) -> Page:
         return written
     notes |= set(content.notes)
     if _says_more(words, marked_words):
-        notes.add(name_part("other_part", "text/plain", plain.encode("utf-8", "replace")))
+        notes.add(name_part("other_part", "text/plain", len(plain.encode("utf-8", "replace"))))
     return page
 
 
@@ -485,11 +482,8 @@ def _tokens(page: Page) -> set[str]:
 def _says_more(words: set[str], others: set[str]) -> bool:
     """Return whether some words hold a number that is not among others, or many words."""
     alone = words - others
-    return any(map(_has_digit, alone)) or len(alone) > _NEW_WORDS * len(words)
-
-
-def _has_digit(word: str) -> bool:
-    return any(map(str.isdecimal, word))
+    has_number = any(char.isdecimal() for word in alone for char in word)
+    return has_number or len(alone) > _NEW_WORDS * len(words)
 
 
 def _assembled(
@@ -503,8 +497,8 @@ def _assembled(
             content = task.load_part(data, name)
         except DocumentError as error:
             pages.append(Page(1, name=f"{name} (not read: {error.kind}, {error})"))
-            notes.add(name_part("unread_attachment", name, data))
+            notes.add(name_part("unread_attachment", name, len(data)))
             continue
-        pages += [replace(page, name=f"{name}: {page.name}" if page.name else name) for page in content.pages]
+        pages += content.pages
         notes |= set(content.notes)
     return Content(tuple(pages), tuple(notes))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from ctypes import POINTER, PYFUNCTYPE, byref, c_float, c_int, c_ubyte, c_ushort, c_void_p, cast, sizeof
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import accumulate, groupby, pairwise, repeat
 from math import ceil, floor, pi
 from operator import attrgetter
@@ -590,9 +590,9 @@ def load_pdf(data: bytes, task: LoadTask) -> Content:
             _refuse_form(document, pages)
         inner = [*embedded_files(document), *reused.annotations.files]
         for name, held in sorted(inner, key=lambda one: not is_pdf(one[1])):  # first those that have pictures
-            more, told = _load_embedded(name, held, task)
-            pages += more
-            notes |= told
+            content = _load_embedded(name, held, task)
+            pages += content.pages
+            notes |= set(content.notes)
     if not any(page.lines or page.tables for page in pages):
         remedy = (
             "; it shows pictures: load it with recognition, from the extra ocr"
@@ -639,14 +639,19 @@ _PLACEHOLDER_WORDS = 60
 
 def embedded_files(document: Any) -> Iterator[tuple[str, bytes]]:
     """Yield the files inside of a PDF, each with its name; a damaged one is empty."""
-    import pypdfium2
-
     for at in range(min(document.count_attachments(), _MOST_EMBEDDED)):
-        try:
-            held = document.get_attachment(at)
-            yield held.get_name(), bytes(held.get_data())
-        except pypdfium2.PdfiumError:
-            yield f"file {at + 1}", b""
+        yield _read_file(partial(document.get_attachment, at), at + 1)
+
+
+def _read_file(find: Callable[[], Any], number: int) -> tuple[str, bytes]:
+    """Return the name and the bytes of a file inside of a PDF; a damaged one is empty."""
+    from pypdfium2 import PdfiumError
+
+    try:
+        held = find()
+        return held.get_name(), bytes(held.get_data())
+    except (PdfiumError, ValueError):
+        return f"file {number}", b""
 
 
 def is_pdf(data: bytes) -> bool:
@@ -654,18 +659,12 @@ def is_pdf(data: bytes) -> bool:
     return b"%PDF-" in data[:1024]
 
 
-def _load_embedded(name: str, data: bytes, task: LoadTask) -> tuple[tuple[Page, ...], set[str]]:
+def _load_embedded(name: str, data: bytes, task: LoadTask) -> Content:
     """Return the pages of a file inside of a PDF; a note names one that is no document."""
-    try:
+    with contextlib.suppress(DocumentError):
         if find_kind(name, data) in _EMBEDDED_KINDS:
-            content = task.load_part(data, name)
-            named = (
-                replace(page, name=f"{name}: {page.name}" if page.name else name) for page in content.pages
-            )
-            return tuple(named), set(content.notes)
-    except DocumentError:
-        pass
-    return (), {name_part("embedded_file", name, data)}
+            return task.load_part(data, name)
+    return Content((), (name_part("embedded_file", name, len(data)),))
 
 
 def _refuse_form(document: Any, pages: Sequence[Page]) -> None:
@@ -691,7 +690,7 @@ class Annotations(Struct):
 
     def read(self, document: Any, page: Any) -> None:
         """Read a page whose annotations are not yet part of its content."""
-        from pypdfium2 import PdfAttachment, PdfiumError, raw
+        from pypdfium2 import PdfAttachment, raw
 
         self.marks.clear()
         for at in range(min(raw.FPDFPage_GetAnnotCount(page), _MOST_ANNOTATIONS)):
@@ -707,11 +706,8 @@ class Annotations(Struct):
                 mark = UNCHECKED if state == "Off" else CHECKED
                 self.marks.append((mark, (place.left, place.bottom, place.right, place.top)))
             if kind == raw.FPDF_ANNOT_FILEATTACHMENT and len(self.files) < _MOST_EMBEDDED:
-                try:
-                    held = PdfAttachment(raw.FPDFAnnot_GetFileAttachment(annotation), document)
-                    self.files.append((held.get_name(), bytes(held.get_data())))
-                except (PdfiumError, ValueError):
-                    self.files.append((f"file {len(self.files) + 1}", b""))
+                found = raw.FPDFAnnot_GetFileAttachment(annotation)
+                self.files.append(_read_file(partial(PdfAttachment, found, document), len(self.files) + 1))
             if annotation:
                 raw.FPDFPage_CloseAnnot(annotation)
 
@@ -800,13 +796,9 @@ def _is_broken(words: Sequence[TurnedWord]) -> bool:
         text = word.word.text
         whole += len(text)
         if not text.isascii() or not text.isprintable():
-            bad = sum(map(_is_code, text))
+            bad = sum(char == "\ufffd" or category(char) in ("Co", "Cn", "Cc") for char in text)
             broken += len(text) if len(text) > 1 and 2 * bad >= len(text) else 0
     return broken > _BROKEN * whole
-
-
-def _is_code(char: str) -> bool:
-    return char == "\ufffd" or category(char) in ("Co", "Cn", "Cc")
 
 
 def _render_gray(page: Any, size: tuple[float, float], reused: _Reused) -> Any:

@@ -1,7 +1,7 @@
 """The loader of Excel workbooks, and their formats of numbers."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache
@@ -301,6 +301,7 @@ class _SheetFacts(Struct):
     hidden_columns: list[tuple[int, int]] = field(default_factory=list)
     hidden_rows: set[int] = field(default_factory=set)
     cells: list[Cell] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
     notes: set[str] = field(default_factory=set)
 
 
@@ -322,17 +323,15 @@ def load_xlsx(data: bytes, task: LoadTask) -> Content:
             count += len(sheet.cells)
             notes |= sheet.notes | ({"hidden_sheets"} if is_hidden and sheet.cells else set())
             tables = (Table(tuple(sheet.cells), name=one.get("name") or ""),) if sheet.cells else ()
-            lines = _read_shapes(package, part, not is_hidden)
-            pages.append(Page(len(pages) + 1, tuple(lines), tables, name=one.get("name") or ""))
+            pages.append(Page(len(pages) + 1, tuple(sheet.lines), tables, name=one.get("name") or ""))
         if not pages:
             raise DocumentError("unreadable", "has no sheet")
         pages += package.inner_pages(task, notes)
     return Content(tuple(pages), tuple(notes))
 
 
-def _read_shapes(package: Package, part: str, is_visible: bool) -> list[Line]:
-    """Return the lines of text boxes and other shapes on a sheet."""
-    drawings = [name for kind, name in package.relations(part).values() if kind == "drawing"]
+def _read_shapes(package: Package, drawings: Iterable[str], is_visible: bool) -> list[Line]:
+    """Return the lines of text boxes and other shapes in the drawings of a sheet."""
     paragraphs = [one for name in drawings for one in package.parse(name).iter() if local(one) == "p"]
     texts = ("".join(one.text or "" for one in held.iter() if local(one) == "t") for held in paragraphs)
     return [line for text in texts for line in [plain_line(text, "text", is_visible)] if line is not None]
@@ -392,8 +391,11 @@ def _read_sheet(package: Package, part: str, book: _Book, room: int, is_hidden: 
             start, end = _place(first), _place(last)
             if start is not None and end is not None and end >= start:
                 sheet.merged[start] = (end[0] - start[0] + 1, max(end[1] - start[1] + 1, 1))
-    if any(kind == "comments" for kind, _ in package.relations(part).values()):
+    related = package.relations(part).values()
+    if any(kind == "comments" for kind, _ in related):
         sheet.notes.add("comments")
+    drawings = (name for kind, name in related if kind == "drawing")
+    sheet.lines = _read_shapes(package, drawings, not is_hidden)
     for row, column, text, is_blank in rows:
         is_seen = not (is_hidden or is_blank or _is_hidden(sheet, row, column))
         high, wide = sheet.merged.get((row, column), (1, 1))

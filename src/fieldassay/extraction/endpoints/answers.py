@@ -231,12 +231,10 @@ def _join_calls(arguments: list[str]) -> str:
     if len(arguments) == 1:
         return arguments[0]
     records = [decode_json(one.encode("utf-8", "replace")).value for one in arguments]
-    keys = [key for one in records if isinstance(one, dict) for key in one]
-    if all(isinstance(one, dict) for one in records) and len(keys) == len(set(keys)):
-        whole: dict[str, Any] = {}
-        for one in records:
-            whole |= one if isinstance(one, dict) else {}
-        return json.dumps(whole, ensure_ascii=False)
+    members = [member for one in records if isinstance(one, dict) for member in one.items()]
+    are_objects = all(isinstance(one, dict) for one in records)
+    if are_objects and len(members) == len(dict(members)):
+        return json.dumps(dict(members), ensure_ascii=False)
     return "\n".join(arguments)
 
 
@@ -263,7 +261,7 @@ _COUNTED = frozenset({
 })  # fmt: skip
 
 
-class Counts(Struct):
+class TokenCounts(Struct):
     """Counts of tokens as a server writes them, checked where they come in."""
 
     found: Mapping[str, Any]
@@ -273,7 +271,7 @@ class Counts(Struct):
     def read(self, *names: str, most: int = MOST_TOKENS) -> int | None:
         """Return the first count that is there; None for none, and for one that cannot be.
 
-        >>> counts = Counts({"a": 300.0, "b": "300", "c": 10**30, "d": -1})
+        >>> counts = TokenCounts({"a": 300.0, "b": "300", "c": 10**30, "d": -1})
         >>> [counts.read(name) for name in "abcde"], counts.are_plausible
         ([300, 300, None, None, None], False)
         """
@@ -297,7 +295,7 @@ def read_usage(body: Mapping[str, Any], basic: Usage, prompt_bytes: int, limit: 
     >>> read_usage({"usage": usage}, Usage(), 0, None)[0].prompt_tokens
     160
     """
-    counts = Counts(_flat(body))
+    counts = TokenCounts(_flat(body))
     most = min(4 * prompt_bytes + 100_000 if prompt_bytes else MOST_TOKENS, MOST_TOKENS)
     prompt = counts.read(*_PROMPT, most=most)
     is_limited = isinstance(limit, int | float) and limit > 0
@@ -338,7 +336,7 @@ def _flat(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_own_usage(counted: Mapping[str, Any], basic: Usage) -> tuple[Usage, bool]:
     """Return the tokens that a program or a function says it used, and whether all are plausible."""
-    counts = Counts(counted)
+    counts = TokenCounts(counted)
     found = {name: counts.read(name) for name in TOKENS}
     model = str(counted.get("model") or basic.model)
     return Usage(model, calls=basic.calls, attempts=basic.attempts, **found), counts.are_plausible

@@ -90,7 +90,19 @@ def decode_charset(data: bytes, charset: str) -> str:
         text, high = data.decode(name, "replace"), len(data) - len(data.translate(None, _HIGH))
         if _MOST_WRONG * text.count("\ufffd") <= high or not high:
             return text
-    found = detect_encoding(data) or name
+    detected = decode_detected(data)
+    return data.decode(name, "replace") if detected is None else detected
+
+
+def decode_detected(data: bytes) -> str | None:
+    """Return the text of bytes in the encoding that makes sense; None if none does.
+
+    >>> decode_detected("für".encode("cp1252")), decode_detected(b"")
+    ('für', '')
+    """
+    found = detect_encoding(data)
+    if found is None:
+        return None
     return decode_lines(data) if found == "utf-8" else data.decode(found, "replace")
 
 

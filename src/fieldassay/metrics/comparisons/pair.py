@@ -270,9 +270,11 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def units(self) -> "PairedMatrix":
-        """Return the arena of what is drawn as a whole: of families, whose documents are added up."""
-        if not self.families:
-            return self
+        """Return the arena of what is drawn as a whole: of families, or this one of documents."""
+        return self._families_added if self.families else self  # kept only where it is another one: no cycle
+
+    @cached_property
+    def _families_added(self) -> "PairedMatrix":
         names, place = np.unique(self.families, return_inverse=True)
         order = np.argsort(place, kind="stable")
         starts = np.searchsorted(place[order], np.arange(len(names)))
