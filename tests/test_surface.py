@@ -3,9 +3,11 @@
 import inspect
 import json
 import pydoc
+import re
 import subprocess
 import sys
 import typing
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -427,3 +429,10 @@ def test_a_gold_record_that_cannot_be_read_is_never_left_out_in_silence(tmp_path
             WHERE_SPEC,
             ScoreOptions(where=("kind=x",)),
         )
+
+
+def test_a_class_name_stands_once():
+    source = Path(fa.__file__).parent
+    named = re.compile(r"^ *class (\w+)", re.MULTILINE)
+    names = Counter(name for path in source.rglob("*.py") for name in named.findall(path.read_text("utf-8")))
+    assert [name for name, count in names.items() if count > 1] == []

@@ -218,10 +218,10 @@ class Finding(Struct, frozen=True):
 
 def label_value(value: AttributedValue) -> Finding:
     """Return the first label that fits a wrong value."""
-    return _of_answer(value) or _of_text(_Places.of(value))
+    return _of_answer(value) or _of_text(_Placed.of(value))
 
 
-class _Places(Struct, frozen=True):
+class _Placed(Struct, frozen=True):
     """A wrong value with its places in the text that was sent."""
 
     value: AttributedValue
@@ -233,7 +233,7 @@ class _Places(Struct, frozen=True):
     """Whether the gold value, of a type that is copied, is nowhere in the text."""
 
     @classmethod
-    def of(cls, value: AttributedValue) -> _Places:
+    def of(cls, value: AttributedValue) -> _Placed:
         """Return a value with its places."""
         leaf, text = value.leaf, value.text
         if text is None:
@@ -278,7 +278,7 @@ def _of_answer(value: AttributedValue) -> Finding | None:
     return None
 
 
-def _of_text(found: _Places) -> Finding:
+def _of_text(found: _Placed) -> Finding:
     """Return the label by the text that was sent; `ambiguous` where it cannot tell reading from model."""
     value, gold, text = found.value, _shown(found.value.gold), found.value.text
     if value.pred is not None and found.pred is None:
@@ -306,7 +306,7 @@ def _of_text(found: _Places) -> Finding:
     return _of_reading(found, text)
 
 
-def _of_reading(found: _Places, text: SentText) -> Finding:
+def _of_reading(found: _Placed, text: SentText) -> Finding:
     """Return how reading lost a gold value that is nowhere in the text."""
     value, gold = found.value, _shown(found.value.gold)
     place = find_scattered(text, value.gold)
@@ -327,7 +327,7 @@ def _of_reading(found: _Places, text: SentText) -> Finding:
     return Finding("reading_omitted", f"no form of {gold}, and nothing similar, is in the text{beside}")
 
 
-def _of_model(found: _Places, text: SentText) -> Finding:
+def _of_model(found: _Placed, text: SentText) -> Finding:
     """Return what the model did with a gold value that is in the text, or where gold has none."""
     value, gold, pred = found.value, found.gold, found.pred
     line = "" if gold is None else _shown(gold.line, 80)

@@ -9,7 +9,7 @@ from fieldassay.commands.judge import Judge
 
 
 @dataclass
-class Extraction(Evaluator[Any, Any, Any]):
+class ExtractionJudge(Evaluator[Any, Any, Any]):
     """Judges the output of a task against the expected output of its case.
 
     `spec` is all that `fieldassay.Judge` takes; a path or a text can be written into the file of a dataset.
@@ -18,7 +18,7 @@ class Extraction(Evaluator[Any, Any, Any]):
 
     >>> from pydantic_evals import Case, Dataset
     >>> case = Case(name="a", inputs="5.50 paid", expected_output={"total": "5.50", "paid": True})
-    >>> judge = Extraction("fields: {total: money, paid: boolean}")
+    >>> judge = ExtractionJudge("fields: {total: money, paid: boolean}")
     >>> dataset = Dataset(name="bills", cases=[case], evaluators=[judge])
     >>> report = dataset.evaluate_sync(lambda text: {"total": 5.5}, progress=False)
     >>> report.cases[0].scores["extraction"].value, report.cases[0].scores["extraction"].reason
