@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from pydantic import BaseModel
 from pydantic import Field as PydanticField
 from tests.effort import costs_at_most
@@ -282,21 +283,67 @@ def test_a_type_that_stands_for_itself_is_a_problem():
 @pytest.fixture
 def preset(monkeypatch):
     text = (
-        "name: p\ndata: {id_key: image}\nmetrics: [accuracy]\ntypes: {text: {compare: words}}\nfields: {A: {type: "
-        "text, weight: 3}, B: money}\n"
+        "name: p\ndata: {id_key: image}\nmetrics: [accuracy]\ngates: [accuracy >= 0.8, f1 >= .5]\nslices: [kind]\n"
+        "types: {text: {compare: words}}\nfields: {A: {type: text, weight: 3}, B: money}\n"
     )
     for module in (catalogue, parse):
         monkeypatch.setattr(module, "preset_names", lambda: ("p",))
         monkeypatch.setattr(module, "preset_text", lambda name: text, raising=True)
 
 
-def test_a_protocol_gives_its_rules_to_own_fields(preset):
-    spec = read_spec("name: mine\nprotocol: p\nfields: {A: {critical: true}, NEW: text}")
-    assert (spec.protocol, spec.data.id_key, spec.metrics) == ("p", ("image",), ("accuracy",))
-    assert spec.fields == (
-        Field("A", "text", compare=Call("words"), weight=3.0, critical=True),
-        Field("NEW", "text", compare=Call("words")),
+A = Field("A", "text", compare=Call("words"), weight=3.0)
+B = Field("B", "money")
+NEW = Field("NEW", "text", compare=Call("words"))
+
+
+@pytest.mark.parametrize(
+    ("own", "fields"),
+    [
+        ("fields: {A: {critical: true}, NEW: text}", (replace(A, critical=True), B, NEW)),
+        ("fields: {A: {critical: true}}\nreplace: fields", (replace(A, critical=True),)),
+        ("fields: {A: id}", (replace(A, type="id", compare=None), B)),
+        ("fields: {A: {compare: exact}}", (replace(A, compare=Call("exact")), B)),
+        ("fields: {A: {weight: 1}}\nreplace: all", (Field("A", "text"),)),
+        ("types: {text: {case: exact}}", (replace(A, options=(("case", "exact"),)), B)),
+        (
+            "types: {text: {case: exact}}\nreplace: [types]",
+            (replace(A, options=(("case", "exact"),), compare=None), B),
+        ),
+        (
+            "types: {own: {type: text, compare: exact}}\nfields: {NEW: own}",
+            (A, B, replace(NEW, compare=Call("exact"))),
+        ),
+    ],
+)
+def test_a_spec_changes_what_it_names_of_its_protocol(preset, own, fields):
+    spec = read_spec(f"name: mine\nprotocol: p\n{own}")
+    assert spec.fields == fields
+    assert read_spec(write_spec(spec)) == spec
+    if "all" not in own:
+        assert (spec.protocol, spec.data.id_key, spec.metrics) == ("p", ("image",), ("accuracy",))
+
+
+def test_lists_of_a_protocol_grow_and_gates_on_the_same_figure_are_one(preset):
+    spec = read_spec("protocol: p\nmetrics: [f1]\ngates: accuracy >= 0.9\nslices: []")
+    assert (spec.metrics, spec.gates, spec.slices) == (
+        ("f1", "accuracy"),
+        ("accuracy >= 0.9", "f1 >= .5"),
+        (),
     )
+    assert read_spec("protocol: p\nmetrics: [f1]\nreplace: [metrics]").metrics == ("f1",)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("protocol: p\nreplace: [fields, nope]", "cannot be 'nope'"),
+        ("fields: {a: id}\nreplace: all", "there is no protocol"),
+        ("protocol: p\nreplace: [[fields]]", "must be a text"),
+    ],
+)
+def test_what_cannot_be_replaced_is_refused(preset, text, what):
+    with pytest.raises(ProblemsError, match=what):
+        read_spec(text)
 
 
 def test_a_protocol_alone_brings_its_fields(preset):

@@ -1,16 +1,17 @@
 """Gold and predictions against a spec, without a score."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 from msgspec import field as default
 from msgspec.structs import replace
 
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
-from fieldassay.io.text.shown import Brief
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, list_names
+from fieldassay.io.text.shown import Brief, clip
 from fieldassay.metrics.catalogue.definitions import DEFAULT_METRICS
 from fieldassay.metrics.result.result import CheckCount
+from fieldassay.paths import join_path
 from fieldassay.public import public
 from fieldassay.records.source import Source
 from fieldassay.scoring.checking import Findings, name_idle
@@ -26,7 +27,9 @@ from fieldassay.scoring.fit import (
 )
 from fieldassay.scoring.inputs import Records, ScoreOptions, open_inputs, open_predictions, with_keywords
 from fieldassay.spec.language.model import Spec
-from fieldassay.spec.language.parse import parse_spec
+from fieldassay.spec.language.parse import parse_spec, read_spec
+from fieldassay.spec.language.write import emit_flow, spec_data
+from fieldassay.spec.language.yaml_text import Steps
 from fieldassay.spec.plan.compile import plan_of
 from fieldassay.spec.plan.nodes import ObjectNode, Plan, describe, describe_checks
 
@@ -51,6 +54,9 @@ class Validation(Brief, Struct, frozen=True, eq=False):
     """How often predictions violate each check."""
     violations: tuple[dict[str, Any], ...] = ()
     """All violations, if requested."""
+    protocol: str | None = None
+    changes: tuple[str, ...] = ()
+    """What the spec changes of its protocol, a line for each key."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the validation as plain data."""
@@ -62,6 +68,8 @@ class Validation(Brief, Struct, frozen=True, eq=False):
             "problems": problems,
             "fields": list(self.fields),
             "metrics": list(self.metrics),
+            "protocol": self.protocol,
+            "changes": list(self.changes),
             "documents": self.documents,
             "gold": survey_data(self.surveys[""]) if "" in self.surveys else None,
             "predictions": {
@@ -125,7 +133,56 @@ def validate(
 def _of_spec(plan: Plan) -> Validation:
     """Return the validation of a sound spec alone."""
     metrics = tuple(plan.spec.metrics or DEFAULT_METRICS)
-    return Validation((), tuple(describe(plan)), metrics, checks=tuple(describe_checks(plan)))
+    name = plan.spec.protocol
+    changes = () if name is None else tuple(list_changes(plan.spec, read_spec({"protocol": name})))
+    checks = tuple(describe_checks(plan))
+    return Validation((), tuple(describe(plan)), metrics, checks=checks, protocol=name, changes=changes)
+
+
+_UNCOMPARED = ("name", "protocol", "replace", "version", "citation", "description")
+
+
+def list_changes(spec: Spec, protocol: Spec) -> Iterator[str]:
+    """Yield a line for each key in which a spec differs from a protocol; equal changes of fields are one.
+
+    >>> spec, protocol = (read_spec({"fields": fields}) for fields in ({"a": "id", "b": "id"}, {"a": "text"}))
+    >>> list(list_changes(spec, protocol))
+    ['fields.a: text → id', 'fields.b: added id']
+    """
+    own, below = (
+        {key: value for key, value in spec_data(one).items() if key not in _UNCOMPARED}
+        for one in (spec, protocol)
+    )
+    of_fields: dict[tuple[Steps, str], list[str]] = {}
+    for steps, told in _differences(below, own, ()):
+        if steps[0] == "fields" and len(steps) > 2:
+            of_fields.setdefault((steps[2:], told), []).append(str(steps[1]))
+        else:
+            yield f"{join_path(steps)}: {told}"
+    for (steps, told), names in of_fields.items():
+        yield f"fields.{list_names(names, 5)}.{join_path(steps)}: {told}"
+
+
+def _differences(below: Any, own: Any, steps: Steps) -> Iterator[tuple[Steps, str]]:
+    """Yield each place in which two specs as plain data differ, and how."""
+    if len(steps) < 2 and dict in (type(below), type(own)):
+        below, own = below or {}, own or {}
+    if steps and steps[0] in ("metrics", "gates", "slices"):
+        before, after = below or [], own or []
+        yield from ((steps, f"added {text}") for text in after if text not in before)
+        yield from ((steps, f"left out {text}") for text in before if text not in after)
+    elif isinstance(below, dict) and isinstance(own, dict):
+        for key in dict.fromkeys((*below, *own)):
+            yield from _differences(below.get(key), own.get(key), (*steps, key))
+    elif (
+        steps[-1] == "steps" and isinstance(below, list) and isinstance(own, list) and len(below) == len(own)
+    ):
+        for place, both in enumerate(zip(below, own, strict=True)):
+            yield from _differences(*both, (*steps, place))
+    elif below != own:
+        before, after = (clip(emit_flow(value), 80) for value in (below, own))
+        is_new = f"added {after}" if below is None else f"left out {before}"
+        yield steps, is_new if None in (below, own) else f"{before} → {after}"
 
 
 def _of_predictions(

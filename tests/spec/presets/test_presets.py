@@ -11,6 +11,7 @@ from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary, select_metrics
 from fieldassay.scoring.explain import explain_field
 from fieldassay.scoring.score import score
+from fieldassay.scoring.validate import list_changes, validate
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.presets.catalogue import preset_head, preset_names
 
@@ -226,3 +227,87 @@ def test_two_blanks_in_a_document_type_are_one():
     result = score(gold, {"s": gold}, {"protocol": "business-documents"}, bootstrap=0)
     assert {estimate.slice["type"] for estimate in result.estimates if estimate.slice} == {"invoice"}
     assert not any("no known document type" in text for text in result.warnings)
+
+
+# A spec changes a protocol in what it names, and in nothing else
+
+_SCORED = [name for name in preset_names() if preset_head(name).kind == "spec"]
+_CHANGES = [
+    ({"gates": ["f1 >= 0.123"]}, ["gates: added f1 >= 0.123"]),
+    ({"metrics": ["documents_repaired"]}, ["metrics: added documents_repaired"]),
+    ({"slices": ["batch"]}, ["slices: added batch"]),
+    ({"prices": {"m": {"prompt": 1}}}, ["prices.m: added {prompt: 1}"]),
+    ({"definitions": {"own": "1 - accuracy"}}, ['definitions.own: added "1 - accuracy"']),
+    ({"statistics": {"bootstrap": 77}}, ["statistics.bootstrap: added 77"]),
+    ({"data": {"wrap": "answer"}}, ["data.wrap: added answer"]),
+    ({"checks": {"zz": "not_empty"}}, ["checks.zz: added not_empty"]),
+    ({"locale": "de_DE"}, ["locale: added de_DE"]),
+    ({"unreadable_gold": "failed"}, ["unreadable_gold: added failed"]),
+]
+
+
+@pytest.mark.parametrize("name", _SCORED)
+@pytest.mark.parametrize(("own", "told"), _CHANGES, ids=[next(iter(own)) for own, _ in _CHANGES])
+def test_one_key_changes_a_protocol_in_that_key_alone(name, own, told):
+    found = validate({"protocol": name, **own})
+    assert found.problems == ()
+    assert list(found.changes) == told
+
+
+@pytest.mark.parametrize("name", _SCORED)
+def test_one_field_more_leaves_the_others_as_they_are(name):
+    given, field = (
+        read_plan({"protocol": name}),
+        "**.zz" if "*" in str(preset_head(name).data.get("fields")) else "zz",
+    )
+    spec = read_plan({"protocol": name, "fields": {field: "text"}}).spec
+    assert next(iter(list_changes(spec, given.spec))).startswith(
+        f"fields.{field}: added" if field == "zz" else 'fields["**.zz"]: added'
+    )
+    assert len(list(list_changes(spec, given.spec))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [(name, kind) for name in _SCORED for kind in preset_head(name).data.get("types", {})]
+)
+def test_a_rule_of_a_type_changes_the_fields_of_this_type_in_this_rule_alone(name, kind):
+    found = validate({"protocol": name, "types": {kind: {"accept": 0.123}}})
+    assert found.problems == () or "no effect on a list" in str(found.problems)
+    assert all(re.search(r"accept: .*0.123$", line) for line in found.changes)
+
+
+def test_a_tolerance_keeps_the_forms_and_the_steps_of_money():
+    gold = [{"image_file": "a", "TOTAL_AMOUNT": "$1,000.00"}]
+    found = [
+        score(
+            gold,
+            [{"image_file": "a", "TOTAL_AMOUNT": text}],
+            {"protocol": "business-documents", "types": {"money": {"tolerance": 0.001}}},
+        )
+        for text in ("1000.00", "AUD 1000.50", "1005")
+    ]
+    assert [one.value("overall_accuracy") for one in found] == [1.0, 1.0, 0.0]
+
+
+def test_one_more_type_of_document_is_one_of_five_names():
+    spec = {"protocol": "business-documents", "document_type": {"aliases": {"payslip": ["pay slip"]}}}
+    gold = [{"image_file": "a", "DOCUMENT_TYPE": "payslip"}, {"image_file": "b", "DOCUMENT_TYPE": "invoice"}]
+    pred = [
+        {"image_file": "a", "DOCUMENT_TYPE": "Pay Slip"},
+        {"image_file": "b", "DOCUMENT_TYPE": "tax invoice"},
+    ]
+    assert score(gold, pred, spec).value("field_accuracy", field="DOCUMENT_TYPE") == 1.0
+
+
+def test_chamfer_differs_from_slot_filling_in_its_comparators_alone():
+    own, below = (read_plan({"protocol": name}).spec for name in ("slot-filling-chamfer", "slot-filling"))
+    assert {line.partition(":")[0].rpartition(".")[2] for line in list_changes(own, below)} == {
+        "compare",
+        "score",
+    }
+    result = score(
+        [{"id": 1, "incident_location": "Lima"}],
+        [{"id": 1, "incident_location": ["Lima"]}],
+        {"protocol": "slot-filling-chamfer"},
+    )
+    assert result.value("nes") == 1.0

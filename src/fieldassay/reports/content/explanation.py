@@ -28,6 +28,10 @@ def render_validation(found: Validation, screen: Screen) -> str:
     page = ScreenPage(screen)
     if found.fields:
         _plan(page, found)
+    if found.protocol is not None:
+        page.title(f"What differs from the protocol {found.protocol}")
+        for line in found.changes or ["nothing"]:
+            page.line(visible(line))
     if found.documents is not None:
         _data(page, found)
     elif found.surveys:

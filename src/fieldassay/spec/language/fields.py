@@ -19,7 +19,6 @@ from fieldassay.spec.language.names import (
     Templates,
     as_definition,
     option_keys,
-    over_preset_field,
     unknown,
 )
 from fieldassay.spec.language.yaml_text import Cursor, Report, Steps, as_number
@@ -244,7 +243,7 @@ class Parser(Struct, frozen=True):
     of_types: Counter[str] = msgspec.field(default_factory=Counter)
     """The fields so far that stand in a named type, by the name."""
 
-    def fields(self, raw: Any, steps: Steps, is_top: bool = False) -> tuple[Field, ...]:
+    def fields(self, raw: Any, steps: Steps) -> tuple[Field, ...]:
         """Return the fields of a mapping from names to definitions."""
         if not isinstance(raw, dict):
             self.report.add(
@@ -254,12 +253,9 @@ class Parser(Struct, frozen=True):
                 "wrong_kind",
             )
             return ()
-        presets = self.templates.fields if is_top else {}
-        return tuple(
-            self.field(name, value, (*steps, name), presets.get(name)) for name, value in raw.items()
-        )
+        return tuple(self.field(name, value, (*steps, name)) for name, value in raw.items())
 
-    def field(self, name: str, raw: Any, steps: Steps, preset: dict[str, Any] | None = None) -> Field:
+    def field(self, name: str, raw: Any, steps: Steps) -> Field:
         """Return the field of a definition: a type's name, or a mapping."""
         definition = as_definition(raw)
         if definition is None:
@@ -270,7 +266,6 @@ class Parser(Struct, frozen=True):
                 "wrong_kind",
             )
             return Field(name)
-        definition = over_preset_field(definition, preset)
         if self._is_too_much(definition.get("type"), steps):
             return Field(name)
         definition = self.templates.expanded(definition)

@@ -1,5 +1,6 @@
 """Names in a spec: of types, fields, templates, renamed keys and prices."""
 
+import re
 from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, TypeAlias
@@ -7,7 +8,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 
 from fieldassay.errors import kind_of, nearest
-from fieldassay.options import Catalogue
+from fieldassay.options import Catalogue, option_names
 from fieldassay.spec.language.yaml_text import Report, Steps
 from fieldassay.values.catalogue import ALIGNERS, COMPARATORS, NORMALIZERS, READERS
 
@@ -27,9 +28,10 @@ FIELD_KEYS = (
 """Keys of a field with one meaning for all types; any other key is an option of its reader or comparator."""
 
 SPEC_KEYS = (
-    "fieldassay", "name", "version", "description", "citation", "protocol", "null_values", "locale",
-    "calendar", "unreadable_gold", "extra", "document_type", "types", "type", "align", "fields", "data",
-    "statistics", "absent_fields", "checks", "definitions", "score", "metrics", "gates", "slices", "prices",
+    "fieldassay", "name", "version", "description", "citation", "protocol", "replace", "null_values",
+    "locale", "calendar", "unreadable_gold", "extra", "document_type", "types", "type", "align", "fields",
+    "data", "statistics", "absent_fields", "checks", "definitions", "score", "metrics", "gates", "slices",
+    "prices",
 )  # fmt: skip
 """Keys of a spec."""
 
@@ -72,36 +74,21 @@ TOKEN_KINDS = ("cached_prompt", "completion", "embedding", "image", "prompt")
 
 # Rules per type (`types:`), and the parts of a protocol's preset that a spec inherits.
 
-_INHERITED = (
-    "data",
-    "statistics",
-    "null_values",
-    "locale",
-    "calendar",
-    "unreadable_gold",
-    "document_type",
-    "absent_fields",
-    "definitions",
-    "score",
-    "metrics",
-    "gates",
-    "slices",
-    "prices",
-    "description",
-    "checks",
-)
-_JOINED = ("data", "statistics", "definitions")
+_OWN = ("fieldassay", "kind", "name", "version", "citation", "protocol", "replace")
+"""Keys that a spec does not take from its protocol."""
+ADDED = (
+    "data", "statistics", "document_type", "types", "fields", "checks", "definitions", "metrics", "gates",
+    "slices", "prices",
+)  # fmt: skip
+"""Keys under which a spec adds to its protocol; what `replace` lists of them takes the protocol's place."""
+_OF_ANY_TYPE = ("names", "applies_to", "weight", "critical", "description", "labels", "find")
+"""Keys of a protocol's field that stay where a spec gives it another type."""
 
 
 class Templates(Struct, frozen=True):
-    """Definitions that fields build on.
-
-    `types` are by type name, each with the rules of its base types, `fields` by name of a preset's top-level
-    field.
-    """
+    """Definitions that fields build on: `types` by name, each with the rules of its base types."""
 
     types: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    fields: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
     def names(self) -> tuple[str, ...]:
         """Return every valid type name of a field."""
@@ -112,9 +99,9 @@ class Templates(Struct, frozen=True):
 
     def expanded(self, raw: dict[str, Any]) -> dict[str, Any]:
         """Return a field's definition on top of the rules of its type; the field's own keys win."""
-        name = raw.get("type", "list" if "items" in raw else "object" if "fields" in raw else "text")
+        name = raw.get("type", _implied_type(raw))
         rules = self.types.get(name) if isinstance(name, str) else None
-        return raw if rules is None else {**rules, **raw, "type": rules.get("type", name)}
+        return raw if rules is None else {**over_rules(raw, rules, name), "type": rules.get("type", name)}
 
 
 def as_definition(raw: Any) -> dict[str, Any] | None:
@@ -177,32 +164,121 @@ def _joined(types: dict[str, dict[str, Any]], steps: Steps, report: Report) -> d
             if link not in joined:
                 target = types[link].get("type", link)
                 below = joined.get(target, {}) if isinstance(target, str) else {}
-                joined[link] = {**below, **types[link], "type": below.get("type", target)}
+                joined[link] = {**over_rules(types[link], below, target), "type": below.get("type", target)}
     return joined
 
 
-def over_preset(data: dict[str, Any], preset: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a spec's data on top of a preset's.
+def _implied_type(raw: Mapping[str, Any]) -> str:
+    return "list" if "items" in raw else "object" if "fields" in raw else "text"
 
-    Its own keys win, `types` and the sections are joined, and its own `fields` replace the preset's.
+
+def over_rules(own: Mapping[str, Any], rules: Mapping[str, Any], kind: Any) -> dict[str, Any]:
+    """Return a definition's keys on top of the rules of its type, whose name is `kind`.
+
+    Where it names a comparator of its own, the options of the other one go.
+
+    >>> over_rules({"compare": "exact"}, {"type": "money", "currency": "EUR", "tolerance": 1}, "money")
+    {'type': 'money', 'currency': 'EUR', 'compare': 'exact'}
     """
-    merged = {key: preset[key] for key in _INHERITED if key in preset}
-    merged.update({key: value for key, value in data.items() if value is not None})
-    own, given = data.get("types"), preset.get("types", {})
-    merged["types"] = {**given, **own} if isinstance(own, dict) else given
-    for key in _JOINED:
-        if isinstance(data.get(key), dict):
-            merged[key] = {**preset.get(key, {}), **data[key]}
-    if "fields" not in data and "type" not in data:
-        merged.update({key: preset[key] for key in ("fields", "type", "align") if key in preset})
+    name = rules.get("type", kind)
+    if "compare" in own and name in READERS:
+        kept = {*FIELD_KEYS, *option_names(READERS.load(name))}
+        rules = {key: value for key, value in rules.items() if key in kept}
+    return {**rules, **own}
+
+
+def over_protocol(
+    data: Mapping[str, Any], protocol: Mapping[str, Any], replaced: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return a spec's data on top of those of its protocol, key by key.
+
+    What the spec says of a field, a type, a metric, a gate … takes the place of what the protocol says of the
+    same one, and the protocol's others stay, unless their key is one of `replaced`; of `all` nothing stays.
+
+    >>> own = {"fields": {"due": "date"}, "gates": ["accuracy >= .9"]}
+    >>> over_protocol(own, {"fields": {"total": "money"}, "gates": ["accuracy >= .8", "f1 >= .8"]})
+    {'fields': {'total': 'money', 'due': 'date'}, 'gates': ['accuracy >= .9', 'f1 >= .8']}
+    """
+    own = {key: value for key, value in data.items() if value is not None}
+    if "all" in replaced:
+        return own
+    is_tree, fields = _is_tree(protocol.get("fields")), own.get("fields")
+    is_apart = own.get("type", protocol.get("type")) != protocol.get("type") or "fields" in replaced
+    is_apart = is_apart or (is_tree and isinstance(fields, dict) and not _is_tree(fields))
+    dropped = {*_OWN, *replaced, *(("fields", "type", "align") if is_apart else ())}
+    merged = {key: value for key, value in protocol.items() if key not in dropped}
+    if "fields" in replaced:  # the rules of the protocol's fields stay for those of their names
+        own["fields"] = _over_definitions(own.get("fields"), protocol.get("fields"), only_own=True)
+    for key, value in own.items():
+        merged[key] = _over_key(key, value, merged[key]) if key in merged and key in ADDED else value
     return merged
 
 
-def over_preset_field(raw: dict[str, Any], preset: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a field's definition on top of the preset's field of that name, unless it has its own type."""
-    if preset is None or "type" in raw:
+def _over_key(key: str, own: Any, below: Any) -> Any:
+    """Return what a spec says under a key on top of what its protocol says there."""
+    if key in ("fields", "types"):
+        return _over_definitions(own, below, of_types=key == "types")
+    if key in ("metrics", "gates", "slices"):
+        own, below = ([texts] if isinstance(texts, str) else texts for texts in (own, below))
+        said = {_without_threshold(str(text)) for text in own} if isinstance(own, list) else set()
+        return [*own, *(text for text in below if _without_threshold(text) not in said)] if said else own
+    if key == "document_type":
+        own, below = ({"field": one} if isinstance(one, str) else one for one in (own, below))
+    if not isinstance(own, dict):
+        return own
+    inner = {
+        name: {**below[name], **value}
+        for name, value in own.items()
+        if isinstance(value, dict) and isinstance(below.get(name), dict)
+    }
+    return {**below, **own, **inner}
+
+
+def _without_threshold(text: str) -> str:
+    """Return a gate without its number; a metric or a slice as it is.
+
+    >>> _without_threshold("f1{type=invoice}  >= 0.8 if present")
+    'f1{type=invoice}>=ifpresent'
+    """
+    return re.sub(r"([<>=]=?) *+[-+0-9.][-+0-9.eE]*+", r"\1", text).replace(" ", "")
+
+
+def _over_definitions(own: Any, below: Any, *, of_types: bool = False, only_own: bool = False) -> Any:
+    """Return definitions by name on top of the protocol's; patterns stand before the protocol's patterns."""
+    if not isinstance(own, dict) or not isinstance(below, dict):
+        return own
+    joined = {
+        name: _over_definition(raw, below.get(name), name if of_types and is_type(name) else None)
+        for name, raw in own.items()
+    }
+    if only_own:
+        return joined
+    rest = {name: raw for name, raw in below.items() if name not in own}
+    return {**joined, **rest} if _is_tree(below) else {**below, **joined}
+
+
+def _is_tree(fields: Any) -> bool:
+    """Return whether definitions are those of path patterns."""
+    return isinstance(fields, dict) and any("*" in name for name in fields)
+
+
+def _over_definition(raw: Any, below: Any, kind: str | None = None) -> Any:
+    """Return a definition on top of the protocol's definition of that name.
+
+    Fields, items and values inside are joined, too. Of a field of another type only what says which field it
+    is stays: its names, where it applies, its weight.
+    """
+    own, given = as_definition(raw), as_definition(below)
+    if own is None or given is None:
         return raw
-    return {**preset, **raw}
+    kind = given.get("type", kind or _implied_type(given))
+    if own.get("type", kind) != kind:
+        return {**{key: given[key] for key in _OF_ANY_TYPE if key in given}, **own}
+    both = own.keys() & given.keys()
+    inner = {key: _over_definition(own[key], given[key]) for key in both & {"items", "values"}}
+    if "fields" in both:
+        inner["fields"] = _over_definitions(own["fields"], given["fields"])
+    return {**over_rules(own, given, kind), **inner}
 
 
 def option_keys(raw: Mapping[str, Any]) -> list[str]:

@@ -31,13 +31,12 @@ from fieldassay.spec.language.model import (
     fold_type,
 )
 from fieldassay.spec.language.names import (
+    ADDED,
     MOVED,
     SPEC_KEYS,
     TOKEN_KINDS,
     Templates,
-    as_definition,
-    over_preset,
-    over_preset_field,
+    over_protocol,
     read_types,
 )
 from fieldassay.spec.language.schema import is_schema, schema_data
@@ -402,13 +401,26 @@ def parse_spec(source: Any) -> ParsedSpec:
 def _spec(data: dict[str, Any], source: SpecSource, report: Report) -> Spec:
     own = Cursor(data, (), report)
     protocol = own.text("protocol")
-    preset = _preset(protocol, report) if protocol is not None else {}
-    cursor = Cursor(over_preset(data, preset), (), report)
     _check_head(own, report)
+    below = _preset(protocol, report) if protocol is not None else {}
+    replaced = own.texts("replace")
+    for key in replaced:
+        if key not in ("all", *ADDED):
+            own.refuse(
+                "replace", f"cannot be {key[:100]!r}", nearest(key[:100], ("all", *ADDED)), "unknown_name"
+            )
+    if replaced and protocol is None:
+        own.refuse("replace", "there is no protocol to replace parts of", "leave it out", "misplaced_key")
+    data = over_protocol(data, below, replaced)
+    kinds = data.get("document_type")
+    if isinstance(kinds, dict) and isinstance(kinds.get("aliases"), dict):
+        of_values = {key: data[key] for key in ("types", "fields") if key in data}
+        data = {**data, **_fill_words(of_values, kinds["aliases"])}
+    cursor = Cursor(data, (), report)
     definitions = read_definitions(cursor)
     return Spec(
         name=cursor.text("name") or source.stem,
-        fields=_fields(cursor, preset if protocol is not None else {}),
+        fields=_fields(cursor),
         data=_section(cursor, "data", DataOptions),
         statistics=_section(cursor, "statistics", StatisticsOptions),
         null_values=cursor.texts("null_values"),
@@ -430,6 +442,16 @@ def _spec(data: dict[str, Any], source: SpecSource, report: Report) -> Spec:
         citation=own.text("citation", "") or "",
         checks=parse_checks(cursor),
     )
+
+
+def _fill_words(data: Any, aliases: Mapping[str, Any]) -> Any:
+    """Return data with the aliases of document types where `words` of synonyms are `document_type`."""
+    if isinstance(data, dict):
+        return {
+            key: aliases if (key, inner) == ("words", "document_type") else _fill_words(inner, aliases)
+            for key, inner in data.items()
+        }
+    return [_fill_words(inner, aliases) for inner in data] if isinstance(data, list) else data
 
 
 def _check_head(cursor: Cursor, report: Report) -> None:
@@ -473,23 +495,11 @@ def _preset(name: str, report: Report, above: tuple[str, ...] = ()) -> dict[str,
     below = data.get("protocol")
     if below is None:
         return dict(data)
-    base = _preset(below, report, (*above, name))
-    own = {
-        field: over_preset_field(as_definition(raw) or {}, base.get("fields", {}).get(field))
-        for field, raw in data.get("fields", {}).items()
-    }
-    return over_preset({**data, **({"fields": own} if own else {})}, base)
+    return over_protocol(data, _preset(below, report, (*above, name)), data.get("replace", ()))
 
 
-def _fields(cursor: Cursor, preset: Mapping[str, Any]) -> tuple[Field, ...]:
-    types = read_types(cursor.mapping("types"), ("types",), cursor.report)
-    definitions = preset.get("fields", {})
-    named = {
-        name: definition
-        for name, raw in definitions.items()
-        if (definition := as_definition(raw)) is not None
-    }
-    parser = Parser(cursor.report, Templates(types, named))
+def _fields(cursor: Cursor) -> tuple[Field, ...]:
+    parser = Parser(cursor.report, Templates(read_types(cursor.mapping("types"), ("types",), cursor.report)))
     raw = cursor.data.get("fields")
     kind = cursor.text("type", "any" if is_patterns(raw) else None)
     if kind is None and isinstance(raw, dict) and any("*" in key for key in raw):
@@ -507,7 +517,7 @@ def _fields(cursor: Cursor, preset: Mapping[str, Any]) -> tuple[Field, ...]:
         return ()
     if raw == {}:
         cursor.refuse("fields", "has no fields", "add at least one field", "missing_key")
-    return parser.fields(raw, ("fields",), is_top=True)
+    return parser.fields(raw, ("fields",))
 
 
 def _tree(cursor: Cursor, parser: Parser) -> tuple[Field, ...]:

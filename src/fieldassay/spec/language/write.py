@@ -12,9 +12,6 @@ from fieldassay.options import OptionRecord, fit, options_of
 from fieldassay.public import public
 from fieldassay.spec.language.fields import accept_data, call_data, checks_data, definition_data
 from fieldassay.spec.language.model import Field, Spec, thaw
-from fieldassay.spec.language.names import is_type
-from fieldassay.spec.language.yaml_text import read_preset
-from fieldassay.spec.presets.catalogue import preset_names, preset_text
 
 _WIDTH = 110
 _LONGEST_KEY = 1000
@@ -139,20 +136,17 @@ def write_spec(spec: Spec, comments: Mapping[tuple[str, ...], str] | None = None
 def spec_data(spec: Spec) -> dict[str, Any]:
     """Return the spec as a mapping in the spec language, without defaults.
 
-    For a protocol's spec the defaults are included.
+    It is complete: of a protocol it takes nothing but the name.
     """
-    says_all = spec.protocol is not None
-    return {
-        **_head_data(spec, says_all),
-        **_type_resets(spec.protocol),
-        **_record_data(spec.fields),
-        **_measuring_data(spec, says_all),
-    }
+    return {**_head_data(spec), **_record_data(spec.fields), **_measuring_data(spec)}
 
 
-def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
+def _head_data(spec: Spec) -> dict[str, Any]:
     """Return the part before the fields."""
-    texts = {"protocol": spec.protocol, "version": spec.edition, "citation": spec.citation}
+    replaced = "all" if spec.protocol is not None else None
+    texts = {
+        "protocol": spec.protocol, "replace": replaced, "version": spec.edition, "citation": spec.citation,
+    }  # fmt: skip
     told: dict[str, Any] = {
         "fieldassay": spec.version,
         "name": spec.name,
@@ -163,10 +157,10 @@ def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
         "null_values": (list(spec.null_values), []),
         "unreadable_gold": (spec.unreadable_gold, "text"),
         "extra": (spec.extra, "ignore"),
-        "data": (section_data(spec.data, says_all=says_all), {}),
-        "statistics": (section_data(spec.statistics, says_all=says_all), {}),
+        "data": (section_data(spec.data), {}),
+        "statistics": (section_data(spec.statistics), {}),
     }
-    told |= {key: value for key, (value, plain) in given.items() if says_all or value != plain}
+    told |= {key: value for key, (value, plain) in given.items() if value != plain}
     told |= {name: value for name in ("locale", "calendar") if (value := getattr(spec, name)) is not None}
     kind = spec.document_type
     if kind is not None:
@@ -177,13 +171,13 @@ def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
     return told
 
 
-def section_data(section: OptionRecord, *, says_all: bool = False) -> dict[str, Any]:
-    """Return the options of a section, without defaults unless `says_all`."""
+def section_data(section: OptionRecord) -> dict[str, Any]:
+    """Return the options of a section, without defaults."""
     given = {option: getattr(section, option.name) for option in options_of(type(section))}
     return {
         option.name: _plain(type(section), option.name, value)
         for option, value in given.items()
-        if (says_all and value is not None) or not option.is_default(value)
+        if not option.is_default(value)
     }
 
 
@@ -194,7 +188,7 @@ def _plain(kind: type[OptionRecord], name: str, value: Any) -> Any:
     return value[0] if len(value) == 1 and fit(kind, name, value[0]) == value else list(value)
 
 
-def _measuring_data(spec: Spec, says_all: bool) -> dict[str, Any]:
+def _measuring_data(spec: Spec) -> dict[str, Any]:
     """Return the part after the fields."""
     given: dict[str, tuple[Any, Any]] = {
         "absent_fields": ("skip" if spec.skips_absent_fields else "judge", "judge"),
@@ -206,24 +200,8 @@ def _measuring_data(spec: Spec, says_all: bool) -> dict[str, Any]:
         **{key: (list(getattr(spec, key)), []) for key in _TEXTS},
         "prices": ({model: dict(kinds) for model, kinds in spec.prices}, {}),
     }
-    told = {key: value for key, (value, plain) in given.items() if says_all or value != plain}
+    told = {key: value for key, (value, plain) in given.items() if value != plain}
     return told if spec.score is None else {**told, "score": spec.score}
-
-
-def _type_resets(protocol: str | None) -> dict[str, Any]:
-    """Return `types` that reset the built-in types with rules in a protocol.
-
-    The fields are complete already, and no rule may add to them.
-    """
-    names: set[str] = set()
-    seen: set[str] = set()
-    while protocol is not None and protocol in preset_names() and protocol not in seen:
-        seen.add(protocol)
-        data = read_preset(preset_text(protocol), protocol)
-        names |= data.get("types", {}).keys()
-        protocol = data.get("protocol")
-    resets = {name: name for name in sorted(names) if is_type(name)}
-    return {"types": resets} if resets else {}
 
 
 def _record_data(fields: tuple[Field, ...]) -> dict[str, Any]:
