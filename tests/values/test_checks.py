@@ -178,8 +178,13 @@ def preset(monkeypatch):
 
 @pytest.mark.parametrize(
     ("own", "paths"),
-    [("", ["total", "unit"]), ("checks: {unit: not_empty}", ["unit"]), ("checks: {}", [])],
-    ids=["inherited", "replaced", "none"],
+    [
+        ("", ["total", "unit"]),
+        ("checks: {unit: not_empty}", ["total", "unit"]),
+        ("checks: {unit: not_empty}\nreplace: checks", ["unit"]),
+        ("checks: {}", []),
+    ],
+    ids=["inherited", "changed", "replaced", "none"],
 )
 def test_checks_come_from_the_protocol_unless_the_spec_has_its_own(preset, own, paths):
     spec = read_spec(f"protocol: own\n{own}")

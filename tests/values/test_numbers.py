@@ -19,7 +19,7 @@ from tests.values.test_dates import letters
 from fieldassay.scoring.explain import explain_values, judge_rows
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.values.comparators.numbers import MoneyAmount, NumberComparator, QuantityAmount
-from fieldassay.values.types.column import NO_RULE, Column, Reader
+from fieldassay.values.types.column import Column, Reader
 from fieldassay.values.types.numbers.amounts import NumberRange, Quantity, canonical_number
 from fieldassay.values.types.numbers.currencies import currency_named
 from fieldassay.values.types.numbers.money import MoneyReader
@@ -28,7 +28,6 @@ from fieldassay.values.types.numbers.numbers import (
     NumberReader,
     QuantityReader,
     UnitReader,
-    fold,
 )
 from fieldassay.values.types.numbers.unit_spellings import ATOMS, PREFIXED, PREFIXES, SYMBOLS, WHOLE, WORDS
 from fieldassay.values.types.numbers.units import canonical_unit, conversion, convert, unit_flags
@@ -441,19 +440,6 @@ def test_a_digit_that_ocr_took_for_a_letter_is_called_so(kind, gold, pred):
     [step] = explain_values(gold, pred, {"type": kind})
     assert step.outcome == "mismatch"
     assert "ocr_confusion" in step.diagnoses
-
-
-def test_the_tokens_are_the_whole_text_and_each_has_a_rule_where_it_is_read():
-    for kind, text, place, inserted in [
-        *((name, value, 0, "") for name, values in VALUES.items() for value in values),
-        *cases(),
-    ]:
-        raw = text[:place] + inserted + text[place:]
-        reader = READERS[kind]
-        tokens = reader.tokens(raw)
-        assert "".join(part for part, _ in tokens).replace(" ", "") in ("", fold(raw).replace(" ", "")), raw
-        if reader.read(raw).value is not None:
-            assert NO_RULE not in dict(tokens).values(), (raw, tokens)
 
 
 # Quantities and units are one text however they are spelled, and convert exactly.

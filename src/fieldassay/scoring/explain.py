@@ -154,8 +154,6 @@ class ExplainedSide(Struct, frozen=True):
     value: str | None = None
     flags: tuple[str, ...] = ()
     problem: str | None = None
-    tokens: tuple[tuple[str, str], ...] = ()
-    """The parts of the text with the rules that read them."""
 
 
 class Explanation(Brief, Struct, frozen=True):
@@ -314,7 +312,7 @@ def _side(leaf: Leaf | None, raw: str | None, value: str | None) -> ExplainedSid
         kind = "null" if data is None else "an object" if isinstance(data, dict) else "a list"
         return ExplainedSide(raw, value, (), f"is {kind}")
     reading = leaf.reader.read(data)
-    return ExplainedSide(raw, value, reading.flags, reading.problem, leaf.reader.tokens(data))
+    return ExplainedSide(raw, value, reading.flags, reading.problem)
 
 
 def find_leaf(plan: Plan, path: str) -> tuple[Leaf | None, dict[str, str]]:

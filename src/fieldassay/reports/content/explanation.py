@@ -424,8 +424,6 @@ def _step(
             _reading(step.pred),
         ],
     ]
-    if any(len(side.tokens) > 1 for side in (step.gold, step.pred)):
-        rows.append(["token by token", _tokens(step.gold), _tokens(step.pred)])
     if any(_remark(side) for side in (step.gold, step.pred)):
         rows.append(["remarks", _remark(step.gold), _remark(step.pred)])
     if source:
@@ -440,10 +438,6 @@ def _reading(side: ExplainedSide) -> str:
     if side.problem is not None:
         return f"unreadable: {clip(side.problem, _LONG)}"
     return clip(side.value, _LONG)
-
-
-def _tokens(side: ExplainedSide) -> str:
-    return clip("; ".join(f"{token}: {rule}" for token, rule in side.tokens), _LONG)
 
 
 def _remark(side: ExplainedSide) -> str:

@@ -215,13 +215,17 @@ def over_protocol(
 
 
 def _over_key(key: str, own: Any, below: Any) -> Any:
-    """Return what a spec says under a key on top of what its protocol says there."""
+    """Return what a spec says under a key on top of what its protocol says there; nothing leaves nothing."""
+    if not own:
+        return own
     if key in ("fields", "types"):
         return _over_definitions(own, below, of_types=key == "types")
     if key in ("metrics", "gates", "slices"):
         own, below = ([texts] if isinstance(texts, str) else texts for texts in (own, below))
-        said = {_without_threshold(str(text)) for text in own} if isinstance(own, list) else set()
-        return [*own, *(text for text in below if _without_threshold(text) not in said)] if said else own
+        if not isinstance(own, list):
+            return own
+        said = {_without_threshold(str(text)) for text in own}
+        return [*own, *(text for text in below if _without_threshold(text) not in said)]
     if key == "document_type":
         own, below = ({"field": one} if isinstance(one, str) else one for one in (own, below))
     if not isinstance(own, dict):

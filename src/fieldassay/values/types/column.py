@@ -185,12 +185,6 @@ def _read_column_settled(read: Callable[[Any, Any], Column]) -> Callable[[Any, A
     return read_column_settled
 
 
-Token: TypeAlias = tuple[str, str]
-"""A part of a text, and the rule that reads it, in words."""
-NO_RULE = "no rule"
-"""The rule of a part that nothing reads."""
-
-
 class Reader:
     """Turns the raw values of a field into typed values.
 
@@ -219,10 +213,6 @@ class Reader:
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         """Return the readings of the raw values; override it where a column can be read faster."""
         return Column.of([self.read(raw) for raw in raws])
-
-    def tokens(self, raw: Scalar) -> tuple[Token, ...]:  # noqa: ARG002 - subclasses use it
-        """Return the parts of a raw text with the rules that read them; none for a type of one part."""
-        return ()
 
     def find_empty(self, column: Column) -> npt.NDArray[np.bool_] | None:  # noqa: ARG002 - subclasses use it
         """Return a mask of the readings that amount to no value; None if there are none."""

@@ -11,11 +11,9 @@ from msgspec import Struct
 
 from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.column import (
-    NO_RULE,
     Column,
     Reader,
     Reading,
-    Token,
     UnreadableError,
     read_distinct,
     unreadable,
@@ -61,7 +59,6 @@ _JOINT = re.compile(
     r"(?<!\s)(?:\s*+(?:[/|&;,]|\b(?:or|and|oder|und|ou|et|o|y|e)\b|(?<=\s)(?<!\n)[-–—]\s)|\s*?\n)\s*+"
 )
 _WORD_TEXT = r"[^\W\d_]+|[^\w\s()\[\]+./\\\-–—‐‑−,;:*#~'’|&]"
-_TOKEN = re.compile(rf"{_WORD_TEXT}|\+?\d+")
 _PLAIN = re.compile(r"[\d()+.]+(?:[ -][\d()+.]+)*")
 _WORD = re.compile(_WORD_TEXT)
 _MEXICO = 52
@@ -110,25 +107,6 @@ class PhoneReader(Reader, Struct, frozen=True):
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         return read_distinct(self.read, raws)
-
-    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
-        text = fold(raw[:_LONGEST_PHONE]).strip() if isinstance(raw, str) else ""
-        plain = _without_labels(text)
-        before, _, behind = text.partition(plain or text or " ")
-        extension = _EXTENSION.search(plain)
-        main = plain[: extension.start()] if extension else plain
-        is_read = self.read(raw).value is not None
-        rule = "keys of a vanity number" if is_read else NO_RULE
-        return tuple(
-            (token.strip(" .:,;()[]"), said)
-            for token, said in (
-                (before, "a label, passed over"),
-                *((word, rule if word[0].isalpha() else "digits") for word in _TOKEN.findall(main)),
-                (extension[1] if extension else "", "the extension"),
-                (behind, "a label, passed over"),
-            )
-            if token.strip(" .:,;()[]")
-        )
 
     def _number(self, text: str) -> tuple[str, tuple[str, ...]]:
         region = self.region or (locale_data(self.locale).territory if self.locale else None)

@@ -10,11 +10,9 @@ from msgspec.structs import replace
 
 from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.column import (
-    NO_RULE,
     Column,
     Reader,
     Reading,
-    Token,
     UnreadableError,
     objects,
     read_distinct,
@@ -22,7 +20,6 @@ from fieldassay.values.types.column import (
 )
 from fieldassay.values.types.dates.names import (
     ORDINALS,
-    TIME,
     WORD,
     Order,
     locale_data,
@@ -45,62 +42,8 @@ from fieldassay.values.types.dates.parts import (
     in_gregorian,
     split,
 )
-from fieldassay.values.types.dates.times import MOST_CHARACTERS, Cut, cut_time, plain_text, shortest
+from fieldassay.values.types.dates.times import MOST_CHARACTERS, cut_time, plain_text, shortest
 from fieldassay.values.types.text import json_text
-
-# The tokens of a date or a point in time, each with the rule that reads it: what `explain` shows.
-
-_TOKEN = re.compile(rf"\d+|{TIME}|{WORD.pattern}")
-_RULES = {"o": "an ending of a day", "s": "a small word in its place", "W": "a weekday, passed over"}
-_PARTS = ("year", "month", "day")
-
-
-def read_tokens(text: str, dates: tuple[Date, ...], style: Style) -> tuple[Token, ...]:
-    """Return the tokens of a text that was read as the dates; none of them: it is unreadable.
-
-    >>> read_tokens("15th of March 2024", (Date(2024, 3, 15),), Style())[:3]
-    (('15', 'the day'), ('th', 'an ending of a day'), ('of', 'a small word in its place'))
-    >>> read_tokens("15/O3/2024", (), Style())
-    (('15', 'a number'), ('o', 'no rule'), ('3', 'a number'), ('2024', 'a number'))
-    """
-    plain, known = text, names(style.locale)
-    times: list[Cut] = []
-    try:
-        plain = plain_text(text[:MOST_CHARACTERS])
-        while (cut := cut_time(plain)) is not None:
-            plain = cut.text
-            times.append(cut)
-        plain = unfold_east_asian(plain)
-        languages, has_month = known.languages_of(WORD.findall(plain))
-        kinds = split(plain, Style(locale=style.locale, languages=languages, has_month=has_month)).tokens
-    except UnreadableError:
-        kinds = tuple(
-            (word, "s" if dates and word.isalpha() else "")
-            for word in _TOKEN.findall(plain[:MOST_CHARACTERS])
-        )
-    tokens: list[Token] = []
-    for word, kind in kinds:
-        if word == TIME and times:
-            tokens += times.pop(0).tokens()
-        elif word in known.months and kind != "W":
-            tokens.append((word, f"the month {known.months[word]}"))
-        else:
-            tokens.append((word, _role(word, dates) if word.isdecimal() else _RULES.get(kind, NO_RULE)))
-    return tuple(tokens)
-
-
-def _role(number: str, dates: tuple[Date, ...]) -> str:
-    """Return which parts of the dates a number is."""
-    found = [
-        part
-        for part in _PARTS
-        if any(
-            (getattr(date, part) or 0) % (100 if len(number) == 2 else 10_000) == int(number)
-            for date in dates
-        )
-    ]
-    return f"the {' or the '.join(found)}" if found else "a number"
-
 
 # Dates, whole or partial, and periods of dates.
 
@@ -307,11 +250,6 @@ class DateReader(Reader, Struct, frozen=True):
             read_distinct(self.read, [raws[index] for index in others]),
         )
 
-    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
-        value = self.read(raw).value
-        dates = ends_of(value) if value else ()
-        return read_tokens(raw, dates, Style(locale=self.locale)) if isinstance(raw, str) else ()
-
     def _read_text(self, text: str, flags: tuple[str, ...]) -> Reading:
         if len(text) > MOST_CHARACTERS:
             return unreadable(text, "is too long for a date")
@@ -480,11 +418,6 @@ class DateTimeReader(Reader, Struct, frozen=True):
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         return read_distinct(self.read, raws)
-
-    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
-        value = self.read(raw).value
-        dates = () if value is None else (Date(value.year, value.month, value.day),)
-        return read_tokens(raw, dates, Style(locale=self.locale)) if isinstance(raw, str) else ()
 
     def _moment(self, text: str) -> tuple[dt.datetime, tuple[str, ...]]:
         cut = cut_time(text)

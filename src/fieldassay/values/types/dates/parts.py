@@ -191,7 +191,7 @@ class DateReading(Struct, frozen=True):
 class Parts(Struct, frozen=True):
     """The numbers of a date in order, and its month if it is a word.
 
-    Years are recognized by four digits or an apostrophe. `tokens` are all words and numbers with their kinds.
+    Years are recognized by four digits or an apostrophe.
     `is_span` is true of two days or months with another sign between them than the rest: `Sept 26-27`.
     """
 
@@ -200,7 +200,6 @@ class Parts(Struct, frozen=True):
     month: int | None = None
     numbers_before_month: int = 0
     is_clashing: bool = False
-    tokens: tuple[tuple[str, str], ...] = ()
     weekday: int | None = None
     is_span: bool = False
 
@@ -239,9 +238,9 @@ def split(text: str, style: Style) -> Parts:
         kinds, is_doubtful = _Words(texts, gaps, kinds, style).placed()
     if not _ORDER.fullmatch(kinds):
         raise UnreadableError("has a weekday or a time inside of the date")
-    tokens = tuple(zip(texts, kinds, strict=True))
-    parts = Parts(tuple(numbers), frozenset(years), is_clashing=is_doubtful, tokens=tokens)
-    weekdays = {known.days[word] for word, kind in tokens if kind == "W" and word in known.days}
+    parts = Parts(tuple(numbers), frozenset(years), is_clashing=is_doubtful)
+    placed = zip(texts, kinds, strict=True)
+    weekdays = {known.days[word] for word, kind in placed if kind == "W" and word in known.days}
     if len(weekdays) == 1:
         parts = replace(parts, weekday=weekdays.pop())
     if is_span(kinds, gaps, numbers):

@@ -12,11 +12,9 @@ from msgspec import Struct
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.column import (
-    NO_RULE,
     Column,
     Reader,
     Reading,
-    Token,
     UnreadableError,
     read_distinct,
     unreadable,
@@ -68,10 +66,6 @@ _AREA = re.compile(r"\s*(?:\[[a-z]+(?:[/_+-][a-z0-9]+)*\]|\([a-z ]+ time\))")
 """A time zone in brackets, as RFC 9557 writes it, or in parentheses, as JavaScript does."""
 _SEPARATOR = re.compile(r"\dt")
 _DESIGNATOR = re.compile(r"t(?=\d\d(?::|\d\d))")
-_RULES = {
-    "hour": "the hour", "minute": "the minute", "second": "the second", "fraction": "a fraction of a second",
-    "half": "am or pm", "mark": "am or pm", "zone": "the offset", "name": "a time zone by name",
-}  # fmt: skip
 _NAMED = {"noon": "12:00", "midday": "12:00", "midnight": "00:00"}
 _MINUS_TIME = re.compile(r"-\d{1,2}:\d{2}")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}\b")
@@ -101,13 +95,6 @@ class TimeReader(Reader, Struct, frozen=True):
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         return read_distinct(self.read, raws)
 
-    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
-        try:
-            cut = cut_time(plain_text(raw[:MOST_CHARACTERS])) if isinstance(raw, str) else None
-        except UnreadableError:
-            return ()
-        return () if cut is None else cut.tokens()
-
 
 class Cut(Struct, frozen=True):
     """A time of day, and the text from which it was cut, with `TIME` in its place.
@@ -122,11 +109,6 @@ class Cut(Struct, frozen=True):
     is_next_day: bool
     zone: str = ""
     may_be_span: bool = False
-
-    def tokens(self) -> tuple[Token, ...]:
-        """Return the parts of the time with their rules."""
-        groups = {**self.match.groupdict(), "name": self.zone}
-        return tuple((groups[name], rule) for name, rule in _RULES.items() if groups.get(name))
 
     def check_zone(self) -> None:
         """Raise `UnreadableError` if the zone is known by its name alone, or is a later time of the day."""
@@ -371,20 +353,6 @@ class DurationReader(Reader, Struct, frozen=True):
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         return read_distinct(self.read, raws)
-
-    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
-        words, text = unit_words(self.locale)[0], fold(raw[:MOST_CHARACTERS]) if isinstance(raw, str) else ""
-        is_iso = _ISO.fullmatch(text.strip(" +-")) is not None
-        return tuple(
-            (
-                token,
-                "a number" if token[0].isdecimal()
-                else "a mark of ISO 8601" if is_iso
-                else f"the unit {words[token]}" if token in words
-                else "and" if token in _CONNECTORS.split("|") else NO_RULE,
-            )
-            for token in re.findall(r"\d+(?:[.,]\d+)?|[^\W\d_]+", text)
-        )  # fmt: skip
 
     def _parts(self, text: str, has_capital: bool) -> tuple[list[tuple[Decimal, str]], bool]:
         iso = _ISO.fullmatch(text)

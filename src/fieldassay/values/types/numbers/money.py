@@ -15,7 +15,6 @@ from fieldassay.values.types.column import (
     Column,
     Reader,
     Reading,
-    Token,
     UnreadableError,
     objects,
     unreadable,
@@ -41,7 +40,6 @@ from fieldassay.values.types.numbers.numbers import (
     fold,
     numeral_at,
     shown,
-    text_tokens,
 )
 from fieldassay.values.types.numbers.unit_spellings import POWERS_OF_TEN
 
@@ -139,7 +137,6 @@ def _scale(words: tuple[str, ...]) -> re.Pattern[str]:
 # The reader of amounts of money.
 
 _FIRST = re.compile(r"(?:(?<![^\W\d_])(?<!/)[.,٫](?=\d))?\d")
-_MARKS = {"/-": "no cents", "/=": "no cents", "¢": "cents"}
 _SIGNED = re.compile(r"(?P<before>[+-]?) ?(?P<middle>[^+-]*?) ?(?P<after>[+-]?)\Z")
 
 
@@ -211,21 +208,6 @@ class MoneyReader(Reader, Struct, frozen=True):
         is_bare = notation.no_pounds and currency is None  # shillings, or no cents
         value = found.value.scaleb(notation.power, WIDE)
         return Numeral(value, found.end, found.is_ambiguous or notation.is_ambiguous or is_bare), currency
-
-    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
-        def name(text: str) -> str | None:
-            whole = currency_named(text, self.locale)
-            powers, parts = scale_words(self.locale)[0], (text,) if whole else (text, text[1:])
-            currency = next(filter(None, (currency_named(part, self.locale) for part in parts)), None)
-            power = None if whole else powers.get((text[:1] if currency else text).lower().rstrip("."))
-            told = (
-                None if power is None else f"times 10^{power}",
-                _MARKS.get(text),
-                f"the currency {self._resolved(currency)}" if currency and (whole or power) else None,
-            )
-            return ", ".join(filter(None, told)) or None
-
-        return text_tokens(raw, (self.strip, self.signs), convention(self.locale, self.decimal), name)
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         written = json_columns(raws)

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, Literal
@@ -13,11 +13,9 @@ from msgspec.structs import replace
 from fieldassay.errors import problem
 from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.column import (
-    NO_RULE,
     Column,
     Reader,
     Reading,
-    Token,
     UnreadableError,
     unreadable,
 )
@@ -32,7 +30,6 @@ from fieldassay.values.types.numbers.amounts import (
     Signs,
     canonical_amount,
     canonical_money,
-    canonical_number,
     canonical_quantity,
     check_choice,
     check_signs,
@@ -405,82 +402,6 @@ def _shift(value: Decimal, exponent: int) -> Decimal:
 
 # The tokens of an amount, each with the rule that reads it.
 
-_JOINT = re.compile(
-    r"(?:(?P<mark>-|/|±|\+/?-|\.{2,3}|…|~|〜|(?<![^ ])(?:to|bis|à|a|hasta|until))|(?<! ))"
-    r"[ ]*+(?P<sign>[-+]?)[ ]*+\Z"
-)
-_JOINTS = {"/": "several values", **dict.fromkeys(("±", "+/-", "+-"), "a tolerance")}
-_MARK = re.compile(r"/[-=]|[-+()%]|[^-+()% ]+")
-_SIGNS = {
-    **dict.fromkeys("<≤>≥⩽⩾", "a bound"),
-    "-": "a minus",
-    "(": "a minus",
-    ")": "a minus",
-    "+": "a plus",
-    "%": "percent",
-}
-
-
-def read_tokens(text: str, convention: Convention, name: Callable[[str], str | None]) -> tuple[Token, ...]:
-    """Return the tokens of a folded text; `name` returns the rule for what stands beside a number.
-
-    >>> read_tokens("5 mg/325 mg", Convention(), unit_rule)[1:4]
-    (('mg', 'a unit'), ('/', 'several values'), ('325', 'a number'))
-    >>> read_tokens("-1,234 O", Convention(), unit_rule)
-    (('-', 'a minus'), ('1,234', 'the number 1234, by its convention'), ('O', 'no rule'))
-    """
-    tokens: list[Token] = []
-    gap = place = 0
-    while place < len(text) and not (tokens and name(text[gap:].strip())):
-        is_inside = bool(tokens) and text[place - 1].isalpha()
-        try:
-            numeral = None if is_inside else numeral_at(text, place, convention)
-        except UnreadableError:
-            numeral = None
-        if numeral is None:
-            place += 1
-            continue
-        beside, joint = text[gap:place], _JOINT.search(text[gap:place]) if tokens else None
-        tokens += _mark_tokens(beside[: joint.start()] if joint else beside, name)
-        if joint:
-            rules = (_JOINTS.get(joint["mark"], "a range"), _SIGNS.get(joint["sign"], ""))
-            tokens += [(mark, rule) for mark, rule in zip(joint.groups(), rules, strict=True) if mark]
-        written, value = text[place : numeral.end].strip(), canonical_number(numeral.value)
-        doubt = ", by its convention" if numeral.is_ambiguous else ""
-        tokens.append((written, f"{'a number' if written == value else f'the number {value}'}{doubt}"))
-        gap = place = numeral.end
-    return tuple(tokens + _mark_tokens(text[gap:], name))
-
-
-def text_tokens(
-    raw: Scalar,
-    marks: tuple[Sequence[str], Signs],
-    convention: Convention,
-    name: Callable[[str], str | None] = _SIGNS.get,
-) -> tuple[Token, ...]:
-    """Return the tokens of a raw value without the marks to drop; none for anything but a readable text."""
-    try:
-        return read_tokens(stripped(fold(raw), *marks), convention, name) if isinstance(raw, str) else ()
-    except UnreadableError:
-        return ()
-
-
-def _mark_tokens(text: str, name: Callable[[str], str | None]) -> list[Token]:
-    marks = [text.strip()] if name(text.strip()) else _MARK.findall(text)
-    return [(mark, _SIGNS.get(mark) or name(mark) or NO_RULE) for mark in marks]
-
-
-def unit_rule(text: str) -> str | None:
-    """Return the rule for a unit; None for anything else.
-
-    >>> unit_rule("G/L"), unit_rule("ML"), unit_rule("boxes")
-    ('the unit 10*9/L', 'the unit mL, in small letters', None)
-    """
-    unit = canonical_unit(text)
-    doubt = ", in small letters" if unit_flags(text) else ""
-    return None if unit is None else "a unit" if unit == text else f"the unit {unit}{doubt}"
-
-
 # The readers of numbers and of whole numbers.
 
 
@@ -556,9 +477,6 @@ class NumberReader(Reader, Struct, frozen=True):
             doubts(self, text, found.is_ambiguous),
         )
 
-    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
-        return text_tokens(raw, (self.strip, self.signs), convention(self.locale, self.decimal))
-
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         numbers = number_column(raws)
         if numbers is not None:
@@ -609,11 +527,6 @@ class IntegerReader(Reader, Struct, frozen=True):
                 canonical_amount(found.value),
                 doubts(self, text, found.is_ambiguous),
             )
-        )
-
-    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
-        return text_tokens(
-            raw, (self.strip, self.signs), convention(self.locale, self.decimal, groups_first=True)
         )
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
@@ -677,9 +590,6 @@ class QuantityReader(Reader, Struct, frozen=True):
             return self._reading(text, self._amount(text))
         except UnreadableError as error:
             return unreadable(text, str(error))
-
-    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
-        return text_tokens(raw, ((), ()), convention(self.locale, self.decimal), unit_rule)
 
     def _amount(self, text: str) -> Amount:
         """Return the amount and its unit's text; in a range the unit stands once or at both ends."""
@@ -823,15 +733,6 @@ class ScaledReader(Reader, Struct, frozen=True):
     def _pattern(self) -> re.Pattern[str]:
         """Return the pattern of scales; without letters where `signs` may name one of them (`CR`)."""
         return _SCALE if self.takes_letters and not getattr(self.inner, "signs", ()) else _LONG_SCALE
-
-    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
-        if not isinstance(raw, str):
-            return ()
-        pattern = self._pattern()
-        scales = [
-            (match[0].strip(), f"times 10^{_WORDS[match[1].casefold()]}") for match in pattern.finditer(raw)
-        ]
-        return (*self.inner.tokens(pattern.sub(" ", raw)), *scales)
 
 
 def _scale_value(value: Any, power: int) -> tuple[Any, str]:
