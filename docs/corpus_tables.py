@@ -1,12 +1,10 @@
 """Writes the tables of docs/corpus.md: the documents, how they are read, and what systems make of them.
 
-`python docs/corpus_tables.py OUT` runs the corpus with `rules` into OUT first, unless it is there already, as
-`fieldassay run SYSTEMS --corpus --out OUT` left it.
+`python docs/corpus_tables.py OUT` runs each task with `rules` into a folder of OUT first.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections import defaultdict
@@ -15,11 +13,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from bench.corpus.manifest import DIFFICULTIES, SHIPPED, THRESHOLDS, Corpus, read_corpus
 from bench.corpus.reading import Reading, compare_reading
 
-from fieldassay.commands.run import CORPUS_SUMMARY, run_corpus
-from fieldassay.documents.corpus.manifest import DIFFICULTIES, SHIPPED, THRESHOLDS, Corpus, read_corpus
+import fieldassay as fa
 from fieldassay.documents.transcript import TranscriptStore
+from fieldassay.metrics.result.result import find_main
 
 PAGE = Path(__file__).parent / "corpus.md"
 
@@ -63,74 +62,65 @@ def reading(corpus: Corpus, out: Path) -> str:
     )
 
 
-def results(out: Path, metric: str) -> str:
-    """Return the table of a metric by difficulty, with the thresholds of the engineering protocol."""
-    told = json.loads((out / CORPUS_SUMMARY).read_text(encoding="utf-8"))["estimates"]
-    systems = list(dict.fromkeys(one["system"] for one in told))
-    held = {
-        (one["system"], one["slice"].get("difficulty")): one
-        for one in told
-        if one["metric"] == metric and "task" not in one["slice"]
-    }
+def results(sweep: fa.Sweep) -> str:
+    """Return the table of engineering inquiries by difficulty, with the thresholds of their protocol."""
+    result = sweep.run.result
+    rows = []
+    for name in DIFFICULTIES:
+        found = [
+            next(
+                one
+                for one in result.estimates
+                if one.metric == metric and dict(one.slice) == {"difficulty": name} and one.field is None
+            )
+            for metric in ("overall_accuracy", "critical_field_accuracy")
+        ]
+        asked = [THRESHOLDS[name].get(metric) for metric in ("accuracy", "critical_accuracy")]
+        shown = (
+            part for one, least in zip(found, asked, strict=True) for part in (_value(one), _least(least))
+        )
+        rows.append([name, f"{found[0].documents}", *shown])
+    return table(["difficulty", "documents", "accuracy", "at least", "critical", "at least"], iter(rows))
+
+
+def by_task(sweeps: Mapping[str, fa.Sweep]) -> str:
+    """Return the table of each task by the score of its spec."""
+    found = {name: find_main(one.run.result) for name, one in sweeps.items()}
     return table(
-        ["difficulty", "at least", "documents", *systems],
-        (
-            [
-                name or "all",
-                f"{THRESHOLDS[name][metric]:.2f}" if name and metric in THRESHOLDS[name] else "—",
-                f"{held[systems[0], name]['documents']}",
-                *(_value(held[system, name]) for system in systems),
-            ]
-            for name in (*DIFFICULTIES, None)
-            if (systems[0], name) in held
-        ),
+        ["task", "documents", "score", "rules"],
+        ([name, f"{one.documents}", f"`{one.metric}`", _value(one)] for name, one in found.items()),
     )
 
 
-def by_task(out: Path) -> str:
-    """Return the table of the accuracy by task."""
-    told = json.loads((out / CORPUS_SUMMARY).read_text(encoding="utf-8"))["estimates"]
-    systems = list(dict.fromkeys(one["system"] for one in told))
-    held = {
-        (one["system"], one["slice"]["task"]): one
-        for one in told
-        if one["metric"] == "accuracy" and "task" in one["slice"]
-    }
-    names = dict.fromkeys(task for _, task in held)
-    return table(
-        ["task", "documents", *systems],
-        (
-            [name, f"{held[systems[0], name]['documents']}", *(_value(held[one, name]) for one in systems)]
-            for name in names
-        ),
-    )
-
-
-def twins(out: Path) -> str:
+def twins(sweeps: Mapping[str, fa.Sweep]) -> str:
     """Return the table of what degradations cost."""
-    told = json.loads((out / CORPUS_SUMMARY).read_text(encoding="utf-8"))["twins"]
     return table(
-        ["system", "degradation", "pairs", "clean", "degraded", "difference"],
+        ["task", "degradation", "pairs", "clean", "degraded", "difference"],
         (
             [
-                one["systems"][0],
-                one["slice"]["degradation"],
-                str(one["documents"]),
-                *(f"{value:.3f}" for value in one["values"]),
-                f"{one['difference']:+.3f} [{one['interval'][0]:+.3f}, {one['interval'][1]:+.3f}]",
+                name,
+                one.slice["degradation"],
+                str(one.documents),
+                *(f"{value:.3f}" for value in one.values),
+                f"{one.difference:+.3f} [{one.interval[0]:+.3f}, {one.interval[1]:+.3f}]",
             ]
-            for one in told
-            if one["metric"] == "accuracy" and one["difference"] is not None and one["interval"]
+            for name, sweep in sweeps.items()
+            for one in sweep.twins
+            if one.metric == find_main(sweep.run.result).metric
+            and one.difference is not None
+            and one.interval
         ),
     )
 
 
-def _value(one: dict[str, object]) -> str:
-    if one["value"] is None:
+def _value(one: fa.Estimate) -> str:
+    if one.value is None:
         return "—"
-    interval = one["interval"]
-    shown = f"{one['value']:.3f}"
-    return f"{shown} [{interval[0]:.3f}, {interval[1]:.3f}]" if isinstance(interval, list) else shown
+    return f"{one.value:.3f}" + (f" [{one.interval[0]:.3f}, {one.interval[1]:.3f}]" if one.interval else "")
+
+
+def _least(asked: float | None) -> str:
+    return "—" if asked is None else f"{asked:.2f}"
 
 
 def write_tables(page: Path, made: Mapping[str, str]) -> None:
@@ -144,17 +134,17 @@ def write_tables(page: Path, made: Mapping[str, str]) -> None:
 
 def main() -> None:
     """Write the tables into the page."""
-    out = Path(sys.argv[1])
-    if not (out / CORPUS_SUMMARY).exists():
-        run_corpus(out)
-    corpus = read_corpus(SHIPPED)
+    out, corpus = Path(sys.argv[1]), read_corpus(SHIPPED)
+    sweeps = {
+        name: fa.run(SHIPPED / task.documents, SHIPPED / task.spec, SHIPPED / task.gold, out / name)
+        for name, task in corpus.tasks.items()
+    }
     made = {
         "documents": documents(corpus),
         "reading": reading(corpus, out),
-        "accuracy": results(out, "accuracy"),
-        "critical": results(out, "critical_accuracy"),
-        "tasks": by_task(out),
-        "twins": twins(out),
+        "difficulty": results(sweeps["engineering"]),
+        "tasks": by_task(sweeps),
+        "twins": twins(sweeps),
     }
     write_tables(PAGE, made)
 

@@ -13,8 +13,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.documents.corpus.test_corpus import shorten_corpus
-
 import fieldassay as fa
 
 Call = Callable[[], object]
@@ -118,11 +116,6 @@ def run_rules(docs: Path, out: Path) -> object:
     return fa.run(docs, TOTALS, GOLD[:10], out, options=SWEEP)
 
 
-def run_a_task(folder: Path) -> Call:
-    numbers, corpus = count(), shorten_corpus(folder / "corpus", lambda one: one["task"] == "entries")
-    return lambda: fa.run_corpus(folder / f"out-{next(numbers)}", options=SWEEP, corpus=corpus)
-
-
 def compare(folder: Path) -> Call:
     before, after = scored().save(folder / "before"), scored(GOLD).save(folder / "after")
     return lambda: fa.diff(before, after)
@@ -183,7 +176,6 @@ PUBLIC: dict[str, Case] = {
     "score": Case(lambda folder: scored),
     "extract": Case(of_documents(extract_plainly)),
     "run": Case(of_documents(run_rules)),
-    "run_corpus": Case(run_a_task, warm_up=50),
     "open_run": Case(of_run(lambda run: fa.open_run(run.folder).documents)),
     "list_stored": Case(look_through),
     "diff": Case(compare),

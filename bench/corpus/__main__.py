@@ -42,7 +42,7 @@ def corpus() -> None:
 
 @corpus.command("build")
 @click.argument("folder", metavar="DIR", type=_PATH)
-@_seed("Other digits in the amounts; 0 is the corpus that ships.")
+@_seed("Other digits in the amounts; 0 is samples/corpus.")
 @click.option(
     "--scale",
     metavar="K",
@@ -55,11 +55,11 @@ def corpus() -> None:
 def build_command(folder: Path, seed: int, scale: int, quiet: bool) -> int:
     """Build the challenge corpus in a new folder: documents, specs, gold, and corpus.json.
 
-    The corpus that ships is the same as that of seed 0 and scale 1.
+    samples/corpus is the same as that of seed 0 and scale 1.
 
     \b
     python bench/corpus build corpus --seed 7 --scale 1000
-    fieldassay run --corpus --docs corpus --out out
+    fieldassay run --docs corpus/order/documents --spec corpus/order/spec.yaml --gold corpus/order/gold.jsonl --out out
     """
     with show_documents(count_documents(scale), is_quiet=quiet) as watch:
         written = build_corpus(folder, seed, scale, watch)

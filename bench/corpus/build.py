@@ -14,7 +14,16 @@ from typing import BinaryIO
 
 import msgspec
 from bench.corpus.degrade import DEGRADATIONS, Chance, degrade, move
-from bench.corpus.manifest import check_new, gold_row, manifest_parts
+from bench.corpus.manifest import (
+    NAME,
+    Corpus,
+    CorpusTask,
+    Document,
+    Value,
+    check_new,
+    gold_row,
+    manifest_parts,
+)
 from bench.corpus.marks import build_gold
 from bench.corpus.pictures import render_pdf, save_pictures
 from bench.corpus.recipe import FOLDER, TASKS, Recipe, list_recipes, vary
@@ -22,7 +31,6 @@ from bench.corpus.write import write
 from bench.corpus.written import Written
 from msgspec.structs import replace
 
-from fieldassay.documents.corpus.manifest import NAME, Corpus, CorpusTask, Document, Value
 from fieldassay.errors import MissingExtraError
 from fieldassay.io.files.whole_files import write_file
 

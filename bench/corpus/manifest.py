@@ -1,4 +1,4 @@
-"""What a corpus is written as: `corpus.json` and the rows of gold."""
+"""The challenge corpus: `corpus.json` and the rows of gold, read and written."""
 
 from __future__ import annotations
 
@@ -7,10 +7,92 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
-from fieldassay.documents.corpus.manifest import Corpus, Document
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.io.json_value import Json
+
+# Difficulties, and what the engineering protocol asks for at each.
+
+DIFFICULTIES = ("easy", "medium", "hard", "very hard")
+
+THRESHOLDS: Mapping[str, Mapping[str, float]] = {
+    "easy": {"accuracy": 0.95, "critical_accuracy": 1.0},
+    "medium": {"accuracy": 0.90, "critical_accuracy": 0.95},
+    "hard": {"accuracy": 0.85, "critical_accuracy": 0.90},
+    "very hard": {"accuracy": 0.80},
+}
+"""The least value of each metric, by difficulty."""
+
+
+# `corpus.json`: the documents of a corpus, each with its gold values and their places.
+
+NAME = "corpus.json"
+SHIPPED = Path(__file__).parents[2] / "samples" / "corpus"
+"""The corpus of the repository."""
+
+
+class Value(Struct, frozen=True):
+    """A gold value: its path, its text on the page, and where that stands."""
+
+    path: str
+    text: str | None
+    """None: it stands nowhere and is to be inferred."""
+    page: int | None
+    """From 1; a sheet, a part of a message, or 1 where the kind of file has no pages."""
+    box: tuple[float, float, float, float] | None
+    """Left, top, right, bottom in shares of the page as displayed; None where a file has no places."""
+    difficulty: str
+    tests: str
+    """The challenge that the value belongs to."""
+    critical: bool = False
+
+
+class Document(Struct, frozen=True):
+    """A document of a corpus. Paths are relative to the folder of `corpus.json`."""
+
+    id: str
+    file: str
+    sha256: str
+    task: str
+    spec: str
+    kind: str
+    difficulty: str
+    tests: str
+    text: str | None = None
+    """The file with the text as a person reads it, pages separated by form feeds."""
+    tags: tuple[str, ...] = ()
+    twin_of: str | None = None
+    """The document that this one is a degraded picture of: same gold, same text."""
+    degradation: str | None = None
+    values: tuple[Value, ...] = ()
+
+
+class CorpusTask(Struct, frozen=True):
+    """The files of one task: its spec, its gold, and the folder of its documents."""
+
+    spec: str
+    gold: str
+    documents: str
+
+
+class Corpus(Struct, frozen=True):
+    """The content of `corpus.json`."""
+
+    documents: tuple[Document, ...]
+    tasks: Mapping[str, CorpusTask] = field(default_factory=dict)
+    seed: int = 0
+    scale: int = 1
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """The versions of everything that decides the bytes of the files."""
+
+
+def read_corpus(folder: Path) -> Corpus:
+    """Return the corpus in a folder."""
+    return msgspec.json.decode((folder / NAME).read_bytes(), type=Corpus)
+
+
+# What a corpus is written as.
 
 GOLD_FORMS: Mapping[str, tuple[str, str | None]] = {
     "engineering": ("test_case_id", "expected_extraction"),

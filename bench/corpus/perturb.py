@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from bench.corpus.degrade import DEGRADATIONS, Chance, degrade
-from bench.corpus.manifest import check_new, manifest_parts
+from bench.corpus.manifest import NAME, Corpus, Document, check_new, manifest_parts
 from bench.corpus.pictures import render_pdf, save_pictures
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.commands.run import name_documents
-from fieldassay.documents.corpus.manifest import NAME, Corpus, Document
 from fieldassay.documents.loaders.image import open_pictures
 from fieldassay.documents.sources import DEFAULTS, DocumentFile, find_kind, list_documents
 from fieldassay.documents.transcript import DocumentError

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from fieldassay.commands.judge import Judgement as Judgement
     from fieldassay.commands.run import SweepOptions as SweepOptions
     from fieldassay.commands.run import run as run
-    from fieldassay.commands.run import run_corpus as run_corpus
     from fieldassay.commands.runs import agreement as agreement
     from fieldassay.commands.runs import attribute as attribute
     from fieldassay.commands.runs import calibrate as calibrate
@@ -76,7 +75,6 @@ _HOMES = {
     "extract": "fieldassay.commands.extract",
     "run": "fieldassay.commands.run",
     "SweepOptions": "fieldassay.commands.run",
-    "run_corpus": "fieldassay.commands.run",
     "ExtractOptions": "fieldassay.commands.extract",
     "Result": "fieldassay.metrics.result.result",
     "Estimate": "fieldassay.metrics.estimate",

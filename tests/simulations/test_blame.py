@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bench.corpus.manifest import SHIPPED
 from rates import count
 from tests.effort import trials
 
 import fieldassay as fa
 from fieldassay.attribution.share import AT, COUNTS, FieldShares, estimate_shares
-from fieldassay.documents.corpus.manifest import SHIPPED
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.paths import split_path
 

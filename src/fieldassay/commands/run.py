@@ -1,4 +1,4 @@
-"""A run of systems over documents, or over the corpus."""
+"""A run of systems over documents."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -17,7 +17,6 @@ from fieldassay.commands.extract import (
     print_changes,
 )
 from fieldassay.commands.score import score
-from fieldassay.documents.corpus.manifest import METRICS, SHIPPED, Corpus, read_corpus
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.errors import Problem, ProblemsError, list_names, nearest, problem
 from fieldassay.extraction.endpoints.exchange import NAME as JOURNAL
@@ -33,10 +32,7 @@ from fieldassay.extraction.systems import (
 )
 from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.text.shown import format_count
-from fieldassay.metrics.catalogue.definitions import bind_metric
-from fieldassay.metrics.catalogue.grammar import MetricCall
-from fieldassay.metrics.comparisons.systems import compare_twins, estimate_pooled, pool, without_documents
-from fieldassay.metrics.result.documents import PairedData
+from fieldassay.metrics.comparisons.systems import compare_twins
 from fieldassay.metrics.result.result import Result
 from fieldassay.options import OptionRecord
 from fieldassay.public import public
@@ -50,7 +46,7 @@ from fieldassay.records.matching import (
     join_names,
 )
 from fieldassay.runs.run import Run
-from fieldassay.runs.sweep import CorpusRun, Effect, Sweep
+from fieldassay.runs.sweep import Effect, Sweep
 from fieldassay.scoring.inputs import Records, ScoreOptions, gold_ids, gold_twins, gold_values
 from fieldassay.spec.plan.compile import read_plan, with_sections
 from fieldassay.spec.plan.nodes import Plan
@@ -453,55 +449,3 @@ def _effects_of(base: str, factor: str, levels: Mapping[str, Any], result: Resul
 def _change(result: Result, metric: str, level: str, against: str) -> float | None:
     new, old = result.value(metric, system=level), result.value(metric, system=against)
     return None if new is None or old is None else new - old
-
-
-# `fieldassay run --corpus`: systems on the challenge corpus, task by task, and all of it in one table.
-
-CORPUS_SUMMARY, TASK, DIFFICULTY = "corpus-run.json", "task", "difficulty"
-
-
-@public
-def run_corpus(
-    out: str | Path,
-    systems: Any = None,
-    options: SweepOptions | None = None,
-    watch: Watch | None = None,
-    corpus: str | Path | None = None,
-) -> CorpusRun:
-    """Return what systems make of the challenge corpus: the one that ships, or one in a folder.
-
-    Each task has a folder in `out`, as `fieldassay.run` writes it. By default the system is `rules`, which
-    works offline; PDFs need the extra `documents`, scans the extra `ocr`. Raises `ProblemsError`.
-    """
-    options, watch, place = options or SweepOptions(), watch or Watch(), Path(out)
-    folder = SHIPPED if corpus is None else Path(corpus)
-    held = read_corpus(folder)
-    sweeps: dict[str, Sweep] = {}
-    for name, task in held.tasks.items():
-        watch.tell(f"task {name}")
-        plan = with_sections(read_plan(folder / task.spec), compare=METRICS)
-        inputs = (folder / task.documents, plan, folder / task.gold)
-        sweeps[name] = run(*inputs, place / name, systems, options, watch)
-        if sweeps[name].is_interrupted:
-            return CorpusRun(place, sweeps)
-    made = _put_together(place, sweeps, held)
-    write_file(place / CORPUS_SUMMARY, [made.summary_text().encode()])
-    return made
-
-
-def _put_together(place: Path, sweeps: Mapping[str, Sweep], corpus: Corpus) -> CorpusRun:
-    parts: dict[str, PairedData] = {
-        name: one.run.paired for name, one in sweeps.items() if one.run is not None
-    }
-    if not parts:
-        return CorpusRun(place, sweeps)
-    data = pool(parts, [bind_metric(MetricCall(name)) for name in METRICS], TASK)
-    twins = {
-        one.id: (one.twin_of, one.degradation or "degraded")
-        for one in corpus.documents
-        if one.twin_of is not None
-    }
-    originals = without_documents(data, twins.keys())
-    return CorpusRun(
-        place, sweeps, estimate_pooled(originals, (DIFFICULTY, TASK)), compare_twins(data, twins)
-    )

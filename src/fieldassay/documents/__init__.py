@@ -1,1 +1,1 @@
-"""Files to words with places: loaders, OCR, layout; the challenge corpus."""
+"""Files to words with places: loaders, OCR, layout."""

@@ -1,4 +1,4 @@
-"""The sweep of several systems over documents, what its factors do, and the sweeps of a corpus."""
+"""The sweep of several systems over documents, and what its factors do."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from fieldassay.extraction.extract import Extraction
 from fieldassay.io.json_value import WRITTEN
 from fieldassay.io.text.shown import Brief
-from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.runs.run import Run
 
@@ -67,37 +66,5 @@ class Sweep(Brief, Struct, frozen=True):
             "effects": [one.to_dict() for one in self.effects],
             "twins": [one.to_dict() for one in self.twins],
             "notes": list(self.notes),
-        }
-        return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
-
-
-class CorpusRun(Struct, frozen=True):
-    """The sweeps of all tasks, and the figures over the documents of all of them."""
-
-    folder: Path
-    sweeps: Mapping[str, Sweep]
-    estimates: tuple[Estimate, ...] = ()
-    """Over documents that are no twins: all, by task, and by difficulty."""
-    twins: tuple[Comparison, ...] = ()
-    """Each degradation against the clean documents."""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every system attempted every document of every task."""
-        return all(one.is_complete for one in self.sweeps.values())
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether the user stopped it: tasks that were still to come are not among the sweeps."""
-        return any(one.is_interrupted for one in self.sweeps.values())
-
-    def summary_text(self) -> str:
-        """Return the content of `corpus-run.json`."""
-        told = {
-            **WRITTEN,
-            "schema_version": 1,
-            "estimates": [one.to_dict() for one in self.estimates],
-            "twins": [one.to_dict() for one in self.twins],
-            "tasks": {name: msgspec.json.decode(one.summary_text()) for name, one in self.sweeps.items()},
         }
         return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"

@@ -415,7 +415,7 @@ def test_cases_in_folders_by_type_meet_their_case_files(run: Callable[..., Ran],
 
 # Rows of what the sources of the protocols ask: each holds by the product, judged by arithmetic of its own
 
-CORPUS = Path(fieldassay.__file__).parent / "documents/corpus/shipped"
+CORPUS = Path(__file__).parents[3] / "samples/corpus"
 ROWS = yaml.safe_load(Path(__file__).with_name("study_rows.yaml").read_text(encoding="utf-8"))["rows"]
 
 

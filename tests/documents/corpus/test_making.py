@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from bench.corpus.build import build_corpus, count_documents, current_versions
 from bench.corpus.degrade import DEGRADATIONS, STEPS, Chance, degrade, move
+from bench.corpus.manifest import DIFFICULTIES, SHIPPED, read_corpus
 from bench.corpus.marks import Digits, build_gold, read_runs
 from bench.corpus.perturb import USUAL, perturb
 from bench.corpus.reading import compare_reading
@@ -21,7 +22,6 @@ from bench.corpus.written import texts_of
 from PIL import Image, ImageDraw
 from tests.documents.corpus.test_corpus import ORIGINALS, SHIP, gold_rows
 
-from fieldassay.documents.corpus.manifest import DIFFICULTIES, SHIPPED, read_corpus
 from fieldassay.documents.sources import LoadOptions, load
 from fieldassay.documents.transcript import page_text
 from fieldassay.errors import ProblemsError

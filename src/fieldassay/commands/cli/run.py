@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from fieldassay.commands.cli.inputs import gold_option, spec_options
 from fieldassay.commands.cli.report import VERBOSE
 
 if TYPE_CHECKING:
-    from fieldassay.commands.run import SweepOptions
+    pass
 
 _PATH = click.Path(path_type=Path)
 
@@ -31,13 +30,6 @@ _PATH = click.Path(path_type=Path)
 @click.command(cls=GroupedCommand)
 @click.argument("systems", metavar="[SYSTEMS]", required=False, type=_PATH)
 @option("-d", "--docs", group="Inputs", metavar="PATH", type=_PATH, help="A folder of documents.")
-@option(
-    "--corpus",
-    "is_corpus",
-    group="Inputs",
-    is_flag=True,
-    help="The challenge corpus that ships, or a corpus in --docs: no spec, no gold.",
-)
 @option(
     "--system",
     "names",
@@ -76,7 +68,6 @@ def run(**given: Any) -> int:
 
     \b
     fieldassay run systems.yaml --docs scans --spec spec.yaml --gold gold.jsonl --out sweep
-    fieldassay run --corpus --out out
     """
     from fieldassay.commands.cli.inputs import read_spec_option
     from fieldassay.commands.cli.output import keep_output_clean, show_extraction
@@ -84,12 +75,12 @@ def run(**given: Any) -> int:
     from fieldassay.commands.run import run as run_systems
     from fieldassay.scoring.inputs import ScoreOptions
 
-    _check_inputs(given)
+    for name in ("--docs", "--gold"):
+        if given[name[2:]] is None:
+            raise click.UsageError(f"Missing option '{name}'.")
     options = SweepOptions(
         read_work_options(given), ScoreOptions(), tuple(given["names"]), given["match_docs"]
     )
-    if given["is_corpus"]:
-        return _run_corpus(given, options)
     spec = read_spec_option(given)
     inputs = (given["docs"], spec, given["gold"])
     if given["is_dry"]:
@@ -108,44 +99,6 @@ def run(**given: Any) -> int:
     if not made.is_complete:
         return INCOMPLETE
     return 0 if any(one.counts["predicted"] for one in made.extractions.values()) else NOTHING
-
-
-def _check_inputs(given: Mapping[str, Any]) -> None:
-    """Raise UsageError where an input is missing, or one is given that the corpus has itself."""
-    inputs = {"--spec": given["spec"], "--protocol": given["protocol"], "--gold": given["gold"]}
-    if not given["is_corpus"]:
-        for name in ("--docs", "--gold"):
-            if given[name[2:]] is None:
-                raise click.UsageError(f"Missing option '{name}'.")
-        return
-    named = [name for name, value in inputs.items() if value is not None]
-    if named:
-        raise click.UsageError(f"--corpus has its own specs and gold; leave out {', '.join(named)}.")
-    if given["is_dry"]:
-        raise click.UsageError("--dry-run does not go with --corpus.")
-    if given["out"] is None:
-        raise click.UsageError("say where extractions and runs go: --out DIR.")
-
-
-def _run_corpus(given: Mapping[str, Any], options: SweepOptions) -> int:
-    from fieldassay.commands.cli.output import screen, show_extraction, write
-    from fieldassay.commands.cli.report import write_reports
-    from fieldassay.commands.run import run_corpus
-    from fieldassay.reports.content.runs import render_corpus
-
-    with show_extraction(given["quiet"]) as progress:
-        watch = make_watch(progress, is_quiet=given["quiet"] or given["is_json"])
-        made = run_corpus(given["out"], given["systems"], options, watch, given["docs"])
-    for one in made.sweeps.values():
-        if one.run is not None:
-            write_reports(one.run, [("html", None)], "all", is_quiet=True)
-    if given["is_json"]:
-        write(made.summary_text())
-    elif not given["quiet"]:
-        write(render_corpus(made, screen()))
-    if made.is_interrupted:
-        return INTERRUPTED
-    return 0 if made.is_complete else INCOMPLETE
 
 
 def _show(made: Any, given: Any) -> None:

@@ -269,9 +269,8 @@ WRITTEN = (
     {"run.json", "metrics.json"},
     {"review.sqlite"},
     {"sweep.json"},
-    {"corpus-run.json"},
 )
-"""Files by which the folder of an extraction, a run, a review, a sweep or its tasks is known."""
+"""Files by which the folder of an extraction, a run, a review or a sweep is known."""
 
 WRITTEN_FOLDER, WRITTEN_FILE, OUTER_LINK = "written_folder", "written_file", "outer_link"
 _NOUNS = {

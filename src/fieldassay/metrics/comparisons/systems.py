@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import reduce
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
@@ -23,20 +20,9 @@ from fieldassay.metrics.comparisons.pairwise import (
     remark_ranking,
     slice_values,
 )
-from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.evidence import name_families
 from fieldassay.metrics.fold import FoldPlan, Partial, pair_systems
 from fieldassay.metrics.result.comparison import Comparison, Comparisons
-from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, is_comparable, list_parts
-from fieldassay.metrics.result.estimation import (
-    EstimationPlan,
-    SliceKey,
-    SliceSums,
-    UndrawnDocuments,
-    estimate_slices,
-    list_members,
-)
-from fieldassay.metrics.statistics.statistics import Sum, join_fields, spread_rows
+from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, is_comparable
 
 if TYPE_CHECKING:
     from fieldassay.metrics.result.result import Result
@@ -228,83 +214,7 @@ def remark_comparisons(data: PairedData | None) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-# Documents of several specs under one metric, and documents compared with degraded copies of themselves.
-# Both work on the statistics that runs keep of their documents: nothing is judged again.
-
-Rows = npt.NDArray[np.int64]
-
-
-def pool(parts: Mapping[str, PairedData], metrics: Sequence[BoundMetric], key: str) -> PairedData:
-    """Return the documents of several runs as those of one; `key` is the slice by the name of their run.
-
-    Only what the metrics need is kept. Ids must differ between runs; a system that some run lacks has the
-    documents of the others.
-    """
-    systems: dict[str, list[DocumentStatistics]] = {}
-    for name, data in parts.items():
-        for system in data.systems:
-            named = {**system.groups, key: ((name,),) * len(system.documents)}
-            systems.setdefault(system.system, []).append(replace(system, groups=named))
-    first = next(iter(parts.values()))
-    joined = tuple(_join(own, metrics) for own in systems.values())
-    slices = tuple(dict.fromkeys([key, *(each for data in parts.values() for each in data.slices)]))
-    cluster = next((data.cluster for data in parts.values() if data.cluster), None)
-    return PairedData(
-        tuple(metrics), joined, slices, first.replicates, first.seed, first.level, cluster=cluster
-    )
-
-
-def _join(parts: Sequence[DocumentStatistics], metrics: Sequence[BoundMetric]) -> DocumentStatistics:
-    documents = [name for part in parts for name in part.documents]
-    order = sorted(range(len(documents)), key=documents.__getitem__)
-    statistics = {}
-    for statistic in dict.fromkeys(one for bound in metrics for one in list_parts(bound.recipe)):
-        held = [
-            part.statistics.get(statistic, Sum((), np.zeros((0, len(part.documents)), np.int64)))
-            for part in parts
-        ]
-        fields = reduce(join_fields, (one.fields for one in held))
-        rows = np.concatenate([spread_rows(fields, one) for one in held], axis=1)
-        statistics[statistic] = Sum(fields, rows[:, order])
-    groups = {}
-    for key in dict.fromkeys(key for part in parts for key in part.groups):
-        found = [names for part in parts for names in part.groups.get(key, ((),) * len(part.documents))]
-        groups[key] = tuple(found[at] for at in order)
-    return DocumentStatistics(
-        parts[0].system, tuple(documents[at] for at in order), statistics, groups, parts[0].repeats
-    )
-
-
-def estimate_pooled(data: PairedData, keys: Sequence[str]) -> tuple[Estimate, ...]:
-    """Return the metrics of every system over all documents and by the values of slice keys."""
-    plan = EstimationPlan(data.metrics, keys, data.level, data.replicates, data.seed)
-    found: list[Estimate] = []
-    for system in data.systems:
-        families = name_families(system.documents, system.groups.get(data.cluster or ""))
-        documents = UndrawnDocuments.hold(families, data.seed, system.statistics)
-        everything: dict[SliceKey, Rows] = {None: np.arange(len(system.documents))}
-        slices = {
-            key: SliceSums(
-                {},
-                {},
-                len(rows),
-                system.repeats,
-                ((documents, rows),),
-                {} if data.cluster is None else documents.list_families(rows),
-            )
-            for key, rows in (everything | list_members(system.groups, keys)).items()
-        }
-        found += estimate_slices(system.system, plan, slices)
-    return tuple(found)
-
-
-def without_documents(data: PairedData, left_out: Collection[str]) -> PairedData:
-    """Return the data without some documents."""
-    systems = [
-        system.take([at for at, name in enumerate(system.documents) if name not in left_out])
-        for system in data.systems
-    ]
-    return replace(data, systems=tuple(systems))
+# Documents compared with degraded copies of themselves.
 
 
 def compare_twins(data: PairedData, twins: Mapping[str, tuple[str, str]]) -> tuple[Comparison, ...]:
