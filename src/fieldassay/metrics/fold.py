@@ -17,14 +17,12 @@ from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.estimate import Correction, Estimate
 from fieldassay.metrics.evidence import BatchEvidence, DocumentTable, name_families
 from fieldassay.metrics.repeats import (
-    VARIANCES,
     FlakyValue,
     RepeatedColumns,
     Votes,
     counts_documents,
     list_repeat_metrics,
     rank_flaky,
-    vary_over_runs,
 )
 from fieldassay.metrics.result.documents import (
     DocumentStatistics,
@@ -191,16 +189,6 @@ def fold_repeats(
     columns = RepeatedColumns.join(parts, votes.values)
     score_of = whole.score_of if whole.score else None
     values = value_documents(whole.bound, score_of, columns, whole.kept)
-    strict = [run.perfect() for run in parts]
-    accuracies = [run.evaluate(ACCURACY.recipe) for run in parts]
-    values = replace(
-        values,
-        values={
-            **values.values,
-            VARIANCES["accuracy"]: vary_over_runs(accuracies),
-            VARIANCES["perfect_documents"]: vary_over_runs(strict),
-        },
-    )
     singles = tuple(
         replace(values, numbers={name: run.number(name) for name in values.numbers}) for run in parts
     )

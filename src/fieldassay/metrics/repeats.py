@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from math import comb
@@ -37,7 +36,7 @@ from fieldassay.metrics.statistics.statistics import (
 )
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 
 # Statistics of a batch of a system with repeated runs: sums over the runs of each document.
@@ -199,25 +198,6 @@ def _mean(parts: Sequence[Floats]) -> Floats:
     return mean
 
 
-def vary_over_runs(runs: Sequence[Floats]) -> Floats:
-    """Return the variance over runs of a number of each document, NaN where fewer than two runs have it.
-
-    Of yes and no it is c(R - c) / (R(R - 1)).
-
-    >>> runs = [np.array(values) for values in ([1.0, 1.0], [0.0, np.nan], [0.0, np.nan])]
-    >>> vary_over_runs(runs).round(4).tolist()
-    [0.3333, nan]
-    """
-    stacked = np.array(runs)
-    known = ~np.isnan(stacked)
-    count = known.sum(axis=0)
-    off = np.where(known, stacked - _mean(runs), 0.0)
-    found: Floats = np.divide(
-        (off**2).sum(axis=0), count - 1, out=np.full(count.shape, np.nan), where=count > 1
-    )
-    return found
-
-
 def _join_tables(tables: Sequence[DocumentTable]) -> DocumentTable:
     """Return what the table of documents says of all runs together.
 
@@ -254,9 +234,6 @@ def _join_tables(tables: Sequence[DocumentTable]) -> DocumentTable:
 MOST_FLAKY = 200
 """The most flaky values that a result lists; all of them are counted by the metric `flaky_values`."""
 
-VARIANCES = {"accuracy": "accuracy_variance", "perfect_documents": "perfect_variance"}
-"""The metrics with variance parts, and the columns of documents with the variance over runs."""
-_COLUMNS = {"accuracy": "accuracy", "perfect_documents": "perfect"}
 _ALL_DRAWS = 10
 _MORE_DRAWS = (20, 50, 100)
 
@@ -284,51 +261,11 @@ class FlakyValue(Struct, frozen=True):
     answers: tuple[AnswerCount, ...] = ()
 
 
-class VarianceParts(Struct, frozen=True):
-    """The variance of a mean over documents with several runs each, by where it comes from.
-
-    `within` is the variance of one run of a document, `between` that of the means of documents over all runs
-    that could be made; the variance of the mean is between/documents + within/(documents x runs).
-    """
-
-    metric: str
-    documents: int
-    runs: int
-    value: float
-    within: float
-    between: float
-
-    def variance(self, documents: int, runs: int) -> float:
-        """Return the variance that the mean would have with so many documents and runs of each.
-
-        >>> round(VarianceParts("accuracy", 60, 5, 0.9, 0.06, 0.02).variance(60, 5), 6)
-        0.000533
-        """
-        return self.between / documents + self.within / (documents * runs)
-
-    @property
-    def error(self) -> float:
-        """Return the standard error of the mean."""
-        return math.sqrt(self.variance(self.documents, self.runs))
-
-    @property
-    def share_within(self) -> float | None:
-        """Return the share of the variance of the mean that comes from the runs; None without variance."""
-        whole = self.variance(self.documents, self.runs)
-        return self.within / (self.documents * self.runs) / whole if whole > 0 else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parts in the form of `metrics.json`."""
-        plain = {name: getattr(self, name) for name in self.__struct_fields__}
-        return {**plain, "error": self.error, "share_within": self.share_within}
-
-
 class Repeats(Struct, frozen=True):
     """The repeated runs of one system; `flaky` has the values that vary most, `MOST_FLAKY` at most."""
 
     system: str
     runs: int
-    variances: tuple[VarianceParts, ...]
     flaky: tuple[FlakyValue, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -347,8 +284,7 @@ class Repeats(Struct, frozen=True):
             }
             for one in self.flaky
         ]
-        variances = [one.to_dict() for one in self.variances]
-        return {"system": self.system, "runs": self.runs, "variances": variances, "flaky": flaky}
+        return {"system": self.system, "runs": self.runs, "flaky": flaky}
 
 
 def list_draws(runs: int) -> tuple[int, ...]:
@@ -378,42 +314,6 @@ def rank_flaky(values: Iterable[FlakyValue], runs: int) -> tuple[FlakyValue, ...
             :MOST_FLAKY
         ]
     )
-
-
-def split_variance(
-    metric: str, means: npt.NDArray[np.float64], variances: npt.NDArray[np.float64], runs: int
-) -> VarianceParts | None:
-    """Return the parts of the variance of a mean over documents, by each document's mean and variance.
-
-    Both are over its runs.
-
-    None for fewer than two documents. The part between documents is the rest of the variance of the means; at
-    least 0.
-    """
-    known = ~(np.isnan(means) | np.isnan(variances))
-    count = int(known.sum())
-    if count < 2:
-        return None
-    means, variances = means[known], variances[known]
-    within = float(variances.mean())
-    between = max(0.0, float(means.var(ddof=1)) - within / runs)
-    return VarianceParts(metric, count, runs, float(means.mean()), within, between)
-
-
-def split_variances(documents: pl.DataFrame, system: str, runs: int) -> tuple[VarianceParts, ...]:
-    """Return the variance parts of a system from the table of documents."""
-    own = documents.filter(documents["system"] == system)
-    found: Sequence[VarianceParts | None] = [
-        split_variance(
-            metric,
-            own[_COLUMNS[metric]].fill_null(np.nan).to_numpy(),
-            own[column].fill_null(np.nan).to_numpy(),
-            runs,
-        )
-        for metric, column in VARIANCES.items()
-        if column in own.columns
-    ]
-    return tuple(one for one in found if one is not None)
 
 
 class Votes(Struct, frozen=True, eq=False):

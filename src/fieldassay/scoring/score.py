@@ -29,7 +29,7 @@ from fieldassay.metrics.comparisons.systems import (
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.metrics.fold import FoldPlan, Partial, documents_frame, estimates
-from fieldassay.metrics.repeats import Repeats, split_variances
+from fieldassay.metrics.repeats import Repeats
 from fieldassay.metrics.result.result import WITHOUT, Lazy, Result, find_ungated
 from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES
 from fieldassay.metrics.uncertainty.families import find_likeness
@@ -310,9 +310,7 @@ def _result(run: _Run, done: Done) -> Result:
         has_right_values=run.options.evidence == "all",
         paired=paired,
         repeats=tuple(
-            Repeats(system, one.repeats, split_variances(documents(), system, one.repeats), one.flaky)
-            for system, one in partials.items()
-            if one.repeats > 1
+            Repeats(system, one.repeats, one.flaky) for system, one in partials.items() if one.repeats > 1
         ),
     )
     return replace(result, warnings=(*result.warnings, *_warn_of_ungated(run, result)))

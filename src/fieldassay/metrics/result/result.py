@@ -314,7 +314,7 @@ class Result(Struct, frozen=True, eq=False):
     They have no intervals.
     """
     repeats: tuple[Repeats, ...] = ()
-    """The systems with repeated runs: variances within and between documents, and the flaky values."""
+    """The systems with repeated runs, and their flaky values."""
     parts: tuple[Path, ...] = ()
     """The files of the evidence, in order, where a folder keeps it."""
     violations: tuple[bytes | Path, ...] | None = None

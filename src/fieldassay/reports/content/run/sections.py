@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from fieldassay.decisions.gate import decide_result
 from fieldassay.io.text.shown import clip, format_count, format_json
-from fieldassay.metrics.estimate import Estimate, format_in_unit, format_points
-from fieldassay.metrics.repeats import AnswerCount, FlakyValue, Repeats, VarianceParts
+from fieldassay.metrics.estimate import Estimate, format_in_unit
+from fieldassay.metrics.repeats import AnswerCount, FlakyValue, Repeats
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.decision import (
     UNGATED,
@@ -178,32 +178,10 @@ def _sentences(result: Result, repeats: Repeats) -> Iterator[str]:
         tied = f", {_percent(ties)} tied" if ties is not None and ties.value else ""
         yield f"{_percent(flaky)} of gold values get different answers"
         yield f"the majority vote is right for {_percent(vote)}{tied}"
-    for parts in repeats.variances:
-        yield describe_variance(parts)
 
 
 def _percent(estimate: Estimate | None) -> str:
     return "—" if estimate is None else format_in_unit(estimate.value)
-
-
-def describe_variance(parts: VarianceParts) -> str:
-    """Return the uncertainty of a mean, and what makes it smaller: more runs or more documents.
-
-    >>> describe_variance(VarianceParts("accuracy", 60, 5, 0.9, 0.09, 0.002))
-    'accuracy is known to ±1.8 points (standard error): more runs help nearly as much as more documents'
-    """
-    share = parts.share_within
-    name = _NAMES.get(parts.metric, parts.metric)
-    if share is None:
-        return f"{name} is the same in every document and run, so its spread is unknown"
-    advice = (
-        "more runs help nearly as much as more documents"
-        if share >= _MUCH
-        else "more runs hardly help, add documents"
-        if share <= _LITTLE
-        else "more runs help, more documents help more"
-    )
-    return f"{name} is known to ±{format_points(parts.error)} points (standard error): {advice}"
 
 
 def _line(value: FlakyValue, runs: int) -> FlakyLine:
