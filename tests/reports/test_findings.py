@@ -274,8 +274,7 @@ def recommended(
         ),
         (
             {"ash": 0, "birch": 2, "cedar": 0},
-            "Use ash, cedar or birch: all 3 pass all gates, and ash and cedar are equal in accuracy; "
-            "no clear difference in accuracy between ash and birch",
+            "Use ash, cedar or birch: all 3 pass all gates, and no clear difference in accuracy between them",
             "good",
         ),
         ({"ash": 20, "birch": 14, "cedar": 25}, "No system passes all gates", "bad"),
@@ -320,15 +319,15 @@ WIDE = "{fields: {total: number}, gates: [accuracy >= 0.3]}"
         ),
         pytest.param(
             {"alpha": records(40, 1), "beta": records(40, 1)}, RECOMMENDATION_SPEC,
-            "Use alpha or beta: both pass all gates, and they are equal in accuracy", id="equal in everything",
+            "Use alpha or beta: both pass all gates, and no clear difference in accuracy between them", id="equal in everything",
         ),
         pytest.param(
             {"beta": records(40, 1), "alpha": records(40, 1)}, RECOMMENDATION_SPEC,
-            "Use beta or alpha: both pass all gates, and they are equal in accuracy", id="equal, the other way",
+            "Use beta or alpha: both pass all gates, and no clear difference in accuracy between them", id="equal, the other way",
         ),
         pytest.param(
             {"ash": records(40, 1, 0.7), "birch": records(40, 1, 1.0, 0.003)}, RECOMMENDATION_SPEC,
-            "Use birch or ash: both pass all gates, and they are equal in accuracy", id="of unknown price",
+            "Use birch or ash: both pass all gates, and no clear difference in accuracy between them", id="of unknown price",
         ),
         pytest.param(
             {"ash": records(3, 0), "birch": records(3, 3)}, RECOMMENDATION_SPEC,
@@ -375,31 +374,11 @@ def test_the_best_of_three_has_its_clause_in_the_report(wrong: int, is_guarded: 
     assert (" on documents like these" in page.split("<dt>Differences")[0]) is not is_guarded
 
 
-@pytest.mark.parametrize(
-    ("cheap", "costly", "saving"),
-    [
-        (
-            {"seconds": 1.0, "dollars": 0.0015},
-            {"seconds": 0.7, "dollars": 0.003},
-            "cheaper: $1.50 against $3.00",
-        ),
-        (
-            {"seconds": 0.7, "dollars": 0.003},
-            {"seconds": 1.0, "dollars": 0.003},
-            "faster: 0.70 s against 1.0 s",
-        ),
-        ({"seconds": 0.7}, {"seconds": 1.0}, "faster: 0.70 s against 1.0 s"),
-    ],
-    ids=["cheaper", "as cheap and faster", "no price is known"],
-)
-@pytest.mark.parametrize("order", [("alpha", "beta"), ("beta", "alpha")], ids=["first", "last"])
-def test_of_equal_systems_the_cheaper_or_faster_is_used_whatever_their_order(
-    cheap: dict[str, float], costly: dict[str, float], saving: str, order: tuple[str, str]
-) -> None:
-    systems = {"alpha": records(40, 0, **costly), "beta": records(40, 0, **cheap)}
-    answer, tone, _ = recommended({name: systems[name] for name in order})
-    assert answer == f"Use beta: beta and alpha are equal in accuracy, and beta is {saving}"
-    assert tone == "good"
+def test_of_equal_systems_the_cheaper_stands_first_whatever_their_order() -> None:
+    systems = {"alpha": records(40, 0, 0.7, 0.003), "beta": records(40, 0, 1.0, 0.0015)}
+    for order in (("alpha", "beta"), ("beta", "alpha")):
+        answer, tone, _ = recommended({name: systems[name] for name in order})
+        assert (answer[:18], tone) == ("Use beta or alpha:", "good")
 
 
 @pytest.mark.parametrize(

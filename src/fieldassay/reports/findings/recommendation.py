@@ -534,9 +534,9 @@ def _recommend(
     """Return the recommendation by fixed rules.
 
     1. One system passes all gates: use it. 2. Several do: use the best of them by the main metric; with it
-    are named those that it is not shown to lead, else those that it leads on documents like these only. Of
-    systems with the same value it is the cheaper or faster alone. 3. None does: nothing is recommended, and
-    the closest is named. Without gates, or with fewer than `FEWEST` documents, nothing is recommended.
+    are named those that it is not shown to lead, else those that it leads on documents like these only.
+    3. None does: nothing is recommended, and the closest is named. Without gates, or with fewer than `FEWEST`
+    documents, nothing is recommended.
     """
     documents = max((one.main.documents for one in standings if one.main is not None), default=0)
     usable = [one for one in standings if one.answer == "GO"]
@@ -581,34 +581,23 @@ def _choose(result: Result, usable: Sequence[Standing]) -> Recommendation:
     """Return which of several systems that pass all gates to use."""
     first, name = usable[0], clip(usable[0].system, LONGEST_NAME)
     leads = {one.system: _standing_lead(result, first, one) for one in usable[1:]}
-    equal = [one for one in usable[1:] if _value(one) == _value(first)]
-    costlier = equal if all(_saving(first, one) for one in equal) else []
-    behind = [one for one in usable[1:] if leads[one.system].is_shown]
-    doubtful = [one for one in behind if not leads[one.system].is_guarded]
-    rivals = [one for one in usable[1:] if one not in (*behind, *costlier)]
+    rivals = [one for one in usable[1:] if not leads[one.system].is_shown]
+    doubtful = [one for one in usable[1:] if one not in rivals and not leads[one.system].is_guarded]
     named = [first, *(rivals or doubtful)]
     others = [one for one in usable if one not in (*named, *doubtful)]
     too = f" ({_pass_too(others)})" if others else ""
-    metric = first.main.metric.replace("_", " ") if first.main is not None else ""
     every = f"{'both' if len(named) == 2 else f'all {len(named)}'} pass all gates{too}"
-    further = []
-    if costlier:
-        saving = f"{name} {_describe_saving(first, costlier)}"
-        further.append(f"{name} and {_name(costlier)} are equal in {metric}, and {saving}")
-    if doubtful:
-        doubt = "on documents like these"
-        apart = (
-            f"{_pass_too(doubtful)}; {name} is better"
-            if rivals
-            else f"{name} is better than {_name(doubtful)}"
-        )
-        further.append(f"{apart} {doubt}")
+    better = f"{name} is better than {_name(doubtful)} on documents like these" if doubtful else ""
+    further = [f"{_pass_too(doubtful)}; {better}"] if rivals and doubtful else []
     if rivals:
-        why = f"{every}, and {_describe_rivals(first, rivals, leads, metric)}"
-    elif doubtful:
-        why = f"{every}, and {further.pop()}"
+        metric = first.main.metric.replace("_", " ") if first.main is not None else ""
+        untested = all(leads[one.system].certainty == "unknown" for one in rivals)
+        what = (
+            "their difference was not tested" if untested else f"no clear difference in {metric} between them"
+        )
+        why = f"{every}, and {what}"
     else:
-        why = further.pop() if further else f"it is the best of those that pass all gates{too}"
+        why = f"{every}, and {better}" if doubtful else f"it is the best of those that pass all gates{too}"
     further += _cheaper(first, rivals)
     reasons = (*_facts(result, first, usable), *further)
     systems = tuple(one.system for one in named)
@@ -619,35 +608,12 @@ def _pass_too(standings: Sequence[Standing]) -> str:
     return f"{_name(standings)} {'passes' if len(standings) == 1 else 'pass'} them too"
 
 
-def _describe_rivals(
-    first: Standing, rivals: Sequence[Standing], leads: Mapping[str, Lead], metric: str
-) -> str:
-    """Return why one system is not recommended before others that it is not shown to lead."""
-    equal = [one for one in rivals if _value(one) == _value(first)]
-    untested = [one for one in rivals if one not in equal and leads[one.system].certainty == "unknown"]
-    open_ = [one for one in rivals if one not in (*equal, *untested)]
-    if len(equal) == len(rivals):
-        return f"they are equal in {metric}"
-    name = clip(first.system, LONGEST_NAME)
-    said = [f"{_name([first, *equal])} are equal in {metric}"] if equal else []
-    if open_:
-        whom = "them" if len(open_) == len(rivals) else f"{name} and {_name(open_)}"
-        said.append(f"no clear difference in {metric} between {whom}")
-    if untested:
-        said.append(f"the difference of {name} to {_name(untested)} was not tested")
-    return "; ".join(said)
-
-
 def _name(standings: Sequence[Standing], last: str = "and") -> str:
     """Return the names of systems, or how many they are where their names would be longer than the answer."""
     names = join_names([clip(one.system, LONGEST_NAME) for one in standings], last=last)
     if len(names) <= _NAMES or len(standings) < 3:
         return names
     return f"{clip(standings[0].system, LONGEST_NAME)} {last} {len(standings) - 1} others"
-
-
-def _value(one: Standing) -> float | None:
-    return None if one.main is None or one.main.value is None else round(one.main.value, 12)
 
 
 def _facts(result: Result, one: Standing, standings: Sequence[Standing]) -> tuple[str, ...]:
@@ -690,21 +656,6 @@ def _describe_price(one: Standing, rival: Standing | None) -> tuple[str, ...]:
         if own is not None:
             told.append(f"{price.name} {price.form(own)}{beside}")
     return tuple(told)
-
-
-def _saving(one: Standing, other: Standing) -> _Price | None:
-    """Return what one system takes less of than another: the first price in which they differ, if any."""
-    for price in _PRICES:
-        own, theirs = price.read(one), price.read(other)
-        if own is not None and theirs is not None and own != theirs:
-            return price if own < theirs else None
-    return None
-
-
-def _describe_saving(one: Standing, others: Sequence[Standing]) -> str:
-    price = next(price for other in others if (price := _saving(one, other)) is not None)
-    own, *theirs = [price.form(value) for each in (one, *others) if (value := price.read(each)) is not None]
-    return f"is {price.less}: {own} against {join_names(theirs)}"
 
 
 def _cheaper(first: Standing, rivals: Sequence[Standing]) -> tuple[str, ...]:

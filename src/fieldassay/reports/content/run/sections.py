@@ -115,9 +115,6 @@ def explain_p(tested: int) -> str:
 
 MOST_FLAKY_SHOWN = 10
 _ANSWERS = 4
-_NAMES = {"accuracy": "accuracy", "perfect_documents": "the share of perfect documents"}
-_MUCH, _LITTLE = 0.5, 0.2
-"""From this share of the variance on, more runs help nearly as much as more documents; up to that, hardly."""
 
 
 class FlakyLine(Struct, frozen=True):
