@@ -36,7 +36,7 @@ from fieldassay.metrics.result.estimation import (
     estimate_slices,
     list_members,
 )
-from fieldassay.metrics.statistics.statistics import Sum, join_fields, spread_rows
+from fieldassay.metrics.statistics.statistics import Known, Number, Sum, join_fields, spread_rows
 
 if TYPE_CHECKING:
     from fieldassay.metrics.result.result import Result
@@ -286,7 +286,7 @@ def estimate_pooled(data: PairedData, keys: Sequence[str]) -> tuple[Estimate, ..
         slices = {
             key: SliceSums(
                 {},
-                {},
+                _list_numbers(system, rows),
                 len(rows),
                 system.repeats,
                 ((documents, rows),),
@@ -296,6 +296,17 @@ def estimate_pooled(data: PairedData, keys: Sequence[str]) -> tuple[Estimate, ..
         }
         found += estimate_slices(system.system, plan, slices)
     return tuple(found)
+
+
+def _list_numbers(system: DocumentStatistics, rows: Rows) -> dict[str, tuple[npt.NDArray[np.float64], ...]]:
+    """Return the known numbers of documents at these positions, of repeated runs their mean."""
+    found = {}
+    for one, total in system.statistics.items():
+        if isinstance(one, Number) and (known := system.statistics.get(Known(one.column))) is not None:
+            counts = known.values[0, rows]
+            values = total.values[0, rows][counts > 0] * 2.0**-one.bits
+            found[one.column] = (values / counts[counts > 0],)
+    return found
 
 
 def without_documents(data: PairedData, left_out: Collection[str]) -> PairedData:

@@ -262,7 +262,7 @@ def _bounds(values: Ints, largest: int) -> npt.NDArray[np.float64]:
 # Intervals around one number: percentiles of replicates, order statistics.
 
 FEW_DOCUMENTS = 20
-"""Below this many documents the interval of a metric without bounds is marked, because it is too narrow."""
+"""Below this many documents the interval of a metric without bounds is marked: it may be too narrow."""
 
 FEW_FAMILIES = 8
 """Below this many families of several documents there is no interval: too few to say how they differ."""
