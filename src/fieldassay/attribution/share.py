@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import problem
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.uncertainty.bootstrap import (
     STEPS,
     BootstrapSettings,
+    add_families,
+    are_few_families,
     are_too_few,
     contraharmonic_mean,
     document_keys,
@@ -85,8 +88,8 @@ class StageShare(Struct, frozen=True):
     interval: tuple[float, float] | None = None
     why: str = ""
     marks: tuple[str, ...] = ()
-    """`few_wrong_values`, `few_replicates` (no interval), `missed_unknown` (wrong values that are not in the
-    text may have been missed, as right ones may: the interval allows for it)."""
+    """`few_wrong_values`, `few_replicates` and `few_families` (no interval), `missed_unknown` (wrong values
+    that are not in the text may have been missed, as right ones may: the interval allows for it)."""
 
 
 class Rates(Struct, frozen=True):
@@ -130,7 +133,10 @@ class FieldShares(Struct, frozen=True):
 
 
 def replicate_sums(counts: Floats, documents: Sequence[str], draw: BootstrapSettings) -> Floats:
-    """Return the sums of counts (documents x columns), then those of each replicate: columns x sums."""
+    """Return the sums of counts (documents x columns), then those of each replicate: columns x sums.
+
+    Documents of one name are drawn together.
+    """
     sums = np.zeros((counts.shape[1], 1 + draw.replicates))
     sums[:, 0] = counts.sum(axis=0)
     table = weight_table()
@@ -252,8 +258,9 @@ def estimate_shares(
 ) -> tuple[FieldShares, tuple[FieldShares, ...]]:
     """Return the shares of all fields together, and of each: counts are documents x fields x `COUNTS`.
 
-    `fields` are names with types. The whole is the sum of the fields: errors of a field that is hard to read
-    and hard for the model do not count as lost by reading because of other fields.
+    `documents` are their names, or those of their families, which are drawn as a whole; there is no interval
+    in few of them. `fields` are names with types. The whole is the sum of the fields: errors of a field that
+    is hard to read and hard for the model do not count as lost by reading because of other fields.
     """
     types = [kind for _, kind in fields]
     flat = replicate_sums(counts.reshape(len(documents), -1), documents, draw)
@@ -274,13 +281,20 @@ def estimate_shares(
     parts["scale"] = np.where(parts["base"] > 0, parts["base"] / found["power"], 0.0)
     covered = counts[:, :, [AT["wrong"], AT["kept_wrong"]]].sum(axis=2) * is_in
     covered += counts[:, :, [AT[name] for name in _OBSERVED]].sum(axis=2)
-    wrong = np.stack([covered, counts[:, :, AT["all_wrong"]]])
+    wrong = np.moveaxis(
+        add_families(np.stack([covered, counts[:, :, AT["all_wrong"]]], axis=1), documents), 1, 0
+    )
     has = (counts[:, :, AT["all_wrong"]] > 0) | (counts[:, :, AT["values"]] + counts[:, :, AT["kept"]] > 0)
     each = tuple(
         FieldShares(
             name, int(sums[AT["all_wrong"], at, 0]), int(covered[:, at].sum()), int(has[:, at].sum()),
             int((covered[:, at] > 0).sum()),
-            _stages({part: values[at] for part, values in parts.items()}, wrong[:, :, at], reasons[at], draw),
+            _drop_few(
+                _stages(
+                    {part: values[at] for part, values in parts.items()}, wrong[:, :, at], reasons[at], draw
+                ),
+                [documents[row] for row in np.flatnonzero(has[:, at]).tolist()],
+            ),
             _rates(
                 sums[:, at, 0],
                 {key: float(one[at, 0]) for key, one in found.items()},
@@ -298,11 +312,24 @@ def estimate_shares(
         int(covered.sum()),
         int(has.any(axis=1).sum()),
         int(covered.any(axis=1).sum()),
-        _stages(
-            {part: values.sum(axis=0) for part, values in parts.items()}, wrong.sum(axis=2), reason, draw
+        _drop_few(
+            _stages(
+                {part: values.sum(axis=0) for part, values in parts.items()}, wrong.sum(axis=2), reason, draw
+            ),
+            documents,
         ),
     )
     return whole, each
+
+
+def _drop_few(shares: tuple[StageShare, ...], names: Sequence[str]) -> tuple[StageShare, ...]:
+    """Return the shares without intervals where the documents, by these names, are in few families."""
+    if not are_few_families(names):
+        return shares
+    return tuple(
+        one if one.value is None else replace(one, interval=None, marks=(*one.marks, "few_families"))
+        for one in shares
+    )
 
 
 def _pool_chance(sums: Floats, types: Sequence[str]) -> list[str]:

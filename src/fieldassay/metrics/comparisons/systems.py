@@ -300,7 +300,7 @@ def estimate_pooled(data: PairedData, keys: Sequence[str]) -> tuple[Estimate, ..
 
 def _list_numbers(system: DocumentStatistics, rows: Rows) -> dict[str, tuple[npt.NDArray[np.float64], ...]]:
     """Return the known numbers of documents at these positions, of repeated runs their mean."""
-    found = {}
+    found: dict[str, tuple[npt.NDArray[np.float64], ...]] = {}
     for one, total in system.statistics.items():
         if isinstance(one, Number) and (known := system.statistics.get(Known(one.column))) is not None:
             counts = known.values[0, rows]

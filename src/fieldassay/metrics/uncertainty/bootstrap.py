@@ -139,16 +139,19 @@ def contraharmonic_mean(sizes: npt.NDArray[np.float64]) -> float:
     return float((sizes**2).sum()) / total if total else 0.0
 
 
-def add_families(sizes: npt.NDArray[np.float64], names: Sequence[str]) -> npt.NDArray[np.float64]:
-    """Return the sizes of what is drawn as a whole: those of one name are added up.
+def add_families(values: npt.NDArray[np.float64], names: Sequence[str]) -> npt.NDArray[np.float64]:
+    """Return the values (documents first) of what is drawn as a whole: those of one name are added up.
 
     >>> add_families(np.array([1.0, 2.0, 4.0]), ["acme", "other", "acme"])
     array([5., 2.])
     """
     place = np.unique(names, return_inverse=True)[1]
-    if place.max(initial=-1) == len(sizes) - 1:
-        return sizes
-    return np.bincount(place, sizes).astype(np.float64)
+    count = int(place.max(initial=-1)) + 1
+    if count == len(values):
+        return values
+    added = np.zeros((count, *values.shape[1:]))
+    np.add.at(added, place, values)
+    return added
 
 
 # Bootstrap sums of integer columns: exact matrix products under bootstrap weights.
@@ -283,6 +286,15 @@ def are_too_few(replicates: int, level: float) -> bool:
     (True, False, True)
     """
     return replicates * (1.0 - level) / 2.0 < 20.0 - 1e-9
+
+
+def are_few_families(names: Sequence[str]) -> bool:
+    """Return whether documents are in too few families for an interval; `names` are those of each document.
+
+    >>> are_few_families(["acme", "other", "acme"]), are_few_families(["a", "b", "c"])
+    (True, False)
+    """
+    return len(set(names)) < min(FEW_FAMILIES, len(names))
 
 
 def say_too_few_families(families: int) -> str:

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.metrics.evidence import read_families
 from fieldassay.metrics.result.tables import WRONG
 from fieldassay.metrics.uncertainty.bootstrap import (
     STEPS,
+    add_families,
+    are_few_families,
+    contraharmonic_mean,
     document_keys,
     percentile_intervals,
     unseen_weights,
@@ -132,9 +136,11 @@ def find_losses(
     A document that has n leaves loses (1 - score) / n by each of them; the cost of a cause is the mean of
     that over the documents with leaves. Each leaf has one cause: its document's answer, else the outermost
     item that is missing or unpaired, else its field and main diagnosis. Intervals are those of a mean over
-    documents; none without replicates.
+    documents, which are drawn in their families; none without replicates, and in few families.
     """
     import polars as pl
+
+    families = read_families(documents, counts.get("families", {}).get("cluster"))
 
     known = (
         documents.filter(pl.col("leaves") > 0)
@@ -175,7 +181,8 @@ def find_losses(
     table = per_document.collect()
     found = {}
     for system in systems:
-        losses = _of_system(table.filter(pl.col("system") == system), known, system, (most, replicates))
+        own = table.filter(pl.col("system") == system)
+        losses = _of_system(own, known, system, (most, replicates), families)
         mends = counts.get("systems", {}).get(system, {}).get("mends", {})
         found[system] = tuple(replace(one, mend=_mend_of(one.field, mends)) for one in losses)
     return found
@@ -215,7 +222,11 @@ def join_items(rows: pl.LazyFrame, evidence: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _of_system(
-    table: pl.DataFrame, known: pl.DataFrame, system: str, bounds: tuple[int, int]
+    table: pl.DataFrame,
+    known: pl.DataFrame,
+    system: str,
+    bounds: tuple[int, int],
+    families: Mapping[str, str],
 ) -> tuple[Loss, ...]:
     import numpy as np
     import polars as pl
@@ -231,7 +242,8 @@ def _of_system(
     )
     worst = find_worst_systems(groups.to_dicts(), len(names), most)
     worst = [group if group["field"] else {**group, **_failed(table, len(names))} for group in worst]
-    if not replicates:
+    units = [families.get(name, name) for name in names]
+    if not replicates or are_few_families(units):
         return tuple(make_loss(system, group, len(names), None) for group in worst)
     columns = np.zeros((len(worst), len(names)))
     for place, group in enumerate(worst):
@@ -243,7 +255,7 @@ def _of_system(
             .join(chosen.select("doc", "loss"), on="doc", how="left", maintain_order="left")["loss"]
             .fill_null(0.0)
         )
-    intervals = _intervals(columns, names.to_list(), replicates)
+    intervals = _intervals(columns, units, replicates)
     return tuple(
         make_loss(system, group, len(names), bounds) for group, bounds in zip(worst, intervals, strict=True)
     )
@@ -272,15 +284,16 @@ def _failed(table: pl.DataFrame, of: int) -> dict[str, Any]:
 def _intervals(
     columns: npt.NDArray[np.float64], names: Sequence[str], replicates: int
 ) -> list[tuple[float, float]]:
-    """Return the intervals of the means of losses (causes x documents).
+    """Return the intervals of the means of losses (causes x documents), drawn by their names.
 
     Each replicate has an unseen document of the weight of any other, which a coin lets lose everything to
-    the cause, or nothing.
+    the cause, or nothing; or an unseen family, as large as the one that a document is in.
     """
     import numpy as np
 
     keys, table = document_keys(names, SEED), weight_table(np.float32)
-    unseen = STEPS * unseen_weights(SEED, replicates)
+    size = contraharmonic_mean(add_families(np.ones(len(names)), names))
+    unseen = STEPS * size * unseen_weights(SEED, replicates)
     width = max(4, _WEIGHTS // len(names) // 4 * 4)
     parts = []
     for first in range(0, replicates, width):
