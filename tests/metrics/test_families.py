@@ -16,6 +16,8 @@ from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.reports.findings.losses import find_losses
 from fieldassay.review.log import create_tables
 from fieldassay.review.status import ReviewedValue, name_documents, share_of, wrong_of
+from fieldassay.scoring import inputs
+from fieldassay.scoring.inputs import list_families as found
 from fieldassay.scoring.score import score
 
 VENDORS, EACH = 12, 6
@@ -202,6 +204,15 @@ def test_families_that_nobody_named_are_told_with_the_line_to_write(key):
     assert f"write `statistics: {{cluster: {line}}}`" in warning and "correlation" in warning
     spec = {**SPEC, "statistics": {"cluster": key or "{family}/*"}}
     assert warned(told, predictions, spec) == [] == warned(told, predictions, bootstrap=0)
+
+
+def test_of_many_keys_those_of_most_documents_are_looked_at(monkeypatch):
+    gold, predictions = documents()
+    looked = []
+    monkeypatch.setattr(inputs, "list_families", lambda key, *rest: looked.append(key) or found(key, *rest))
+    many = [{**{f"note {at} {one}": "x" for one in range(300)}, **row} for at, row in enumerate(gold)]
+    assert "`vendor`" in warned(many, predictions)[0]
+    assert len(looked) < 120
 
 
 def test_a_difference_of_kind_is_no_family():

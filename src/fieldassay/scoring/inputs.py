@@ -283,6 +283,9 @@ def list_families(
 _LONGEST_VALUE = 60
 """Longer texts are no names of vendors, templates or folders."""
 
+_MOST_KEYS = 100
+"""So many keys are looked at: those that most documents have."""
+
 
 def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, ...]]:
     """Return the keys that may name families, with each document's value: texts, and parts of ids.
@@ -293,7 +296,7 @@ def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, 
     declared = plan.spec.document_type
     refused = {path for path, kind in types.items() if kind not in ("text", "id")}
     refused |= {"type", declared.field if declared else "type", *(plan.spec.data.id_key or ID_NAMES)}
-    keys = dict.fromkeys(
+    keys = Counter(
         key
         for record in gold
         for source in (record.data or {}, record.meta.attributes)
@@ -302,7 +305,8 @@ def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, 
         if key not in refused and len(str(value)) <= _LONGEST_VALUE
     )
     found = {}
-    for key in (*keys, "{family}/*", "{family}_*", "{family}-*"):
+    often = (key for key, _ in keys.most_common(_MOST_KEYS))
+    for key in (*often, "{family}/*", "{family}_*", "{family}-*"):
         groups = list_families(key, gold, [None] * len(gold))
         found[key] = name_families([record.id for record in gold], groups)
     return found
