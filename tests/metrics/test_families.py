@@ -12,7 +12,7 @@ from fieldassay.decisions.calibration.certificate import RankedLabels, ratio_int
 from fieldassay.decisions.calibration.policy import calibrate
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.comparisons.systems import compare
-from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings, quantile_interval
 from fieldassay.reports.findings.losses import find_losses
 from fieldassay.review.log import create_tables
 from fieldassay.review.status import ReviewedValue, name_documents, share_of, wrong_of
@@ -184,6 +184,35 @@ def test_calibration_draws_the_families_of_the_run(cluster, tmp_path):
         for one in seen.values()
     )
     assert low < high
+
+
+def latency(vendors, each, metric="latency_p50", **options):
+    """Return the estimate of a percentile of times that are the same in all documents of a vendor."""
+    names = [(f"v{vendor:03}", f"v{vendor:03}/{at}") for vendor in range(vendors) for at in range(each)]
+    gold = [{"id": name, "vendor": vendor, "total": 1} for vendor, name in names]
+    pred = [{"id": name, "total": 1, "duration_ms": 100 + int(vendor[1:])} for vendor, name in names]
+    result = score(gold, pred, SPEC, cluster="vendor", metrics=(metric,), evidence="none", **options)
+    return next(one for one in result.estimates if one.metric == metric)
+
+
+@pytest.mark.parametrize(
+    ("vendors", "metric", "has_interval"),
+    [
+        (7, "latency_p50", False),
+        (8, "latency_p50", True),
+        (30, "latency_p95", False),
+        (90, "latency_p95", True),
+    ],
+)
+def test_a_percentile_of_families_has_an_interval_from_enough_of_them(vendors, metric, has_interval):
+    found, more = (latency(vendors, each, metric) for each in (3, 7))
+    assert (found.interval is not None) is has_interval
+    assert found.interval == more.interval
+    assert (found.marks == ("few_families",)) is (vendors < 8)
+    if has_interval:
+        rank = quantile_interval(100.0 + np.arange(vendors), 0.5 if metric == "latency_p50" else 0.95, 0.95)
+        assert found.interval == pytest.approx(rank, abs=1.5)
+        assert latency(vendors, 3, metric, batch=11).interval == found.interval
 
 
 # Families that the spec does not name are found, and chance is not taken for them.

@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,7 @@ from fieldassay.metrics.statistics.statistics import (
     size_statistics,
 )
 from fieldassay.metrics.uncertainty.bootstrap import (
+    BEYOND,
     FEW_DOCUMENTS,
     FEW_FAMILIES,
     Interval,
@@ -50,6 +51,7 @@ from fieldassay.metrics.uncertainty.bootstrap import (
     draw_sums,
     percentile_intervals,
     quantile_interval,
+    quantile_replicates,
     unseen_weights,
 )
 
@@ -236,6 +238,8 @@ def size_by_documents(table: SumTable, ratio: Ratio) -> Floats:
 Ints = npt.NDArray[np.int64]
 SliceKey: TypeAlias = tuple[str, str] | None
 Fields: TypeAlias = tuple[str | None, ...]
+Name = TypeVar("Name")
+Part = TypeVar("Part")
 Families: TypeAlias = dict[str | None, tuple[npt.NDArray[np.uint64], ...]]
 
 
@@ -374,6 +378,8 @@ class SliceSums(Struct, frozen=True, eq=False):
     undrawn: tuple[tuple[UndrawnDocuments, Ints], ...] = ()
     families: Families = {}
     """The keys of the families, part by part, and of those with each field; {}: nothing is grouped."""
+    owners: Mapping[str, tuple[npt.NDArray[np.uint64], ...]] = {}
+    """The keys of the families of the document numbers; {}: nothing is grouped."""
 
     def count_families(self, field: str | None) -> int:
         """Return the families of the slice, or of those with a field if they are not very many."""
@@ -383,20 +389,14 @@ class SliceSums(Struct, frozen=True, eq=False):
 
     def merge(self, other: "SliceSums") -> "SliceSums":
         """Return the sums of both."""
-        names = dict.fromkeys([*self.numbers, *other.numbers])
-        numbers = {name: self.numbers.get(name, ()) + other.numbers.get(name, ()) for name in names}
         return SliceSums(
             add_sums(self.sums, other.sums),
-            numbers,
+            _join(self.numbers, other.numbers),
             self.documents + other.documents,
             self.repeats,
             self.undrawn + other.undrawn,
-            _shorten(
-                {
-                    name: self.families.get(name, ()) + other.families.get(name, ())
-                    for name in dict.fromkeys([*self.families, *other.families])
-                }
-            ),
+            _shorten(_join(self.families, other.families)),
+            _join(self.owners, other.owners),
         )
 
     def portions(self, replicates: int) -> Iterator[Portion]:
@@ -469,6 +469,13 @@ class SliceSums(Struct, frozen=True, eq=False):
         yield from ((one, total.fields) for one, total in self.sums.items() if total.values.shape[1] > 1)
         for documents, _ in self.undrawn:
             yield from ((one, fields) for one, (fields, _) in documents.statistics.items())
+
+
+def _join(
+    first: Mapping[Name, tuple[Part, ...]], second: Mapping[Name, tuple[Part, ...]]
+) -> dict[Name, tuple[Part, ...]]:
+    """Return the parts of both by name."""
+    return {name: first.get(name, ()) + second.get(name, ()) for name in dict.fromkeys([*first, *second])}
 
 
 def _choose(total: Sum, names: frozenset[str | None]) -> Sum:
@@ -627,7 +634,7 @@ def _draft_portion(
         recipe = bound.recipe
         if isinstance(recipe, Constant | Quantile):
             if portion.of_whole:
-                yield number, _draft_number(bound, key, table)
+                yield number, _draft_number(bound, key, table, unseen)
             continue
         limits = value_bounds(bound)
         if limits is None and find_ends(recipe, seen) is not None:
@@ -708,16 +715,26 @@ def _choose_labels(bound: BoundMetric, labels: tuple[str | None, ...]) -> Sequen
     return fields if bound.metric.scope == "field" else (None, *fields)
 
 
-def _draft_number(bound: BoundMetric, key: SliceKey, table: SliceSums) -> _Draft:
+def _draft_number(bound: BoundMetric, key: SliceKey, table: SliceSums, unseen: Floats) -> _Draft:
     recipe = bound.recipe
     if isinstance(recipe, Constant):
         return _Draft(bound, key, None, recipe.value, table.documents, table.documents)
     assert isinstance(recipe, Quantile)
-    ordered = np.sort(np.concatenate([np.zeros(0), *table.numbers.get(recipe.column, ())]))
+    numbers = np.concatenate([np.zeros(0), *table.numbers.get(recipe.column, ())])
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
     value = float(np.quantile(ordered, recipe.share)) if len(ordered) else None
     documents, families = -(-len(ordered) // table.repeats), table.count_families(None)
     draft = _Draft(bound, key, None, value, len(ordered), documents, ordered=ordered, repeats=table.repeats)
-    return replace(draft, families=families) if 0 < families < table.documents else draft
+    if not 0 < families < table.documents:
+        return draft
+    owners = table.owners.get(recipe.column, ())
+    drawn = (
+        (quantile_replicates(ordered, np.concatenate(owners)[order], recipe.share, unseen),)
+        if owners and 0.0 < recipe.share < 1.0 and len(unseen) and value is not None
+        else ()
+    )
+    return replace(draft, families=families, replicates=drawn)
 
 
 def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
@@ -734,7 +751,7 @@ def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
 
 def _bound_one(draft: _Draft, level: float, drawn: Sequence[_Drawn]) -> _Bounds:
     if isinstance(draft.bound.recipe, Quantile):
-        return _bound_quantile(draft, draft.bound.recipe, level)
+        return _bound_quantile(draft, draft.bound.recipe, level, drawn)
     if not drawn or draft.value is None:
         return _Bounds()
     if draft.families is not None and draft.families < min(FEW_FAMILIES, draft.documents):
@@ -792,11 +809,16 @@ def _is_within(value: float, limits: tuple[float, float]) -> bool:
     return limits[0] <= value <= limits[1] * (1.0 + 1e-9)
 
 
-def _bound_quantile(draft: _Draft, recipe: Quantile, level: float) -> _Bounds:
-    if draft.ordered is None or not len(draft.ordered) or not 0.0 < recipe.share < 1.0:
+def _bound_quantile(draft: _Draft, recipe: Quantile, level: float, drawn: Sequence[_Drawn]) -> _Bounds:
+    if draft.ordered is None or draft.value is None or not 0.0 < recipe.share < 1.0:
         return _Bounds()
     if draft.families is not None:  # the ranks of documents that are alike are not binomial
-        return _Bounds(marks=("by_family",))
+        if draft.families < min(FEW_FAMILIES, draft.documents):
+            return _Bounds(marks=("few_families",))
+        low, high = drawn[0][:2] if drawn else (-BEYOND, BEYOND)
+        if low <= -BEYOND or high >= BEYOND:
+            return _Bounds()
+        return _Bounds((min(low, draft.value), max(high, draft.value)), _mark_few(draft))
     interval = _bound_repeated(draft.ordered, draft.repeats, recipe.share, level)
     return (
         _Bounds()

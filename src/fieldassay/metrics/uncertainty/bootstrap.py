@@ -378,6 +378,38 @@ def quantile_interval(ordered: npt.NDArray[np.float64], share: float, level: flo
     return Interval(float(ordered[under[-1]]), float(ordered[over[0]]))
 
 
+BEYOND = 1e300
+"""A quantile beyond all values: among those of the unseen documents."""
+
+
+def quantile_replicates(
+    ordered: npt.NDArray[np.float64],
+    owners: npt.NDArray[np.uint64],
+    share: float,
+    unseen: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Return a quantile of ascending values in every replicate; values of one owner are drawn together.
+
+    Each replicate holds an unseen owner, whose values are all beyond one end, by a coin. Percentiles of these
+    are the values at which the interval of the share below them ends at `share` (Woodruff 1952).
+
+    >>> drawn = quantile_replicates(np.arange(4.0), document_keys("aabb", 0), 0.5, unseen_weights(0, 800))
+    >>> sorted(set(drawn.tolist()))
+    [-1e+300, 0.0, 1.0, 2.0, 3.0, 1e+300]
+    """
+    keys, place = np.unique(owners, return_inverse=True)
+    ends = np.concatenate([[-BEYOND], ordered, [BEYOND]])
+    mass = contraharmonic_mean(np.bincount(place).astype(np.float64)) * np.abs(unseen)
+    width, parts = max(4, _BLOCK // len(owners) // 4 * 4), []
+    for first in range(0, len(unseen), width):
+        part = slice(first, min(first + width, len(unseen)))
+        drawn = weights(keys, first, part.stop - first, weight_table())[place]
+        below = np.cumsum(drawn, axis=0, dtype=np.int64) / STEPS
+        reached = share * (below[-1] + mass[part]) - np.where(unseen[part] > 0, mass[part], 0.0)
+        parts.append(ends[np.where(reached > 0, 1 + (below < reached).sum(axis=0), 0)])
+    return np.concatenate(parts)
+
+
 def _binomial_below(n: int, share: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Return counts k around the mean of binomial(n, share), less than 1e-15 outside, and each P(X <= k)."""
     reach = 12.0 * math.sqrt(n * share * (1.0 - share)) + 40.0
