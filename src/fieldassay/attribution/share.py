@@ -13,17 +13,14 @@ from msgspec.structs import replace
 from fieldassay.errors import problem
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.uncertainty.bootstrap import (
-    STEPS,
     BootstrapSettings,
     add_families,
     are_few_families,
     are_too_few,
     contraharmonic_mean,
-    document_keys,
     percentile_intervals,
     unseen_weights,
-    weight_table,
-    weights,
+    weigh,
 )
 from fieldassay.runs.run import unusable_answers
 
@@ -76,7 +73,6 @@ LEAST_TRIED = 10
 """Foreign values that a field needs for a chance of its own; else those of its type count."""
 FEW_WRONG = 20
 """Below this many wrong values a share is marked `few_wrong_values`: its interval is wide."""
-_BLOCK = 4096
 _Ends: TypeAlias = tuple[Floats, Floats, tuple[float, float]]
 
 
@@ -130,21 +126,6 @@ class FieldShares(Struct, frozen=True):
     def share(self, stage: str) -> StageShare:
         """Return the share of a stage."""
         return next(one for one in self.shares if one.stage == stage)
-
-
-def replicate_sums(counts: Floats, documents: Sequence[str], draw: BootstrapSettings) -> Floats:
-    """Return the sums of counts (documents x columns), then those of each replicate: columns x sums.
-
-    Documents of one name are drawn together.
-    """
-    sums = np.zeros((counts.shape[1], 1 + draw.replicates))
-    sums[:, 0] = counts.sum(axis=0)
-    table = weight_table()
-    for start in range(0, len(documents) if draw.replicates else 0, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        drawn = weights(document_keys(documents[block], draw.seed), 0, draw.replicates, table)
-        sums[:, 1:] += counts[block].T @ (drawn.astype(np.float64) / STEPS)
-    return sums
 
 
 class ShareSample(Struct, frozen=True, eq=False):
@@ -263,7 +244,9 @@ def estimate_shares(
     is hard to read and hard for the model do not count as lost by reading because of other fields.
     """
     types = [kind for _, kind in fields]
-    flat = replicate_sums(counts.reshape(len(documents), -1), documents, draw)
+    columns = counts.reshape(len(documents), -1).T
+    drawn = weigh(columns, documents, draw.seed, draw.replicates)
+    flat = np.concatenate([columns.sum(axis=1, keepdims=True), drawn], axis=1)
     sums = np.moveaxis(flat.reshape(len(fields), len(COUNTS), -1), 1, 0)
     chance_over = _pool_chance(sums, types)
     likely, errors_over = due_to_reading(sums, types)

@@ -32,15 +32,12 @@ from fieldassay.decisions.calibration.observations import (
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.estimate import format_share
 from fieldassay.metrics.uncertainty.bootstrap import (
-    STEPS,
     BootstrapSettings,
     add_families,
     contraharmonic_mean,
-    document_keys,
     percentile_intervals,
     unseen_weights,
-    weight_table,
-    weights,
+    weigh,
 )
 from fieldassay.options import OptionRecord
 
@@ -339,9 +336,6 @@ def _invert(excess: Callable[[float], float]) -> float:
     return 1.0 if excess(high) > 0.0 else float(brentq(excess, low, high, xtol=1e-9, rtol=1e-9))
 
 
-_WEIGHTS_AT_ONCE = 1 << 22
-
-
 def ratio_interval(
     sums: Floats, documents: Sequence[str], chance: BootstrapSettings, *, is_guarded: bool = False
 ) -> tuple[float, float] | None:
@@ -370,17 +364,11 @@ def ratio_replicates(
     sums: Floats, documents: Sequence[str], chance: BootstrapSettings, *, is_guarded: bool = False
 ) -> Floats:
     """Return the ratio in every replicate; NaN where the second sum is 0."""
-    keys, table = document_keys(documents, chance.seed), weight_table(np.float64)
-    width = max(4, _WEIGHTS_AT_ONCE // max(1, len(documents)) // 4 * 4)
-    size = STEPS * contraharmonic_mean(add_families(sums[1], documents)) if is_guarded else 0.0
+    size = contraharmonic_mean(add_families(sums[1], documents)) if is_guarded else 0.0
     unseen = unseen_weights(chance.seed, chance.replicates) * size
-    found = np.empty(chance.replicates)
-    for first in range(0, chance.replicates, width):
-        count = min(width, chance.replicates - first)
-        above, below = sums @ weights(keys, first, count, table).astype(np.float64, copy=False)
-        drawn = unseen[first : first + count]
-        above, below = above + np.maximum(-drawn, 0.0), below + np.abs(drawn)
-        found[first : first + count] = np.divide(above, below, out=np.full(count, np.nan), where=below > 0)
+    above, below = weigh(sums, documents, chance.seed, chance.replicates)
+    above, below = above + np.maximum(-unseen, 0.0), below + np.abs(unseen)
+    found: Floats = np.divide(above, below, out=np.full(len(unseen), np.nan), where=below > 0)
     return found
 
 

@@ -139,6 +139,26 @@ def contraharmonic_mean(sizes: npt.NDArray[np.float64]) -> float:
     return float((sizes**2).sum()) / total if total else 0.0
 
 
+_WEIGHTS = 1 << 22
+"""Weights drawn at once, which bounds the memory of many documents."""
+
+
+def weigh(
+    columns: npt.NDArray[np.float64], names: Sequence[str], seed: int, replicates: int
+) -> npt.NDArray[np.float64]:
+    """Return the sums of columns (columns x documents) in every replicate; those of one name weigh the same.
+
+    >>> weigh(np.array([[1.0, 2.0]]), ["a", "b"], 0, 4).round(2).tolist()
+    [[1.06, 2.12, 3.62, 5.88]]
+    """
+    keys, table = document_keys(names, seed), weight_table(np.float64)
+    width, parts = max(4, _WEIGHTS // max(1, len(names)) // 4 * 4), [np.zeros((len(columns), 0))]
+    for first in range(0, replicates, width):
+        drawn = weights(keys, first, min(width, replicates - first), table)
+        parts.append(columns @ drawn.astype(np.float64, copy=False) / STEPS)
+    return np.concatenate(parts, axis=1)
+
+
 def add_families(values: npt.NDArray[np.float64], names: Sequence[str]) -> npt.NDArray[np.float64]:
     """Return the values (documents first) of what is drawn as a whole: those of one name are added up.
 

@@ -12,15 +12,12 @@ from msgspec.structs import replace
 from fieldassay.metrics.evidence import read_families
 from fieldassay.metrics.result.tables import WRONG
 from fieldassay.metrics.uncertainty.bootstrap import (
-    STEPS,
     add_families,
     are_few_families,
     contraharmonic_mean,
-    document_keys,
     percentile_intervals,
     unseen_weights,
-    weight_table,
-    weights,
+    weigh,
 )
 from fieldassay.runs.run import ANSWERS, unusable_answers
 
@@ -84,8 +81,6 @@ def count_mistakes(evidence: pl.LazyFrame) -> tuple[Mistake, ...]:
 # field.
 
 REPLICATES, SEED, LEVEL = 1000, 0, 0.95
-_WEIGHTS = 1 << 22
-"""Weights drawn at once, which bounds the memory of a run of many documents."""
 
 DIGITS = 12
 """The digits of points: sums of the same losses in another sequence are equal to these."""
@@ -291,16 +286,11 @@ def _intervals(
     """
     import numpy as np
 
-    keys, table = document_keys(names, SEED), weight_table(np.float32)
-    size = contraharmonic_mean(add_families(np.ones(len(names)), names))
-    unseen = STEPS * size * unseen_weights(SEED, replicates)
-    width = max(4, _WEIGHTS // len(names) // 4 * 4)
-    parts = []
-    for first in range(0, replicates, width):
-        drawn: Any = weights(keys, first, min(width, replicates - first), table)
-        held = unseen[first : first + drawn.shape[1]]
-        parts.append((columns @ drawn + np.maximum(-held, 0.0)) / (drawn.sum(axis=0) + np.abs(held)))
-    found, means = percentile_intervals(np.concatenate(parts, axis=1), LEVEL), columns.mean(axis=1)
+    each = np.ones((1, len(names)))
+    unseen = contraharmonic_mean(add_families(each[0], names)) * unseen_weights(SEED, replicates)
+    *lost, all_ = weigh(np.concatenate([columns, each]), names, SEED, replicates)
+    drawn = (np.array(lost) + np.maximum(-unseen, 0.0)) / (all_ + np.abs(unseen))
+    found, means = percentile_intervals(drawn, LEVEL), columns.mean(axis=1)
     low, high = np.minimum(found.low, means), np.maximum(found.high, means)
     return [(float(first), float(last)) for first, last in zip(low, high, strict=True)]
 
