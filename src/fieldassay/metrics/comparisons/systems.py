@@ -290,7 +290,11 @@ def estimate_pooled(data: PairedData, keys: Sequence[str]) -> tuple[Estimate, ..
                 len(rows),
                 system.repeats,
                 ((documents, rows),),
-                {} if data.cluster is None else documents.list_families(rows),
+                *(
+                    ({}, {})
+                    if data.cluster is None
+                    else (documents.list_families(rows), _list_owners(system, rows, documents.keys))
+                ),
             )
             for key, rows in (everything | list_members(system.groups, keys)).items()
         }
@@ -300,13 +304,26 @@ def estimate_pooled(data: PairedData, keys: Sequence[str]) -> tuple[Estimate, ..
 
 def _list_numbers(system: DocumentStatistics, rows: Rows) -> dict[str, tuple[npt.NDArray[np.float64], ...]]:
     """Return the known numbers of documents at these positions, of repeated runs their mean."""
-    found: dict[str, tuple[npt.NDArray[np.float64], ...]] = {}
-    for one, total in system.statistics.items():
-        if isinstance(one, Number) and (known := system.statistics.get(Known(one.column))) is not None:
-            counts = known.values[0, rows]
-            values = total.values[0, rows][counts > 0] * 2.0**-one.bits
-            found[one.column] = (values / counts[counts > 0],)
-    return found
+    known = {
+        one.column: total.values[0] for one, total in system.statistics.items() if isinstance(one, Known)
+    }
+    return {
+        one.column: (total.values[0, own] * 2.0**-one.bits / known[one.column][own],)
+        for one, total in system.statistics.items()
+        if isinstance(one, Number) and one.column in known
+        for own in [rows[known[one.column][rows] > 0]]
+    }
+
+
+def _list_owners(
+    system: DocumentStatistics, rows: Rows, keys: npt.NDArray[np.uint64]
+) -> dict[str, tuple[npt.NDArray[np.uint64], ...]]:
+    """Return the keys of the families of these numbers."""
+    return {
+        one.column: (keys[rows[total.values[0, rows] > 0]],)
+        for one, total in system.statistics.items()
+        if isinstance(one, Known)
+    }
 
 
 def without_documents(data: PairedData, left_out: Collection[str]) -> PairedData:
