@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from fieldassay.errors import NothingEvaluatedError
 from fieldassay.io.text.shown import clip, format_count, join_names
-from fieldassay.metrics.evidence import Kind, name_families
+from fieldassay.metrics.evidence import Kind
 from fieldassay.metrics.result.tables import Agreement, Confusion, FieldAgreement, Measure
 from fieldassay.metrics.uncertainty.bootstrap import (
     STEPS,
@@ -40,7 +40,7 @@ from fieldassay.scoring.engine.coding import Block, Coded, compare_codes, json_t
 from fieldassay.scoring.engine.judge import Judged, judge
 from fieldassay.scoring.engine.scopes import Masks, applicability
 from fieldassay.scoring.fit import fold_keys
-from fieldassay.scoring.inputs import document_types, list_families
+from fieldassay.scoring.inputs import document_types, name_units
 from fieldassay.spec.plan.nodes import Plan
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -605,7 +605,8 @@ def measure_agreement(plan: Plan, sheets: Sequence[Answers]) -> Agreement:
     plan = fold_keys(plan, lambda: ([sheet.data for sheet in answers] for answers in documents))
     drawn = plan.spec.statistics
     settings = BootstrapSettings(drawn.bootstrap, drawn.seed, drawn.level)
-    draws = draw_weights(_name_units(plan, documents), settings)
+    first = [Record(one.document, dict(one.data), Meta(), one.document) for one, *_ in documents]
+    draws = draw_weights(name_units(drawn.cluster, first, document_types(plan, first)), settings)
     data = [sheet.data for answers in documents for sheet in answers]
     judged = judge(plan, data, [{} for _ in data], dict(applies))
     fields = [_of_ratings(*rated, draws) for rated in _rate_values(judged, documents, applies)]
@@ -631,14 +632,6 @@ def measure_agreement(plan: Plan, sheets: Sequence[Answers]) -> Agreement:
         all(len({sheet.reviewer for sheet in answers}) == 1 for answers in twice),
         (*_notes(sheets, judged.undeclared.gold), *_say_families(draws.names, drawn.cluster)),
     )
-
-
-def _name_units(plan: Plan, documents: Sequence[Sequence[Answers]]) -> tuple[str, ...]:
-    """Return what each document is drawn with: its family by the first answers, or itself."""
-    first = [Record(one.document, dict(one.data), Meta(), one.document) for one, *_ in documents]
-    cluster = plan.spec.statistics.cluster
-    families = None if cluster is None else list_families(cluster, first, document_types(plan, first))
-    return name_families([one.id for one in first], families)
 
 
 def _say_families(names: Sequence[str], cluster: str | None) -> Iterator[str]:

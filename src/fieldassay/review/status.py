@@ -23,7 +23,6 @@ from fieldassay.errors import problem
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.estimate import format_bounds, format_in_unit
-from fieldassay.metrics.evidence import name_families
 from fieldassay.metrics.uncertainty.bootstrap import (
     FEW_FAMILIES,
     BootstrapSettings,
@@ -33,7 +32,7 @@ from fieldassay.metrics.uncertainty.bootstrap import (
 from fieldassay.records.record import Meta, Record
 from fieldassay.review.log import Reason, ReviewEvent, ReviewJournal, Showing, Store, read_facts
 from fieldassay.review.sheets.sheets import ReviewForm
-from fieldassay.scoring.inputs import list_families
+from fieldassay.scoring.inputs import name_units
 
 LEVEL = 0.95
 FEWEST = 20
@@ -450,9 +449,8 @@ def name_documents(db: sqlite3.Connection, cluster: str | None) -> dict[str, str
         Record(name, {}, Meta(attributes={} if said is None else {cluster: str(read_given(said))}), name)
         for name, said in rows
     ]
-    names = [record.id for record in records]
-    groups = list_families(cluster, records, [None] * len(records))
-    return dict(zip(names, name_families(names, groups), strict=True))
+    units = name_units(cluster, records, [None] * len(records))
+    return {record.id: unit for record, unit in zip(records, units, strict=True)}
 
 
 def count_open_audits(db: sqlite3.Connection) -> int:

@@ -728,13 +728,13 @@ def _draft_number(bound: BoundMetric, key: SliceKey, table: SliceSums, unseen: F
     draft = _Draft(bound, key, None, value, len(ordered), documents, ordered=ordered, repeats=table.repeats)
     if not 0 < families < table.documents:
         return draft
-    owners = table.owners.get(recipe.column, ())
+    owners = np.concatenate([np.zeros(0, np.uint64), *table.owners.get(recipe.column, ())])
+    has_draws = len(owners) and len(unseen) and 0.0 < recipe.share < 1.0
     drawn = (
-        (quantile_replicates(ordered, np.concatenate(owners)[order], recipe.share, unseen),)
-        if owners and 0.0 < recipe.share < 1.0 and len(unseen) and value is not None
-        else ()
+        quantile_replicates(ordered, owners[order], recipe.share, each)
+        for each in ((0.0 * unseen, unseen) if has_draws else ())
     )
-    return replace(draft, families=families, replicates=drawn)
+    return replace(draft, families=families, replicates=tuple(drawn))
 
 
 def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
@@ -750,8 +750,8 @@ def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
 
 
 def _bound_one(draft: _Draft, level: float, drawn: Sequence[_Drawn]) -> _Bounds:
-    if isinstance(draft.bound.recipe, Quantile):
-        return _bound_quantile(draft, draft.bound.recipe, level, drawn)
+    if isinstance(draft.bound.recipe, Quantile) and draft.families is None:
+        return _bound_quantile(draft, draft.bound.recipe, level)
     if not drawn or draft.value is None:
         return _Bounds()
     if draft.families is not None and draft.families < min(FEW_FAMILIES, draft.documents):
@@ -766,7 +766,7 @@ def _bound_one(draft: _Draft, level: float, drawn: Sequence[_Drawn]) -> _Bounds:
     marks = (*few, "few_replicates") if are_too_few(len(draft.replicates[0]) - dropped, level) else few
     marks = (*marks, f"undefined_replicates={dropped}") if dropped else marks
     resampled = None if math.isnan(lowest) else (lowest, highest)
-    if math.isnan(low):
+    if math.isnan(low) or max(-low, high) >= BEYOND:
         return _Bounds(None, marks, resampled)
     if limits is not None:  # sums of rounded parts may exceed them in the last digit
         low, high = max(low, limits[0]), min(high, limits[1])
@@ -809,16 +809,9 @@ def _is_within(value: float, limits: tuple[float, float]) -> bool:
     return limits[0] <= value <= limits[1] * (1.0 + 1e-9)
 
 
-def _bound_quantile(draft: _Draft, recipe: Quantile, level: float, drawn: Sequence[_Drawn]) -> _Bounds:
-    if draft.ordered is None or draft.value is None or not 0.0 < recipe.share < 1.0:
+def _bound_quantile(draft: _Draft, recipe: Quantile, level: float) -> _Bounds:
+    if draft.ordered is None or not len(draft.ordered) or not 0.0 < recipe.share < 1.0:
         return _Bounds()
-    if draft.families is not None:  # the ranks of documents that are alike are not binomial
-        if draft.families < min(FEW_FAMILIES, draft.documents):
-            return _Bounds(marks=("few_families",))
-        low, high = drawn[0][:2] if drawn else (-BEYOND, BEYOND)
-        if low <= -BEYOND or high >= BEYOND:
-            return _Bounds()
-        return _Bounds((min(low, draft.value), max(high, draft.value)), _mark_few(draft))
     interval = _bound_repeated(draft.ordered, draft.repeats, recipe.share, level)
     return (
         _Bounds()
