@@ -15,7 +15,19 @@ from fieldassay.metrics.comparisons.pair import PairedMatrix
 from fieldassay.metrics.comparisons.pairwise import compare_one, decide
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, list_kept
-from fieldassay.metrics.statistics.statistics import Defined, Known, Number, RowSum, Share, Statistic, Sum
+from fieldassay.metrics.statistics.statistics import (
+    Defined,
+    FieldDefined,
+    FieldSquares,
+    Known,
+    Number,
+    RowSum,
+    Share,
+    Squares,
+    Statistic,
+    Sum,
+    list_needs,
+)
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -94,8 +106,10 @@ def compare_family(members: list[tuple[Ints, Ints, Ints]], seed: int = 0) -> lis
 def open_arena(size: Ints, systems: Mapping[str, Ints], metric: str, seed: int = 0) -> PairedMatrix:
     """Return the arena of several systems, by their right values in documents of these sizes."""
     bound = _bind(metric)
+    needs = list_needs(bound.recipe)
+    statistics = dict.fromkeys((*list_kept((bound,)), *needs.drawn, *needs.plain))
     kept = {
-        name: {one: Sum((None,), _measure(one, size, right)[None, :]) for one in list_kept((bound,))}
+        name: {one: Sum((None,), _measure(one, size, right)[None, :]) for one in statistics}
         for name, right in systems.items()
     }
     return _open((bound,), kept, len(size), seed)
@@ -140,8 +154,10 @@ def _measure(one: Statistic, size: Ints, right: Ints) -> Ints:
     """Return a statistic in each document, where values are right or wrong and none is missing."""
     if isinstance(one, Share):
         return _scale(right / size, one)
-    if isinstance(one, Defined):
+    if isinstance(one, Defined | FieldDefined):
         return np.ones(len(size), np.int64)
+    if isinstance(one, Squares | FieldSquares):
+        return size**2
     assert isinstance(one, RowSum), one
     names = {outcome.name for outcome in one.outcomes}
     if "MATCH" in names:

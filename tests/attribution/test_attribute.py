@@ -795,3 +795,24 @@ def test_a_value_of_another_kind_equals_no_value_of_a_field(field: str, odd: Any
     is_list = leaf(field).is_list and isinstance(odd, list)
     assert are_equal(leaf(field), odd, "5") == are_equal(leaf(field), "5", odd) == is_list
     assert are_equal(leaf(field), odd, odd) == (odd is not None)
+
+
+@pytest.mark.parametrize(("each", "has_interval"), [(2, True), (5, False)])
+def test_families_are_drawn_as_a_whole_and_few_have_no_interval(
+    tmp_path: Path, each: int, has_interval: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold = [{"id": f"v{at // each}/{at}", **record(at)} for at in range(30)]
+    wrong = [{**record(at), "total": 1.0 if at % 3 else record(at)["total"]} for at in range(30)]
+    rows = [
+        {"id": one["id"], "pred": pred, "transcript": written(one)}
+        for one, pred in zip(gold, wrong, strict=True)
+    ]
+    found = fa.attribute(scored(tmp_path, gold, rows, cluster="{family}/*"))
+    assert found.families == found.to_dict()["families"] == 30 // each
+    shares = [one for one in found.system("m").whole.shares if one.value is not None]
+    assert shares
+    assert all((one.interval is not None) is has_interval for one in shares)
+    assert main(["attribute", str(tmp_path / "run")]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"replicates over {30 // each} families" in told
+    assert ("6 families are too few for an interval" in told) is not has_interval

@@ -1,15 +1,23 @@
 """Documents that come in families: the family is what is drawn, everywhere."""
 
 import random
+import sqlite3
 
 import numpy as np
 import pytest
 
+from fieldassay import agreement
+from fieldassay.attribution.share import AT, COUNTS, estimate_shares
 from fieldassay.decisions.calibration.certificate import RankedLabels, ratio_interval
 from fieldassay.decisions.calibration.policy import calibrate
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.comparisons.systems import compare
-from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings, quantile_interval
+from fieldassay.reports.findings.losses import find_losses
+from fieldassay.review.log import create_tables
+from fieldassay.review.status import ReviewedValue, name_documents, share_of, wrong_of
+from fieldassay.scoring import inputs
+from fieldassay.scoring.inputs import list_families as found
 from fieldassay.scoring.score import score
 
 VENDORS, EACH = 12, 6
@@ -178,6 +186,35 @@ def test_calibration_draws_the_families_of_the_run(cluster, tmp_path):
     assert low < high
 
 
+def latency(vendors, each, metric="latency_p50", **options):
+    """Return the estimate of a percentile of times that are the same in all documents of a vendor."""
+    names = [(f"v{vendor:03}", f"v{vendor:03}/{at}") for vendor in range(vendors) for at in range(each)]
+    gold = [{"id": name, "vendor": vendor, "total": 1} for vendor, name in names]
+    pred = [{"id": name, "total": 1, "duration_ms": 100 + int(vendor[1:])} for vendor, name in names]
+    result = score(gold, pred, SPEC, cluster="vendor", metrics=(metric,), evidence="none", **options)
+    return next(one for one in result.estimates if one.metric == metric)
+
+
+@pytest.mark.parametrize(
+    ("vendors", "metric", "has_interval"),
+    [
+        (7, "latency_p50", False),
+        (8, "latency_p50", True),
+        (30, "latency_p95", False),
+        (90, "latency_p95", True),
+    ],
+)
+def test_a_percentile_of_families_has_an_interval_from_enough_of_them(vendors, metric, has_interval):
+    found, more = (latency(vendors, each, metric) for each in (3, 7))
+    assert (found.interval is not None) is has_interval
+    assert found.interval == more.interval
+    assert (found.marks == ("few_families",)) is (vendors < 8)
+    if has_interval:
+        rank = quantile_interval(100.0 + np.arange(vendors), 0.5 if metric == "latency_p50" else 0.95, 0.95)
+        assert found.interval == pytest.approx(rank, abs=1.5)
+        assert latency(vendors, 3, metric, batch=11).interval == found.interval
+
+
 # Families that the spec does not name are found, and chance is not taken for them.
 
 
@@ -198,7 +235,106 @@ def test_families_that_nobody_named_are_told_with_the_line_to_write(key):
     assert warned(told, predictions, spec) == [] == warned(told, predictions, bootstrap=0)
 
 
+def test_of_many_keys_those_of_most_documents_are_looked_at(monkeypatch):
+    gold, predictions = documents()
+    looked = []
+    monkeypatch.setattr(inputs, "list_families", lambda key, *rest: looked.append(key) or found(key, *rest))
+    many = [{**{f"note {at} {one}": "x" for one in range(300)}, **row} for at, row in enumerate(gold)]
+    assert "`vendor`" in warned(many, predictions)[0]
+    assert len(looked) < 120
+
+
 def test_a_difference_of_kind_is_no_family():
     gold = [{"id": at, "total": 1, "currency": "AUD" if at % 2 else "EUR"} for at in range(80)]
     of_a = [{"id": at, "total": 1 + (at % 2)} for at in range(80)]
     assert warned(gold, of_a) == []
+
+
+# What else is drawn follows: agreement, shares of stages, losses, reviews
+
+
+def agreed(names, cluster):
+    """Return the agreement of two reviewers who differ in some documents; a name is a document's, copied."""
+    chance = random.Random(3)
+    labels = {name: (chance.choice("xy"), chance.choice("xxy")) for name in dict.fromkeys(names.values())}
+    told = {
+        who: [{"id": name, "vendor": of, "total": labels[of][at]} for name, of in names.items()]
+        for at, who in enumerate(("ada", "bob"))
+    }
+    found = agreement(told, {"fields": {"total": "text"}}, cluster=cluster, bootstrap=800)
+    measures = found.field("total").measures  # alpha counts pairs of values, of which copies make more
+    return [found.overall["observed"], measures["observed"], measures["ac1"]]
+
+
+def shared(names, cluster):
+    chance = np.random.default_rng(4)
+    held = {name: chance.random((1, 4)) < 0.5 for name in dict.fromkeys(names.values())}
+    counts = np.zeros((len(names), 1, len(COUNTS)))
+    for at, of in enumerate(names.values()):
+        wrong, absent, *_ = held[of][0]
+        parts = {"values": 1, "wrong": wrong, "absent": absent, "wrong_absent": wrong and absent}
+        for name, value in (parts | {"all_wrong": wrong, "foreign": 9}).items():
+            counts[at, 0, AT[name]] = value
+    units = list(names.values() if cluster else names)
+    whole, (each,) = estimate_shares(counts, units, [("total", "text")], BootstrapSettings(800))
+    return [whole.share("reading"), each.share("model")]
+
+
+def lost(names, cluster):
+    chance = random.Random(5)
+    wrong = {name: chance.random() < 0.3 for name in dict.fromkeys(names.values())}
+    gold = [{"id": name, "vendor": of, "total": 1, "tax": 1} for name, of in names.items()]
+    pred = [{"id": name, "total": 1 + wrong[of], "tax": 1} for name, of in names.items()]
+    result = score(gold, pred, SPEC, cluster=cluster, bootstrap=40)
+    rows = result.evidence.lazy()
+    return find_losses(rows, result.documents, result.systems, counts=result.counts)["prediction"]
+
+
+def reviewed(names, cluster):
+    chance = random.Random(6)
+    right = {name: chance.random() < 0.8 for name in dict.fromkeys(names.values())}
+    values = [ReviewedValue(name, right[of], 0.5, family=of if cluster else "") for name, of in names.items()]
+    return [share_of(values, BootstrapSettings(800)), wrong_of(values)]
+
+
+@pytest.mark.parametrize("measure", [agreed, shared, lost, reviewed])
+def test_copies_of_documents_in_their_families_have_the_intervals_of_the_documents(measure):
+    documents = {f"v{at:02}": f"v{at:02}" for at in range(24)}
+    copies = {f"{name}/{at}": name for name in documents for at in range(3)}
+    few = {f"{name}/{at}": name for name in list(documents)[:7] for at in range(3)}
+    alone, together = ([one.interval for one in measure(names, "vendor")] for names in (documents, copies))
+    assert together == [pytest.approx(one, abs=1e-9) for one in alone]
+    assert all(low < high for low, high in alone)
+    assert [one.interval for one in measure(copies, None)] != together
+    assert measure(few, "vendor")[0].interval is None
+
+
+def test_agreement_tells_its_families():
+    names = {f"v{at // 3}/{at}": f"v{at // 3}" for at in range(21)}
+    told = {who: [{"id": name, "total": at % 4} for at, name in enumerate(names)] for who in ("ada", "bob")}
+    found = agreement(told, {"fields": {"total": "integer"}}, cluster="{family}/*", bootstrap=800)
+    assert found.notes == (
+        "intervals draw 7 families by `cluster: {family}/*`",
+        "7 families are too few for an interval: 8 or more are needed",
+    )
+    assert found.overall["observed"].marks == ("few_families",)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "expected"),
+    [("vendor", ["acme", "oak", "\0b/3"]), ("{family}/*", ["a", "a", "b"]), (None, [])],
+)
+def test_a_review_knows_families_by_gold_by_predictions_and_by_ids(cluster, expected):
+    db = sqlite3.connect(":memory:")
+    create_tables(db)
+    for at, (name, truth, predicted) in enumerate(
+        (("a/1", '"acme"', '"elm"'), ("a/2", None, '"oak"'), ("b/3", None, None))
+    ):
+        db.execute("INSERT INTO document(id, name) VALUES (?, ?)", (at, name))
+        row = (at, "vendor", 0, "vendor", "nothing", predicted, truth, "review", 0, 1)
+        db.execute(
+            "INSERT INTO asked(document, node, place, field, shown, predicted, truth, reason, margin, "
+            "probability) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            row,
+        )
+    assert list(name_documents(db, cluster).values()) == expected

@@ -27,11 +27,11 @@ from fieldassay.metrics.comparisons.pairwise import can_rank
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.fold import FoldPlan, documents_frame, fold
 from fieldassay.metrics.result.result import Result, find_headline, metrics_json, read_metrics
-from fieldassay.metrics.uncertainty.bootstrap import document_keys, weight_table, weights
 from fieldassay.reports.content.run.sections import count_tested
 from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.findings.recommendation import list_standings, order_systems
+from fieldassay.reports.wording import describe_estimate
 from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.run import Run, load_run
 from fieldassay.scoring.inputs import ScoreOptions
@@ -487,13 +487,30 @@ def test_right_and_wrong_documents_have_the_bounds_of_clopper_and_pearson_by_mid
     assert found.interval == pytest.approx((held[0], held[-1]), abs=0.012 if n < 100 else 0.006)
 
 
-def test_undefined_replicates_are_counted_where_no_unseen_document_can_define_them():
-    names = ["a", "b", "c"]
+@pytest.mark.parametrize(
+    ("metric", "factor"), [("latency_mean", 1.0), ("cost_usd", 1.0), ("throughput", 60_000.0)]
+)
+def test_a_mean_of_times_leaves_room_for_a_document_twice_as_long_as_the_longest(metric, factor):
+    names = [f"d{at}" for at in range(30)]
     judged = evidence([(name, "x", "match") for name in names], [value("x")])
-    table = documents(names, {"duration_ms": [np.nan, np.nan, 5.0]})
-    found = estimate("latency_mean", judged, table, replicates=1000)
-    dropped = np.count_nonzero(weights(document_keys(["c"], 0), 0, 1000, weight_table()) == 0)
-    assert found.marks == ("few_documents", f"undefined_replicates={dropped}")
+    column = "cost_usd" if metric == "cost_usd" else "duration_ms"
+    found = estimate(metric, judged, documents(names, {column: [2.0] * 30}), replicates=2000)
+    assert found.marks == () and found.interval_resampled == pytest.approx([found.value] * 2)
+    longest = 2.0 * (30 + 2 * 3.0) / (30 + 3.0)  # 3.0 is the upper 2.5% of what the unseen document weighs
+    ends = (2.0, longest) if metric != "throughput" else (factor / longest, factor / 2.0)
+    assert found.interval == pytest.approx(ends, rel=0.02)
+
+
+def test_a_ratio_of_sums_is_marked_where_a_few_documents_are_far_larger():
+    rows = [
+        (f"d{at:02}", "x", "match" if at % 9 else "mismatch")
+        for at in range(40)
+        for _ in range(40 if at < 3 else 1)
+    ]
+    judged = evidence(rows, [value("x")])
+    pooled, mean = (estimate(name, judged, replicates=1000) for name in ("accuracy_pooled", "accuracy"))
+    assert (pooled.marks, mean.marks) == (("few_large_documents",), ())
+    assert "far larger than the others" in describe_estimate(pooled)
 
 
 def test_the_interval_of_a_percentile_comes_from_order_statistics():

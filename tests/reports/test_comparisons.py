@@ -176,7 +176,7 @@ ONE = Estimate(
         ({"value": None, "n": 0}, "undefined (n = 0)"),
         (
             {"documents": 7, "marks": ("few_documents",)},
-            "90.0% (95% CI 85.0 to 94.0; only 7 documents, so the interval is too narrow)",
+            "90.0% (95% CI 85.0 to 94.0; only 7 documents, so the interval may be too narrow)",
         ),
         ({"value": 1234.0, "unit": "ms", "interval": (1000.0, 1500.0)}, "1.2 s (95% CI 1.0 to 1.5)"),
         ({"value": 90.0, "unit": "percent", "interval": (85.0, 94.0)}, "90.0% (95% CI 85.0 to 94.0)"),

@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from means import measure_family_times
 from rates import Rate
 from tests.effort import trials
 from vendors import WORLDS, measure_vendors
@@ -80,3 +81,8 @@ def test_independent_documents_are_rarely_taken_for_families() -> None:
         result = score(gold, wrong, {"fields": {"total": "integer"}}, evidence="none", bootstrap=40)
         fired += any("not independent" in warning for warning in result.warnings)
     assert Rate("", "", fired, number, most=0.05).is_kept
+
+
+def test_times_of_families_are_covered() -> None:
+    for rate in measure_family_times(trials(400), 5):
+        assert rate.is_kept, rate

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from columns import compare
+from means import OTHERS, TIMES, measure_means, measure_others
 from measures import (
     COVERED,
     DIFFERENCES,
@@ -56,6 +57,18 @@ def test_an_interval_holds_the_true_value_as_often_as_its_level_says(name: str) 
 @pytest.mark.parametrize("name", DIFFERENCES)
 def test_an_interval_of_a_difference_holds_the_true_one_as_often_as_its_level_says(name: str) -> None:
     for rate in measure_differences(trials(100), 12, (50, 100), (name,)):
+        assert rate.is_kept, rate
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_means_of_times_hold_the_truth_where_that_is_promised(name: str) -> None:
+    for rate in measure_means(trials(500), 6, (10, 20, 30), (name,)):
+        assert rate.is_kept, rate
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_intervals_hold_the_truth_in_worlds_of_others(name: str) -> None:
+    for rate in measure_others(trials(500), 6, (10, 50), (name,)):
         assert rate.is_kept, rate
 
 

@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.effort import trials
 
@@ -14,12 +15,14 @@ from fieldassay.review.status import (
     Doubled,
     LabelRow,
     ReviewedShare,
+    ReviewedValue,
     ValueJudge,
     accuracy_of,
     judge_predictions,
     missed_of,
     reviewers_of,
     share_of,
+    wrong_of,
 )
 from fieldassay.spec.plan.compile import read_plan
 
@@ -99,6 +102,32 @@ def test_the_accuracy_of_a_reviewer_is_covered(slips: float, has_gold: bool) -> 
         right = reviewers_of(found, Doubled.of(found, JUDGE), JUDGE)["r1"]
         held += covers(share_of(right, BootstrapSettings(replicates=400, seed=trial)), 1 - slips)
     assert held >= 0.93 * number - 1.645 * (number * 0.93 * 0.07) ** 0.5
+
+
+@pytest.mark.parametrize(("documents", "audited"), [(300, 0.03), (300, 0.1), (1000, 0.03)])
+@pytest.mark.parametrize(("slight", "lost"), [(0.01, 0.0), (0.003, 0.007), (0.003, 0.03)])
+def test_labels_by_the_draw_cover_the_accuracy_and_what_is_wrong_among_the_accepted(
+    documents: int, audited: float, slight: float, lost: float
+) -> None:
+    """Of five values in a document a tenth of the doubtful ones is labeled unseen, and some of the accepted."""
+    chance, number, held = np.random.default_rng(7), trials(400), np.zeros(2)
+    for trial in range(number):
+        is_doubtful, is_lost = chance.random((documents, 5)) < 0.15, chance.random((documents, 1)) < lost
+        wrong = is_lost | (chance.random((documents, 5)) < np.where(is_doubtful, 0.15, slight))
+        drawn = np.where(is_doubtful, 0.1, audited)
+        seen = [
+            ReviewedValue(f"{trial}-{at[0]}", not wrong[at], float(drawn[at]), not is_doubtful[at])
+            for at in map(tuple, np.argwhere(chance.random((documents, 5)) < drawn).tolist())
+        ]
+        accepted = lost + (1 - lost) * slight
+        truth = 0.85 * accepted + 0.15 * (lost + (1 - lost) * 0.15)
+        found = (
+            share_of(seen, BootstrapSettings(400, trial)),
+            wrong_of([one for one in seen if one.is_accepted]),
+        )
+        held += [covers(found[0], 1 - truth), covers(found[1], accepted)]
+    for count, least in zip(held, (0.93, 0.97), strict=True):
+        assert count >= least * number - 1.645 * (number * least * (1 - least)) ** 0.5
 
 
 @pytest.mark.parametrize("wrong", [0.1, 0.25])

@@ -33,6 +33,7 @@ from fieldassay.extraction.evidence import field_labels, field_steps, label_word
 from fieldassay.extraction.strategy import AnswerShape, read_data, read_evidence
 from fieldassay.io.json_value import Json, read_given
 from fieldassay.io.text.shown import Brief
+from fieldassay.metrics.evidence import read_families
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.options import OptionRecord
 from fieldassay.paths import join_path, split_path
@@ -134,6 +135,8 @@ class Attribution(Brief, Struct, frozen=True):
     systems: tuple[SystemShares, ...]
     labelled: tuple[Labelled, ...]
     draw: BootstrapSettings = field(default_factory=BootstrapSettings)
+    families: int | None = None
+    """The families that the documents are drawn in; None: each document is drawn by itself."""
 
     def system(self, name: str) -> SystemShares:
         """Return the shares of a system."""
@@ -149,6 +152,7 @@ class Attribution(Brief, Struct, frozen=True):
         return {
             "schema_version": 1, "run": self.run, "documents": self.documents,
             "bootstrap": asdict(self.draw),
+            **({} if self.families is None else {"families": self.families}),
             "systems": [one.to_dict() | {"labels": dict(self.counts(one.system))} for one in self.systems],
             "values": [one.to_dict() for one in self.labelled],
         }  # fmt: skip
@@ -198,7 +202,15 @@ def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribut
     names = [name for name in run.systems if not options.systems or name in options.systems]
     found = [_attribute_system(work, name, draw) for name in names]
     labelled = tuple(value for _, values in found for value in values)
-    return Attribution(str(run.folder), len(work.documents), tuple(one for one, _ in found), labelled, draw)
+    shares, families = tuple(one for one, _ in found), len(set(work.units))
+    return Attribution(
+        str(run.folder),
+        len(work.documents),
+        shares,
+        labelled,
+        draw,
+        families if families < len(work.documents) else None,
+    )
 
 
 class AttributionWork(Struct, frozen=True, eq=False, dict=True):
@@ -213,6 +225,12 @@ class AttributionWork(Struct, frozen=True, eq=False, dict=True):
     facts: Mapping[tuple[str, str], Mapping[str, Any]]
     """The rows of the table of documents by system and document."""
     leaves: dict[str, Leaf | None] = field(default_factory=dict)
+
+    @cached_property
+    def units(self) -> tuple[str, ...]:
+        """Return what each document is drawn with: its family, or itself."""
+        families = read_families(self.run.documents, self.run.statistics.cluster)
+        return tuple(families.get(name, name) for name in self.documents)
 
     @cached_property
     def labels(self) -> Mapping[Steps, tuple[tuple[str, ...], ...]]:
@@ -254,7 +272,7 @@ def _attribute_system(
     for document, group in groupby(rows, key=lambda row: (row["doc"], row.get("repeat"))):
         counting.add(*document, list(group))
     types = [(name, leaf.type) for name in fields if (leaf := work.leaf(name)) is not None]
-    whole, each = estimate_shares(counting.counts, work.documents, types, draw)
+    whole, each = estimate_shares(counting.counts, work.units, types, draw)
     labelled = counting.label()
     shares = SystemShares(
         system,

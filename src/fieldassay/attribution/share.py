@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import problem
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.uncertainty.bootstrap import (
-    STEPS,
     BootstrapSettings,
+    add_families,
+    are_few_families,
     are_too_few,
     contraharmonic_mean,
-    document_keys,
     percentile_intervals,
     unseen_weights,
-    weight_table,
-    weights,
+    weigh,
 )
 from fieldassay.runs.run import unusable_answers
 
@@ -73,7 +73,6 @@ LEAST_TRIED = 10
 """Foreign values that a field needs for a chance of its own; else those of its type count."""
 FEW_WRONG = 20
 """Below this many wrong values a share is marked `few_wrong_values`: its interval is wide."""
-_BLOCK = 4096
 _Ends: TypeAlias = tuple[Floats, Floats, tuple[float, float]]
 
 
@@ -85,8 +84,8 @@ class StageShare(Struct, frozen=True):
     interval: tuple[float, float] | None = None
     why: str = ""
     marks: tuple[str, ...] = ()
-    """`few_wrong_values`, `few_replicates` (no interval), `missed_unknown` (wrong values that are not in the
-    text may have been missed, as right ones may: the interval allows for it)."""
+    """`few_wrong_values`, `few_replicates` and `few_families` (no interval), `missed_unknown` (wrong values
+    that are not in the text may have been missed, as right ones may: the interval allows for it)."""
 
 
 class Rates(Struct, frozen=True):
@@ -127,18 +126,6 @@ class FieldShares(Struct, frozen=True):
     def share(self, stage: str) -> StageShare:
         """Return the share of a stage."""
         return next(one for one in self.shares if one.stage == stage)
-
-
-def replicate_sums(counts: Floats, documents: Sequence[str], draw: BootstrapSettings) -> Floats:
-    """Return the sums of counts (documents x columns), then those of each replicate: columns x sums."""
-    sums = np.zeros((counts.shape[1], 1 + draw.replicates))
-    sums[:, 0] = counts.sum(axis=0)
-    table = weight_table()
-    for start in range(0, len(documents) if draw.replicates else 0, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        drawn = weights(document_keys(documents[block], draw.seed), 0, draw.replicates, table)
-        sums[:, 1:] += counts[block].T @ (drawn.astype(np.float64) / STEPS)
-    return sums
 
 
 class ShareSample(Struct, frozen=True, eq=False):
@@ -252,11 +239,14 @@ def estimate_shares(
 ) -> tuple[FieldShares, tuple[FieldShares, ...]]:
     """Return the shares of all fields together, and of each: counts are documents x fields x `COUNTS`.
 
-    `fields` are names with types. The whole is the sum of the fields: errors of a field that is hard to read
-    and hard for the model do not count as lost by reading because of other fields.
+    `documents` are their names, or those of their families, which are drawn as a whole; there is no interval
+    in few of them. `fields` are names with types. The whole is the sum of the fields: errors of a field that
+    is hard to read and hard for the model do not count as lost by reading because of other fields.
     """
     types = [kind for _, kind in fields]
-    flat = replicate_sums(counts.reshape(len(documents), -1), documents, draw)
+    columns = counts.reshape(len(documents), -1).T
+    drawn = weigh(columns, documents, draw.seed, draw.replicates)
+    flat = np.concatenate([columns.sum(axis=1, keepdims=True), drawn], axis=1)
     sums = np.moveaxis(flat.reshape(len(fields), len(COUNTS), -1), 1, 0)
     chance_over = _pool_chance(sums, types)
     likely, errors_over = due_to_reading(sums, types)
@@ -274,13 +264,20 @@ def estimate_shares(
     parts["scale"] = np.where(parts["base"] > 0, parts["base"] / found["power"], 0.0)
     covered = counts[:, :, [AT["wrong"], AT["kept_wrong"]]].sum(axis=2) * is_in
     covered += counts[:, :, [AT[name] for name in _OBSERVED]].sum(axis=2)
-    wrong = np.stack([covered, counts[:, :, AT["all_wrong"]]])
+    wrong = np.moveaxis(
+        add_families(np.stack([covered, counts[:, :, AT["all_wrong"]]], axis=1), documents), 1, 0
+    )
     has = (counts[:, :, AT["all_wrong"]] > 0) | (counts[:, :, AT["values"]] + counts[:, :, AT["kept"]] > 0)
     each = tuple(
         FieldShares(
             name, int(sums[AT["all_wrong"], at, 0]), int(covered[:, at].sum()), int(has[:, at].sum()),
             int((covered[:, at] > 0).sum()),
-            _stages({part: values[at] for part, values in parts.items()}, wrong[:, :, at], reasons[at], draw),
+            _drop_few(
+                _stages(
+                    {part: values[at] for part, values in parts.items()}, wrong[:, :, at], reasons[at], draw
+                ),
+                [documents[row] for row in np.flatnonzero(has[:, at]).tolist()],
+            ),
             _rates(
                 sums[:, at, 0],
                 {key: float(one[at, 0]) for key, one in found.items()},
@@ -298,11 +295,24 @@ def estimate_shares(
         int(covered.sum()),
         int(has.any(axis=1).sum()),
         int(covered.any(axis=1).sum()),
-        _stages(
-            {part: values.sum(axis=0) for part, values in parts.items()}, wrong.sum(axis=2), reason, draw
+        _drop_few(
+            _stages(
+                {part: values.sum(axis=0) for part, values in parts.items()}, wrong.sum(axis=2), reason, draw
+            ),
+            documents,
         ),
     )
     return whole, each
+
+
+def _drop_few(shares: tuple[StageShare, ...], names: Sequence[str]) -> tuple[StageShare, ...]:
+    """Return the shares without intervals where the documents, by these names, are in few families."""
+    if not are_few_families(names):
+        return shares
+    return tuple(
+        one if one.value is None else replace(one, interval=None, marks=(*one.marks, "few_families"))
+        for one in shares
+    )
 
 
 def _pool_chance(sums: Floats, types: Sequence[str]) -> list[str]:

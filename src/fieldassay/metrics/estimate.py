@@ -158,8 +158,9 @@ class Estimate(Brief, Struct, frozen=True):
     `value` is None for an undefined metric (`n` is 0). `n` is the denominator, `documents` the number of
     documents behind it, `failed` the number of failed judgements, which are outside the denominator.
     `interval` is None for counts and where it is undefined; `level` is then None too. `marks`:
-    `order_statistics`, `few_families` (fewer than 8: no interval), `few_documents` (a metric without bounds,
-    such as a duration: the interval is too narrow), `few_replicates` (too few for a decision),
+    `order_statistics`, `few_families` (fewer than 8: no interval), `few_documents` (fewer than 20, and a
+    metric without bounds, such as a duration) and `few_large_documents` (fewer than 30 effective ones): the
+    interval may be too narrow. `few_replicates` (too few for a decision),
     `undefined_replicates=K` (K bootstrap replicates were dropped). `interval_resampled` is the interval from
     the documents alone, without the unseen document.
     """
@@ -343,7 +344,7 @@ def format_value(estimate: Estimate | None) -> str:
     return NOTHING if estimate is None else format_in_unit(estimate.value, estimate.unit)
 
 
-FEW = "few: fewer than 20 documents, so the interval of a time or cost is too narrow"
+FEW = "few: fewer than 20 documents, so the interval of a time or cost may be too narrow"
 """The legend of the mark `few`."""
 
 

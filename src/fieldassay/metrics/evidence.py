@@ -207,3 +207,14 @@ def name_families(documents: Sequence[str], groups: Sequence[tuple[str, ...]] | 
         return tuple(documents)
     named = zip(documents, groups, strict=True)
     return tuple(" | ".join(group) if group else f"\0{document}" for document, group in named)
+
+
+def read_families(documents: pl.DataFrame, cluster: str | None) -> dict[str, str]:
+    """Return what each document of the table of documents is drawn with; {} where nothing is grouped."""
+    if cluster is None:
+        return {}
+    name = f"group_{cluster}"
+    held = documents[name if name in documents.columns else cluster].to_list()
+    names = documents["doc"].to_list()
+    groups = [(one,) if isinstance(one, str) else tuple(one or ()) for one in held]
+    return dict(zip(names, name_families(names, groups), strict=True))

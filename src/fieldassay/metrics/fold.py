@@ -216,6 +216,7 @@ def _fold(
             len(numbered),
             ((drawn, rows),),
             {} if plan.cluster is None else drawn.list_families(rows),
+            {} if plan.cluster is None else _own_numbers(numbered, rows, plan.numbers, drawn.keys),
         )
         for (key, rows), sums in zip(members.items(), plain.sum_each(every, 0), strict=True)
     }
@@ -229,6 +230,19 @@ def _join_numbers(
 ) -> dict[str, tuple[npt.NDArray[np.float64], ...]]:
     parts = [values.numbers_at(rows, names) for values in numbered]
     return {name: tuple(each for part in parts for each in part[name]) for name in parts[0]}
+
+
+def _own_numbers(
+    numbered: Sequence[DocumentValues],
+    rows: npt.NDArray[np.int64],
+    names: Sequence[str],
+    keys: npt.NDArray[np.uint64],
+) -> dict[str, tuple[npt.NDArray[np.uint64], ...]]:
+    """Return the keys of the documents of the known numbers, in the same parts."""
+    return {
+        name: tuple(keys[rows][~np.isnan(values.numbers[name][rows])] for values in numbered)
+        for name in names
+    }
 
 
 def _hold_documents(

@@ -480,15 +480,23 @@ def describe_estimate(estimate: Estimate) -> str:
     >>> from fieldassay.metrics.estimate import Estimate
     >>> more = ((0.8, 0.95), 0.95, ("few_documents",))
     >>> describe_estimate(Estimate("f1", "a", None, {}, None, 0.9, 12, 12, 0, None, {}, *more))
-    '90.0% (95% CI 80.0 to 95.0; only 12 documents, so the interval is too narrow)'
+    '90.0% (95% CI 80.0 to 95.0; only 12 documents, so the interval may be too narrow)'
     """
     if estimate.value is None:
         return "undefined (n = 0)"
     interval = describe_interval(estimate.interval, estimate.level, estimate.unit) or f"n = {estimate.n:,}"
-    few = (
-        f"; only {format_count(estimate.documents, 'document')}, so the interval is too narrow"
-        if "few_documents" in estimate.marks
-        else ""
+    only = f"; only {format_count(estimate.documents, 'document')}"
+    reasons = {
+        "few_documents": only,
+        "few_large_documents": "; a few documents are far larger than the others",
+    }
+    few = next(
+        (
+            f"{why}, so the interval may be too narrow"
+            for mark, why in reasons.items()
+            if mark in estimate.marks
+        ),
+        "",
     )
     return f"{format_in_unit(estimate.value, estimate.unit)} ({interval}{few})"
 

@@ -22,10 +22,13 @@ from fieldassay.metrics.result.tables import Agreement, Confusion, FieldAgreemen
 from fieldassay.metrics.uncertainty.bootstrap import (
     STEPS,
     BootstrapSettings,
+    add_families,
+    are_few_families,
     are_too_few,
     contraharmonic_mean,
     document_keys,
     percentile_intervals,
+    say_too_few_families,
     unseen_weights,
     weight_table,
     weights,
@@ -37,7 +40,7 @@ from fieldassay.scoring.engine.coding import Block, Coded, compare_codes, json_t
 from fieldassay.scoring.engine.judge import Judged, judge
 from fieldassay.scoring.engine.scopes import Masks, applicability
 from fieldassay.scoring.fit import fold_keys
-from fieldassay.scoring.inputs import document_types
+from fieldassay.scoring.inputs import document_types, name_units
 from fieldassay.spec.plan.nodes import Plan
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -191,8 +194,23 @@ class WeightBlock(NamedTuple):
     unseen: Floats
 
 
-def draw_weights(documents: Sequence[str], settings: BootstrapSettings) -> list[WeightBlock]:
-    """Return the weights of all replicates, before which there is one in which each document weighs 1."""
+class Draws(NamedTuple):
+    """The weights of all replicates, of documents by their `names`: those of one family weigh the same."""
+
+    names: Sequence[str]
+    settings: BootstrapSettings
+    blocks: Sequence[WeightBlock]
+
+    def size(self, values: Floats) -> float:
+        """Return the size of the unseen document, or family, by the values of each document."""
+        return contraharmonic_mean(add_families(values, self.names))
+
+
+def draw_weights(documents: Sequence[str], settings: BootstrapSettings) -> Draws:
+    """Return the weights of all replicates, before which there is one in which each document weighs 1.
+
+    `documents` are their names, or those of their families.
+    """
     keys, table = document_keys(documents, settings.seed), weight_table()
     unseen = unseen_weights(settings.seed, settings.replicates)
     width = max(4, _WEIGHTS_AT_ONCE // max(1, len(documents)) // 4 * 4)
@@ -203,10 +221,10 @@ def draw_weights(documents: Sequence[str], settings: BootstrapSettings) -> list[
         blocks.append(WeightBlock(drawn, unseen[first : first + count]))
     drawn, signed = blocks[0]
     blocks[0] = WeightBlock(np.insert(drawn, 0, STEPS, axis=1), np.insert(signed, 0, 0.0))
-    return blocks
+    return Draws(documents, settings, blocks)
 
 
-def ratio(part: Floats, whole: Floats, blocks: Sequence[WeightBlock]) -> Floats:
+def ratio(part: Floats, whole: Floats, draws: Draws) -> Floats:
     """Return a ratio of sums over documents in all replicates, NaN where it is undefined.
 
     Each part is at most its whole.
@@ -214,8 +232,8 @@ def ratio(part: Floats, whole: Floats, blocks: Sequence[WeightBlock]) -> Floats:
     >>> ratio(np.array([1.0, 0.0]), np.array([1.0, 1.0]), draw_weights(["a", "b"], BootstrapSettings(0)))
     array([0.5])
     """
-    size, values = contraharmonic_mean(whole), []
-    for sixteenths, unseen in blocks:
+    size, values = draws.size(whole), []
+    for sixteenths, unseen in draws.blocks:
         weight = sixteenths / STEPS
         above, below = part @ weight + size * unseen.clip(0.0), whole @ weight + size * np.abs(unseen)
         values.append(np.divide(above, below, out=np.full(len(unseen), np.nan), where=below > 0))
@@ -350,7 +368,7 @@ class Coefficients(NamedTuple):
     is_sampled: bool = False
 
 
-def agree(ratings: Ratings, pairs: RatedPairs, blocks: Sequence[WeightBlock]) -> Coefficients:
+def agree(ratings: Ratings, pairs: RatedPairs, draws: Draws) -> Coefficients:
     """Return observed agreement, Krippendorff's alpha and Gwet's AC1 of ratings with these pairs.
 
     Alpha is 1 - observed / expected distance. All answers to the unseen document are one that nobody gave, at
@@ -361,17 +379,17 @@ def agree(ratings: Ratings, pairs: RatedPairs, blocks: Sequence[WeightBlock]) ->
 
     >>> codes = np.array([[0, 0]] * 4 + [[0, 1]] + [[1, 1]] * 3)
     >>> ratings = Ratings.of(np.arange(8), codes, differ, ("a", "b"), 8)
-    >>> found = agree(ratings, ratings.pairs(), draw_weights("abcdefgh", BootstrapSettings(0)))
+    >>> found = agree(ratings, ratings.pairs(), draw_weights([*"abcdefgh"], BootstrapSettings(0)))
     >>> float(found.observed[0]), round(float(found.alpha[0]), 4), round(float(found.ac1[0]), 4)
     (0.875, 0.7619, 0.7538)
     """
     from scipy.sparse import csr_array
 
-    undefined = np.full(sum(len(block.unseen) for block in blocks), np.nan)
+    undefined = np.full(sum(len(block.unseen) for block in draws.blocks), np.nan)
     if not len(pairs.units) or np.isnan(pairs.distance).any():
         reason = FAILED if len(pairs.units) else NO_PAIRS
         return Coefficients(undefined, undefined, undefined, reason)
-    observed, chance = ratio(*ratings.agreed(pairs), blocks), Chance.of(ratings)
+    observed, chance = ratio(*ratings.agreed(pairs), draws), Chance.of(ratings)
     if np.isnan(chance.distance).any():
         return Coefficients(observed, undefined, undefined, FAILED)
     units, columns = np.nonzero(ratings.codes >= 0)
@@ -388,10 +406,10 @@ def agree(ratings: Ratings, pairs: RatedPairs, blocks: Sequence[WeightBlock]) ->
     apart = ratings.sums(pairs.units, pairs.distance * 2.0 / (answers[pairs.units] - 1.0))
     rated = ratings.sums(answered, np.ones(len(answered)))
     alphas, chances = [], []
-    for sixteenths, unseen in blocks:
+    for sixteenths, unseen in draws.blocks:
         weight = sixteenths / STEPS
         number, distance, all_rated = size @ weight, apart @ weight, rated @ weight
-        mass, is_wrong = contraharmonic_mean(size) * np.abs(unseen), unseen < 0
+        mass, is_wrong = draws.size(size) * np.abs(unseen), unseen < 0
         expected = chance.expected(counts @ weight)
         mean = expected / (number * (number - 1.0)).clip(1.0)
         beside = np.where(is_wrong, number * (1.0 + mean) / 2.0 + mass / 4.0, number)
@@ -477,7 +495,7 @@ def _compare_both_ways(coded: Coded, first: Ints, second: Ints) -> Floats:
     return distance
 
 
-def _of_ratings(path: str, kind: str, ratings: Ratings, blocks: Sequence[WeightBlock]) -> FieldAnswers:
+def _of_ratings(path: str, kind: str, ratings: Ratings, draws: Draws) -> FieldAnswers:
     pairs = ratings.pairs()
     agreed, values = ratings.agreed(pairs)
     if np.isnan(pairs.distance).any():
@@ -486,7 +504,7 @@ def _of_ratings(path: str, kind: str, ratings: Ratings, blocks: Sequence[WeightB
     for at in np.flatnonzero(pairs.distance > 0).tolist():
         texts = (ratings.texts[pairs.first[at]], ratings.texts[pairs.second[at]])
         confusions.setdefault(texts, []).append(int(ratings.doc[pairs.units[at]]))
-    return FieldAnswers(path, kind, agreed, values, confusions, agree(ratings, pairs, blocks))
+    return FieldAnswers(path, kind, agreed, values, confusions, agree(ratings, pairs, draws))
 
 
 def _compare_lists(
@@ -587,17 +605,18 @@ def measure_agreement(plan: Plan, sheets: Sequence[Answers]) -> Agreement:
     plan = fold_keys(plan, lambda: ([sheet.data for sheet in answers] for answers in documents))
     drawn = plan.spec.statistics
     settings = BootstrapSettings(drawn.bootstrap, drawn.seed, drawn.level)
-    blocks = draw_weights(names, settings)
+    first = [Record(one.document, dict(one.data), Meta(), one.document) for one, *_ in documents]
+    draws = draw_weights(name_units(drawn.cluster, first, document_types(plan, first)), settings)
     data = [sheet.data for answers in documents for sheet in answers]
     judged = judge(plan, data, [{} for _ in data], dict(applies))
-    fields = [_of_ratings(*rated, blocks) for rated in _rate_values(judged, documents, applies)]
+    fields = [_of_ratings(*rated, draws) for rated in _rate_values(judged, documents, applies)]
     if any(block.pairs.prefix is not None for block in judged.blocks):
         fields += _compare_lists(plan, documents, applies)
     order = {info.path: at for at, info in reversed(list(enumerate(plan.fields)))}
     fields.sort(key=lambda sums: (order.get(sums.path, len(order)), sums.path))
     nothing = np.zeros(len(names))
     agreed, values = (sum((getattr(sums, name) for sums in fields), nothing) for name in ("agreed", "values"))
-    observed = _measure(ratio(agreed, values, blocks), values, settings, NO_PAIRS)
+    observed = _measure(ratio(agreed, values, draws), values, draws, NO_PAIRS)
     reviewers = Counter(sheet.reviewer for answers in twice for sheet in answers)
     return Agreement(
         plan.spec.name,
@@ -606,13 +625,22 @@ def measure_agreement(plan: Plan, sheets: Sequence[Answers]) -> Agreement:
         int(np.count_nonzero(values)),
         len(documents) - len(twice),
         {"observed": observed},
-        tuple(_of_field(sums, names, settings, blocks) for sums in fields),
+        tuple(_of_field(sums, names, draws) for sums in fields),
         settings.level,
         settings.replicates,
         settings.seed,
         all(len({sheet.reviewer for sheet in answers}) == 1 for answers in twice),
-        tuple(_notes(sheets, judged.undeclared.gold)),
+        (*_notes(sheets, judged.undeclared.gold), *_say_families(draws.names, drawn.cluster)),
     )
+
+
+def _say_families(names: Sequence[str], cluster: str | None) -> Iterator[str]:
+    """Yield how many families documents are drawn in, and whether they are too few."""
+    if cluster is not None:
+        families = len(set(names))
+        yield f"intervals draw {format_count(families, 'family', 'families')} by `cluster: {clip(cluster)}`"
+        if are_few_families(names):
+            yield say_too_few_families(families)
 
 
 def _notes(sheets: Iterable[Answers], undeclared: Iterable[str]) -> Iterator[str]:
@@ -625,18 +653,16 @@ def _notes(sheets: Iterable[Answers], undeclared: Iterable[str]) -> Iterator[str
         yield f"not in the spec, left out: {join_names(names)}"
 
 
-def _of_field(
-    sums: FieldAnswers, names: Sequence[str], settings: BootstrapSettings, blocks: Sequence[WeightBlock]
-) -> FieldAgreement:
+def _of_field(sums: FieldAnswers, names: Sequence[str], draws: Draws) -> FieldAgreement:
     values, coefficients = sums.values, sums.coefficients
     if coefficients is None:
-        chance = _measure(np.full(1, np.nan), values, settings, IN_LIST)
-        observed = _measure(ratio(sums.agreed, values, blocks), values, settings, NO_PAIRS)
+        chance = _measure(np.full(1, np.nan), values, draws, IN_LIST)
+        observed = _measure(ratio(sums.agreed, values, draws), values, draws, NO_PAIRS)
         measures = {"observed": observed, "alpha": chance, "ac1": chance}
     else:
         marks = ("sampled",) if coefficients.is_sampled else ()
         measures = {
-            name: _measure(replicates, values, settings, coefficients.reason, marks * (name != "observed"))
+            name: _measure(replicates, values, draws, coefficients.reason, marks * (name != "observed"))
             for name, replicates in zip(("observed", "alpha", "ac1"), coefficients[:3], strict=True)
         }
     ordered = sorted(sums.confusions.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_CONFUSIONS]
@@ -647,12 +673,15 @@ def _of_field(
 
 
 def _measure(
-    replicates: Floats, values: Floats, settings: BootstrapSettings, reason: str, marks: tuple[str, ...] = ()
+    replicates: Floats, values: Floats, draws: Draws, reason: str, marks: tuple[str, ...] = ()
 ) -> Measure:
     """Return a number with its percentile interval; `values` are the values behind it by document."""
     value, n, documents = float(replicates[0]), round(float(values.sum())), int(np.count_nonzero(values))
     if math.isnan(value):
         return Measure(None, n, documents, reason=reason)
+    if are_few_families([draws.names[at] for at in np.flatnonzero(values).tolist()]):
+        return Measure(value, n, documents, None, ("few_families", *marks))
+    settings = draws.settings
     interval = interval_of(replicates, settings.level)
     if interval is not None and are_too_few(settings.replicates, settings.level):
         marks = ("few_replicates", *marks)

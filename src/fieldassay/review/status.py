@@ -23,9 +23,16 @@ from fieldassay.errors import problem
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.estimate import format_bounds, format_in_unit
-from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
+from fieldassay.metrics.uncertainty.bootstrap import (
+    FEW_FAMILIES,
+    BootstrapSettings,
+    add_families,
+    are_few_families,
+)
+from fieldassay.records.record import Meta, Record
 from fieldassay.review.log import Reason, ReviewEvent, ReviewJournal, Showing, Store, read_facts
 from fieldassay.review.sheets.sheets import ReviewForm
+from fieldassay.scoring.inputs import name_units
 
 LEVEL = 0.95
 FEWEST = 20
@@ -44,6 +51,13 @@ class ReviewedValue(Struct, frozen=True):
     is_correct: bool
     probability: float
     is_accepted: bool = False
+    family: str = ""
+    """What its document is drawn with; empty: the document by itself."""
+
+    @property
+    def unit(self) -> str:
+        """Return the name of what is drawn."""
+        return self.family or self.document
 
 
 class LabelRow(NamedTuple):
@@ -65,6 +79,7 @@ class LabelRow(NamedTuple):
     slot: int
     ruling: str | None
     ruled: str | None
+    family: str = ""
 
     @property
     def said(self) -> str | None:
@@ -121,35 +136,38 @@ def share_of(values: Sequence[ReviewedValue], chance: BootstrapSettings) -> Revi
     """Return the share of correct values, each weighted by 1 / probability, with an interval over documents.
 
     One document that was not seen, right or wrong as a whole, is in each replicate: without it the interval
-    of a share near 0 or 1 would be too narrow.
+    of a share near 0 or 1 would be too narrow. Documents are drawn in their families; few families have no
+    interval.
 
     >>> values = [ReviewedValue(f"d{at}", True, 1.0) for at in range(30)]
     >>> found = share_of(values, BootstrapSettings())
     >>> found.share, found.interval[0] < 0.95, share_of(values[:19], BootstrapSettings()).share
     (1.0, True, None)
     """
-    names = sorted({value.document for value in values})
-    found = ReviewedShare(sum(one.is_correct for one in values), len(values), len(names))
-    if len(names) < FEWEST:
+    units = dict(sorted((value.document, value.unit) for value in values))
+    found = ReviewedShare(sum(one.is_correct for one in values), len(values), len(units))
+    if len(units) < FEWEST:
         return found
-    sums = _sum_up(values, names)
+    sums, names = _sum_up(values, list(units)), list(units.values())
     right, whole = sums.sum(axis=1)
-    bounds = ratio_interval(sums, names, chance, is_guarded=True)
+    bounds = None if are_few_families(names) else ratio_interval(sums, names, chance, is_guarded=True)
     return replace(found, share=float(right / whole), interval=bounds)
 
 
 def wrong_of(values: Sequence[ReviewedValue], level: float = 0.95) -> ReviewedShare:
     """Return the share of wrong values, each weighted by 1 / probability, with Gaffke's interval.
 
+    The largest family counts as one independent document, and smaller ones in proportion.
+
     >>> found = wrong_of([ReviewedValue(f"d{at}", True, 0.03) for at in range(100)])
     >>> found.share, [round(bound, 3) for bound in found.interval]
     (0.0, [0.0, 0.036])
     """
-    names = sorted({value.document for value in values})
-    found = ReviewedShare(sum(not one.is_correct for one in values), len(values), len(names))
-    if len(names) < FEWEST:
+    units = dict(sorted((value.document, value.unit) for value in values))
+    found = ReviewedShare(sum(not one.is_correct for one in values), len(values), len(units))
+    if len(units) < FEWEST:
         return found
-    right, whole = _sum_up(values, names)
+    right, whole = add_families(_sum_up(values, list(units)).T, list(units.values())).T
     wrong, most, tail = whole - right, float(whole.max()), (1.0 - level) / 2.0
     losses = Losses(wrong / most, whole / most, np.ones(len(whole)))
     bounds = (risk_lower(losses, tail), risk_upper(losses, tail))
@@ -262,6 +280,7 @@ def accuracy_of(
                     row.document,
                     bool(otherwise if said is None else said),
                     1.0 if is_double else row.probability,
+                    family=row.family,
                 )
                 for row, said in chosen
             ],
@@ -293,7 +312,7 @@ def reviewers_of(
         truth = _truth(row, doubled, has_gold=has_gold)
         if is_unseen and truth is not None:
             is_right = row.state in _ANSWERS and judge.is_right(row.field, truth[0], row.said)
-            found[row.alias].append(ReviewedValue(row.document, is_right, 1.0))
+            found[row.alias].append(ReviewedValue(row.document, is_right, 1.0, family=row.family))
     return dict(sorted(found.items()))
 
 
@@ -319,7 +338,9 @@ def missed_of(rows: Iterable[LabelRow], judge: ValueJudge) -> dict[str, list[Rev
                 continue
             is_missed = row.state == "value" and judge.is_right(row.field, row.predicted, row.said)
             for name in ("", row.alias):
-                found.setdefault(name, []).append(ReviewedValue(row.document, is_missed, 1.0))
+                found.setdefault(name, []).append(
+                    ReviewedValue(row.document, is_missed, 1.0, family=row.family)
+                )
     return found
 
 
@@ -342,6 +363,8 @@ class Status(Struct, frozen=True, eq=False):
     residual: float | None
     residual_upper: float | None
     is_closed: bool
+    families: Mapping[str, str] = {}
+    """What each document is drawn with, where the spec groups them."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the status as plain data."""
@@ -358,9 +381,9 @@ class Status(Struct, frozen=True, eq=False):
 
 def read_status(db: sqlite3.Connection, form: ReviewForm, chance: BootstrapSettings | None = None) -> Status:
     """Return how far a review is, and what its finished sheets say."""
-    facts = read_facts(db)
+    facts, families = read_facts(db), name_documents(db, form.plan.spec.statistics.cluster)
     rows = [
-        LabelRow._make(row)
+        LabelRow._make((*row, families.get(row[0], "")))
         for row in db.execute(
             "SELECT document.name, label.node, field, shown, predicted, truth, reason, probability, "
             "label.state, label.text, active_ms, keys, alias, slot, ruling.choice, ruling.text FROM label "
@@ -376,7 +399,9 @@ def read_status(db: sqlite3.Connection, form: ReviewForm, chance: BootstrapSetti
     doubled = Doubled.of(rows, judge)
     verdicts = list(judge_predictions(rows, doubled, judge))
     looked = [
-        ReviewedValue(row.document, bool(is_right), min(row.probability, 1.0), row.reason in _ACCEPTED)
+        ReviewedValue(
+            row.document, bool(is_right), min(row.probability, 1.0), row.reason in _ACCEPTED, row.family
+        )
         for row, is_right in verdicts
     ]
     accepted = wrong_of([value for value in looked if value.is_accepted], chance.level)
@@ -404,7 +429,28 @@ def read_status(db: sqlite3.Connection, form: ReviewForm, chance: BootstrapSetti
         residual,
         residual_upper,
         bool(facts["closed"]),
+        families,
     )
+
+
+def name_documents(db: sqlite3.Connection, cluster: str | None) -> dict[str, str]:
+    """Return the family of each document by its gold, else by its prediction; {} where nothing is grouped.
+
+    What stands beside records is not in a review: a document without its key is one of its own.
+    """
+    if cluster is None:
+        return {}
+    rows = db.execute(
+        "SELECT name, coalesce(truth, predicted) FROM document LEFT JOIN asked "
+        "ON asked.document=document.id AND asked.node=?",
+        (cluster,),
+    ).fetchall()
+    records = [
+        Record(name, {}, Meta(attributes={} if said is None else {cluster: str(read_given(said))}), name)
+        for name, said in rows
+    ]
+    units = name_units(cluster, records, [None] * len(records))
+    return {record.id: unit for record, unit in zip(records, units, strict=True)}
 
 
 def count_open_audits(db: sqlite3.Connection) -> int:
@@ -489,6 +535,10 @@ def _lines(status: Status) -> Iterator[str]:
     )
     if status.audits_open:
         yield f"audits           {status.audits_open:,} open: estimates are of the finished part"
+    if status.families:
+        alone = sum(one.startswith("\0") for one in status.families.values())
+        families = format_count(len(set(status.families.values())), "family", "families")
+        yield f"families         {families}; {format_count(alone, 'document')} without one"
     yield f"system accuracy  {_share(status.accuracy, 'values are labeled unseen')}"
     if status.accepted.share is not None:
         risk = format_in_unit(status.accepted.share)
@@ -512,7 +562,8 @@ def _share(found: ReviewedShare, lacking: str) -> str:
     stands = f"{format_count(found.n, 'value')} in {format_count(found.documents, 'document')}"
     if found.share is None:
         return f"too few labels: {stands}; {FEWEST} documents are needed"
-    return f"{format_in_unit(found.share)}{_interval(found.interval)}, from {stands}"
+    few = "" if found.interval else f", in fewer than {FEW_FAMILIES} families: too few for an interval"
+    return f"{format_in_unit(found.share)}{_interval(found.interval)}, from {stands}{few}"
 
 
 def _interval(bounds: tuple[float, float] | None) -> str:

@@ -280,8 +280,17 @@ def list_families(
     return tuple(() if name is None else (name,) for name in found.to_list())
 
 
+def name_units(cluster: str | None, gold: Sequence[Record], types: Sequence[str | None]) -> tuple[str, ...]:
+    """Return what each document is drawn with: the name of its family, or its id where nothing is grouped."""
+    families = None if cluster is None else list_families(cluster, gold, types)
+    return name_families([record.id for record in gold], families)
+
+
 _LONGEST_VALUE = 60
 """Longer texts are no names of vendors, templates or folders."""
+
+_MOST_KEYS = 100
+"""So many keys are looked at: those that most documents have."""
 
 
 def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, ...]]:
@@ -293,7 +302,7 @@ def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, 
     declared = plan.spec.document_type
     refused = {path for path, kind in types.items() if kind not in ("text", "id")}
     refused |= {"type", declared.field if declared else "type", *(plan.spec.data.id_key or ID_NAMES)}
-    keys = dict.fromkeys(
+    keys = Counter(
         key
         for record in gold
         for source in (record.data or {}, record.meta.attributes)
@@ -301,11 +310,11 @@ def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, 
         if isinstance(value, (str, int)) and not isinstance(value, bool)
         if key not in refused and len(str(value)) <= _LONGEST_VALUE
     )
-    found = {}
-    for key in (*keys, "{family}/*", "{family}_*", "{family}-*"):
-        groups = list_families(key, gold, [None] * len(gold))
-        found[key] = name_families([record.id for record in gold], groups)
-    return found
+    often = (key for key, _ in keys.most_common(_MOST_KEYS))
+    return {
+        key: name_units(key, gold, [None] * len(gold))
+        for key in (*often, "{family}/*", "{family}_*", "{family}-*")
+    }
 
 
 def _attribute(gold: Record, prediction: Record | None, key: str) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from fieldassay.decisions.calibration.certificate import (
     passes,
     start_sizes,
 )
+from fieldassay.decisions.calibration.observations import Observations
 
 
 def certify_single(
@@ -266,3 +267,19 @@ def test_hopeless_labels_are_planned_as_unlikely() -> None:
     held = RankedLabels(np.arange(200), generator.random(200), generator.random(200) < 0.5)
     assert chance_to_certify(held, Promise(0.02), 600) < 0.25
     assert find_enough(held, Promise(0.02)) is None
+
+
+def test_families_drawn_again_are_whole_and_take_more_labels() -> None:
+    names = tuple(f"{at // 5}/{at % 5}" for at in range(280))
+    generator = np.random.default_rng(4)
+    confidence, doc = generator.random(280), np.arange(280, dtype=np.int32)
+    right = (confidence > 0.3) | (doc // 5 % 3 > 0)
+    families = tuple(name.partition("/")[0] for name in names)
+    labels = RankedLabels.of(Observations(names, ("f",), doc, doc * 0, confidence, right, families))
+    drawn = labels.resample(600, np.random.default_rng(0))
+    assert (drawn.documents, drawn.families, drawn.largest) == (600, 120, 5)
+    assert set(drawn.confidence.tolist()) <= set(confidence.tolist())
+    alone = RankedLabels(doc, confidence, right)
+    chances = [chance_to_certify(one, Promise(0.05), 420) for one in (labels, alone)]
+    assert 0.3 < chances[0] < 0.75 < chances[1]
+    assert (find_enough(labels, Promise(0.05)), find_enough(alone, Promise(0.05))) == (None, 350)

@@ -32,15 +32,12 @@ from fieldassay.decisions.calibration.observations import (
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.estimate import format_share
 from fieldassay.metrics.uncertainty.bootstrap import (
-    STEPS,
     BootstrapSettings,
     add_families,
     contraharmonic_mean,
-    document_keys,
     percentile_intervals,
     unseen_weights,
-    weight_table,
-    weights,
+    weigh,
 )
 from fieldassay.options import OptionRecord
 
@@ -339,9 +336,6 @@ def _invert(excess: Callable[[float], float]) -> float:
     return 1.0 if excess(high) > 0.0 else float(brentq(excess, low, high, xtol=1e-9, rtol=1e-9))
 
 
-_WEIGHTS_AT_ONCE = 1 << 22
-
-
 def ratio_interval(
     sums: Floats, documents: Sequence[str], chance: BootstrapSettings, *, is_guarded: bool = False
 ) -> tuple[float, float] | None:
@@ -370,17 +364,11 @@ def ratio_replicates(
     sums: Floats, documents: Sequence[str], chance: BootstrapSettings, *, is_guarded: bool = False
 ) -> Floats:
     """Return the ratio in every replicate; NaN where the second sum is 0."""
-    keys, table = document_keys(documents, chance.seed), weight_table(np.float64)
-    width = max(4, _WEIGHTS_AT_ONCE // max(1, len(documents)) // 4 * 4)
-    size = STEPS * contraharmonic_mean(add_families(sums[1], documents)) if is_guarded else 0.0
+    size = contraharmonic_mean(add_families(sums[1], documents)) if is_guarded else 0.0
     unseen = unseen_weights(chance.seed, chance.replicates) * size
-    found = np.empty(chance.replicates)
-    for first in range(0, chance.replicates, width):
-        count = min(width, chance.replicates - first)
-        above, below = sums @ weights(keys, first, count, table).astype(np.float64, copy=False)
-        drawn = unseen[first : first + count]
-        above, below = above + np.maximum(-drawn, 0.0), below + np.abs(drawn)
-        found[first : first + count] = np.divide(above, below, out=np.full(count, np.nan), where=below > 0)
+    above, below = weigh(sums, documents, chance.seed, chance.replicates)
+    above, below = above + np.maximum(-unseen, 0.0), below + np.abs(unseen)
+    found: Floats = np.divide(above, below, out=np.full(len(unseen), np.nan), where=below > 0)
     return found
 
 
@@ -398,8 +386,11 @@ class RankedLabels:
         self.confidence = confidence[falling]
         self.is_wrong = ~is_correct[falling]
         self.documents = int(doc.max()) + 1 if len(doc) else 0
-        self.family: Ints = np.arange(self.documents) if family is None else family
-        self.largest = int(np.bincount(self.family).max(initial=1))
+        sizes = np.ones(self.documents, np.int64) if family is None else np.bincount(family)
+        is_grouped = family is not None and len(sizes) < self.documents
+        self.family: Ints = family if family is not None and is_grouped else np.arange(self.documents)
+        self.families = len(sizes)
+        self.largest = int(sizes.max(initial=1))
         """The documents of the largest family, which weighs as much as a document that is drawn by itself."""
         self.values: Ints = np.bincount(doc, minlength=self.documents)
         is_new = np.zeros(len(doc), bool)
@@ -462,24 +453,31 @@ class RankedLabels:
         return Losses(alike, np.ones(len(alike)), many.astype(np.float64))
 
     def resample(self, documents: int, chance: np.random.Generator) -> "RankedLabels":
-        """Return so many documents, drawn with replacement from these and one more, unseen.
+        """Return about so many documents, whose families are drawn with replacement from these and one more.
 
         The unseen one is like one of them, with all values right or all wrong: a coin decides.
         """
-        by_doc = np.argsort(self.doc, kind="stable")
-        starts = np.append(0, np.cumsum(self.values))
-        drawn = chance.integers(self.documents + 1, size=documents)
-        twin, is_wrong = chance.integers(self.documents), chance.random() < 0.5
-        source = np.where(drawn == self.documents, twin, drawn)
-        lengths = self.values[source]
-        ends = np.cumsum(lengths)
-        places = by_doc[np.arange(ends[-1]) + np.repeat(starts[source] - (ends - lengths), lengths)]
-        is_unseen = np.repeat(drawn == self.documents, lengths)
-        return RankedLabels(
-            np.repeat(np.arange(documents), lengths),
-            self.confidence[places],
-            np.where(is_unseen, not is_wrong, ~self.is_wrong[places]),
-        )
+        count = max(1, round(documents * self.families / self.documents))
+        drawn = chance.integers(self.families + 1, size=count)
+        twin, is_wrong = chance.integers(self.families), chance.random() < 0.5
+        family, source = _take_members(self.family, np.where(drawn == self.families, twin, drawn))
+        doc, places = _take_members(self.doc, source)
+        is_unseen = (drawn == self.families)[family[doc]]
+        is_right = np.where(is_unseen, not is_wrong, ~self.is_wrong[places])
+        return RankedLabels(doc, self.confidence[places], is_right, family)
+
+
+def _take_members(group: npt.NDArray[np.integer], chosen: Ints) -> tuple[Ints, Ints]:
+    """Return the members of the chosen groups one after another: the number of the choice, and the member.
+
+    >>> [part.tolist() for part in _take_members(np.array([0, 1, 0]), np.array([1, 0, 1]))]
+    [[0, 1, 1, 2], [1, 0, 2, 1]]
+    """
+    sizes = np.bincount(group)
+    lengths, starts = sizes[chosen], (np.cumsum(sizes) - sizes)[chosen]
+    ends = np.cumsum(lengths)
+    places = np.arange(lengths.sum()) + np.repeat(starts - (ends - lengths), lengths)
+    return np.repeat(np.arange(len(chosen)), lengths), np.argsort(group, kind="stable")[places]
 
 
 SLACK = 1.0 + 1e-9
@@ -620,7 +618,7 @@ def find_enough(labels: RankedLabels, promise: Promise) -> int | None:
     are too few to draw from, or too many.
     """
     enough = None
-    if labels.largest == 1 and labels.documents >= 20 and len(labels) <= MOST_VALUES:
+    if labels.families >= 20 and len(labels) <= MOST_VALUES:
         for times in reversed(MORE):
             documents = int(-(-times * labels.documents // 50) * 50)
             if chance_to_certify(labels, promise, documents) < LIKELY:

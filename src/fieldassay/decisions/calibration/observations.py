@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, nearest, problem
-from fieldassay.metrics.evidence import ANSWER_COLUMNS, REPEAT, name_families
+from fieldassay.metrics.evidence import ANSWER_COLUMNS, REPEAT, read_families
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.runs.run import Run
@@ -244,12 +244,7 @@ class Confidences(Struct, frozen=True, eq=False):
 
     def observe(self, scale: str) -> Observations:
         """Return the observations, with confidences on this scale."""
-        families, name = None, f"group_{self.cluster}"
-        if self.cluster is not None:
-            held = self.documents[name if name in self.documents.columns else self.cluster].to_list()
-            groups = [(one,) if isinstance(one, str) else tuple(one or ()) for one in held]
-            names = self.documents["doc"].to_list()
-            families = dict(zip(names, name_families(names, groups), strict=True))
+        families = read_families(self.documents, self.cluster)
         return read_observations(self.rows, scale, self.label, families)
 
     def list_fields(self) -> tuple[str, ...]:

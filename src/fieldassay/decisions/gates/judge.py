@@ -609,7 +609,7 @@ def _describe(estimate: Estimate) -> tuple[str, ...]:
     if estimate.interval is not None:
         parts.append(
             f"interval {format_bounds(estimate.interval, estimate.unit)}"
-            f"{' (too narrow: few documents)' if FEW in estimate.marks else ''}"
+            f"{' (may be too narrow: few documents)' if FEW in estimate.marks else ''}"
         )
     if estimate.failed:
         parts.append(f"{estimate.failed:,} judgements failed and do not count")

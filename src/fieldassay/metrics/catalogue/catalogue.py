@@ -177,7 +177,8 @@ def _sum_number(column: str) -> Callable[[Options], Total]:
 
 
 def _throughput(_: Options) -> Ratio:
-    return Ratio(60_000 * form(Known("duration_ms")), form(Number("duration_ms")), form(Known("duration_ms")))
+    known = form(Known("duration_ms"))
+    return Ratio(60_000 * known, form(Number("duration_ms")), known, size=known)
 
 
 def _pass(of: str, what: str) -> Callable[[Options], Ratio]:

@@ -14,7 +14,12 @@ from msgspec.structs import replace
 from fieldassay.metrics.catalogue.definitions import BoundMetric
 from fieldassay.metrics.evidence import name_families
 from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, list_parts
-from fieldassay.metrics.result.estimation import UnseenDocument, highest_value, size_by_documents
+from fieldassay.metrics.result.estimation import (
+    UnseenDocument,
+    are_few_large,
+    highest_value,
+    size_by_documents,
+)
 from fieldassay.metrics.statistics.statistics import (
     Coalesce,
     Form,
@@ -60,9 +65,6 @@ Ints = npt.NDArray[np.int64]
 
 SLACK = {"ratio": 1e-9, "percent": 1e-7}
 """How far apart rounding may put two values: of shares absolutely, of other units relatively."""
-
-FEW_EFFECTIVE = 30
-"""Below this many effective documents, where a few are many times larger, no interval is wide enough."""
 
 _LEAST_HALVES = 1 << 14
 _MOST_SUMS = 1 << 22
@@ -596,7 +598,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
         dropped = len(drawn.resampled) - known
         marks = (*marks, "few_replicates") if are_too_few(known, self.arena.data.level) else marks
         marks = (*marks, f"undefined_replicates={dropped}") if dropped else marks
-        if self.effective < min(FEW_EFFECTIVE, 0.8 * documents):
+        if are_few_large(self.effective, documents):
             marks = (*marks, "few_large_documents")
         if len(self.differing):
             verdict = self.halves.interval(alpha, p)

@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from fieldassay.metrics.statistics.statistics import (
     Evaluated,
     FieldMean,
     Floats,
+    Form,
+    Known,
     Means,
     Number,
     OfDocument,
@@ -40,6 +42,7 @@ from fieldassay.metrics.statistics.statistics import (
     size_statistics,
 )
 from fieldassay.metrics.uncertainty.bootstrap import (
+    BEYOND,
     FEW_DOCUMENTS,
     FEW_FAMILIES,
     Interval,
@@ -48,6 +51,7 @@ from fieldassay.metrics.uncertainty.bootstrap import (
     draw_sums,
     percentile_intervals,
     quantile_interval,
+    quantile_replicates,
     unseen_weights,
 )
 
@@ -63,21 +67,68 @@ _AT_MOST_ONE = (
 """Columns in which a row counts at most 1; other columns have no known bounds."""
 
 
+FEW_EFFECTIVE = 30
+"""Below this many effective documents, where a few are many times larger, no interval is wide enough."""
+
+LONGER = 2.0
+"""A time, a cost or a number of tokens that nobody saw is at most so many times the largest seen.
+
+Measured for times that are log-normal, gamma or Pareto: see the page on statistics.
+"""
+
+
 class UnseenDocument(Struct, frozen=True, eq=False):
-    """How much of the unseen document each column of sums holds, and its size by a ratio's label."""
+    """How much of the unseen document each column of sums holds, and its size by a ratio's label.
+
+    `seen` are the least and the largest number seen, by column: that of the unseen document is the least, or
+    `LONGER` times the largest.
+    """
 
     weight: Floats
     size: Callable[[Ratio], Floats]
+    seen: Mapping[str, tuple[float, float]] = {}
 
     def bound(self, ratio: Ratio, numerator: Floats, denominator: Floats) -> tuple[Floats, Floats] | None:
-        """Return a ratio (labels x columns) with the unseen document all wrong, and all right; or None."""
-        highest = find_highest(ratio)
-        if highest is None or numerator.shape[1] != len(self.weight):
+        """Return a ratio (labels x columns) with the unseen document at its least and its most, or None."""
+        ends = find_ends(ratio, self.seen)
+        if ends is None or numerator.shape[1] != len(self.weight):
             return None
         unseen = self.size(ratio)[:, None] * self.weight
-        whole = denominator + unseen
-        low = divide(numerator, whole)
-        return low, low + divide(highest * unseen, whole)
+        (least, whole), (most, rest) = ends
+        low = divide(numerator + least * unseen, denominator + whole * unseen)
+        if whole == rest:
+            return low, low + divide((most - least) * unseen, denominator + whole * unseen)
+        return low, divide(numerator + most * unseen, denominator + rest * unseen)
+
+
+def find_ends(
+    recipe: Recipe, seen: Mapping[str, tuple[float, float]]
+) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    """Return numerator and denominator of the least document and of the greatest, of size 1, or None.
+
+    >>> from fieldassay.metrics.statistics.statistics import Known, Number, form
+    >>> mean = Ratio(form(Number("duration_ms")), form(Known("duration_ms")), form(Known("duration_ms")))
+    >>> find_ends(mean, {"duration_ms": (50.0, 700.0)}), find_ends(mean, {})
+    (((50.0, 1), (1400.0, 1)), None)
+    """
+    if not isinstance(recipe, Ratio):
+        return None
+    highest = find_highest(recipe)
+    if highest is not None:
+        return (0.0, 1.0), (highest, 1.0)
+    above, below = (_find_range(part, seen) for part in (recipe.numerator, recipe.denominator))
+    return None if above is None or below is None else ((above[0], below[1]), (above[1], below[0]))
+
+
+def _find_range(part: Form, seen: Mapping[str, tuple[float, float]]) -> tuple[float, float] | None:
+    """Return the least and the most that a measured document has: of one number, or of measurements."""
+    (factor, one), *others = part.terms
+    if others or not isinstance(one, Known | Number) or one.column not in seen:
+        return None
+    if isinstance(one, Known):
+        return factor, factor
+    least, most = seen[one.column]
+    return factor * least, LONGER * factor * most
 
 
 def find_highest(recipe: Recipe) -> float | None:
@@ -162,7 +213,7 @@ def size_by_sums(table: SumTable, ratio: Ratio) -> Floats:
         if table.repeats == 1:
             return np.ones(1)
         once = table.count_once(ratio.documents, (None,)).astype(np.float64)
-        return np.nan_to_num(divide(table.combine(ratio.denominator, (None,))[:, 0], once))
+        return np.nan_to_num(divide(table.combine(ratio.size_form, (None,))[:, 0], once))
     if not size_statistics(ratio):
         return np.zeros(1)
     labels, squares = table.squares(ratio)
@@ -187,6 +238,8 @@ def size_by_documents(table: SumTable, ratio: Ratio) -> Floats:
 Ints = npt.NDArray[np.int64]
 SliceKey: TypeAlias = tuple[str, str] | None
 Fields: TypeAlias = tuple[str | None, ...]
+Name = TypeVar("Name")
+Part = TypeVar("Part")
 Families: TypeAlias = dict[str | None, tuple[npt.NDArray[np.uint64], ...]]
 
 
@@ -325,6 +378,8 @@ class SliceSums(Struct, frozen=True, eq=False):
     undrawn: tuple[tuple[UndrawnDocuments, Ints], ...] = ()
     families: Families = {}
     """The keys of the families, part by part, and of those with each field; {}: nothing is grouped."""
+    owners: Mapping[str, tuple[npt.NDArray[np.uint64], ...]] = {}
+    """The keys of the families of the document numbers; {}: nothing is grouped."""
 
     def count_families(self, field: str | None) -> int:
         """Return the families of the slice, or of those with a field if they are not very many."""
@@ -334,20 +389,14 @@ class SliceSums(Struct, frozen=True, eq=False):
 
     def merge(self, other: "SliceSums") -> "SliceSums":
         """Return the sums of both."""
-        names = dict.fromkeys([*self.numbers, *other.numbers])
-        numbers = {name: self.numbers.get(name, ()) + other.numbers.get(name, ()) for name in names}
         return SliceSums(
             add_sums(self.sums, other.sums),
-            numbers,
+            _join(self.numbers, other.numbers),
             self.documents + other.documents,
             self.repeats,
             self.undrawn + other.undrawn,
-            _shorten(
-                {
-                    name: self.families.get(name, ()) + other.families.get(name, ())
-                    for name in dict.fromkeys([*self.families, *other.families])
-                }
-            ),
+            _shorten(_join(self.families, other.families)),
+            _join(self.owners, other.owners),
         )
 
     def portions(self, replicates: int) -> Iterator[Portion]:
@@ -422,6 +471,13 @@ class SliceSums(Struct, frozen=True, eq=False):
             yield from ((one, fields) for one, (fields, _) in documents.statistics.items())
 
 
+def _join(
+    first: Mapping[Name, tuple[Part, ...]], second: Mapping[Name, tuple[Part, ...]]
+) -> dict[Name, tuple[Part, ...]]:
+    """Return the parts of both by name."""
+    return {name: first.get(name, ()) + second.get(name, ()) for name in dict.fromkeys([*first, *second])}
+
+
 def _choose(total: Sum, names: frozenset[str | None]) -> Sum:
     rows = [at for at, name in enumerate(total.fields) if name in names]
     return Sum(tuple(total.fields[at] for at in rows), total.values[rows])
@@ -448,10 +504,13 @@ def settle_slices(slices: Mapping[SliceKey, SliceSums], replicates: int) -> dict
 
 # Sums -> estimates: every value with its n, its interval and its marks.
 
-Bools = npt.NDArray[np.bool_]
 _Drawn: TypeAlias = tuple[float, float, int]
 
 _ROUNDING = 1e-9
+
+
+_TRACE = 2.0**-20
+"""The weight of an unseen document beside the sums themselves, which shows its size."""
 
 
 class _Draft(Struct, frozen=True, eq=False):
@@ -472,6 +531,7 @@ class _Draft(Struct, frozen=True, eq=False):
     ordered: Floats | None = None
     repeats: int = 1
     families: int | None = None
+    effective: float = math.inf
 
 
 class _Bounds(Struct, frozen=True):
@@ -563,29 +623,40 @@ def _draft_portion(
 ) -> Iterator[tuple[int, _Draft]]:
     """Yield the number of a metric and its draft, for the fields of a portion, or the whole."""
     unseen, means = drawing
-    weight = np.concatenate([np.zeros(1), np.abs(unseen)])  # the value itself holds none
+    weight = np.concatenate([np.full(1, _TRACE), np.abs(unseen)])
     is_by_family = 0 < table.count_families(None) < table.documents
     sums = SumTable(portion.sums, repeats=table.repeats, means=means[0], is_by_family=is_by_family)
-    unseen_document = UnseenDocument(weight, partial(size_by_sums, sums))
+    numbers = {name: np.concatenate(parts) for name, parts in table.numbers.items()}
+    seen = {name: (float(each.min()), float(each.max())) for name, each in numbers.items() if len(each)}
+    unseen_document = UnseenDocument(weight, partial(size_by_sums, sums), seen)
     with_unseen = replace(sums, unseen=unseen_document, means=means[1], _ratios={})
     for number, bound in enumerate(metrics):
         recipe = bound.recipe
         if isinstance(recipe, Constant | Quantile):
             if portion.of_whole:
-                yield number, _draft_number(bound, key, table)
+                yield number, _draft_number(bound, key, table, unseen)
             continue
-        own = with_unseen if len(unseen) > 0 and value_bounds(bound) is not None else sums
+        limits = value_bounds(bound)
+        if limits is None and find_ends(recipe, seen) is not None:
+            limits = (0.0, math.inf)
+        own = with_unseen if len(unseen) > 0 and limits is not None else sums
         averaged = list_field_means(recipe)
         if not portion.of_whole:
             own.add_means(averaged)
         if portion.of_whole or not (averaged or bound.metric.scope == "overall"):
-            for draft in _draft_sums(bound, key, own.evaluate(recipe), unseen > 0):
+            for draft in _draft_sums(bound, key, own.evaluate(recipe), unseen, limits):
                 if portion.holds(draft.field):
                     families = table.count_families(draft.field) if is_by_family else None
                     yield number, replace(draft, families=families)
 
 
-def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated, is_right: Bools) -> list[_Draft]:
+def _draft_sums(
+    bound: BoundMetric,
+    key: SliceKey,
+    found: Evaluated,
+    unseen: Floats,
+    limits: tuple[float, float] | None,
+) -> list[_Draft]:
     is_count, has_draws = (
         bound.metric.unit == "count",
         not isinstance(bound.recipe, Total) and found.values.shape[1] > 1,
@@ -597,10 +668,12 @@ def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated, is_right: B
         found.documents.tolist(),
         found.failed.tolist(),
     )
-    blocks, limits = [found.values[:, 1:]], value_bounds(bound)
+    blocks, effective = [found.values[:, 1:]], np.full(len(values), math.inf)
     if has_draws and limits is not None:
-        resampled, worst, best = (block[:, 1:] for block in np.split(found.values, 3, axis=1))
-        blocks = [resampled, np.where(is_right, best, worst)]
+        resampled, worst, best = np.split(found.values, 3, axis=1)
+        blocks = [resampled[:, 1:], np.where(unseen > 0, best[:, 1:], worst[:, 1:])]
+        if isinstance(bound.recipe, Ratio):
+            effective = _TRACE * limits[1] / np.where(best > worst, best - worst, np.nan)[:, 0]
     drafts = []
     for label in _choose_labels(bound, found.labels):
         if label not in rows:
@@ -614,8 +687,20 @@ def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated, is_right: B
         is_within = value is not None and limits is not None and _is_within(value, limits)
         drawn = blocks if is_within else blocks[:1]  # what a spec calls a ratio can be any number
         replicates = tuple(block[row] for block in drawn) if has_replicates else ()
-        drafts.append(_Draft(bound, key, label, value, n[row], documents[row], failed[row], replicates))
+        draft = _Draft(bound, key, label, value, n[row], documents[row], failed[row], replicates)
+        drafts.append(replace(draft, effective=float(effective[row])))
     return drafts
+
+
+def are_few_large(effective: float, units: int, share: float = 0.8) -> bool:
+    """Return whether a few of the documents, or families, are many times larger than the others.
+
+    That is by their effective number, (sum of sizes)^2 / sum of squared sizes.
+
+    >>> are_few_large(12.0, 50), are_few_large(12.0, 13), are_few_large(40.0, 200)
+    (True, False, False)
+    """
+    return effective < min(FEW_EFFECTIVE, share * units)
 
 
 def _whole(count: float) -> float:
@@ -630,16 +715,26 @@ def _choose_labels(bound: BoundMetric, labels: tuple[str | None, ...]) -> Sequen
     return fields if bound.metric.scope == "field" else (None, *fields)
 
 
-def _draft_number(bound: BoundMetric, key: SliceKey, table: SliceSums) -> _Draft:
+def _draft_number(bound: BoundMetric, key: SliceKey, table: SliceSums, unseen: Floats) -> _Draft:
     recipe = bound.recipe
     if isinstance(recipe, Constant):
         return _Draft(bound, key, None, recipe.value, table.documents, table.documents)
     assert isinstance(recipe, Quantile)
-    ordered = np.sort(np.concatenate([np.zeros(0), *table.numbers.get(recipe.column, ())]))
+    numbers = np.concatenate([np.zeros(0), *table.numbers.get(recipe.column, ())])
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
     value = float(np.quantile(ordered, recipe.share)) if len(ordered) else None
     documents, families = -(-len(ordered) // table.repeats), table.count_families(None)
     draft = _Draft(bound, key, None, value, len(ordered), documents, ordered=ordered, repeats=table.repeats)
-    return replace(draft, families=families) if 0 < families < table.documents else draft
+    if not 0 < families < table.documents:
+        return draft
+    owners = np.concatenate([np.zeros(0, np.uint64), *table.owners.get(recipe.column, ())])
+    has_draws = len(owners) and len(unseen) and 0.0 < recipe.share < 1.0
+    drawn = (
+        quantile_replicates(ordered, owners[order], recipe.share, each)
+        for each in ((0.0 * unseen, unseen) if has_draws else ())
+    )
+    return replace(draft, families=families, replicates=tuple(drawn))
 
 
 def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
@@ -655,7 +750,7 @@ def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
 
 
 def _bound_one(draft: _Draft, level: float, drawn: Sequence[_Drawn]) -> _Bounds:
-    if isinstance(draft.bound.recipe, Quantile):
+    if isinstance(draft.bound.recipe, Quantile) and draft.families is None:
         return _bound_quantile(draft, draft.bound.recipe, level)
     if not drawn or draft.value is None:
         return _Bounds()
@@ -666,10 +761,12 @@ def _bound_one(draft: _Draft, level: float, drawn: Sequence[_Drawn]) -> _Bounds:
     if limits is not None and not _is_within(draft.value, limits):
         limits = None
     few = () if limits is not None else _mark_few(draft)
+    if limits is not None and are_few_large(draft.effective, draft.families or draft.documents, 0.5):
+        few = ("few_large_documents",)
     marks = (*few, "few_replicates") if are_too_few(len(draft.replicates[0]) - dropped, level) else few
     marks = (*marks, f"undefined_replicates={dropped}") if dropped else marks
     resampled = None if math.isnan(lowest) else (lowest, highest)
-    if math.isnan(low):
+    if math.isnan(low) or max(-low, high) >= BEYOND:
         return _Bounds(None, marks, resampled)
     if limits is not None:  # sums of rounded parts may exceed them in the last digit
         low, high = max(low, limits[0]), min(high, limits[1])
@@ -715,8 +812,6 @@ def _is_within(value: float, limits: tuple[float, float]) -> bool:
 def _bound_quantile(draft: _Draft, recipe: Quantile, level: float) -> _Bounds:
     if draft.ordered is None or not len(draft.ordered) or not 0.0 < recipe.share < 1.0:
         return _Bounds()
-    if draft.families is not None:  # the ranks of documents that are alike are not binomial
-        return _Bounds(marks=("by_family",))
     interval = _bound_repeated(draft.ordered, draft.repeats, recipe.share, level)
     return (
         _Bounds()

@@ -27,8 +27,8 @@ class Measure(Struct, frozen=True):
     """One number about agreement.
 
     `value` is None where it is undefined, for `reason`. `n` is the number of values behind it, in so many
-    `documents`. `marks`: `few_replicates`, `sampled` (chance agreement from a sample of pairs
-    of answers), `undefined_replicates=K`.
+    `documents`. `marks`: `few_replicates`, `few_families` (no interval), `sampled` (chance agreement from a
+    sample of pairs of answers), `undefined_replicates=K`.
     """
 
     value: float | None

@@ -480,6 +480,11 @@ def list_needs(recipe: Recipe) -> Needs:
     return Needs(
         drawn=ratio.numerator.statistics + ratio.denominator.statistics + weight,
         plain=support + _terms(ratio.failed),
+        numbers=tuple(
+            one.column
+            for one in (*ratio.numerator.statistics, *ratio.denominator.statistics)
+            if isinstance(one, Number)
+        ),
         sizes=() if ratio.documents is not None else ratio.size_form.statistics,
     )
 

@@ -139,16 +139,39 @@ def contraharmonic_mean(sizes: npt.NDArray[np.float64]) -> float:
     return float((sizes**2).sum()) / total if total else 0.0
 
 
-def add_families(sizes: npt.NDArray[np.float64], names: Sequence[str]) -> npt.NDArray[np.float64]:
-    """Return the sizes of what is drawn as a whole: those of one name are added up.
+_WEIGHTS = 1 << 22
+"""Weights drawn at once, which bounds the memory of many documents."""
+
+
+def weigh(
+    columns: npt.NDArray[np.float64], names: Sequence[str], seed: int, replicates: int
+) -> npt.NDArray[np.float64]:
+    """Return the sums of columns (columns x documents) in every replicate; those of one name weigh the same.
+
+    >>> weigh(np.array([[1.0, 2.0]]), ["a", "b"], 0, 4).round(2).tolist()
+    [[1.06, 2.12, 3.62, 5.88]]
+    """
+    keys, table = document_keys(names, seed), weight_table(np.float64)
+    width, parts = max(4, _WEIGHTS // max(1, len(names)) // 4 * 4), [np.zeros((len(columns), 0))]
+    for first in range(0, replicates, width):
+        drawn = weights(keys, first, min(width, replicates - first), table)
+        parts.append(columns @ drawn.astype(np.float64, copy=False) / STEPS)
+    return np.concatenate(parts, axis=1)
+
+
+def add_families(values: npt.NDArray[np.float64], names: Sequence[str]) -> npt.NDArray[np.float64]:
+    """Return the values (documents first) of what is drawn as a whole: those of one name are added up.
 
     >>> add_families(np.array([1.0, 2.0, 4.0]), ["acme", "other", "acme"])
     array([5., 2.])
     """
     place = np.unique(names, return_inverse=True)[1]
-    if place.max(initial=-1) == len(sizes) - 1:
-        return sizes
-    return np.bincount(place, sizes).astype(np.float64)
+    count = int(place.max(initial=-1)) + 1
+    if count == len(values):
+        return values
+    added = np.zeros((count, *values.shape[1:]))
+    np.add.at(added, place, values)
+    return added
 
 
 # Bootstrap sums of integer columns: exact matrix products under bootstrap weights.
@@ -262,7 +285,7 @@ def _bounds(values: Ints, largest: int) -> npt.NDArray[np.float64]:
 # Intervals around one number: percentiles of replicates, order statistics.
 
 FEW_DOCUMENTS = 20
-"""Below this many documents the interval of a metric without bounds is marked, because it is too narrow."""
+"""Below this many documents the interval of a metric without bounds is marked: it may be too narrow."""
 
 FEW_FAMILIES = 8
 """Below this many families of several documents there is no interval: too few to say how they differ."""
@@ -283,6 +306,15 @@ def are_too_few(replicates: int, level: float) -> bool:
     (True, False, True)
     """
     return replicates * (1.0 - level) / 2.0 < 20.0 - 1e-9
+
+
+def are_few_families(names: Sequence[str]) -> bool:
+    """Return whether documents are in too few families for an interval; `names` are those of each document.
+
+    >>> are_few_families(["acme", "other", "acme"]), are_few_families(["a", "b", "c"])
+    (True, False)
+    """
+    return len(set(names)) < min(FEW_FAMILIES, len(names))
 
 
 def say_too_few_families(families: int) -> str:
@@ -364,6 +396,38 @@ def quantile_interval(ordered: npt.NDArray[np.float64], share: float, level: flo
     if not len(under) or not len(over) or over[0] >= n:
         return None
     return Interval(float(ordered[under[-1]]), float(ordered[over[0]]))
+
+
+BEYOND = 1e300
+"""A quantile beyond all values: among those of the unseen documents."""
+
+
+def quantile_replicates(
+    ordered: npt.NDArray[np.float64],
+    owners: npt.NDArray[np.uint64],
+    share: float,
+    unseen: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Return a quantile of ascending values in every replicate; values of one owner are drawn together.
+
+    Each replicate holds an unseen owner, whose values are all beyond one end, by a coin. Percentiles of these
+    are the values at which the interval of the share below them ends at `share` (Woodruff 1952).
+
+    >>> drawn = quantile_replicates(np.arange(4.0), document_keys("aabb", 0), 0.5, unseen_weights(0, 800))
+    >>> sorted(set(drawn.tolist()))
+    [-1e+300, 0.0, 1.0, 2.0, 3.0, 1e+300]
+    """
+    keys, place = np.unique(owners, return_inverse=True)
+    ends = np.concatenate([[-BEYOND], ordered, [BEYOND]])
+    mass = contraharmonic_mean(np.bincount(place).astype(np.float64)) * np.abs(unseen)
+    width, parts = max(4, _BLOCK // len(owners) // 4 * 4), []
+    for first in range(0, len(unseen), width):
+        part = slice(first, min(first + width, len(unseen)))
+        drawn = weights(keys, first, part.stop - first, weight_table())[place]
+        below = np.cumsum(drawn, axis=0, dtype=np.int64) / STEPS
+        reached = share * (below[-1] + mass[part]) - np.where(unseen[part] > 0, mass[part], 0.0)
+        parts.append(ends[np.where(reached > 0, 1 + (below < reached).sum(axis=0), 0)])
+    return np.concatenate(parts)
 
 
 def _binomial_below(n: int, share: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:

@@ -9,6 +9,7 @@ from fieldassay.errors import list_names
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.estimate import NOTHING, format_share
+from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES, say_too_few_families
 from fieldassay.reports.writers.tables import Part, ReportTable, Told
 
 # The content of an attribution's report: the answer first, then shares, labels and values as texts.
@@ -236,10 +237,12 @@ def _shown(text: str | None) -> str:
 
 
 def _notes(found: Attribution) -> tuple[str, ...]:
-    level = format_share(found.draw.level, 0)
+    level, families = format_share(found.draw.level, 0), found.families
+    unit, units = ("document", "documents") if families is None else ("family", f"{families:,} families")
     return (
-        f"shares with {level} intervals from {found.draw.replicates:,} bootstrap replicates over documents; "
-        "the share of reading is corrected for values in the text by chance; one unseen document with wrong "
-        "values is allowed for",
+        f"shares with {level} intervals from {found.draw.replicates:,} bootstrap replicates over {units}; "
+        "the share of reading is corrected for values in the text by chance; one unseen "
+        f"{unit} with wrong values is allowed for",
         "a label is evidence for a person, not a number to add up",
+        *((say_too_few_families(families),) if families and families < FEW_FAMILIES else ()),
     )

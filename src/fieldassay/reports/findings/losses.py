@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.metrics.evidence import read_families
 from fieldassay.metrics.result.tables import WRONG
 from fieldassay.metrics.uncertainty.bootstrap import (
-    STEPS,
-    document_keys,
+    add_families,
+    are_few_families,
+    contraharmonic_mean,
     percentile_intervals,
     unseen_weights,
-    weight_table,
-    weights,
+    weigh,
 )
 from fieldassay.runs.run import ANSWERS, unusable_answers
 
@@ -80,8 +81,6 @@ def count_mistakes(evidence: pl.LazyFrame) -> tuple[Mistake, ...]:
 # field.
 
 REPLICATES, SEED, LEVEL = 1000, 0, 0.95
-_WEIGHTS = 1 << 22
-"""Weights drawn at once, which bounds the memory of a run of many documents."""
 
 DIGITS = 12
 """The digits of points: sums of the same losses in another sequence are equal to these."""
@@ -132,9 +131,11 @@ def find_losses(
     A document that has n leaves loses (1 - score) / n by each of them; the cost of a cause is the mean of
     that over the documents with leaves. Each leaf has one cause: its document's answer, else the outermost
     item that is missing or unpaired, else its field and main diagnosis. Intervals are those of a mean over
-    documents; none without replicates.
+    documents, which are drawn in their families; none without replicates, and in few families.
     """
     import polars as pl
+
+    families = read_families(documents, counts.get("families", {}).get("cluster"))
 
     known = (
         documents.filter(pl.col("leaves") > 0)
@@ -175,7 +176,8 @@ def find_losses(
     table = per_document.collect()
     found = {}
     for system in systems:
-        losses = _of_system(table.filter(pl.col("system") == system), known, system, (most, replicates))
+        own = table.filter(pl.col("system") == system)
+        losses = _of_system(own, known, system, (most, replicates), families)
         mends = counts.get("systems", {}).get(system, {}).get("mends", {})
         found[system] = tuple(replace(one, mend=_mend_of(one.field, mends)) for one in losses)
     return found
@@ -215,7 +217,11 @@ def join_items(rows: pl.LazyFrame, evidence: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _of_system(
-    table: pl.DataFrame, known: pl.DataFrame, system: str, bounds: tuple[int, int]
+    table: pl.DataFrame,
+    known: pl.DataFrame,
+    system: str,
+    bounds: tuple[int, int],
+    families: Mapping[str, str],
 ) -> tuple[Loss, ...]:
     import numpy as np
     import polars as pl
@@ -231,7 +237,8 @@ def _of_system(
     )
     worst = find_worst_systems(groups.to_dicts(), len(names), most)
     worst = [group if group["field"] else {**group, **_failed(table, len(names))} for group in worst]
-    if not replicates:
+    units = [families.get(name, name) for name in names]
+    if not replicates or are_few_families(units):
         return tuple(make_loss(system, group, len(names), None) for group in worst)
     columns = np.zeros((len(worst), len(names)))
     for place, group in enumerate(worst):
@@ -243,7 +250,7 @@ def _of_system(
             .join(chosen.select("doc", "loss"), on="doc", how="left", maintain_order="left")["loss"]
             .fill_null(0.0)
         )
-    intervals = _intervals(columns, names.to_list(), replicates)
+    intervals = _intervals(columns, units, replicates)
     return tuple(
         make_loss(system, group, len(names), bounds) for group, bounds in zip(worst, intervals, strict=True)
     )
@@ -272,22 +279,18 @@ def _failed(table: pl.DataFrame, of: int) -> dict[str, Any]:
 def _intervals(
     columns: npt.NDArray[np.float64], names: Sequence[str], replicates: int
 ) -> list[tuple[float, float]]:
-    """Return the intervals of the means of losses (causes x documents).
+    """Return the intervals of the means of losses (causes x documents), drawn by their names.
 
     Each replicate has an unseen document of the weight of any other, which a coin lets lose everything to
-    the cause, or nothing.
+    the cause, or nothing; or an unseen family, as large as the one that a document is in.
     """
     import numpy as np
 
-    keys, table = document_keys(names, SEED), weight_table(np.float32)
-    unseen = STEPS * unseen_weights(SEED, replicates)
-    width = max(4, _WEIGHTS // len(names) // 4 * 4)
-    parts = []
-    for first in range(0, replicates, width):
-        drawn: Any = weights(keys, first, min(width, replicates - first), table)
-        held = unseen[first : first + drawn.shape[1]]
-        parts.append((columns @ drawn + np.maximum(-held, 0.0)) / (drawn.sum(axis=0) + np.abs(held)))
-    found, means = percentile_intervals(np.concatenate(parts, axis=1), LEVEL), columns.mean(axis=1)
+    each = np.ones((1, len(names)))
+    unseen = contraharmonic_mean(add_families(each[0], names)) * unseen_weights(SEED, replicates)
+    *lost, all_ = weigh(np.concatenate([columns, each]), names, SEED, replicates)
+    drawn = (np.array(lost) + np.maximum(-unseen, 0.0)) / (all_ + np.abs(unseen))
+    found, means = percentile_intervals(drawn, LEVEL), columns.mean(axis=1)
     low, high = np.minimum(found.low, means), np.maximum(found.high, means)
     return [(float(first), float(last)) for first, last in zip(low, high, strict=True)]
 
