@@ -19,6 +19,7 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small products: more threads would wait for each other
 
+from looks import measure_best, measure_looks
 from measures import (
     measure_coverage,
     measure_differences,
@@ -43,6 +44,8 @@ MEASURES = (
     measure_regressions,
     *OF_VERDICTS,
     measure_vendors,
+    measure_best,
+    measure_looks,
 )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,6 +15,7 @@ from fieldassay.decisions.baseline.runs import list_regressions, match_result, m
 from fieldassay.decisions.gates.judge import Holder, Holdings, judge_gates
 from fieldassay.decisions.gates.records import RunRecords, read_records
 from fieldassay.decisions.gates.regression import BaselineMatch
+from fieldassay.decisions.gates.several import GatedSystems
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
@@ -26,7 +28,7 @@ from fieldassay.metrics.statistics.statistics import Total
 from fieldassay.metrics.thresholds import holds
 from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS, are_too_few
 from fieldassay.runs.run import Run, read_runs
-from fieldassay.spec.language.parse import read_source
+from fieldassay.spec.language.parse import list_gates, read_source
 from fieldassay.spec.language.yaml_text import Cursor, Places, Report, read_yaml
 from fieldassay.spec.presets.catalogue import preset_text
 
@@ -107,7 +109,7 @@ def _read(data: Any, places: Places, stem: str) -> GateList:
 
 
 def _read_rules(data: Mapping[str, Any], report: Report) -> tuple[TitledGate, ...]:
-    value = data.get("gates")
+    value = list_gates(data.get("gates"), report)
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list) or not items:
         has_gates = value is not None and not isinstance(value, list)
@@ -208,8 +210,11 @@ def _decide_result(
     result: Result, gates: Sequence[Gate], matches: Mapping[str, BaselineMatch]
 ) -> tuple[Decision, ...]:
     rules = [TitledGate(gate) for gate in gates]
+    systems = GatedSystems(lambda: result.paired, len(result.systems))
     cases = [
-        _Case(name, rules, [Holder("", result, name, matches.get(name))]) for name in result.systems if rules
+        _Case(name, rules, [Holder("", result, name, matches.get(name), systems)])
+        for name in result.systems
+        if rules
     ]
     return tuple(add_chance(_decide_case(case), result.paired) for case in cases)
 
@@ -228,7 +233,8 @@ def decide(request: GateRequest) -> DecisionPage:
     described = read_runs(request.runs, _describe)
     runs, listed = [run for run, _ in described], _read_gates(request)
     records = read_records(request.records) if request.records is not None else None
-    holders = {run: _hold_systems(run, listed, request) for run in runs}
+    known = _group_systems(runs)
+    holders = {run: _hold_systems(run, listed, request, known[run]) for run in runs}
     remarks = [remark for run in runs for remark in _remark(run)]
     if listed is None:
         cases = _list_own(holders, records, request)
@@ -246,7 +252,30 @@ def decide(request: GateRequest) -> DecisionPage:
     )
 
 
-def _hold_systems(run: Run, listed: GateList | None, request: GateRequest) -> dict[str, Holder]:
+def _group_systems(runs: Sequence[Run]) -> dict[Run, GatedSystems]:
+    """Return the systems that those of each run compete with: of all runs on the same spec and gold."""
+    groups: dict[tuple[str | None, ...], list[Run]] = {}
+    for run in runs:
+        groups.setdefault(tuple(run.digests.values()), []).append(run)
+    known = [
+        (own, GatedSystems(partial(_join_systems, own), sum(len(run.estimates.systems) for run in own)))
+        for own in groups.values()
+    ]
+    return {run: systems for own, systems in known for run in own}
+
+
+def _join_systems(runs: Sequence[Run]) -> PairedData:
+    """Return the systems of runs on the same documents as those of one, each named with its run."""
+    first = runs[0].paired
+    if len(runs) == 1:
+        return first
+    named = (replace(one, system=f"{run.folder}:{one.system}") for run in runs for one in run.paired.systems)
+    return replace(first, systems=tuple(named))
+
+
+def _hold_systems(
+    run: Run, listed: GateList | None, request: GateRequest, systems: GatedSystems
+) -> dict[str, Holder]:
     """Return the estimates of each system of a run, with the baseline if a gate needs it."""
     given = [] if listed is None else [rule.gate for rule in listed.rules]
     calls = list_regressions(run.estimates if listed is None else Result(()), given)
@@ -254,7 +283,7 @@ def _hold_systems(run: Run, listed: GateList | None, request: GateRequest) -> di
     if calls and request.baseline is not None:
         matches = match_systems(read_baseline(request.baseline), run.paired, run.facts, calls)
     return {
-        system: Holder(str(run.folder), run.estimates, system, matches.get(system))
+        system: Holder(str(run.folder), run.estimates, system, matches.get(system), systems)
         for system in run.estimates.systems
     }
 

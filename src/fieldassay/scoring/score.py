@@ -174,7 +174,8 @@ def score(
         raise NothingEvaluatedError("nothing to evaluate: there is no gold document, or no prediction file")
     check_reference(statistics.reference, matching.systems)
     gates = [parse_gate(text) for text in (*plan.spec.gates, *options.gates)]
-    keeps_statistics = options.keeps_statistics or any(gate.function == "regression" for gate in gates)
+    is_drawn = any(gate.function == "regression" or gate.is_for_best or gate.is_for_looks for gate in gates)
+    keeps_statistics = options.keeps_statistics or is_drawn or bool(gates and len(matching.systems) > 2)
     if len(matching.systems) > 1 or keeps_statistics:
         folding = with_compared(folding, statistics.compare)
     if keeps_statistics:

@@ -193,6 +193,8 @@ def over_preset(data: dict[str, Any], preset: Mapping[str, Any]) -> dict[str, An
     for key in _JOINED:
         if isinstance(data.get(key), dict):
             merged[key] = {**preset.get(key, {}), **data[key]}
+    if isinstance(data.get("gates"), dict):
+        merged["gates"] = {**({"rules": preset["gates"]} if "gates" in preset else {}), **data["gates"]}
     if "fields" not in data and "type" not in data:
         merged.update({key: preset[key] for key in ("fields", "type", "align") if key in preset})
     return merged

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.io.files.typed_json import NestingError, RepeatedKeyError, parse_json
 from fieldassay.io.files.whole_files import open_file
+from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.options import option_names
 from fieldassay.public import public
 from fieldassay.spec.language.fields import (
@@ -403,7 +405,8 @@ def _spec(data: dict[str, Any], source: SpecSource, report: Report) -> Spec:
     own = Cursor(data, (), report)
     protocol = own.text("protocol")
     preset = _preset(protocol, report) if protocol is not None else {}
-    cursor = Cursor(over_preset(data, preset), (), report)
+    whole = over_preset(data, preset)
+    cursor = Cursor({**whole, "gates": list_gates(whole.get("gates"), report)}, (), report)
     _check_head(own, report)
     definitions = read_definitions(cursor)
     return Spec(
@@ -430,6 +433,41 @@ def _spec(data: dict[str, Any], source: SpecSource, report: Report) -> Spec:
         citation=own.text("citation", "") or "",
         checks=parse_checks(cursor),
     )
+
+
+def list_gates(value: Any, report: Report) -> Any:
+    """Return what stands under `gates:` as a list, with what `family` and `looks` say of all of them.
+
+    >>> rules = {"family": "all", "rules": ["accuracy >= 0.9"]}
+    >>> list_gates(rules, Report(Places("spec")))
+    ['accuracy >= 0.9 for the best system']
+    """
+    known = ("family", "looks", "rules")
+    if not isinstance(value, dict) or value.keys().isdisjoint(known):
+        return value
+    cursor = Cursor(value, ("gates",), report)
+    cursor.refuse_unknown(known)
+    is_for_best = cursor.choice("family", "one", ("one", "all")) == "all"
+    is_for_looks = cursor.choice("looks", "one", ("one", "any")) == "any"
+    rules = value.get("rules")
+    if not rules:
+        cursor.refuse("rules", "has no gates", "write `rules: [accuracy >= 0.9]`", "no_gates")
+        return []
+    return [
+        _qualify(rule, is_for_best, is_for_looks) for rule in (rules if isinstance(rules, list) else [rules])
+    ]
+
+
+def _qualify(rule: Any, is_for_best: bool, is_for_looks: bool) -> Any:
+    """Return a gate, as text or with its title, for the best system or at any look."""
+    if isinstance(rule, dict):
+        return {**rule, "gate": _qualify(rule.get("gate"), is_for_best, is_for_looks)}
+    try:
+        gate = parse_gate(str(rule))
+    except ValueError:
+        return rule
+    best, looks = gate.is_for_best or is_for_best, gate.is_for_looks or is_for_looks
+    return str(replace(gate, is_for_best=best, is_for_looks=looks))
 
 
 def _check_head(cursor: Cursor, report: Report) -> None:
