@@ -131,6 +131,14 @@ class RecordedOptions(msgspec.Struct, frozen=True):
     fields: list[str] | None = None
 
 
+class RecordedHoldout(msgspec.Struct, frozen=True):
+    """The share of documents kept for the verdict, by which seed, and which part was scored."""
+
+    share: float
+    seed: int
+    part: Literal["choosing", "verdict"]
+
+
 class RecordedTimings(msgspec.Struct, frozen=True):
     """When a run started, and how long it took."""
 
@@ -152,6 +160,7 @@ class RunFile(Provenance, frozen=True):
     limit: Count | None = None
     only: list[str] | None = None
     where: list[str] | None = None
+    holdout: RecordedHoldout | None = None
     workers: Count | None = None
     batch: Count | None = None
     options: RecordedOptions | None = None

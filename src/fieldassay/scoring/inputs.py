@@ -13,7 +13,9 @@ from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, list_names, problem
 from fieldassay.io.text.shown import format_count, make_printable
+from fieldassay.metrics.estimate import parts_of
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable, name_families
+from fieldassay.metrics.uncertainty.bootstrap import document_keys
 from fieldassay.options import OptionRecord, Positive, check_names, option_names
 from fieldassay.paths import value_at
 from fieldassay.records.answers.answer import MOST_KEPT
@@ -71,6 +73,10 @@ class ScoreOptions(OptionRecord, frozen=True):
     """The top-level fields to score; None: all. The spec is restricted to them, so its digest differs."""
     where: tuple[str, ...] = ()
     """Chooses documents by the content of their gold, as in `type=invoice`: by keys of slices."""
+    holdout: Annotated[float, Meta(gt=0, lt=1, examples=[0.5])] | None = None
+    """The share of documents kept apart for the verdict, by a digest of their ids: the others are scored."""
+    verdict: bool = False
+    """Whether the documents that `holdout` keeps apart are scored, and the others are not."""
     evidence_folder: Path | None = None
     """Where evidence goes while the run lasts, in parts, instead of being held in memory."""
     keeps_statistics: bool = False
@@ -387,6 +393,38 @@ def choose_documents(plan: Plan, gold: Source, texts: Sequence[str]) -> Choice |
     if problems:
         raise ProblemsError(problems)
     return Choice(chosen, Problem("gold", f"{len(chosen):,} of {len(gold):,} documents: {said}", kind=CHOSEN))
+
+
+def hold_out(plan: Plan, gold: Source, options: ScoreOptions) -> Choice:
+    """Return the documents for choosing, or those that `holdout` keeps apart for the verdict.
+
+    A digest of seed and id decides, or of the family under `cluster`, so that a document stays where it is
+    when gold grows. Raises `ProblemsError` where there is no such document.
+    """
+    cluster, statistics, names = plan.spec.statistics.cluster, plan.spec.statistics, list(gold.ids)
+    if cluster is not None:
+        whole = replace(gold, options=replace(gold.options, left_out=frozenset()))
+        groups = [
+            group
+            for _, records in _read(whole)
+            for group in list_families(cluster, records, document_types(plan, records))
+        ]
+        names = list(name_families(names, groups))
+    share = document_keys([f"holdout {name}" for name in names], statistics.seed) / 2.0**64
+    chosen = np.flatnonzero((share < (options.holdout or 0.0)) == options.verdict)
+    [said] = parts_of({"holdout": describe_holdout(options, statistics.seed)})
+    if not len(chosen):
+        what = f"none of {format_count(len(names), 'document')} is among {said.words}"
+        raise problem("holdout", what, "take another share or seed, or score without it", "holdout")
+    return Choice(
+        chosen, Problem("gold", f"{len(chosen):,} of {len(names):,} documents: {said}", kind=CHOSEN)
+    )
+
+
+def describe_holdout(options: ScoreOptions, seed: int) -> dict[str, Any] | None:
+    """Return what a run records of `holdout`: the share, the seed, and the part that is scored."""
+    part = "verdict" if options.verdict else "choosing"
+    return None if options.holdout is None else {"share": options.holdout, "seed": seed, "part": part}
 
 
 def _read(gold: Source) -> Iterator[tuple[int, list[Record]]]:

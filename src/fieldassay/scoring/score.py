@@ -50,7 +50,9 @@ from fieldassay.scoring.inputs import (
     CHOSEN,
     Records,
     ScoreOptions,
+    describe_holdout,
     drop_absent_fields,
+    hold_out,
     list_candidates,
     open_inputs,
     with_keywords,
@@ -168,6 +170,14 @@ def score(
     chosen = tuple(note for note in matching.notes if note.kind == CHOSEN)
     if options.only is not None:
         matching = replace(matching.take(_find_documents(matching, options.only)), notes=chosen)
+    if options.holdout is not None:
+        held = hold_out(whole, matching.gold, options)
+        chosen = (*chosen, held.note)
+        matching = replace(matching.take(held.positions), notes=(*matching.notes, held.note))
+    elif options.verdict:
+        raise problem(
+            "verdict", "goes with holdout", "write such as --holdout 0.5 --verdict", "missing_option"
+        )
     if options.limit is not None:
         matching = replace(matching.take(np.arange(min(options.limit, len(matching)))), notes=chosen)
     if not len(matching) or not matching.predictions:
@@ -267,7 +277,7 @@ def _result(run: _Run, done: Done) -> Result:
     paired, compared = compare_partials(
         run.folding, partials, run.plan.spec.statistics.reference or systems[0]
     )
-    gold = np.concatenate(done.labels)
+    gold, held = np.concatenate(done.labels), describe_holdout(run.options, run.folding.seed)
     if paired is not None:
         ids = list(run.matching.ids)
         own = gold[sorted(range(len(ids)), key=ids.__getitem__)]  # as the statistics
@@ -280,6 +290,7 @@ def _result(run: _Run, done: Done) -> Result:
         Lazy(partial(_evidence, done.frames)) if is_held else None,
         {
             **provenance(run.plan, run.folding, run.matching),
+            **({"holdout": held} if held is not None else {}),
             "asked": list(run.options.metrics or run.plan.spec.metrics),
             "digests": {**run.frozen, "gold": digest_rows(gold)},
         },

@@ -127,6 +127,21 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     multiple=True,
     help="Score the document with this id only; repeat for more.",
 )
+@record_option(
+    _RECORD,
+    "holdout",
+    group="Inputs",
+    is_rare=True,
+    metavar="SHARE",
+    help="Keep this share of the documents apart for the verdict, and score the others.",
+)
+@option(
+    "--verdict",
+    group="Inputs",
+    is_rare=True,
+    is_flag=True,
+    help="Of --holdout: score the documents kept apart, once you have chosen.",
+)
 @option(
     "--fields",
     group="Inputs",
@@ -280,7 +295,11 @@ def score_options(given: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> Sco
         slices=tuple(given["slices"]) or None,
         gates=tuple(map(str, thresholds)),
         evidence=evidence,
-        **{name: given[name] for name in ("workers", "engine", "batch", "limit") if given[name] is not None},
+        **{
+            name: given[name]
+            for name in ("workers", "engine", "batch", "limit", "holdout", "verdict")
+            if given[name] is not None
+        },
         only=tuple(given["only"]) or None,
         fields=split_list(given["fields"]) or None,
         where=tuple(given["where"]),
