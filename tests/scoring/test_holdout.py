@@ -52,7 +52,7 @@ def test_a_family_is_in_one_part_as_a_whole() -> None:
 
 def test_a_result_records_its_part_and_says_it() -> None:
     result = fa.score(rows(40), rows(40), SPEC, holdout=0.5, verdict=True, seed=3)
-    assert result.run["holdout"] == {"share": 0.5, "seed": 3, "part": "verdict"}
+    assert result.run["holdout"] == "0.5 --seed 3 --verdict"
     [note] = [note for note in result.notes if "verdict" in note]
     assert "of 40 documents: documents kept for the verdict only (--holdout 0.5 --seed 3 --verdict)" in note
 

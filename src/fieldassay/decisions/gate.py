@@ -15,16 +15,14 @@ from fieldassay.decisions.baseline.runs import list_regressions, match_result, m
 from fieldassay.decisions.gates.judge import Holder, Holdings, judge_gates
 from fieldassay.decisions.gates.records import RunRecords, read_records
 from fieldassay.decisions.gates.regression import BaselineMatch
-from fieldassay.decisions.gates.several import GatedSystems
+from fieldassay.decisions.gates.several import Candidate, GatedSystems, view_metric
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
-from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
 from fieldassay.metrics.comparisons.pair import Floats, PairedMatrix
 from fieldassay.metrics.estimate import parts_of
 from fieldassay.metrics.result.decision import Decision, DecisionPage, RunLine, Verdict
 from fieldassay.metrics.result.documents import STATISTICS, PairedData
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.statistics.statistics import Total
 from fieldassay.metrics.thresholds import holds
 from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS, are_too_few
 from fieldassay.runs.run import Run, read_runs
@@ -212,7 +210,7 @@ def _decide_result(
     rules = [TitledGate(gate) for gate in gates]
     systems = GatedSystems(lambda: result.paired, len(result.systems))
     cases = [
-        _Case(name, rules, [Holder("", result, name, matches.get(name), systems)])
+        _Case(name, rules, [Holder("", result, name, matches.get(name), Candidate(systems, name))])
         for name in result.systems
         if rules
     ]
@@ -257,20 +255,22 @@ def _group_systems(runs: Sequence[Run]) -> dict[Run, GatedSystems]:
     groups: dict[tuple[str | None, ...], list[Run]] = {}
     for run in runs:
         groups.setdefault(tuple(run.digests.values()), []).append(run)
-    known = [
-        (own, GatedSystems(partial(_join_systems, own), sum(len(run.estimates.systems) for run in own)))
+    return {
+        run: systems
         for own in groups.values()
-    ]
-    return {run: systems for own, systems in known for run in own}
+        for systems in [GatedSystems(partial(_join_systems, own), sum(len(one.systems) for one in own))]
+        for run in own
+    }
 
 
 def _join_systems(runs: Sequence[Run]) -> PairedData:
     """Return the systems of runs on the same documents as those of one, each named with its run."""
-    first = runs[0].paired
-    if len(runs) == 1:
-        return first
-    named = (replace(one, system=f"{run.folder}:{one.system}") for run in runs for one in run.paired.systems)
-    return replace(first, systems=tuple(named))
+    named = (replace(one, system=_name_member(run, one.system)) for run in runs for one in run.paired.systems)
+    return replace(runs[0].paired, systems=tuple(named))
+
+
+def _name_member(run: Run, system: str) -> str:
+    return f"{run.folder}:{system}"
 
 
 def _hold_systems(
@@ -283,7 +283,13 @@ def _hold_systems(
     if calls and request.baseline is not None:
         matches = match_systems(read_baseline(request.baseline), run.paired, run.facts, calls)
     return {
-        system: Holder(str(run.folder), run.estimates, system, matches.get(system), systems)
+        system: Holder(
+            str(run.folder),
+            run.estimates,
+            system,
+            matches.get(system),
+            Candidate(systems, _name_member(run, system)),
+        )
         for system in run.estimates.systems
     }
 
@@ -451,31 +457,16 @@ def _redraw(gate: Gate, matrix: PairedMatrix) -> Floats | None:
 
     It is None also for a metric that cannot be resampled.
     """
-    bound = _bind(gate, matrix.data)
-    if bound is None:
-        return None
-    if gate.metric.slice is not None:
-        key, value = gate.metric.slice
-        groups = matrix.data.systems[0].groups.get(key)
-        if groups is None or value is None:
-            return None
-        matrix = matrix.narrow(np.flatnonzero([value in names for names in groups]))
-    view = matrix.layout.view(bound)
-    drawn = np.concatenate([view.redraw(sums) for _, sums in matrix.units.redraw(0, view.rows)])
-    return np.array(
-        [
-            value == value and not holds(value, gate.operator, gate.threshold, bound.metric.unit)
-            for value in drawn.tolist()
-        ]
-    )
-
-
-def _bind(gate: Gate, data: PairedData) -> BoundMetric | None:
     if gate.function != "value":
         return None
     try:
-        bound = bind_metric(gate.metric, data.vocabulary)
-    except ValueError:  # of another version or a record: it has no replicates here
+        units, view = view_metric(matrix, gate.metric)
+    except ValueError:  # of another version, a record, a count or a percentile: it has no replicates here
         return None
-    is_total = bound.metric.unit == "count" or isinstance(bound.recipe, Total)
-    return bound if data.can_compare(bound) and not is_total else None
+    drawn = np.concatenate([view.redraw(sums) for _, sums in units.redraw(0, view.rows)])
+    return np.array(
+        [
+            value == value and not holds(value, gate.operator, gate.threshold, view.bound.metric.unit)
+            for value in drawn.tolist()
+        ]
+    )

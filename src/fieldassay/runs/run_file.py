@@ -131,14 +131,6 @@ class RecordedOptions(msgspec.Struct, frozen=True):
     fields: list[str] | None = None
 
 
-class RecordedHoldout(msgspec.Struct, frozen=True):
-    """The share of documents kept for the verdict, by which seed, and which part was scored."""
-
-    share: float
-    seed: int
-    part: Literal["choosing", "verdict"]
-
-
 class RecordedTimings(msgspec.Struct, frozen=True):
     """When a run started, and how long it took."""
 
@@ -160,7 +152,9 @@ class RunFile(Provenance, frozen=True):
     limit: Count | None = None
     only: list[str] | None = None
     where: list[str] | None = None
-    holdout: RecordedHoldout | None = None
+    holdout: str | None = None
+    """The options of `--holdout`: the share kept for the verdict, the seed, `--verdict` if it was scored."""
+    unseen: bool = False
     workers: Count | None = None
     batch: Count | None = None
     options: RecordedOptions | None = None

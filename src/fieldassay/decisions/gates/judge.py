@@ -16,15 +16,8 @@ from fieldassay.decisions.gates.regression import (
     decide_changes,
     judge_change,
 )
-from fieldassay.decisions.gates.several import (
-    SEVERAL,
-    GatedSystems,
-    best_threshold,
-    is_of_chance,
-    say_best,
-    watch,
-    widen,
-)
+from fieldassay.decisions.gates.several import Candidate, as_bound, is_of_chance, tell_best, watch, widen
+from fieldassay.errors import ProblemsError
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.definitions import ask_for, bind_metric, lint_gate
@@ -74,8 +67,8 @@ class GateEstimate(Struct, frozen=True):
     is_count: bool = False
     evidence: tuple[str, ...] = ()
     baseline: BaselineMatch | None = None
-    holder: "Holder | None" = None
-    """The run and system that it is of, where it is of one."""
+    candidate: Candidate | None = None
+    """The system that it is of, among those that this one can be the best of."""
 
 
 def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> GateEstimate:
@@ -141,14 +134,8 @@ class Holder(Struct, frozen=True, eq=False):
     result: Result
     system: str
     baseline: BaselineMatch | None = None
-    systems: GatedSystems | None = None
-    """The systems that this one can be the best of; None: their documents are not known."""
-
-    @property
-    def member(self) -> str:
-        """Return the name of the system among `systems`."""
-        names, own = () if self.systems is None else self.systems.arena.names, f"{self.label}:{self.system}"
-        return own if own in names else self.system
+    candidate: Candidate | None = None
+    """The system among those that it can be the best of; None: their documents are not known."""
 
     def select(self, call: MetricCall) -> list[Estimate]:
         """Return the estimates of the system by a call: never those of another regime or granularity."""
@@ -247,7 +234,7 @@ class Holdings(Struct, frozen=True, eq=False):
             return GateEstimate(why=f"{len(there)} runs have {call}: {labels}; name one run, or pool it")
         holder, estimate = there[0]
         evidence = (f"from {holder.label}, system {holder.system}",) if holder.label else ()
-        return GateEstimate(estimate, evidence=evidence, baseline=holder.baseline, holder=holder)
+        return GateEstimate(estimate, evidence=evidence, baseline=holder.baseline, candidate=holder.candidate)
 
     def _pool(self, call: MetricCall, there: Sequence[tuple[Holder, Estimate]]) -> GateEstimate:
         lacking = [holder.label for holder in self.holders if holder not in [one for one, _ in there]]
@@ -433,7 +420,7 @@ def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome,
     decided = iter(decide_changes([one for one in measured if isinstance(one, MetricChange)]))
     changes = [next(decided) if isinstance(one, MetricChange) else one for one in measured]
     looked = sum(gate.is_for_looks and gate.function == "regression" for gate in single)
-    changes = [_watch(gate, one, looked) for gate, one in zip(single, changes, strict=True)]
+    changes = [watch(gate, one, looked) for gate, one in zip(single, changes, strict=True)]
     judged = iter(
         [
             _name_losses(judge_gate(gate, one, change), one)
@@ -476,16 +463,6 @@ def _measure_change(gate: Gate, found: GateEstimate) -> MetricChange | str | Non
         return str(error)
 
 
-def _watch(gate: Gate, change: MetricChange | str | None, gates: int) -> MetricChange | str | None:
-    """Return a change at any look where its gate asks for that, or the reason why there is none."""
-    if not gate.is_for_looks or not isinstance(change, MetricChange):
-        return change
-    try:
-        return watch(change, gates)
-    except ValueError as error:
-        return str(error)
-
-
 def judge_gate(gate: Gate, found: GateEstimate, change: MetricChange | str | None = None) -> GateOutcome:
     """Return the outcome of a gate over its estimate or change. Missing and undefined numbers never pass."""
     estimate = found.estimate
@@ -506,11 +483,10 @@ def judge_gate(gate: Gate, found: GateEstimate, change: MetricChange | str | Non
     is_wide = (gate.is_for_best or gate.is_for_looks) and is_of_chance(gate, estimate)
     if is_wide and estimate.value is not None and not nonsense:
         try:
-            estimate, told = widen(gate, estimate, *_candidates(found))
-        except ValueError as error:
+            estimate, told = widen(gate, estimate, found.candidate)
+        except (ValueError, ProblemsError) as error:
             nonsense = str(error)
-        side = "lower" if gate.operator in (">=", ">") else "upper"
-        gate = replace(gate, function=side if gate.function == "value" else gate.function)
+        gate = as_bound(gate)
     look = (
         _Look(why=nonsense, unit=estimate.unit)
         if nonsense
@@ -531,27 +507,7 @@ def judge_gate(gate: Gate, found: GateEstimate, change: MetricChange | str | Non
         return replace(judged, gate=asked)
     if gate.function in ("lower", "upper") and not nonsense:
         judged = _ask_for_more(judged, estimate)
-    return _tell_best(judged, estimate, found)
-
-
-def _candidates(found: GateEstimate) -> tuple[GatedSystems, str]:
-    """Return the systems that the system of an estimate can be the best of, and its name among them."""
-    holder = found.holder
-    if holder is None or holder.systems is None:
-        raise ValueError("it is of no system's documents, so that nothing can be drawn")
-    return holder.systems, holder.member
-
-
-def _tell_best(outcome: GateOutcome, estimate: Estimate, found: GateEstimate) -> GateOutcome:
-    """Return the outcome of a gate that passed, with the threshold that the best of all systems needs."""
-    systems = None if found.holder is None else found.holder.systems
-    if outcome.verdict is not Verdict.PASS or systems is None or systems.count < SEVERAL:
-        return outcome
-    needed = best_threshold(outcome.gate, estimate, *_candidates(found))
-    if needed is None:
-        return outcome
-    said = say_best(outcome.gate, needed, estimate.unit, systems)
-    return replace(outcome, rule=f"{outcome.rule}; {said}", best_of=systems.count, threshold_of_best=needed)
+    return tell_best(judged, estimate, found.candidate)
 
 
 def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:

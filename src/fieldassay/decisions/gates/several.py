@@ -1,27 +1,32 @@
 """Gates on the best of several systems, and gates that hold at any look at documents that keep coming."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.decisions.gates.regression import MetricChange
 from fieldassay.errors import ProblemsError
-from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
-from fieldassay.metrics.catalogue.grammar import Gate
+from fieldassay.metrics.catalogue.definitions import bind_metric
+from fieldassay.metrics.catalogue.grammar import Gate, MetricCall
 from fieldassay.metrics.comparisons.pair import Floats, PairedMatrix, View
 from fieldassay.metrics.comparisons.pairwise import slice_values
 from fieldassay.metrics.estimate import HIGHEST, Estimate, format_share
+from fieldassay.metrics.result.decision import GateOutcome, Verdict
 from fieldassay.metrics.result.documents import PairedData
 from fieldassay.metrics.result.estimation import find_highest
 from fieldassay.metrics.statistics.statistics import Combined, Constant, Ratio, Total
 from fieldassay.metrics.thresholds import format_threshold, holds
-from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES, Interval, say_too_few_families
-from fieldassay.metrics.uncertainty.sequence import sequence_interval
+from fieldassay.metrics.uncertainty.bootstrap import (
+    FEW_FAMILIES,
+    Interval,
+    say_too_few_families,
+    sequence_interval,
+)
 
 SEVERAL = 3
 """From so many systems on, a gate that passes says what the best of them needs."""
@@ -34,7 +39,7 @@ _MOST_TOLD = 20_000
 
 
 class GatedSystems(Struct, frozen=True, eq=False, dict=True):
-    """The documents of all systems that a decision can choose from, read when a gate needs them."""
+    """All systems that a decision can choose from; their documents are read when a gate needs them."""
 
     read: Callable[[], PairedData | None]
     count: int
@@ -42,79 +47,80 @@ class GatedSystems(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def arena(self) -> PairedMatrix:
         """Return the documents. Raises ValueError where they were not kept."""
-        try:
-            data = self.read()
-        except ProblemsError as error:
-            raise ValueError(str(error)) from None
+        data = self.read()
         if data is None:
             raise ValueError("the statistics of its documents were not kept: score again with this gate")
         return PairedMatrix.open(data)
 
     @cached_property
-    def _bounds(self) -> dict[Gate, Floats]:
+    def _bounds(self) -> dict[Hashable, Floats]:
         return {}
 
-    @cached_property
-    def _slices(self) -> dict[str, Mapping[str, npt.NDArray[np.int64]]]:
-        return {}
+    def bound(self, gate: Gate, system: str) -> Interval:
+        """Return the interval of a system's metric that holds for all systems, or at every look, or both.
 
-    def _view(self, gate: Gate) -> tuple[PairedMatrix, View]:
-        """Return what is drawn for a gate's metric. Raises ValueError where it is not made of sums."""
-        arena, chosen = self.arena, gate.metric.slice
-        bound = bind_metric(gate.metric, arena.data.vocabulary)
-        if not arena.data.can_compare(bound):
-            raise ValueError(f"{gate.metric} is no sum over documents, so that their draws do not tell it")
-        if chosen is not None:
-            if chosen[0] not in self._slices:
-                self._slices[chosen[0]] = slice_values(arena, chosen[0])
-            arena = arena.narrow(self._slices[chosen[0]].get(chosen[1], np.zeros(0, np.int64)))
-        return arena.units, arena.layout.view(bound)
-
-    def bound_best(self, gate: Gate, system: str) -> Interval:
-        """Return the interval of a system's metric that holds for all systems at once.
-
-        Raises ValueError with the reason why there is none.
+        Raises ValueError, or `ProblemsError`, with the reason why there is none.
         """
-        key = Gate(gate.metric)
+        key = (gate.metric, gate.is_for_best, gate.is_for_looks)
         if key not in self._bounds:
-            arena, view = self._view(gate)
-            data, count = arena.data, len(arena.documents)
-            if isinstance(view.bound.recipe, Total) or not data.replicates:
-                raise ValueError(
-                    "it has no interval: score with a bootstrap, and use a rate in place of a count"
-                )
-            if self.arena.families and count < FEW_FAMILIES:
-                raise ValueError(say_too_few_families(count))
-            alpha = (1.0 - data.level) / 2.0
-            wanted = math.ceil(_BEYOND * len(arena.names) / alpha)
-            draws = max(data.replicates, min(wanted, _MOST_WEIGHTS // max(1, count)))
-            self._bounds[key] = arena.bound_together(view, draws, alpha)
+            draw = _bound_looks if gate.is_for_looks else _bound_best
+            self._bounds[key] = draw(*view_metric(self.arena, gate.metric), gate)
         low, high = self._bounds[key][:, self.arena.names.index(system)].tolist()
         return Interval(low, high)
 
-    def bound_looks(self, gate: Gate, system: str) -> Interval:
-        """Return the interval of a system's metric that holds at every look; for the best, of all systems.
 
-        Raises ValueError with the reason why there is none.
-        """
-        arena, view = self._view(gate)
-        ratio, highest = find_ratio(view.bound)
-        sums = arena.matrices[arena.names.index(system)][view.rows]
-        part, whole = (view.combine(form, sums) for form in (ratio.numerator, ratio.denominator))
-        share = len(arena.names) if gate.is_for_best else 1
-        found = sequence_interval(part, whole * highest, 1.0 - (1.0 - arena.data.level) / share)
-        return Interval(*(HIGHEST.get(view.bound.metric.unit, 1.0) * bound for bound in found))
+def view_metric(arena: PairedMatrix, call: MetricCall) -> tuple[PairedMatrix, View]:
+    """Return what is drawn for a metric, in its slice. Raises ValueError for one that is not made of sums."""
+    bound = bind_metric(call, arena.data.vocabulary)
+    if not arena.data.can_compare(bound) or isinstance(bound.recipe, Total) or bound.metric.unit == "count":
+        raise ValueError(f"{call} is no mean or ratio of sums over documents, so that nothing can be drawn")
+    if call.slice is not None:
+        values = slice_values(arena, call.slice[0])
+        arena = arena.narrow(values.get(call.slice[1], np.zeros(0, np.int64)))
+    return arena.units, arena.layout.view(bound)
 
 
-def find_ratio(bound: BoundMetric) -> tuple[Ratio, float]:
-    """Return the ratio that a metric is, and its largest value. Raises ValueError for any other metric."""
-    recipe = bound.recipe
-    if isinstance(recipe, Combined) and recipe.operator == "*" and isinstance(recipe.left, Constant):
-        recipe = recipe.right
-    highest = find_highest(recipe) if isinstance(recipe, Ratio) else None
-    if not isinstance(recipe, Ratio) or highest is None:
-        raise ValueError(f"{bound.call} has no interval that holds at any look: it is not one ratio of sums")
-    return recipe, highest
+class Candidate(NamedTuple):
+    """A system that is decided on, by its name among those that it can be the best of."""
+
+    systems: GatedSystems
+    name: str
+
+
+def _bound_best(units: PairedMatrix, view: View, gate: Gate) -> Floats:
+    """Return the bounds of each system (low, high), which hold for all of them at once."""
+    data, count = units.data, len(units.documents)
+    if not data.replicates:
+        raise ValueError(f"{gate.metric} has no interval: score with a bootstrap")
+    if units.layout.is_by_family and count < FEW_FAMILIES:
+        raise ValueError(say_too_few_families(count))
+    alpha = (1.0 - data.level) / 2.0
+    wanted = math.ceil(_BEYOND * len(units.names) / alpha)
+    draws = max(data.replicates, min(wanted, _MOST_WEIGHTS // max(1, count)))
+    return units.bound_together(view, draws, alpha)
+
+
+def _bound_looks(units: PairedMatrix, view: View, gate: Gate) -> Floats:
+    """Return the bounds of each system (low, high), which hold at every look; for the best, all at once."""
+    found = find_ratio(view)
+    if found is None:
+        raise ValueError(f"{gate.metric} has no interval that holds at any look: it is not one ratio of sums")
+    (ratio, factor), share = found, len(units.names) if gate.is_for_best else 1
+    bounds = []
+    for matrix in units.matrices:
+        part, whole = (view.combine(form, matrix[view.rows]) for form in (ratio.numerator, ratio.denominator))
+        bounds.append(sequence_interval(part, whole, 1.0 - (1.0 - units.data.level) / share))
+    return factor * np.array(bounds).T
+
+
+def find_ratio(view: View) -> tuple[Ratio, float] | None:
+    """Return the ratio that a metric is, of values up to 1, and what it is multiplied by; None for others."""
+    match view.bound.recipe:
+        case Combined("*", Constant() as factor, Ratio() as ratio) if find_highest(ratio) == 1.0:
+            return ratio, factor.value
+        case Ratio() as ratio if find_highest(ratio) == 1.0:
+            return ratio, 1.0
+    return None
 
 
 def is_of_chance(gate: Gate, estimate: Estimate) -> bool:
@@ -122,22 +128,28 @@ def is_of_chance(gate: Gate, estimate: Estimate) -> bool:
     return gate.function in ("value", "lower", "upper") and gate.operator != "==" and estimate.unit != "count"
 
 
-def widen(gate: Gate, estimate: Estimate, systems: GatedSystems, system: str) -> tuple[Estimate, str]:
+def as_bound(gate: Gate) -> Gate:
+    """Return a gate on a value as one on the bound that chance moves against it."""
+    side = "lower" if gate.operator in (">=", ">") else "upper"
+    return replace(gate, function=side if gate.function == "value" else gate.function)
+
+
+def widen(gate: Gate, estimate: Estimate, candidate: Candidate | None) -> tuple[Estimate, str]:
     """Return an estimate with the interval that its gate asks for, and what that interval is, in words.
 
-    Raises ValueError with the reason why there is none.
+    Raises ValueError, or `ProblemsError`, with the reason why there is none.
     """
-    before = estimate.interval
+    if candidate is None:
+        raise ValueError("it is not of one run's documents, so that nothing can be drawn")
+    interval, before = candidate.systems.bound(gate, candidate.name), estimate.interval
+    told = [f"for the best of {candidate.systems.count}"] if gate.is_for_best else []
     if gate.is_for_looks:
-        interval = systems.bound_looks(gate, system)
-    else:
-        low, high = systems.bound_best(gate, system)
-        interval = Interval(*((low, high) if before is None else (min(low, before[0]), max(high, before[1]))))
-    told = f"for the best of {len(systems.arena.names)}" if gate.is_for_best else ""
-    if gate.is_for_looks:
-        told = ", ".join(filter(None, (told, f"valid at any look{_say_wider(interval, before)}")))
+        told.append(f"valid at any look{_say_wider(interval, before)}")
+    elif before is not None:
+        interval = Interval(min(interval.low, before[0]), max(interval.high, before[1]))
     marks = tuple(mark for mark in estimate.marks if mark == "few_documents")
-    return replace(estimate, interval=interval, level=systems.arena.data.level, marks=marks), told
+    level = candidate.systems.arena.data.level
+    return replace(estimate, interval=interval, level=level, marks=marks), ", ".join(told)
 
 
 def _say_wider(now: tuple[float, float], before: tuple[float, float] | None) -> str:
@@ -151,68 +163,59 @@ def _say_wider(now: tuple[float, float], before: tuple[float, float] | None) -> 
     return f"; {format_share((now[1] - now[0]) / (before[1] - before[0]) - 1.0, 0)} wider"
 
 
-def best_threshold(gate: Gate, estimate: Estimate, systems: GatedSystems, system: str) -> float | None:
-    """Return the threshold that a gate which passed would need for the best of all systems.
+def tell_best(outcome: GateOutcome, estimate: Estimate, candidate: Candidate | None) -> GateOutcome:
+    """Return the outcome of a gate, with the threshold that the best of several systems needs if it passed.
 
-    None where it passes for the best, too, and where that is not known.
+    Nothing is added where it passes for the best, too, and where that is not known.
     """
-    is_asked = gate.is_for_best or gate.is_for_looks or not is_of_chance(gate, estimate)
-    value = estimate.value
-    if systems.count < SEVERAL or is_asked or value is None or estimate.documents > _MOST_TOLD:
-        return None
+    gate, unit = outcome.gate, estimate.unit
+    is_told = outcome.verdict is Verdict.PASS and is_of_chance(gate, estimate) and estimate.value is not None
+    few = estimate.documents <= _MOST_TOLD
+    if candidate is None or candidate.systems.count < SEVERAL or not (is_told and few):
+        return outcome
+    side = as_bound(gate).function == "upper"
     try:
-        bounds = systems.bound_best(gate, system)
-    except ValueError:  # no gate depends on it
-        return None
-    is_least = gate.operator in (">=", ">")
-    bound, own = bounds[0 if is_least else 1], estimate.interval
-    if gate.function != "value" and own is not None:
-        value = own[0 if is_least else 1]
-    if holds(bound, gate.operator, gate.threshold, estimate.unit) or math.isnan(bound):
-        return None
-    highest = HIGHEST.get(estimate.unit)
-    exact = gate.threshold + value - bound
-    step = highest / 1000 if highest else 10.0 ** (math.floor(math.log10(abs(exact) or 1.0)) - 2)
-    rounded = (math.ceil if is_least else math.floor)(exact / step - (1e-9 if is_least else -1e-9)) * step
-    return float(f"{rounded:.12g}")
+        bound = candidate.systems.bound(replace(gate, is_for_best=True), candidate.name)[side]
+    except (ValueError, ProblemsError):  # no gate depends on it
+        return outcome
+    own = estimate.value if gate.function == "value" or estimate.interval is None else estimate.interval[side]
+    exact, highest = gate.threshold + (own or 0.0) - bound, HIGHEST.get(unit)
+    if math.isnan(exact) or holds(bound, gate.operator, gate.threshold, unit):
+        return outcome
+    step = (highest or abs(exact)) / 1000 * (-1 if side else 1)
+    needed = float(f"{math.ceil(exact / step - 1e-9) * step:.12g}")
+    now, then = (format_threshold(number, unit) for number in (gate.threshold, needed))
+    said = f"use {then} instead of {now}"
+    if highest is not None and not 0.0 <= needed <= highest:
+        said = "no value is enough with so few documents"
+    rule = f"{outcome.rule}; best of {candidate.systems.count}: {said}"
+    return replace(outcome, rule=rule, threshold_of_best=needed)
 
 
-def say_best(gate: Gate, threshold: float, unit: str, systems: GatedSystems) -> str:
-    """Return what the best of all systems needs, in words."""
-    highest = HIGHEST.get(unit)
-    now, best = (format_threshold(number, unit) for number in (gate.threshold, threshold))
-    if highest is not None and not 0.0 <= threshold <= highest:
-        return f"best of {systems.count}: no value is enough with so few documents"
-    return f"best of {systems.count}: use {best} instead of {now}"
+def watch(gate: Gate, change: MetricChange | str | None, gates: int) -> MetricChange | str | None:
+    """Return a change with the intervals that its gate asks for, or the reason why there are none.
 
-
-def watch(change: MetricChange, gates: int) -> MetricChange:
-    """Return a change with intervals that hold at every look: of the verdict counting all gates, and alone.
-
-    Raises ValueError where they do not exist: documents must count as much before as now.
+    At any look these are one of the verdict, counting so many gates, and one of this gate alone. Documents
+    must count as much before as now.
     """
-    pair, found = change.pair, change.found
-    ratio, highest = find_ratio(pair.view.bound)
+    if not gate.is_for_looks or not isinstance(change, MetricChange):
+        return change
+    pair, found, ratio = change.pair, change.found, find_ratio(change.pair.view)
+    if ratio is None:
+        return f"{gate.metric} has no interval that holds at any look: it is not one ratio of sums"
     (before, now), (size, other) = (
         [pair.view.combine(form, side) for side in pair.sides]
-        for form in (ratio.numerator, ratio.denominator)
+        for form in (ratio[0].numerator, ratio[0].denominator)
     )
     if (size != other).any():
         why = "a document may count for more values before than now; use a mean over documents, as accuracy"
-        raise ValueError(f"{pair.view.bound.call} has no change that holds at any look: {why}")
-    scale, whole = HIGHEST.get(found.unit, 1.0), size * highest
-    alone, counted = (
-        Interval(
-            *(
-                scale * (2.0 * bound - 1.0)
-                for bound in sequence_interval(now - before + whole, 2.0 * whole, level)
-            )
-        )
-        for level in (found.level, 1.0 - (1.0 - found.level) / gates)
-    )
+        return f"{gate.metric} has no change that holds at any look: {why}"
+    levels = (found.level, 1.0 - (1.0 - found.level) / gates)
+    shares = [sequence_interval(now - before + size, 2.0 * size, level) for level in levels]
+    alone, counted = (tuple(ratio[1] * (2.0 * bound - 1.0) for bound in share) for share in shares)
     return replace(
         change,
         found=replace(found, interval=counted, interval_alone=alone, p=None, marks=()),
-        guarded=change.turn(alone),
-        told=f" valid at any look{_say_wider(alone, found.interval_alone)}",
+        guarded=change.turn((alone[0], alone[1])),
+        told=f" valid at any look{_say_wider((alone[0], alone[1]), found.interval_alone)}",
     )
