@@ -435,7 +435,7 @@ def find_seen(matching: Matching) -> dict[str, Positions]:
     return {
         system: np.flatnonzero([name in seen for name in matching.ids])
         for system, seen in known.items()
-        if not seen.isdisjoint(matching.ids)
+        if seen and not seen.isdisjoint(matching.ids)
     }
 
 

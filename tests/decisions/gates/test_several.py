@@ -38,6 +38,7 @@ def of_share(wrong: int, documents: int, first: int = 0) -> list[bool]:
     return [not first <= at < first + wrong for at in range(documents)]
 
 
+BEST = "accuracy >= 0.9 for the best system"
 DISJOINT = {f"s{at}": of_share(8, 200, 16 * at) for at in range(12)}
 """Twelve systems of 96%, wrong in unlike documents."""
 
@@ -105,7 +106,7 @@ def test_family_and_looks_are_said_once_for_all_gates() -> None:
     spec = fa.read_spec({**SPEC, "gates": rules})
     assert spec.gates == (
         "accuracy >= 0.8 for the best system at any look",
-        "n(accuracy) >= 200 for the best system at any look",
+        "n(accuracy) >= 200",
     )
     assert fa.read_spec(fa.write_spec(spec)) == spec
 
@@ -200,6 +201,19 @@ def test_families_are_the_units_of_looks() -> None:
     [found] = outcomes(fa.score(gold, rows(of_share(30, 100)), spec))["prediction"]
     lost = np.repeat([0.0, 10.0], [3, 7])
     assert found.interval == pytest.approx(sequence_interval(lost, np.full(10, 10.0)))
+
+
+@pytest.mark.parametrize(("size", "families"), [(10, 20), (40, 5)])
+def test_families_are_drawn_for_the_best_too(size: int, families: int) -> None:
+    gold = [{**row, "vendor": f"v{at // size}"} for at, row in enumerate(rows([True] * 200))]
+    spec = {**SPEC, "statistics": {"compare": [], "cluster": "vendor"}, "gates": [BEST]}
+    found = outcomes(fa.score(gold, {name: rows(right) for name, right in DISJOINT.items()}, spec))["s3"][0]
+    if families < 8:
+        assert found.rule == "5 families are too few for an interval: 8 or more are needed"
+        return
+    alone = outcomes(scored(DISJOINT, BEST))["s3"][0]
+    assert found.interval is not None and alone.interval is not None
+    assert found.interval[0] < alone.interval[0] - 0.02
 
 
 def test_a_regression_at_any_look_is_that_of_the_differences(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ SEVERAL = 3
 
 _BEYOND = 20
 """So many replicates are expected beyond a bound of one of the systems, if these have nothing in common."""
-_MOST_WEIGHTS = 50_000_000
-_MOST_TOLD = 20_000
+_MOST_WEIGHTS = 20_000_000
+_MOST_TOLD = 5_000
 """Of more documents nobody is told unasked: it takes long, and chance has next to no part in their values."""
 
 
@@ -109,6 +109,10 @@ def _bound_looks(units: PairedMatrix, view: View, gate: Gate) -> Floats:
     bounds = []
     for matrix in units.matrices:
         part, whole = (view.combine(form, matrix[view.rows]) for form in (ratio.numerator, ratio.denominator))
+        if (part > whole).any():
+            raise ValueError(
+                f"{gate.metric} has no interval that holds at any look: it is above 1 in a document"
+            )
         bounds.append(sequence_interval(part, whole, 1.0 - (1.0 - units.data.level) / share))
     return factor * np.array(bounds).T
 
@@ -125,7 +129,7 @@ def find_ratio(view: View) -> tuple[Ratio, float] | None:
 
 def is_of_chance(gate: Gate, estimate: Estimate) -> bool:
     """Return whether chance has a part in a gate: none in a count of these documents, their errors and n."""
-    return gate.function in ("value", "lower", "upper") and gate.operator != "==" and estimate.unit != "count"
+    return gate.has_chance and gate.function != "regression" and estimate.unit != "count"
 
 
 def as_bound(gate: Gate) -> Gate:
@@ -207,8 +211,8 @@ def watch(gate: Gate, change: MetricChange | str | None, gates: int) -> MetricCh
         [pair.view.combine(form, side) for side in pair.sides]
         for form in (ratio[0].numerator, ratio[0].denominator)
     )
-    if (size != other).any():
-        why = "a document may count for more values before than now; use a mean over documents, as accuracy"
+    if (size != other).any() or (np.maximum(before, now) > size).any():
+        why = "a document counts for more values before than now, or after; use a mean over documents"
         return f"{gate.metric} has no change that holds at any look: {why}"
     levels = (found.level, 1.0 - (1.0 - found.level) / gates)
     shares = [sequence_interval(now - before + size, 2.0 * size, level) for level in levels]

@@ -82,6 +82,11 @@ class Gate(Struct, frozen=True):
     is_for_best: bool = False
     is_for_looks: bool = False
 
+    @property
+    def has_chance(self) -> bool:
+        """Return whether chance has a part in it: none in errors and n, nor in what must be equal."""
+        return self.function not in ("errors", "n") and self.operator != "=="
+
     def __str__(self) -> str:
         looked_at = str(self.metric) if self.function == "value" else f"{self.function}({self.metric})"
         is_whole = float(self.threshold).is_integer() and abs(self.threshold) < 1e15

@@ -447,27 +447,26 @@ def list_gates(value: Any, report: Report) -> Any:
         return value
     cursor = Cursor(value, ("gates",), report)
     cursor.refuse_unknown(known)
-    is_for_best = cursor.choice("family", "one", ("one", "all")) == "all"
-    is_for_looks = cursor.choice("looks", "one", ("one", "any")) == "any"
-    rules = value.get("rules")
+    asked = {
+        "is_for_best": cursor.choice("family", "one", ("one", "all")) == "all",
+        "is_for_looks": cursor.choice("looks", "one", ("one", "any")) == "any",
+    }
+    rules = value.get("rules") or []
     if not rules:
         cursor.refuse("rules", "has no gates", "write `rules: [accuracy >= 0.9]`", "no_gates")
-        return []
-    return [
-        _qualify(rule, is_for_best, is_for_looks) for rule in (rules if isinstance(rules, list) else [rules])
-    ]
+    marks = {name: True for name, is_asked in asked.items() if is_asked}
+    return [_mark(rule, marks) for rule in (rules if isinstance(rules, list) else [rules])]
 
 
-def _qualify(rule: Any, is_for_best: bool, is_for_looks: bool) -> Any:
-    """Return a gate, as text or with its title, for the best system or at any look."""
+def _mark(rule: Any, marks: Mapping[str, bool]) -> Any:
+    """Return a gate, as text or with its title, with the marks; what is no gate as it is."""
     if isinstance(rule, dict):
-        return {**rule, "gate": _qualify(rule.get("gate"), is_for_best, is_for_looks)}
+        return {**rule, "gate": _mark(rule.get("gate"), marks)}
     try:
         gate = parse_gate(str(rule))
     except ValueError:
         return rule
-    best, looks = gate.is_for_best or is_for_best, gate.is_for_looks or is_for_looks
-    return str(replace(gate, is_for_best=best, is_for_looks=looks))
+    return str(replace(gate, **marks)) if gate.has_chance else rule
 
 
 def _check_head(cursor: Cursor, report: Report) -> None:
