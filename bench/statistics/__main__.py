@@ -21,6 +21,7 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small products: more threads would wait for each other
 
+from looks import measure_best, measure_looks
 from means import measure_family_times, measure_means, measure_others
 from measures import (
     measure_coverage,
@@ -46,6 +47,8 @@ MEASURES = (
     measure_regressions,
     *OF_VERDICTS,
     measure_vendors,
+    measure_best,
+    measure_looks,
     measure_family_times,
     measure_means,
     measure_others,

@@ -14,6 +14,7 @@ from scipy.stats import norm
 from fieldassay.metrics.catalogue.definitions import bind_metric
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.evidence import name_families
 from fieldassay.metrics.result.documents import DocumentStatistics, PairedData
 from fieldassay.metrics.result.estimation import (
     EstimationPlan,
@@ -24,7 +25,6 @@ from fieldassay.metrics.result.estimation import (
     list_members,
 )
 from fieldassay.metrics.statistics.statistics import Known, Number
-from fieldassay.metrics.uncertainty.families import name_families
 
 COVERAGE = 0.93
 Draw = Callable[[np.random.Generator, int], Floats]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,19 +15,18 @@ from fieldassay.decisions.baseline.runs import list_regressions, match_result, m
 from fieldassay.decisions.gates.judge import Holder, Holdings, judge_gates
 from fieldassay.decisions.gates.records import RunRecords, read_records
 from fieldassay.decisions.gates.regression import BaselineMatch
+from fieldassay.decisions.gates.several import Candidate, GatedSystems, view_metric
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
-from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
 from fieldassay.metrics.comparisons.pair import Floats, PairedMatrix
 from fieldassay.metrics.estimate import parts_of
 from fieldassay.metrics.result.decision import Decision, DecisionPage, RunLine, Verdict
 from fieldassay.metrics.result.documents import STATISTICS, PairedData
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.statistics.statistics import Total
 from fieldassay.metrics.thresholds import holds
 from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS, are_too_few
 from fieldassay.runs.run import Run, read_runs
-from fieldassay.spec.language.parse import read_source
+from fieldassay.spec.language.parse import list_gates, read_source
 from fieldassay.spec.language.yaml_text import Cursor, Places, Report, read_yaml
 from fieldassay.spec.presets.catalogue import preset_text
 
@@ -107,7 +107,7 @@ def _read(data: Any, places: Places, stem: str) -> GateList:
 
 
 def _read_rules(data: Mapping[str, Any], report: Report) -> tuple[TitledGate, ...]:
-    value = data.get("gates")
+    value = list_gates(data.get("gates"), report)
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list) or not items:
         has_gates = value is not None and not isinstance(value, list)
@@ -208,8 +208,11 @@ def _decide_result(
     result: Result, gates: Sequence[Gate], matches: Mapping[str, BaselineMatch]
 ) -> tuple[Decision, ...]:
     rules = [TitledGate(gate) for gate in gates]
+    systems = GatedSystems(lambda: result.paired, len(result.systems))
     cases = [
-        _Case(name, rules, [Holder("", result, name, matches.get(name))]) for name in result.systems if rules
+        _Case(name, rules, [Holder("", result, name, matches.get(name), Candidate(systems, name))])
+        for name in result.systems
+        if rules
     ]
     return tuple(add_chance(_decide_case(case), result.paired) for case in cases)
 
@@ -228,7 +231,8 @@ def decide(request: GateRequest) -> DecisionPage:
     described = read_runs(request.runs, _describe)
     runs, listed = [run for run, _ in described], _read_gates(request)
     records = read_records(request.records) if request.records is not None else None
-    holders = {run: _hold_systems(run, listed, request) for run in runs}
+    known = _group_systems(runs)
+    holders = {run: _hold_systems(run, listed, request, known[run]) for run in runs}
     remarks = [remark for run in runs for remark in _remark(run)]
     if listed is None:
         cases = _list_own(holders, records, request)
@@ -246,7 +250,32 @@ def decide(request: GateRequest) -> DecisionPage:
     )
 
 
-def _hold_systems(run: Run, listed: GateList | None, request: GateRequest) -> dict[str, Holder]:
+def _group_systems(runs: Sequence[Run]) -> dict[Run, GatedSystems]:
+    """Return the systems that those of each run compete with: of all runs on the same spec and gold."""
+    groups: dict[tuple[str | None, ...], list[Run]] = {}
+    for run in runs:
+        groups.setdefault(tuple(run.digests.values()), []).append(run)
+    return {
+        run: systems
+        for own in groups.values()
+        for systems in [GatedSystems(partial(_join_systems, own), sum(len(one.systems) for one in own))]
+        for run in own
+    }
+
+
+def _join_systems(runs: Sequence[Run]) -> PairedData:
+    """Return the systems of runs on the same documents as those of one, each named with its run."""
+    named = (replace(one, system=_name_member(run, one.system)) for run in runs for one in run.paired.systems)
+    return replace(runs[0].paired, systems=tuple(named))
+
+
+def _name_member(run: Run, system: str) -> str:
+    return f"{run.folder}:{system}"
+
+
+def _hold_systems(
+    run: Run, listed: GateList | None, request: GateRequest, systems: GatedSystems
+) -> dict[str, Holder]:
     """Return the estimates of each system of a run, with the baseline if a gate needs it."""
     given = [] if listed is None else [rule.gate for rule in listed.rules]
     calls = list_regressions(run.estimates if listed is None else Result(()), given)
@@ -254,7 +283,13 @@ def _hold_systems(run: Run, listed: GateList | None, request: GateRequest) -> di
     if calls and request.baseline is not None:
         matches = match_systems(read_baseline(request.baseline), run.paired, run.facts, calls)
     return {
-        system: Holder(str(run.folder), run.estimates, system, matches.get(system))
+        system: Holder(
+            str(run.folder),
+            run.estimates,
+            system,
+            matches.get(system),
+            Candidate(systems, _name_member(run, system)),
+        )
         for system in run.estimates.systems
     }
 
@@ -422,31 +457,16 @@ def _redraw(gate: Gate, matrix: PairedMatrix) -> Floats | None:
 
     It is None also for a metric that cannot be resampled.
     """
-    bound = _bind(gate, matrix.data)
-    if bound is None:
-        return None
-    if gate.metric.slice is not None:
-        key, value = gate.metric.slice
-        groups = matrix.data.systems[0].groups.get(key)
-        if groups is None or value is None:
-            return None
-        matrix = matrix.narrow(np.flatnonzero([value in names for names in groups]))
-    view = matrix.layout.view(bound)
-    drawn = np.concatenate([view.redraw(sums) for _, sums in matrix.units.redraw(0, view.rows)])
-    return np.array(
-        [
-            value == value and not holds(value, gate.operator, gate.threshold, bound.metric.unit)
-            for value in drawn.tolist()
-        ]
-    )
-
-
-def _bind(gate: Gate, data: PairedData) -> BoundMetric | None:
     if gate.function != "value":
         return None
     try:
-        bound = bind_metric(gate.metric, data.vocabulary)
-    except ValueError:  # of another version or a record: it has no replicates here
+        units, view = view_metric(matrix, gate.metric)
+    except ValueError:  # of another version, a record, a count or a percentile: it has no replicates here
         return None
-    is_total = bound.metric.unit == "count" or isinstance(bound.recipe, Total)
-    return bound if data.can_compare(bound) and not is_total else None
+    drawn = np.concatenate([view.redraw(sums) for _, sums in units.redraw(0, view.rows)])
+    return np.array(
+        [
+            value == value and not holds(value, gate.operator, gate.threshold, view.bound.metric.unit)
+            for value in drawn.tolist()
+        ]
+    )

@@ -82,6 +82,8 @@ class System(Struct, frozen=True):
     """The addresses and limits of the endpoints that are asked."""
     reader: str = ""
     """What reads the documents in place of the loaders."""
+    seen: tuple[str, ...] = ()
+    """The documents that are examples of its prompt, or that this was tuned on."""
 
 
 class ExtractionWork(Struct, frozen=True):
@@ -391,6 +393,7 @@ def _head(
         "repeats": work.repeats,
         "given": len(files),
         "parts": dict(system.parts),
+        "seen": list(system.seen),
         "versions": {"fieldassay": __version__, "python": platform.python_version()},
         "started": started.isoformat(timespec="seconds"),
     }

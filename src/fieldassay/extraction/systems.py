@@ -58,7 +58,7 @@ EXTRACTORS = Catalogue(
 
 _WRITTEN = {"form": "as", "source": "from"}
 """Names of options that are keywords in Python."""
-_SYSTEM_KEYS = ("strategy", "repeats", "reader")
+_SYSTEM_KEYS = ("strategy", "repeats", "reader", "tuned_on")
 MOST_VARIANTS = 1000
 """The systems that one matrix makes, at most."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,79}")
@@ -85,6 +85,8 @@ class SystemEntry(Struct, frozen=True):
     repeats: int = 1
     reader: str = ""
     """What reads the documents in place of the loaders: a library, or `module:function`."""
+    tuned_on: str = ""
+    """The file of records, or gold, that its prompt was tuned on."""
     where: str = ""
     """The place of the system in its file, where messages begin; empty for one that stands in none."""
 
@@ -278,8 +280,15 @@ class _Reader:
             cursor.refuse("reader", f"unknown reader {reader!r}", remedy, "unknown_name")
         if made is None:
             return None
-        where = self._report.places.where(at)
-        return SystemEntry(name, made, dict(value), repeats=max(int(repeats), 1), reader=reader, where=where)
+        return SystemEntry(
+            name,
+            made,
+            dict(value),
+            repeats=max(int(repeats), 1),
+            reader=reader,
+            tuned_on=cursor.text("tuned_on") or "",
+            where=self._report.places.where(at),
+        )
 
     def _build(self, kind: type[Any], cursor: Cursor, given: Mapping[str, Any]) -> Any:
         """Return an instance of a dataclass from a mapping; None if a required option is missing."""
@@ -510,6 +519,9 @@ def open_entry(
         detect.check(spec, f"{entry.where}.detect".lstrip("."))
     shown: ShownExamples | None = getattr(strategy, "examples", None)
     examples = () if shown is None else load_examples(shown, spec, given, file.folder, loading)
+    seen = {example.document.id for example in examples}
+    if entry.tuned_on:
+        seen.update(open_source(file.folder / entry.tuned_on, gold_options(plan_of_spec(spec))).ids)
     table = {model: dict(kinds) for model, kinds in spec.prices}
     with ExitStack() as stack:
         try:
@@ -537,6 +549,7 @@ def open_entry(
             entry.repeats,
             {name: one.as_json() for name, one in asked.items()},
             entry.reader,
+            tuple(sorted(seen)),
         )
 
 

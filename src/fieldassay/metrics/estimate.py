@@ -135,15 +135,24 @@ class RunPart(Struct, frozen=True):
         return f"{self.words} only ({self.option})"
 
 
+HOLDOUT = "--holdout"
+
+
 def parts_of(facts: Mapping[str, Any]) -> tuple[RunPart, ...]:
     """Return the options that restrict a run to part of the documents; () for a whole run.
 
     >>> [str(part) for part in parts_of({"limit": 5, "where": ["type=invoice"]})]
     ['documents with type=invoice only (--where)', 'the first 5 documents only (--limit)']
+    >>> print(*parts_of({"holdout": "0.5 --seed 0 --verdict"}))
+    documents kept for the verdict only (--holdout 0.5 --seed 0 --verdict)
     """
     where, only, limit = (facts.get(name) for name in ("where", "only", "limit"))
     parts = [RunPart(f"documents with {', '.join(map(str, where))[:200]}", "--where")] if where else []
     parts += [RunPart("chosen documents", "--only")] if only is not None else []
+    if held := facts.get("holdout"):
+        words = "kept for the verdict" if held.endswith("--verdict") else "for choosing"
+        parts.append(RunPart(f"documents {words}", f"{HOLDOUT} {held}"))
+    parts += [RunPart("documents that no system was tuned on", "--unseen")] if facts.get("unseen") else []
     return (*parts, *([RunPart(f"the first {limit} documents", "--limit")] if limit is not None else []))
 
 

@@ -485,6 +485,8 @@ class Manifest(Struct, frozen=True):
     parts: Mapping[str, str] = field(default_factory=dict)
     failures: Mapping[str, int] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    seen: tuple[str, ...] = ()
+    """The documents that are examples of the system's prompt, or that this was tuned on."""
 
 
 _JOURNAL = "journal.jsonl"
@@ -504,6 +506,18 @@ def read_manifest(folder: Path) -> Manifest:
     except (OSError, ValueError) as error:
         raise problem(path, f"cannot be read ({error})", form.remedy, form.kind) from None
     return read_typed(data, Manifest, form, str(path))
+
+
+def seen_documents(predictions: str) -> frozenset[str]:
+    """Return the ids of documents that a system was tuned on, by the path of an extraction's predictions.
+
+    They are with and without the ending of a file; none are known of other predictions.
+    """
+    path = Path(predictions)
+    if path.name != PREDICTIONS or not is_extraction(path.parent):
+        return frozenset()
+    seen = read_manifest(path.parent).seen
+    return frozenset((*seen, *(Path(name).stem for name in seen)))
 
 
 def find_predictions(folder: Path) -> Path:

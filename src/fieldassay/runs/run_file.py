@@ -152,6 +152,9 @@ class RunFile(Provenance, frozen=True):
     limit: Count | None = None
     only: list[str] | None = None
     where: list[str] | None = None
+    holdout: str | None = None
+    """The options of `--holdout`: the share kept for the verdict, the seed, `--verdict` if it was scored."""
+    unseen: bool = False
     workers: Count | None = None
     batch: Count | None = None
     options: RecordedOptions | None = None

@@ -13,12 +13,14 @@ from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, list_names, problem
 from fieldassay.io.text.shown import format_count, make_printable
+from fieldassay.metrics.estimate import parts_of
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable, name_families
+from fieldassay.metrics.uncertainty.bootstrap import document_keys
 from fieldassay.options import OptionRecord, Positive, check_names, option_names
 from fieldassay.paths import value_at
 from fieldassay.records.answers.answer import MOST_KEPT
 from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES, gold_options, pred_options
-from fieldassay.records.files import split_sheet
+from fieldassay.records.files import seen_documents, split_sheet
 from fieldassay.records.keys import MAX_LISTED, Positions, SourceOptions
 from fieldassay.records.matching import FORMAT, Matching, check_gold, find_duplicates, format_of, match
 from fieldassay.records.record import CASE_KEY, NOTHING_BESIDE, PREDICTION_KEY, Record, Repeat, read_number
@@ -71,6 +73,12 @@ class ScoreOptions(OptionRecord, frozen=True):
     """The top-level fields to score; None: all. The spec is restricted to them, so its digest differs."""
     where: tuple[str, ...] = ()
     """Chooses documents by the content of their gold, as in `type=invoice`: by keys of slices."""
+    holdout: Annotated[float, Meta(gt=0, lt=1, examples=[0.5])] | None = None
+    """The share of documents kept apart for the verdict, by a digest of their ids: the others are scored."""
+    verdict: bool = False
+    """Whether the documents that `holdout` keeps apart are scored, and the others are not."""
+    unseen: bool = False
+    """Whether documents are left out that a system was shown as examples, or was tuned on."""
     evidence_folder: Path | None = None
     """Where evidence goes while the run lasts, in parts, instead of being held in memory."""
     keeps_statistics: bool = False
@@ -396,6 +404,68 @@ def choose_documents(plan: Plan, gold: Source, texts: Sequence[str]) -> Choice |
     if problems:
         raise ProblemsError(problems)
     return Choice(chosen, Problem("gold", f"{len(chosen):,} of {len(gold):,} documents: {said}", kind=CHOSEN))
+
+
+def hold_out(plan: Plan, gold: Source, options: ScoreOptions) -> Choice:
+    """Return the documents for choosing, or those that `holdout` keeps apart for the verdict.
+
+    A digest of seed and id decides, or of the family under `cluster`, so that a document stays where it is
+    when gold grows. Raises `ProblemsError` where there is no such document.
+    """
+    cluster, statistics, names = plan.spec.statistics.cluster, plan.spec.statistics, list(gold.ids)
+    if cluster is not None:
+        whole = replace(gold, options=replace(gold.options, left_out=frozenset()))
+        groups = [
+            group
+            for _, records in _read(whole)
+            for group in list_families(cluster, records, document_types(plan, records))
+        ]
+        names = list(name_families(names, groups))
+    share = document_keys([f"holdout {name}" for name in names], statistics.seed) / 2.0**64
+    chosen = np.flatnonzero((share < (options.holdout or 0.0)) == options.verdict)
+    [said] = parts_of({"holdout": name_part(options, statistics.seed)})
+    if not len(chosen):
+        what = f"none of {format_count(len(names), 'document')} is among {said.words}"
+        raise problem("holdout", what, "take another share or seed, or score without it", "holdout")
+    return Choice(
+        chosen, Problem("gold", f"{len(chosen):,} of {len(names):,} documents: {said}", kind=CHOSEN)
+    )
+
+
+def name_part(options: ScoreOptions, seed: int) -> str | None:
+    """Return the part that is scored by `holdout`, as its options on a command line; None for the whole."""
+    part = f"{options.holdout} --seed {seed}{' --verdict' if options.verdict else ''}"
+    return None if options.holdout is None else part
+
+
+def find_seen(matching: Matching) -> dict[str, Positions]:
+    """Return by system the documents that it was shown as examples or tuned on, where that is known."""
+    known = {system: seen_documents(source.label) for system, source in matching.predictions.items()}
+    return {
+        system: np.flatnonzero([name in seen for name in matching.ids])
+        for system, seen in known.items()
+        if seen and not seen.isdisjoint(matching.ids)
+    }
+
+
+def leave_out_seen(matching: Matching) -> Choice:
+    """Return the documents that no system was shown as examples, or tuned on, as far as that is known."""
+    seen = np.concatenate([np.zeros(0, np.int64), *find_seen(matching).values()])
+    chosen = np.setdiff1d(np.arange(len(matching)), seen)
+    [said] = parts_of({"unseen": True})
+    return Choice(
+        chosen, Problem("gold", f"{len(chosen):,} of {len(matching):,} documents: {said}", kind=CHOSEN)
+    )
+
+
+def warn_of_seen(matching: Matching) -> tuple[str, ...]:
+    """Return a warning for each system that was tuned on some of the documents."""
+    documents = format_count(len(matching), "document")
+    return tuple(
+        f"{system} was tuned on {len(seen):,} of the {documents} (examples of its prompt, or `tuned_on`), "
+        "which say too much good of it, or count as missing; leave them out with --unseen"
+        for system, seen in find_seen(matching).items()
+    )
 
 
 def _read(gold: Source) -> Iterator[tuple[int, list[Record]]]:

@@ -51,8 +51,12 @@ from fieldassay.scoring.inputs import (
     Records,
     ScoreOptions,
     drop_absent_fields,
+    hold_out,
+    leave_out_seen,
     list_candidates,
+    name_part,
     open_inputs,
+    warn_of_seen,
     with_keywords,
 )
 from fieldassay.scoring.provenance import digest_rows, freeze_plan, provenance
@@ -165,16 +169,26 @@ def score(
         folding = fold_plan(plan, replace(options, slices=tuple(dict.fromkeys((*slices, FORMAT)))))
     frozen = {name: part.digest for name, part in freeze_plan(plan).items()}
     plan = drop_absent_fields(plan, matching.gold)
-    chosen = tuple(note for note in matching.notes if note.kind == CHOSEN)
     if options.only is not None:
-        matching = replace(matching.take(_find_documents(matching, options.only)), notes=chosen)
+        matching = _take(matching, _find_documents(matching, options.only))
+    if options.holdout is not None:
+        held = hold_out(whole, matching.gold, options)
+        matching = _take(matching, held.positions, held.note)
+    elif options.verdict:
+        raise problem(
+            "verdict", "goes with holdout", "write such as --holdout 0.5 --verdict", "missing_option"
+        )
+    if options.unseen:
+        left = leave_out_seen(matching)
+        matching = _take(matching, left.positions, left.note)
     if options.limit is not None:
-        matching = replace(matching.take(np.arange(min(options.limit, len(matching)))), notes=chosen)
+        matching = _take(matching, np.arange(min(options.limit, len(matching))))
     if not len(matching) or not matching.predictions:
         raise NothingEvaluatedError("nothing to evaluate: there is no gold document, or no prediction file")
     check_reference(statistics.reference, matching.systems)
     gates = [parse_gate(text) for text in (*plan.spec.gates, *options.gates)]
-    keeps_statistics = options.keeps_statistics or any(gate.function == "regression" for gate in gates)
+    is_drawn = any(gate.function == "regression" or gate.is_for_best or gate.is_for_looks for gate in gates)
+    keeps_statistics = options.keeps_statistics or is_drawn or bool(gates and len(matching.systems) > 2)
     if len(matching.systems) > 1 or keeps_statistics:
         folding = with_compared(folding, statistics.compare)
     if keeps_statistics:
@@ -182,6 +196,12 @@ def score(
             folding, [call for gate in gates for call in gate_metrics(gate, folding.vocabulary)]
         )
     return _score(_Run(fold_keys_of_matching(plan, matching), folding, matching, options, frozen), progress)
+
+
+def _take(matching: Matching, chosen: Positions, *notes: Problem) -> Matching:
+    """Return the matching of the chosen documents, with the notes on this choice and those before."""
+    before = (note for note in matching.notes if note.kind == CHOSEN)
+    return replace(matching.take(chosen), notes=(*before, *notes))
 
 
 def _find_documents(matching: Matching, ids: Sequence[str]) -> Positions:
@@ -266,7 +286,7 @@ def _result(run: _Run, done: Done) -> Result:
     paired, compared = compare_partials(
         run.folding, partials, run.plan.spec.statistics.reference or systems[0]
     )
-    gold = np.concatenate(done.labels)
+    gold, held = np.concatenate(done.labels), name_part(run.options, run.folding.seed)
     if paired is not None:
         ids = list(run.matching.ids)
         own = gold[sorted(range(len(ids)), key=ids.__getitem__)]  # as the statistics
@@ -279,6 +299,8 @@ def _result(run: _Run, done: Done) -> Result:
         Lazy(partial(_evidence, done.frames)) if is_held else None,
         {
             **provenance(run.plan, run.folding, run.matching),
+            **({"holdout": held} if held is not None else {}),
+            **({"unseen": True} if run.options.unseen else {}),
             "asked": list(run.options.metrics or run.plan.spec.metrics),
             "digests": {**run.frozen, "gold": digest_rows(gold)},
         },
@@ -298,6 +320,7 @@ def _result(run: _Run, done: Done) -> Result:
             ),
             *remark_comparisons(paired),
             *_warn_of_families(run, partials),
+            *warn_of_seen(run.matching),
         ),
         checks=count_checks(run.plan, _tallies(run, done)),
         parts=tuple(frame for frame in done.frames if isinstance(frame, Path)),

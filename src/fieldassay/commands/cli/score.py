@@ -127,6 +127,28 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     multiple=True,
     help="Score the document with this id only; repeat for more.",
 )
+@record_option(
+    _RECORD,
+    "holdout",
+    group="Inputs",
+    is_rare=True,
+    metavar="SHARE",
+    help="Keep this share of the documents apart for the verdict, and score the others.",
+)
+@option(
+    "--verdict",
+    group="Inputs",
+    is_rare=True,
+    is_flag=True,
+    help="Of --holdout: score the documents kept apart, once you have chosen.",
+)
+@option(
+    "--unseen",
+    group="Inputs",
+    is_rare=True,
+    is_flag=True,
+    help="Leave out the documents that a system was shown as examples, or tuned on.",
+)
 @option(
     "--fields",
     group="Inputs",
@@ -280,7 +302,11 @@ def score_options(given: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> Sco
         slices=tuple(given["slices"]) or None,
         gates=tuple(map(str, thresholds)),
         evidence=evidence,
-        **{name: given[name] for name in ("workers", "engine", "batch", "limit") if given[name] is not None},
+        **{
+            name: given[name]
+            for name in ("workers", "engine", "batch", "limit", "holdout", "verdict", "unseen")
+            if given[name] is not None
+        },
         only=tuple(given["only"]) or None,
         fields=split_list(given["fields"]) or None,
         where=tuple(given["where"]),

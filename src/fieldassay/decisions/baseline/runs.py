@@ -29,7 +29,7 @@ from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric, s
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix
 from fieldassay.metrics.comparisons.pairwise import list_field_metrics
-from fieldassay.metrics.estimate import parts_of
+from fieldassay.metrics.estimate import HOLDOUT, parts_of
 from fieldassay.metrics.result.documents import (
     DocumentStatistics,
     PairedData,
@@ -379,7 +379,7 @@ def _compare(system: str, call: MetricCall, match: BaselineMatch) -> ChangeLine:
 
 def _check_whole(run: Run) -> Mapping[str, str]:
     """Return the digests of a run's inputs. Raises `ProblemsError` for a partial run, or without digests."""
-    parts = parts_of(run.facts)
+    parts = [part for part in parts_of(run.facts) if not part.option.startswith(HOLDOUT)]
     if parts:
         what = f"has {' and '.join(map(str, parts))}, and a baseline needs all of them"
         raise problem(

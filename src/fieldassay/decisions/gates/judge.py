@@ -16,6 +16,8 @@ from fieldassay.decisions.gates.regression import (
     decide_changes,
     judge_change,
 )
+from fieldassay.decisions.gates.several import Candidate, as_bound, is_of_chance, tell_best, watch, widen
+from fieldassay.errors import ProblemsError
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.definitions import ask_for, bind_metric, lint_gate
@@ -65,6 +67,8 @@ class GateEstimate(Struct, frozen=True):
     is_count: bool = False
     evidence: tuple[str, ...] = ()
     baseline: BaselineMatch | None = None
+    candidate: Candidate | None = None
+    """The system that it is of, among those that this one can be the best of."""
 
 
 def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> GateEstimate:
@@ -130,6 +134,8 @@ class Holder(Struct, frozen=True, eq=False):
     result: Result
     system: str
     baseline: BaselineMatch | None = None
+    candidate: Candidate | None = None
+    """The system among those that it can be the best of; None: their documents are not known."""
 
     def select(self, call: MetricCall) -> list[Estimate]:
         """Return the estimates of the system by a call: never those of another regime or granularity."""
@@ -228,7 +234,7 @@ class Holdings(Struct, frozen=True, eq=False):
             return GateEstimate(why=f"{len(there)} runs have {call}: {labels}; name one run, or pool it")
         holder, estimate = there[0]
         evidence = (f"from {holder.label}, system {holder.system}",) if holder.label else ()
-        return GateEstimate(estimate, evidence=evidence, baseline=holder.baseline)
+        return GateEstimate(estimate, evidence=evidence, baseline=holder.baseline, candidate=holder.candidate)
 
     def _pool(self, call: MetricCall, there: Sequence[tuple[Holder, Estimate]]) -> GateEstimate:
         lacking = [holder.label for holder in self.holders if holder not in [one for one, _ in there]]
@@ -413,6 +419,8 @@ def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome,
     measured = [_measure_change(gate, one) for gate, one in zip(single, found, strict=True)]
     decided = iter(decide_changes([one for one in measured if isinstance(one, MetricChange)]))
     changes = [next(decided) if isinstance(one, MetricChange) else one for one in measured]
+    looked = sum(gate.is_for_looks and gate.function == "regression" for gate in single)
+    changes = [watch(gate, one, looked) for gate, one in zip(single, changes, strict=True)]
     judged = iter(
         [
             _name_losses(judge_gate(gate, one, change), one)
@@ -471,11 +479,18 @@ def judge_gate(gate: Gate, found: GateEstimate, change: MetricChange | str | Non
             outcome = judge_change(gate, change, max(0, estimate.failed))
         of_baseline = (found.baseline or BaselineMatch()).evidence
         return replace(outcome, evidence=(*outcome.evidence, *of_baseline, *found.evidence))
-    nonsense = lint_gate(gate, estimate.unit, estimate.better)
+    nonsense, asked, told = lint_gate(gate, estimate.unit, estimate.better), gate, ""
+    is_wide = (gate.is_for_best or gate.is_for_looks) and is_of_chance(gate, estimate)
+    if is_wide and estimate.value is not None and not nonsense:
+        try:
+            estimate, told = widen(gate, estimate, found.candidate)
+        except (ValueError, ProblemsError) as error:
+            nonsense = str(error)
+        gate = as_bound(gate)
     look = (
         _Look(why=nonsense, unit=estimate.unit)
         if nonsense
-        else _look(gate.function, estimate, found.is_count)
+        else _look(gate.function, estimate, found.is_count, told)
     )
     outcome = GateOutcome(
         gate,
@@ -488,7 +503,11 @@ def judge_gate(gate: Gate, found: GateEstimate, change: MetricChange | str | Non
         evidence=(*_describe(estimate), *found.evidence),
     )
     judged = outcome if look.why else _compare(gate, look, outcome)
-    return _ask_for_more(judged, estimate) if gate.function in ("lower", "upper") and not nonsense else judged
+    if is_wide:
+        return replace(judged, gate=asked)
+    if gate.function in ("lower", "upper") and not nonsense:
+        judged = _ask_for_more(judged, estimate)
+    return tell_best(judged, estimate, found.candidate)
 
 
 def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:
@@ -543,11 +562,11 @@ def _compare_bound(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome
     return replace(outcome, rule=f"too close to call: {rule}")
 
 
-def _look(function: str, estimate: Estimate, is_count: bool) -> _Look:
+def _look(function: str, estimate: Estimate, is_count: bool, told: str = "") -> _Look:
     if function == "n":
         return _Look((estimate.n,), "count", "n =", is_vacuous=estimate.n == 0)
     if function in ("lower", "upper"):
-        return _look_at_bound(function, estimate)
+        return _look_at_bound(function, estimate, told)
     if estimate.value is None:
         return _Look(why=f"it is undefined (n = {estimate.n:,})")
     if not is_number(estimate.value):
@@ -559,7 +578,7 @@ def _look(function: str, estimate: Estimate, is_count: bool) -> _Look:
     return _Look((estimate.value,), estimate.unit, is_vacuous=estimate.n == 0)
 
 
-def _look_at_bound(function: str, estimate: Estimate) -> _Look:
+def _look_at_bound(function: str, estimate: Estimate, told: str) -> _Look:
     if estimate.interval is None:
         reason = (
             "counts have none"
@@ -578,7 +597,8 @@ def _look_at_bound(function: str, estimate: Estimate) -> _Look:
             unit=estimate.unit,
         )
     bound = estimate.interval[0 if function == "lower" else 1]
-    level = f" ({format_share(estimate.level)} interval)" if estimate.level is not None else ""
+    kind = f"interval {told}".rstrip()
+    level = f" ({format_share(estimate.level)} {kind})" if estimate.level is not None else ""
     return _Look((bound,), estimate.unit, f"{function} bound{level}", is_vacuous=estimate.n == 0)
 
 

@@ -79,6 +79,8 @@ class MetricChange(Struct, frozen=True):
     is_same: bool = False
     unmeasured: int = 0
     guarded: tuple[float, float] | None = None
+    told: str = ""
+    """Of intervals that hold at any look: that they do, and their price."""
 
     @property
     def difference(self) -> float:
@@ -194,7 +196,7 @@ def judge_change(gate: Gate, change: MetricChange, failed: int = 0) -> GateOutco
     is_open = verdict is Verdict.INCONCLUSIVE
     is_alarm = is_open and gate.threshold == 0 and gate.operator == ">=" and not objection
     outcome = replace(outcome, verdict=Verdict.NO_LOSS if is_alarm else verdict)
-    return _ask_for_more(outcome, change) if is_open else outcome
+    return _ask_for_more(outcome, change) if is_open and not change.told else outcome
 
 
 def _object(change: MetricChange, failed: int) -> str:
@@ -234,7 +236,8 @@ def _tell(gate: Gate, change: MetricChange, verdict: Verdict) -> str:
     interval, guarded = change.interval or (0.0, 0.0), change.guarded or (0.0, 0.0)
     wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, unit)}"
     level = format_share(found.level)
-    head = f"{format_change(change.difference, unit)}, {level} interval {format_changes(interval, unit)}"
+    shown = f"{level} interval {format_changes(interval, unit)}{change.told}"
+    head = f"{format_change(change.difference, unit)}, {shown}"
     alone = ""
     if found.interval != found.interval_alone:
         head, alone = f"{head} counting all gates", "by itself, "

@@ -66,7 +66,8 @@ class Gate(Struct, frozen=True):
     """A rule over one estimate.
 
     `is_optional` means that it does not apply if its slice has no document; `is_each` that it is about each
-    field on its own, by a metric per field.
+    field on its own, by a metric per field. `is_for_best`: it holds for the best of all systems, too, and
+    `is_for_looks` at every look at documents that come one after another.
 
     >>> print(Gate(MetricCall("accuracy", slice=("type", "invoice")), "lower", ">=", 0.85, is_optional=True))
     lower(accuracy{type=invoice}) >= 0.85 if present
@@ -78,13 +79,22 @@ class Gate(Struct, frozen=True):
     threshold: float = 0.0
     is_optional: bool = False
     is_each: bool = False
+    is_for_best: bool = False
+    is_for_looks: bool = False
+
+    @property
+    def has_chance(self) -> bool:
+        """Return whether chance has a part in it: none in errors and n, nor in what must be equal."""
+        return self.function not in ("errors", "n") and self.operator != "=="
 
     def __str__(self) -> str:
         looked_at = str(self.metric) if self.function == "value" else f"{self.function}({self.metric})"
         is_whole = float(self.threshold).is_integer() and abs(self.threshold) < 1e15
         threshold = f"{self.threshold:.0f}" if is_whole else repr(self.threshold)
         each, optional = " in each field" if self.is_each else "", " if present" if self.is_optional else ""
-        return f"{looked_at} {self.operator} {threshold}{each}{optional}"
+        best = " for the best system" if self.is_for_best else ""
+        looks = " at any look" if self.is_for_looks else ""
+        return f"{looked_at} {self.operator} {threshold}{each}{optional}{best}{looks}"
 
 
 def is_metric_name(text: str) -> bool:
@@ -116,6 +126,8 @@ def parse_gate(text: str) -> Gate:
     ('TOTAL', '>=', 0.97, True)
     >>> print(parse_gate("regression(field_accuracy) > -.02 in each field"))
     regression(field_accuracy) > -0.02 in each field
+    >>> print(parse_gate("lower(f1) >= 0.9 for the best system at any look"))
+    lower(f1) >= 0.9 for the best system at any look
     """
     scanner = Scanner(text)
     function = scanner.read_function()
@@ -130,8 +142,14 @@ def parse_gate(text: str) -> Gate:
     is_optional = scanner.accept_words("if", "present")
     if is_optional and call.slice is None:
         raise scanner.complaint("'if present' needs a slice, such as {type=invoice},")
+    is_for_best = scanner.accept_words("for", "the", "best", "system")
+    is_for_looks = scanner.accept_words("at", "any", "look")
     scanner.expect_end()
-    return Gate(call, function or "value", operator, threshold, is_optional, is_each)
+    if is_for_best and function == "regression":
+        raise scanner.complaint("'for the best system' goes with a value or a bound, not with a regression,")
+    return Gate(
+        call, function or "value", operator, threshold, is_optional, is_each, is_for_best, is_for_looks
+    )
 
 
 def parse_threshold(text: str) -> Gate:

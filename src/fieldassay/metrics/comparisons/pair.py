@@ -201,6 +201,10 @@ class View(Struct, frozen=True, eq=False):
         is_settled = unit == "count" or isinstance(self.bound.recipe, Coalesce)
         return None if np.isnan(value) or (found.n[-1] == 0 and not is_settled) else value
 
+    def combine(self, form: Form, sums: Ints) -> Floats:
+        """Return the value of a form in each column of sums."""
+        return np.asarray(self.table(sums).combine(form, (None,))[0])
+
     def slopes(self, total: Ints) -> Floats:
         """Return the derivatives of the metric by its sums, by central differences; 0 where undefined."""
         largest = int(total.max(initial=0)).bit_length()
@@ -411,6 +415,26 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
             ]
             self._redrawn[key] = Draws(*map(np.concatenate, zip(*found, strict=True)))
         return self._redrawn[key]
+
+    def bound_together(self, view: View, draws: int, alpha: float) -> Floats:
+        """Return the lower and the upper bounds of a metric of each system, which hold for all at once.
+
+        They are percentiles of replicates with an unseen document (min-P over the systems): the chance that
+        any system is truly below its lower bound is alpha, and above its upper bound as much.
+        """
+        unseen, drawn = unseen_weights(self.data.seed, draws), np.empty((len(self.names), draws))
+        for part in self._portions(len(view.rows) * len(self.names), draws):
+            weight = unseen[part.start : part.stop]
+            for at, sums in enumerate(self._draw(view.rows, part)):
+                if highest_value(view.bound):
+                    own = view.redraw_bounded(sums, self.matrices[at][view.rows], np.abs(weight))
+                    drawn[at, part.start : part.stop] = np.where(weight > 0, own.high, own.low)
+                else:
+                    drawn[at, part.start : part.stop] = view.redraw(sums)
+        ranks = drawn.argsort(axis=1, kind="stable").argsort(axis=1)
+        sides = (np.sort(ranks.min(axis=0)), np.sort((draws - 1 - ranks).min(axis=0)))
+        low, high = (float(side[int(alpha * draws)]) / draws for side in sides)
+        return np.stack([np.nanquantile(drawn, share, axis=1) for share in (low, 1.0 - high)])
 
     def pair(self, first: str, second: str, view: View) -> "Pair":
         """Return two of the systems by one metric, on the documents that both have measured."""
@@ -688,7 +712,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     def _forms(self, form: Form) -> tuple[Floats, Floats]:
         """Return a form's value in each document, of both systems."""
-        first, second = (self.view.table(side).combine(form, (None,))[0] for side in self.sides)
+        first, second = (self.view.combine(form, side) for side in self.sides)
         return first, second
 
 

@@ -66,6 +66,8 @@ class GateOutcome(Struct, frozen=True):
     """Of a gate on each field: the outcomes by field."""
     warning: str = ""
     """Of a regression of the whole: the fields that are shown to be worse, which the rule names too."""
+    threshold_of_best: float | None = None
+    """Of a gate that passed: the threshold that it would need for the best of all systems."""
 
     @property
     def threshold(self) -> float:
@@ -102,6 +104,7 @@ class GateOutcome(Struct, frozen=True):
             "interval": None if self.interval is None else list(self.interval),
             "detectable": self.detectable,
             "documents_needed": self.documents_needed,
+            **({} if self.threshold_of_best is None else {"threshold_of_best": self.threshold_of_best}),
             "rule": self.rule,
             "evidence": list(self.evidence),
         }
@@ -283,6 +286,7 @@ class _Outcome(msgspec.Struct):
     title: str = ""
     detectable: float | None = None
     documents_needed: Count | None = None
+    threshold_of_best: float | None = None
 
     def build(self, gate: Gate) -> GateOutcome:
         """Return the outcome of a parsed gate."""

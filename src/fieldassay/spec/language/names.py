@@ -220,6 +220,8 @@ def _over_key(key: str, own: Any, below: Any) -> Any:
         return own
     if key in ("fields", "types"):
         return _over_definitions(own, below, of_types=key == "types")
+    if key == "gates" and isinstance(own, dict):  # what is said of all gates
+        return {**own, "rules": _over_key(key, own["rules"], below) if "rules" in own else below}
     if key in ("metrics", "gates", "slices"):
         own, below = ([texts] if isinstance(texts, str) else texts for texts in (own, below))
         if not isinstance(own, list):
@@ -239,12 +241,13 @@ def _over_key(key: str, own: Any, below: Any) -> Any:
 
 
 def _without_threshold(text: str) -> str:
-    """Return a gate without its number; a metric or a slice as it is.
+    """Return a gate without its number and what it allows for; a metric or a slice as it is.
 
     >>> _without_threshold("f1{type=invoice}  >= 0.8 if present")
     'f1{type=invoice}>=ifpresent'
     """
-    return re.sub(r"([<>=]=?) *+[-+0-9.][-+0-9.eE]*+", r"\1", text).replace(" ", "")
+    plain = re.sub(r" (?:for the best system|at any look)\b", "", text)
+    return re.sub(r"([<>=]=?) *+[-+0-9.][-+0-9.eE]*+", r"\1", plain).replace(" ", "")
 
 
 def _over_definitions(own: Any, below: Any, *, of_types: bool = False, only_own: bool = False) -> Any:

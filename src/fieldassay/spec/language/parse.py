@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.io.files.typed_json import NestingError, RepeatedKeyError, parse_json
 from fieldassay.io.files.whole_files import open_file
+from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.options import option_names
 from fieldassay.public import public
 from fieldassay.spec.language.fields import (
@@ -412,6 +414,7 @@ def _spec(data: dict[str, Any], source: SpecSource, report: Report) -> Spec:
     if replaced and protocol is None:
         own.refuse("replace", "there is no protocol to replace parts of", "leave it out", "misplaced_key")
     data = over_protocol(data, below, replaced)
+    data["gates"] = list_gates(data.get("gates"), report)
     kinds = data.get("document_type")
     if isinstance(kinds, dict) and isinstance(kinds.get("aliases"), dict):
         of_values = {key: data[key] for key in ("types", "fields") if key in data}
@@ -452,6 +455,40 @@ def _fill_words(data: Any, aliases: Mapping[str, Any]) -> Any:
             for key, inner in data.items()
         }
     return [_fill_words(inner, aliases) for inner in data] if isinstance(data, list) else data
+
+
+def list_gates(value: Any, report: Report) -> Any:
+    """Return what stands under `gates:` as a list, with what `family` and `looks` say of all of them.
+
+    >>> rules = {"family": "all", "rules": ["accuracy >= 0.9"]}
+    >>> list_gates(rules, Report(Places("spec")))
+    ['accuracy >= 0.9 for the best system']
+    """
+    known = ("family", "looks", "rules")
+    if not isinstance(value, dict) or value.keys().isdisjoint(known):
+        return value
+    cursor = Cursor(value, ("gates",), report)
+    cursor.refuse_unknown(known)
+    asked = {
+        "is_for_best": cursor.choice("family", "one", ("one", "all")) == "all",
+        "is_for_looks": cursor.choice("looks", "one", ("one", "any")) == "any",
+    }
+    rules = value.get("rules") or []
+    if not rules:
+        cursor.refuse("rules", "has no gates", "write `rules: [accuracy >= 0.9]`", "no_gates")
+    marks = {name: True for name, is_asked in asked.items() if is_asked}
+    return [_mark(rule, marks) for rule in (rules if isinstance(rules, list) else [rules])]
+
+
+def _mark(rule: Any, marks: Mapping[str, bool]) -> Any:
+    """Return a gate, as text or with its title, with the marks; what is no gate as it is."""
+    if isinstance(rule, dict):
+        return {**rule, "gate": _mark(rule.get("gate"), marks)}
+    try:
+        gate = parse_gate(str(rule))
+    except ValueError:
+        return rule
+    return str(replace(gate, **marks)) if gate.has_chance else rule
 
 
 def _check_head(cursor: Cursor, report: Report) -> None:
