@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -15,16 +14,13 @@ from fieldassay.decisions.baseline.runs import list_regressions, match_result, m
 from fieldassay.decisions.gates.judge import Holder, Holdings, judge_gates
 from fieldassay.decisions.gates.records import RunRecords, read_records
 from fieldassay.decisions.gates.regression import BaselineMatch
-from fieldassay.decisions.gates.several import Candidate, GatedSystems, view_metric
+from fieldassay.decisions.gates.several import Candidate, GatedSystems
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
-from fieldassay.metrics.comparisons.pair import Floats, PairedMatrix
 from fieldassay.metrics.estimate import parts_of
-from fieldassay.metrics.result.decision import Decision, DecisionPage, RunLine, Verdict
-from fieldassay.metrics.result.documents import STATISTICS, PairedData
+from fieldassay.metrics.result.decision import Decision, DecisionPage, RunLine
+from fieldassay.metrics.result.documents import PairedData
 from fieldassay.metrics.result.result import Result
-from fieldassay.metrics.thresholds import holds
-from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS, are_too_few
 from fieldassay.runs.run import Run, read_runs
 from fieldassay.spec.language.parse import list_gates, read_source
 from fieldassay.spec.language.yaml_text import Cursor, Places, Report, read_yaml
@@ -214,7 +210,7 @@ def _decide_result(
         for name in result.systems
         if rules
     ]
-    return tuple(add_chance(_decide_case(case), result.paired) for case in cases)
+    return tuple(_decide_case(case) for case in cases)
 
 
 def _decide_case(case: _Case, records: RunRecords | None = None) -> Decision:
@@ -241,7 +237,7 @@ def decide(request: GateRequest) -> DecisionPage:
         remarks += more
     return DecisionPage(
         name=listed.name if listed is not None else "gates of the spec",
-        decisions=_with_chance(runs, tuple(_decide_case(case, records) for case in cases)),
+        decisions=tuple(_decide_case(case, records) for case in cases),
         runs=tuple(line for _, line in described),
         records="" if records is None else records.label,
         invalid=() if records is None else records.invalid,
@@ -402,71 +398,3 @@ def _choose_systems(holders: Holders, records: RunRecords | None, request: GateR
         what = f"belongs to one of these systems: {', '.join(systems)}"
         raise problem(records.label, what, "add `system: NAME` to it, or give --system", "unclear_system")
     return [asked] if asked is not None else systems
-
-
-def _with_chance(runs: Sequence[Run], decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
-    """Return the decisions with how often chance alone would fail one, for a single run with statistics."""
-    has_several = any(len(passed_gates(decision)) > 1 for decision in decisions)
-    if len(runs) != 1 or not has_several or not (runs[0].folder / STATISTICS).is_file():
-        return decisions
-    try:
-        data = runs[0].paired
-    except ProblemsError:  # no gate depends on it
-        return decisions
-    return tuple(add_chance(decision, data) for decision in decisions)
-
-
-MOST_DOCUMENTS = 100_000
-"""More documents are not drawn again: it takes long, and chance has next to no part in their values."""
-
-
-def add_chance(decision: Decision, data: PairedData | None) -> Decision:
-    """Return a decision with how often chance alone would fail one of its passed gates, where it is known."""
-    return decision if data is None else replace(decision, chance=describe_chance(decision, data))
-
-
-def describe_chance(decision: Decision, data: PairedData) -> str:
-    """Return how often other samples would fail a passed gate on a value; "" for fewer than two such gates.
-
-    Gates on bounds, counts, percentiles and regressions are left out. Fewer than 20 documents give "".
-    """
-    passed = passed_gates(decision)
-    own = tuple(one for one in data.systems if one.system == decision.system)
-    if len(passed) < 2 or not own or are_too_few(data.replicates, data.level):
-        return ""
-    if not FEW_DOCUMENTS <= len(own[0].documents) <= MOST_DOCUMENTS:
-        return ""
-    matrix = PairedMatrix.open(replace(data, metrics=(), systems=own))
-    drawn = [failing for gate in passed if (failing := _redraw(gate, matrix)) is not None]
-    if len(drawn) < 2:
-        return ""
-    share = float(np.any(drawn, axis=0).mean())
-    shown = f"{share:.0%}" if share >= 0.01 else "less than 1%"
-    head = f"{'Close call: on' if share >= 0.05 else 'On'} another {len(own[0].documents):,} documents"
-    return f"{head} one of these gates would fail {shown} of the time"
-
-
-def passed_gates(decision: Decision) -> list[Gate]:
-    """Return the gates that passed, those on each field one by one."""
-    parts = (part for one in decision.outcomes for part in (one.parts or (one,)))
-    return [part.gate for part in parts if part.verdict is Verdict.PASS]
-
-
-def _redraw(gate: Gate, matrix: PairedMatrix) -> Floats | None:
-    """Return in which bootstrap replicates a gate on a value fails; None for other gates.
-
-    It is None also for a metric that cannot be resampled.
-    """
-    if gate.function != "value":
-        return None
-    try:
-        units, view = view_metric(matrix, gate.metric)
-    except ValueError:  # of another version, a record, a count or a percentile: it has no replicates here
-        return None
-    drawn = np.concatenate([view.redraw(sums) for _, sums in units.redraw(0, view.rows)])
-    return np.array(
-        [
-            value == value and not holds(value, gate.operator, gate.threshold, view.bound.metric.unit)
-            for value in drawn.tolist()
-        ]
-    )

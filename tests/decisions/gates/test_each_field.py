@@ -10,7 +10,7 @@ from tests.decisions.gates.test_regression import NOW
 
 from fieldassay.decisions.baseline.baseline import Baseline, write_baseline
 from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline
-from fieldassay.decisions.gate import decide_result, describe_chance
+from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.result.decision import GateOutcome
@@ -90,16 +90,6 @@ def test_the_loss_of_one_field_fails_it(tmp_path: Path) -> None:
     assert alone.verdict.value == "FAIL" and found.verdict.value == "FAIL"
     assert found.value == alone.value
     assert "of 12 fields 1 failed" in found.rule
-
-
-def test_chance_counts_the_fields() -> None:
-    rows = gold(100)
-    gate = "field_accuracy >= 0.85 in each field"
-    result = scored(rows, spoiled(rows, dict.fromkeys(FIELDS, 0.1), 5), gate)
-    [decision] = decide_result(result, [parse_gate(gate)])
-    said = describe_chance(decision, result.paired)
-    assert said == decision.chance
-    assert said.startswith("Close call: on another 100 documents one of these gates would fail ")
 
 
 @pytest.mark.parametrize(

@@ -113,14 +113,12 @@ class GateOutcome(Struct, frozen=True):
 class Decision(Struct, frozen=True):
     """The outcomes of one system's gates.
 
-    `run` names their run, if it is one of several. `chance` says how often chance alone would fail one of
-    those that passed, where that is known.
+    `run` names their run, if it is one of several.
     """
 
     system: str
     outcomes: tuple[GateOutcome, ...]
     run: str = ""
-    chance: str = ""
 
     @property
     def answer(self) -> GateAnswer:
@@ -176,7 +174,6 @@ class Decision(Struct, frozen=True):
             "run": self.run,
             "answer": str(self.answer),
             "reasons": list(self.reasons),
-            **({"chance": self.chance} if self.chance else {}),
             "gates": [outcome.to_dict() for outcome in self.outcomes],
         }
 
@@ -298,7 +295,6 @@ class _Decision(msgspec.Struct):
     system: str
     gates: list[_Outcome]
     run: str = ""
-    chance: str = ""
 
 
 class _DecisionsFile(msgspec.Struct):
@@ -320,7 +316,6 @@ def read_decisions(data: bytes, where: str = "gates.json") -> tuple[Decision, ..
                 one.system,
                 tuple(outcome.build(parse_gate(outcome.gate)) for outcome in one.gates),
                 one.run,
-                one.chance,
             )
             for one in found.decisions
         )

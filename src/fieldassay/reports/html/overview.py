@@ -413,7 +413,6 @@ class SystemVerdict(Struct, frozen=True):
     answer: str
     reasons: tuple[str, ...]
     gates: tuple[GateLine, ...]
-    chance: str = ""
 
 
 def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[SystemVerdict, ...]:
@@ -425,7 +424,6 @@ def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[SystemVerdict
             str(one["answer"]),
             tuple(map(str, one.get("reasons", ()))),
             tuple(map(_gate, one.get("gates", ()))),
-            str(one.get("chance") or ""),
         )
         for one in decisions
     )

@@ -261,7 +261,6 @@ def _decision_parts(decision: Decision) -> list[Part]:
     heads = ["gate", "value", "threshold", "verdict"]
     rows = [[clip(cell, _WIDE) for cell in _gate_row(outcome)] for outcome in decision.outcomes]
     reasons = [f"{decision.answer}: {'; '.join(decision.reasons)}"]
-    reasons += [decision.chance] if decision.chance else []
     evidence = [
         Part(
             f"{clip(_name(outcome), _WIDE)}: {outcome.verdict}",
@@ -382,11 +381,6 @@ def _skipped(decisions: Sequence[Decision]) -> list[str]:
     ]
 
 
-def _chances(decisions: Sequence[Decision]) -> list[str]:
-    """Return how often chance alone would fail a gate that passed, a line for each system."""
-    return [f"{decision.system}: {decision.chance}" for decision in decisions if decision.chance]
-
-
 def _below(decisions: Sequence[Decision]) -> list[str]:
     """Return the lines below the table of gates."""
-    return [*_undecided(decisions), *_skipped(decisions), *_chances(decisions)]
+    return [*_undecided(decisions), *_skipped(decisions)]
