@@ -198,6 +198,27 @@ def test_a_text_layer_of_codes_is_no_text_layer(change: Callable[[str], int]) ->
     assert bullets.notes == ()
 
 
+HANGUL = dict(zip("abcdefgh", map(ord, "엣지컴퓨팅클라우"), strict=True))
+
+
+@pytest.mark.parametrize(("above", "below", "leading"), [(10, 10, 10), (10, 10, 8), (12, 8, 7), (8, 11, 9)])
+def test_captions_of_two_scripts_are_read_line_by_line(above: float, below: float, leading: float) -> None:
+    """The boxes of the first font reach as far down as up, into the line below."""
+    look = b"<< /Type /FontDescriptor /FontName /A /Flags 32 /FontBBox [0 -700 1000 700] /Ascent 700 /Descent -700 >>"
+    fonts = [
+        font_with(HANGUL)[0].replace(b"/Type1 /BaseFont /Helvetica", b"/TrueType /BaseFont /A /FontDescriptor 6 0 R"),
+        font_with(HANGUL)[1],
+        look,
+    ]  # fmt: skip
+    drawn = "".join(
+        text(x + 9, 100, one, above).replace("/F1", "/F2") + text(x, 100 + leading, other, below)
+        for x, one, other in ((72, "abcde", "(Edge Computing)"), (300, "fgh ab", "(Cloud Computing)"))
+    )
+    page = first(drawn, extra=fonts, resources="/Font << /F1 3 0 R /F2 4 0 R >>")
+    lines = [line.text for line in page.lines]
+    assert lines == ["엣지컴퓨팅 클라우 엣지", "(Edge Computing) (Cloud Computing)"]
+
+
 HIDDEN = {
     "render mode 3": text(72, 200, "secret words", more="3 Tr"),
     "white on white": "1 1 1 rg " + text(72, 200, "secret words") + "0 0 0 rg ",

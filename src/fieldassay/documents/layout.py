@@ -29,6 +29,10 @@ from fieldassay.documents.transcript import (
 
 _SAME_ROW = 0.5
 """The share of a word's height that lies beside its neighbor's if both are in one row."""
+_APART = 0.25
+"""How far words of two lines overlap, and the lines stand apart, in shares of their height, at least."""
+_LIKE = 0.55
+"""The height of a word on a line of its own, in shares of that of its neighbor, at least."""
 _LOW = 0.1
 """The height, in points, that lower words are taken to have."""
 
@@ -79,7 +83,11 @@ def find_rows(words: Sequence[Word]) -> list[LayoutRow]:
     if not placed:
         return []
     boxes = [box for _, box in placed]
-    rows = [_row_of([placed[at][0] for at in row], [boxes[at] for at in row]) for row in _side_by_side(boxes)]
+    rows = [
+        _row_of([placed[at][0] for at in row], [boxes[at] for at in row])
+        for beside in _side_by_side(boxes)
+        for row in _stacked(beside, boxes)
+    ]
     return sorted(rows, key=lambda row: (row.top + row.bottom, row.segments[0][0]))
 
 
@@ -138,6 +146,30 @@ def _most_beside(word: _Last, last: Sequence[_Last], near: dict[int, list[int]])
             if share > most or (share == most and best < 0):
                 best, most = at, share
     return best
+
+
+def _stacked(row: list[int], boxes: Sequence[Box]) -> list[list[int]]:
+    """Return the lines of a row: several where words stand above words, in fonts whose boxes reach too far."""
+    overlapping = [(a, b) for a, b in pairwise(row) if boxes[b].left < boxes[a].right]
+    if not any(_is_above(boxes[a], boxes[b]) for a, b in overlapping):
+        return [row]
+    lines: list[list[int]] = []
+    reach = -_INFINITY
+    for at in sorted(row, key=lambda at: boxes[at].top + boxes[at].bottom):
+        middle = (boxes[at].top + boxes[at].bottom) / 2
+        if middle - reach > _APART * (boxes[at].bottom - boxes[at].top):
+            lines.append([])
+        lines[-1].append(at)
+        reach = middle
+    return [sorted(line, key=lambda at: (boxes[at].left, boxes[at].top)) for line in lines]
+
+
+def _is_above(one: Box, other: Box) -> bool:
+    """Return whether two boxes of like heights stand on different lines, one above the other."""
+    low, high = sorted((one.bottom - one.top, other.bottom - other.top))
+    shift = abs(one.top + one.bottom - other.top - other.bottom) / 2
+    is_across = min(one.right, other.right) - max(one.left, other.left) > _APART * low
+    return is_across and shift > _APART * low and low > _LIKE * high
 
 
 def _row_of(words: list[Word], boxes: list[Box]) -> LayoutRow:
