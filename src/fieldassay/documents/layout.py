@@ -149,9 +149,9 @@ def _most_beside(word: _Last, last: Sequence[_Last], near: dict[int, list[int]])
 
 
 def _stacked(row: list[int], boxes: Sequence[Box]) -> list[list[int]]:
-    """Return the lines of a row: several where words stand above words, in fonts whose boxes reach too far."""
-    overlapping = [(a, b) for a, b in pairwise(row) if boxes[b].left < boxes[a].right]
-    if not any(_is_above(boxes[a], boxes[b]) for a, b in overlapping):
+    """Return the lines of a row: several where words stand above words, whose boxes overlap."""
+    pairs = [(boxes[one], boxes[other]) for one, other in pairwise(row)]
+    if not any(one.right > other.left and _is_above(one, other) for one, other in pairs):
         return [row]
     lines: list[list[int]] = []
     reach = -_INFINITY
