@@ -198,6 +198,42 @@ def test_a_text_layer_of_codes_is_no_text_layer(change: Callable[[str], int]) ->
     assert bullets.notes == ()
 
 
+LATIN = "Invoice of March 2041 due within thirty days"
+WRONG = {
+    "the next letters": (lambda code: code + 1, ()),
+    "rare syllables": (lambda code: 0xAC00 + 7 * code, ("broken_text_layer",)),
+    "rare ideographs": (lambda code: 0x4E00 + 97 * code, ("broken_text_layer",)),
+    "small letters of another script": (
+        lambda code: code + (944 if code > 96 else 0),
+        ("broken_text_layer",),
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "notes"), WRONG.values(), ids=WRONG.keys())
+@pytest.mark.slow
+def test_letters_of_no_language_are_compared_with_recognition(
+    change: Callable[[int], int], notes: tuple[str, ...]
+) -> None:
+    names = {char: change(ord(char)) for char in {*LATIN} - {" "}}
+    data = make_pdf(
+        [text(72, 60, "Oak Limited, Elm Street 5") + text(72, 100, LATIN).replace("/F1", "/F2")],
+        extra=font_with(names), resources="/Font << /F1 3 0 R /F2 4 0 R >>",
+    )  # fmt: skip
+    alone, compared = load_bytes(data, "a.pdf", NO_OCR), load_bytes(data, "a.pdf")
+    assert alone.notes == notes
+    assert page_text(alone.pages[0]).text.split()[-1] == "".join(chr(change(ord(char))) for char in "days")
+    assert compared.notes == ("broken_text_layer", "ocr")
+    assert page_text(compared.pages[0]).text == f"Oak Limited, Elm Street 5\n{LATIN}"
+
+
+@pytest.mark.slow
+def test_a_text_layer_that_is_read_as_recognition_reads_it_stays() -> None:
+    data = make_pdf([text(72, 100, "GmbH kWh MHz PLZ Ltd VAT BLZ PKW LKW dkg mph")])
+    found = load_bytes(data, "a.pdf")
+    assert found.notes == () and found.pages == load_bytes(data, "a.pdf", NO_OCR).pages
+
+
 HANGUL = dict(zip("abcdefgh", map(ord, "엣지컴퓨팅클라우"), strict=True))
 
 

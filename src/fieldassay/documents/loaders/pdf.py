@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import POINTER, PYFUNCTYPE, byref, c_float, c_int, c_ubyte, c_ushort, c_void_p, cast, sizeof
 from functools import cached_property, lru_cache
 from itertools import accumulate, groupby, pairwise, repeat
 from math import ceil, floor, pi
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
-from unicodedata import category
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.documents.layout import TurnedWord, lay_out_turned
+from fieldassay.documents.letters import is_code, is_usual, judge_letters
 from fieldassay.documents.loaders.image import can_recognize, recognized_words
 from fieldassay.documents.sources import (
     CHECKED,
@@ -248,15 +249,27 @@ _HYPHENS = str.maketrans({"\x02": "-", "\ufffe": "-", "\xad": "-", "\x00": " "})
 _MOST_CHARACTERS = 1_000_000
 
 
-def find_words(page: Any, boxes: CharacterBoxes) -> list[TurnedWord]:
-    """Return the words of the text layer in the order of the file, boxes as the page is displayed."""
+class TextLayer(Struct):
+    """The words of a page in the order of the file, boxes as the page is displayed."""
+
+    words: list[TurnedWord] = field(default_factory=list)
+    doubtful: list[Word] = field(default_factory=list)
+    """Words of fonts whose letters may be wrong."""
+    sound: list[TurnedWord] = field(default_factory=list)
+    """The other words."""
+    is_wrong: bool = False
+    """Whether letters are those of no language."""
+
+
+def read_text_layer(page: Any, boxes: CharacterBoxes) -> TextLayer:
+    """Return the words of the text layer of a page."""
     from pypdfium2 import raw
 
     handle = raw.FPDFText_LoadPage(page)
     if not handle:
-        return []
+        return TextLayer()
     try:
-        return _PdfReader(page, handle, boxes).words()
+        return _PdfReader(page, handle, boxes).read()
     finally:
         raw.FPDFText_ClosePage(handle)
 
@@ -268,25 +281,32 @@ class _PdfReader:
         self._left, bottom, right, self._top = page.get_bbox()
         self._width, self._height = right - self._left, self._top - bottom
 
-    def words(self) -> list[TurnedWord]:
+    def read(self) -> TextLayer:
         text = self._text()
         texts, starts = text.split(), [match.start() for match in _WORD.finditer(text)]
         if not texts:
-            return []
+            return TextLayer()
         level, others = self._made_of(texts, starts)
         counts = [len(line.split()) for line in text.split("\n")]
         begins = {at for at in accumulate(counts[:-1]) if at < len(texts)}  # first words behind a line break
-        found: list[TurnedWord] = []
-        done = 0
-        for at in sorted(begins | others.keys()):
-            found += level[done:at]
-            made = others[at] if at in others else [level[at]]
-            if at in begins and found and made and _touch(found[-1], made[0]):
-                found[-1:] = _joined(found[-1].word, made[0].word)
-                made = made[1:]
-            found += made
-            done = at + 1
-        return found + level[done:]
+        layer = TextLayer(_in_order(level, others, begins))
+        if not is_usual(text):
+            judged = [
+                (judge_letters(" ".join([texts[at] for at in font])), font) for font in self._fonts(starts)
+            ]
+            places = sorted(at for judgement, font in judged if judgement != "sound" for at in font)
+            layer.doubtful = [level[at].word for at in places]
+            layer.sound = _in_order(level, {**others, **dict.fromkeys(places, ())}, begins)
+            layer.is_wrong = any(judgement == "wrong" for judgement, _ in judged)
+        return layer
+
+    def _fonts(self, starts: Sequence[int]) -> Iterable[list[int]]:
+        """Return the words of each font."""
+        get_object, get_font = call("FPDFText_GetTextObject", Handle), call("FPDFTextObj_GetFont", Handle)
+        fonts = defaultdict[int | None, list[int]](list)
+        for at, start in enumerate(starts):
+            fonts[get_font(get_object(self._handle, start)).value].append(at)
+        return fonts.values()
 
     def _text(self) -> str:
         """Return one character for each of pdfium's, so that indices agree."""
@@ -418,6 +438,23 @@ class _PdfReader:
         )  # fmt: skip
         rounded = Box(round(left, 2), round(top, 2), round(right, 2), round(bottom, 2))
         return TurnedWord(Word(text, rounded), (quarters + self._rotation) % 4)
+
+
+def _in_order(
+    level: Sequence[TurnedWord], others: Mapping[int, Sequence[TurnedWord]], begins: set[int]
+) -> list[TurnedWord]:
+    """Return level words, or what other pieces they are made of; those that a line break cuts are whole."""
+    found: list[TurnedWord] = []
+    done = 0
+    for at in sorted(begins | others.keys()):
+        found += level[done:at]
+        made = others[at] if at in others else [level[at]]
+        if at in begins and found and made and _touch(found[-1], made[0]):
+            found[-1:] = _joined(found[-1].word, made[0].word)
+            made = made[1:]
+        found += made
+        done = at + 1
+    return [*found, *level[done:]]
 
 
 def _once(text: str, boxes: Sequence[Sequence[float]]) -> list[int]:
@@ -766,14 +803,19 @@ class _Reused:
 def _load_page(page: Any, number: int, task: LoadTask, reused: _Reused) -> tuple[Page, set[str]]:
     size = page.get_size()
     notes = set[str]()
-    found = [] if task.options.ocr == "always" else find_words(page, reused.boxes)
-    gray = _render_gray(page, size, reused)
+    layer = TextLayer() if task.options.ocr == "always" else read_text_layer(page, reused.boxes)
+    found = layer.words
     if _is_broken(found):
         found = []
+    elif layer.doubtful and can_recognize(task.options) and _is_read_otherwise(page, layer, size, task):
+        found = layer.sound
+    is_broken = len(found) < len(layer.words)
+    if is_broken or layer.is_wrong:
         notes.add("broken_text_layer")
+    gray = _render_gray(page, size, reused)
     words = _add_marks(page, _mark_hidden(gray, found, size), reused.annotations)
     drawings = Drawings(page)
-    if task.options.ocr == "always" or _shows_more(drawings, gray, words, size):
+    if task.options.ocr == "always" or (is_broken and words) or _shows_more(drawings, gray, words, size):
         if can_recognize(task.options):
             words += _recognize(page, words, size, task)
             task.beat()
@@ -800,13 +842,41 @@ def _is_broken(words: Sequence[TurnedWord]) -> bool:
         text = word.word.text
         whole += len(text)
         if not text.isascii() or not text.isprintable():
-            bad = sum(map(_is_code, text))
+            bad = sum(map(is_code, text))
             broken += len(text) if len(text) > 1 and 2 * bad >= len(text) else 0
     return broken > _BROKEN * whole
 
 
-def _is_code(char: str) -> bool:
-    return char == "\ufffd" or category(char) in ("Co", "Cn", "Cc")
+_SAMPLED, _MOST_WINDOWS = 8, 500
+_ALIKE, _CERTAIN = 75.0, 0.8
+"""Words are read alike from so many percent of their characters on, and surely with this mean confidence."""
+
+
+def _is_read_otherwise(page: Any, layer: TextLayer, size: tuple[float, float], task: LoadTask) -> bool:
+    """Return whether recognition surely reads other letters where some doubtful words stand close together."""
+    from rapidfuzz.fuzz import partial_ratio
+
+    words = [
+        word for word in layer.doubtful if len(word.text) > 2 and (layer.is_wrong or word.text.isascii())
+    ]
+    windows = [
+        words[at : at + _SAMPLED] for at in range(min(max(len(words) - _SAMPLED, 0) + 1, _MOST_WINDOWS))
+    ]
+    around = [union(word.box for word in held) or Box(0, 0, 0, 0) for held in windows]
+    at = min(range(len(around)), key=lambda at: around[at].bottom - around[at].top)
+    left, top = max(around[at].left - 9, 0.0), max(around[at].top - 9, 0.0)
+    right, bottom = min(around[at].right + 9, size[0]), min(around[at].bottom + 9, size[1])
+    extent = (right - left, bottom - top)
+    if min(extent) < 1:
+        return False
+    scale = min(task.options.dpi / 72, MOST_DOTS / max(extent))
+    image = page.render(scale=scale, crop=(left, size[1] - bottom, size[0] - right, top)).to_pil()
+    found = [one.word for one in recognized_words(image.convert("RGB"), extent, task.options)]
+    task.beat()
+    text = "".join([word.text for word in found]).casefold()
+    certain = sum(len(word.text) * (word.confidence or 0.0) for word in found)
+    alike = sum(partial_ratio(word.text.casefold(), text) for word in windows[at])
+    return certain > _CERTAIN * len(text) > 0 and alike < _ALIKE * len(windows[at])
 
 
 def _render_gray(page: Any, size: tuple[float, float], reused: _Reused) -> Any:
