@@ -129,21 +129,54 @@ RAISED = {
     "decimals": ([(20, 0, "12"), (10, 7, ".50")], "12.50"),
     "formula": ([(10, 0, "CO"), (6, -2, "2"), (10, 0, " of 2024")], "CO2 of 2024"),
     "ordinal": ([(10, 0, "May 1"), (6, 4, "st"), (10, 0, " 2024")], "May 1st 2024"),
+    "power of ten behind blanks": ([(10, 0, "4 x 10"), (6, 4, "6"), (10, 0, " Pa")], "4 x 10⁶ Pa"),
+    "barely smaller": ([(14, 0, "Net profit 318"), (12.2, 5, "2")], "Net profit 318 ²"),
+    "as large": ([(14, 0, "Total $12"), (14, 5, "99")], "Total $12 ⁹⁹"),
 }
 
 
 @pytest.mark.parametrize(("runs", "expected"), RAISED.values(), ids=RAISED.keys())
 @pytest.mark.parametrize("is_moved", [False, True], ids=["by rise", "by place"])
+@pytest.mark.parametrize(
+    ("matrix", "rotation"),
+    [
+        ((1, 0, 72, 600), 0),
+        ((0, 1, 300, 100), 0),
+        ((0, -1, 200, 700), 0),
+        ((1, 0, 72, 600), 90),
+        ((0, 1, 300, 100), 90),
+    ],
+    ids=["level", "up", "down", "level on a turned page", "up on a turned page"],
+)
 def test_a_number_does_not_take_the_digits_of_a_raised_mark(
-    runs: list[tuple[float, float, str]], expected: str, is_moved: bool
+    runs: list[tuple[float, float, str]],
+    expected: str,
+    is_moved: bool,
+    matrix: tuple[int, ...],
+    rotation: int,
 ) -> None:
-    drawn, x = "", 72.0
+    a, b, left, bottom = matrix
+    drawn, x = "", 0.0
     for size, rise, held in runs:
         bare = held.replace("\\", "")
-        place = f"1 0 0 1 {x} {600 + rise} Tm" if is_moved else f"1 0 0 1 {x} 600 Tm {rise} Ts"
+        up = rise if is_moved else 0
+        place = f"{a} {b} {-b} {a} {left + a * x - b * up} {bottom + b * x + a * up} Tm {rise - up} Ts"
         drawn += f"BT /F1 {size} Tf {place} ({held}) Tj ET\n"
         x += stringWidth(bare, "Helvetica", size)
-    assert page_text(first(drawn)).text == expected
+    assert page_text(first(drawn, page_entries=f"/Rotate {rotation}")).text == expected
+
+
+def test_a_word_of_two_fonts_is_one_word() -> None:
+    fonts = [
+        font_with(HANGUL)[0].replace(b"/Helvetica", b"/A /FontDescriptor 6 0 R"),
+        font_with(HANGUL)[1],
+        DEEP,
+    ]
+    drawn = text(72, 100, "2024") + text(72 + stringWidth("2024", "Helvetica", 10), 100, "a").replace(
+        "/F1", "/F2"
+    )
+    page = first(drawn, extra=fonts, resources="/Font << /F1 3 0 R /F2 4 0 R >>")
+    assert page_text(page).text == "2024엣"
 
 
 @pytest.mark.parametrize("offset", [0.3, 0.8, 1.2, -0.6])
@@ -237,14 +270,17 @@ def test_a_text_layer_that_is_read_as_recognition_reads_it_stays() -> None:
 HANGUL = dict(zip("abcdefgh", map(ord, "엣지컴퓨팅클라우"), strict=True))
 
 
+DEEP = b"<< /Type /FontDescriptor /FontName /A /Flags 32 /FontBBox [0 -700 1000 700] /Ascent 700 /Descent -700 >>"
+"""The look of a font whose characters reach as far down as up."""
+
+
 @pytest.mark.parametrize(("above", "below", "leading"), [(10, 10, 10), (10, 10, 8), (12, 8, 7), (8, 11, 9)])
 def test_captions_of_two_scripts_are_read_line_by_line(above: float, below: float, leading: float) -> None:
     """The boxes of the first font reach as far down as up, into the line below."""
-    look = b"<< /Type /FontDescriptor /FontName /A /Flags 32 /FontBBox [0 -700 1000 700] /Ascent 700 /Descent -700 >>"
     fonts = [
         font_with(HANGUL)[0].replace(b"/Type1 /BaseFont /Helvetica", b"/TrueType /BaseFont /A /FontDescriptor 6 0 R"),
         font_with(HANGUL)[1],
-        look,
+        DEEP,
     ]  # fmt: skip
     drawn = "".join(
         text(x + 9, 100, one, above).replace("/F1", "/F2") + text(x, 100 + leading, other, below)

@@ -427,7 +427,7 @@ class MarkedText:
 
     A mark is glued where it surely belongs to what it follows: powers of units and of ten, ordinals,
     formulas, decimals with their point. Elsewhere it is a word of its own. Raised digits are written as
-    such, but for those of units.
+    such, but for those of units. `before` is what stands in front of the first piece.
 
     >>> def joined(*pieces: tuple[str, int]) -> str:
     ...     text = MarkedText()
@@ -440,9 +440,9 @@ class MarkedText:
     ('May 1st', '2×10⁻⁶', 'H2O')
     """
 
-    def __init__(self) -> None:
+    def __init__(self, before: str = "") -> None:
         self.pieces: list[str] = []
-        self._last = ""
+        self._last = before
         self._rise = 0
         self._is_apart = False
 

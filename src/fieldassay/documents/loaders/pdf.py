@@ -6,11 +6,23 @@ import contextlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from ctypes import POINTER, PYFUNCTYPE, byref, c_float, c_int, c_ubyte, c_ushort, c_void_p, cast, sizeof
+from ctypes import (
+    POINTER,
+    PYFUNCTYPE,
+    byref,
+    c_double,
+    c_float,
+    c_int,
+    c_ubyte,
+    c_ushort,
+    c_void_p,
+    cast,
+    sizeof,
+)
 from functools import cached_property, lru_cache
 from itertools import accumulate, groupby, pairwise, repeat
 from math import ceil, floor, pi
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, field
@@ -243,7 +255,7 @@ _AGAIN = 0.5
 """The offset of a character drawn again, in shares of its width, at most; the next stands farther away."""
 _SMALL = 0.85
 """The share of the height of its neighbors below which a character may be a raised or lowered mark."""
-_RAISED = 0.2
+_RAISED = 0.15
 """How far above the line of its neighbors, in shares of their height, a raised mark begins."""
 _HYPHENS = str.maketrans({"\x02": "-", "\ufffe": "-", "\xad": "-", "\x00": " "})
 _MOST_CHARACTERS = 1_000_000
@@ -367,36 +379,49 @@ class _PdfReader:
     ) -> dict[int, list[TurnedWord]]:
         """Return the pieces of words whose characters differ in size, or were drawn twice to look bold."""
         mixed: dict[int, list[TurnedWord]] = {}
-        chosen = [at for at, text in enumerate(texts) if not quarters[at] and _LOOKED_AT.search(text)]
+        chosen = [at for at, text in enumerate(texts) if _LOOKED_AT.search(text)]
         places = [place for at in chosen for place in range(starts[at], starts[at] + len(texts[at]))]
         boxes, _ = self._boxes.read(self._handle, places)
-        heights = (boxes[3] - boxes[1]).tolist()
         end = 0
         for at in chosen:
             begin, end = end, end + len(texts[at])
-            held = boxes[:, begin:end].T.tolist()
-            once = _once(texts[at], held)
-            low, high = min(heights[begin:end]), max(heights[begin:end])
-            if (low < _SMALL * high and low > 0 and _is_row(held)) or len(once) < len(held):
-                text = "".join([texts[at][place] for place in once])
-                mixed[at] = self._set_apart(text, [held[place] for place in once])
+            held: list[Sequence[float]] = boxes[:, begin:end].T.tolist()
+            straight = [_straighten(box, quarters[at]) for box in held] if quarters[at] else held
+            once = _once(texts[at], straight)
+            if len(once) == len(held) and not _differ(straight):
+                continue
+            lines = [self._on_line(starts[at] + place, straight[place], quarters[at]) for place in once]
+            largest = max(lines, key=lambda box: box[3] - box[1])
+            rises = [_rise(line, largest) for line in lines]
+            if len(once) < len(held) or any(rises):
+                chars = [
+                    (texts[at][place], held[place], rise) for place, rise in zip(once, rises, strict=True)
+                ]
+                marked = MarkedText(f"{texts[at - 1]} " if at else "")
+                mixed[at] = self._set_apart(chars, marked, quarters[at])
         return mixed
 
-    def _set_apart(self, text: str, boxes: Sequence[Sequence[float]]) -> list[TurnedWord]:
-        """Return the words of characters of several sizes, given as left, bottom, right and top."""
-        largest = max(boxes, key=lambda box: box[3] - box[1])
-        marked = MarkedText()
+    def _on_line(self, place: int, box: Sequence[float], quarters: int) -> Sequence[float]:
+        """Return the straight box of a character, its bottom on the line: fonts reach below differently."""
+        x, y = c_double(), c_double()
+        call("FPDFText_GetCharOrigin")(self._handle, place, byref(x), byref(y))
+        line = _straighten((x.value, y.value, x.value, y.value), quarters)[1]
+        return box[0], line, box[2], line + box[3] - box[1]
+
+    def _set_apart(
+        self, chars: Sequence[tuple[str, Sequence[float], int]], marked: MarkedText, quarters: int
+    ) -> list[TurnedWord]:
+        """Return the words of characters, each with its box (left, bottom, right, top) and its rise."""
         words: list[tuple[str, list[Sequence[float]]]] = []
-        for rise, run in groupby(range(len(text)), key=lambda at: _rise(boxes[at], largest)):
-            held = list(run)
-            is_apart = marked.add("".join([text[at] for at in held]), rise)
-            if is_apart or not words:
+        for rise, run in groupby(chars, key=itemgetter(2)):
+            texts, boxes, _ = zip(*run, strict=True)
+            if marked.add("".join(texts), rise) or not words:
                 words.append(("", []))
             before, around = words[-1]
-            words[-1] = (before + marked.pieces[-1].strip(), [*around, *(boxes[at] for at in held)])
+            words[-1] = (before + marked.pieces[-1].strip(), [*around, *boxes])
         return [
             self._made(word, (min(box[0] for box in around), min(box[1] for box in around),
-                              max(box[2] for box in around), max(box[3] for box in around)), 0)
+                              max(box[2] for box in around), max(box[3] for box in around)), quarters)
             for word, around in words
         ]  # fmt: skip
 
@@ -450,7 +475,7 @@ def _in_order(
         found += level[done:at]
         made = others[at] if at in others else [level[at]]
         if at in begins and found and made and _touch(found[-1], made[0]):
-            found[-1:] = _joined(found[-1].word, made[0].word)
+            found[-1:] = _joined(found[-1], made[0], f"{found[-2].word.text} " if found[1:] else "")
             made = made[1:]
         found += made
         done = at + 1
@@ -470,31 +495,45 @@ def _once(text: str, boxes: Sequence[Sequence[float]]) -> list[int]:
     return kept
 
 
-def _is_row(boxes: Sequence[Sequence[float]]) -> bool:
-    return all(before[0] <= after[0] and not _is_far(before, after) for before, after in pairwise(boxes))
+def _straighten(box: Sequence[float], quarters: int) -> Sequence[float]:
+    """Return a box (left, bottom, right, top) as if its text ran from left to right."""
+    left, top, right, bottom = turn_sides((box[0], -box[3], box[2], -box[1]), -quarters, (0.0, 0.0))
+    return left, -bottom, right, -top
+
+
+def _differ(boxes: Sequence[Sequence[float]]) -> bool:
+    """Return whether the characters of a row differ in size, or one stands higher than the one before."""
+    heights = [top - bottom for _, bottom, _, top in boxes]
+    pairs = list(pairwise(boxes))
+    step = max([abs(after[1] - before[1]) for before, after in pairs], default=0.0)
+    is_mixed = min(heights) < _SMALL * max(heights) or step > _RAISED * max(heights)
+    return (
+        is_mixed
+        and min(heights) > 0
+        and all(before[0] <= after[0] and not _is_far(before, after) for before, after in pairs)
+    )
 
 
 def _rise(box: Sequence[float], base: Sequence[float]) -> int:
-    """Return 1 for a small character above the line of a large one, -1 for another small one, else 0."""
+    """Return 1 for a character above the line of a large one, -1 for a low or a small one, else 0."""
     height = base[3] - base[1]
-    if box[3] - box[1] >= _SMALL * height:
-        return 0
-    return 1 if box[1] - base[1] > _RAISED * height else -1
+    rise = (box[1] - base[1]) / height
+    if rise > _RAISED:
+        return 1
+    return -1 if rise < -_RAISED or box[3] - box[1] < _SMALL * height else 0
 
 
-def _joined(first: Word, second: Word) -> list[TurnedWord]:
+def _joined(first: TurnedWord, second: TurnedWord, before: str) -> list[TurnedWord]:
     """Return two words that touch: as one, or as two where one is a mark beside a number."""
-    assert first.box is not None and second.box is not None
-    before, after = ((box.left, -box.bottom, box.right, -box.top) for box in (first.box, second.box))
-    marked = MarkedText()
-    marked.add(first.text, _rise(before, after))
-    is_apart = marked.add(second.text, _rise(after, before))
-    if is_apart:
-        texts = marked.pieces[0], marked.pieces[1].strip()
+    one, other = ((box.left, -box.bottom, box.right, -box.top) for box in map(_straight_box, (first, second)))
+    marked = MarkedText(before)
+    marked.add(first.word.text, _rise(one, other))
+    if marked.add(second.word.text, _rise(other, one)):
         return [
-            TurnedWord(replace(word, text=text)) for word, text in zip((first, second), texts, strict=True)
+            TurnedWord(replace(held.word, text=text.strip()), held.quarters)
+            for held, text in zip((first, second), marked.pieces, strict=True)
         ]
-    return [TurnedWord(Word(marked.text, union([first.box, second.box])))]
+    return [TurnedWord(Word(marked.text, union([first.word.box, second.word.box])), first.quarters)]
 
 
 def _touch(first: TurnedWord, second: TurnedWord) -> bool:
@@ -502,12 +541,18 @@ def _touch(first: TurnedWord, second: TurnedWord) -> bool:
 
     A line ends between them only because the last character of the first is raised.
     """
-    before, after = first.word.box, second.word.box
-    if before is None or after is None or first.quarters or second.quarters:
+    if first.quarters != second.quarters:
         return False
+    before, after = _straight_box(first), _straight_box(second)
     height = min(before.bottom - before.top, after.bottom - after.top)
     both = min(before.bottom, after.bottom) - max(before.top, after.top)
     return abs(after.left - before.right) <= 0.1 * height and both >= 0.6 * height
+
+
+def _straight_box(word: TurnedWord) -> Box:
+    """Return the box of a word as if its text ran from left to right."""
+    assert word.word.box is not None
+    return turn(word.word.box, -word.quarters, 0.0, 0.0)
 
 
 def _is_far(around: Sequence[float], box: Sequence[float]) -> bool:
@@ -853,7 +898,7 @@ _ALIKE, _CERTAIN = 75.0, 0.8
 
 
 def _is_read_otherwise(page: Any, layer: TextLayer, size: tuple[float, float], task: LoadTask) -> bool:
-    """Return whether recognition surely reads other letters where some doubtful words stand close together."""
+    """Return whether recognition surely reads other letters where doubtful words stand close together."""
     from rapidfuzz.fuzz import partial_ratio
 
     words = [
