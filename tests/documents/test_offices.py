@@ -43,8 +43,17 @@ CASES = {
     "moved up": (p("Net 318", r("2", '<w:position w:val="6"/>')), "Net 318 ²"),
     "power and fraction of a formula": (
         p("<m:sSup><m:e><m:r><m:t>10</m:t></m:r></m:e><m:sup><m:r><m:t>3</m:t></m:r></m:sup></m:sSup>", " ",
-          "<m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>"), "10 ³ 1/2",
+          "<m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>"), "10³ 1/2",
     ),
+    "sum over another, with a root and an index": (
+        p("<m:oMath><m:f><m:fPr/><m:num><m:r><m:t>a+b</m:t></m:r></m:num><m:den><m:rad><m:deg/><m:e><m:sSub><m:e><m:r><m:t>x</m:t></m:r></m:e>"
+          "<m:sub><m:r><m:t>1</m:t></m:r></m:sub></m:sSub></m:e></m:rad></m:den></m:f></m:oMath>"), "(a+b)/(√x1)",
+    ),
+    "letters of a symbol font": (
+        p(r("5 mA or ", '<w:rFonts w:ascii="Arial"/>'), r("m", '<w:rFonts w:ascii="Symbol"/>'), "m, ",
+          r("&#xF0B3;", '<w:rFonts w:ascii="Symbol"/>'), "7 ", r("&#xFC;", '<w:rFonts w:ascii="Wingdings"/>')), "5 mA or μm, ≥7 ✓",
+    ),
+    "symbols": (p('<w:r><w:sym w:font="Symbol" w:char="F0B0"/><w:sym w:font="Wingdings" w:char="F07A"/></w:r>'), "°\ufffd"),
     "power of a unit": (p("5 m", r("3", '<w:vertAlign w:val="superscript"/>'), "/h"), "5 m3/h"),
     "old check boxes": (
         p('<w:r><w:fldChar><w:ffData><w:checkBox><w:default w:val="1"/></w:checkBox></w:ffData></w:fldChar></w:r>', " yes ",
@@ -85,6 +94,17 @@ def test_a_document_reads_as_word_shows_it(body: str, expected: str) -> None:
 
 def test_hidden_text_is_there_when_asked_for() -> None:
     assert text_of(CASES["hidden"][0], hidden=True) == "seen secret"
+
+
+def test_a_document_of_another_kind_in_the_text_is_read_or_named() -> None:
+    chunks = {
+        "a.htm": b"<p>Invoice 17<table><tr><td>Bolt<td>2.50</table>", "b.rtf": b"{\\rtf1 x}",
+        "c.mht": b"MIME-Version: 1.0\nContent-Type: text/html\n\n<p>Total 2.50",
+    }  # fmt: skip
+    body = p("before") + "".join(f'<w:altChunk id="{name}"/>' for name in chunks) + p("after")
+    found = load_bytes(make_docx(body, chunks=chunks), "a.docx")
+    assert page_text(found.pages[0]).text == "before\nInvoice 17\nBolt | 2.50\nTotal 2.50\nafter"
+    assert found.notes == ("embedded_file: b.rtf (9 bytes)",)
 
 
 def test_headers_footers_and_footnotes_are_read() -> None:
@@ -162,6 +182,9 @@ FORMATS = {
     "article number": (4006381333931, "General", "4006381333931"),
     "month in German": (45721, "[$-407]d. mmmm yyyy", "5. März 2025"),
     "weekday in French": (45721, "[$-40C]dddd d mmmm", "mercredi 5 mars"),
+    "thousands by their powers": (123456, "##0.0E+0", "123.5E+3"),
+    "a small number by its powers": (-0.00012, "##0.0E+0", "-120.0E-6"),
+    "rounded to the next power": (999.96, "##0.0E+0", "1.0E+3"),
     "language by its tag": (45721, "[$-pt-BR]mmm/yy", "mar/25"),
     "genitive in Russian": (45721, "[$-FC19]d mmmm", "5 марта"),
     "the system's language": (45721, "[$-F800]dddd", "Wednesday"),
@@ -403,6 +426,12 @@ CHARSETS = {
     ),
     "Chinese": raw("镕基 für 100".encode("gb18030"), "Content-Type: text/plain; charset=gb2312"),
     "Japanese": raw("請求書 ①".encode("cp932"), "Content-Type: text/plain; charset=Shift_JIS"),
+    "Japanese of a mail": raw(
+        b"\x1b$B@A5a=q\x1b(B \x1b$B-!\x1b(B", "Content-Type: text/plain; charset=iso-2022-jp"
+    ),
+    "Latin-2 named": raw(
+        "Gesamt für März: 12,50 €".encode("cp1250"), "Content-Type: text/plain; charset=iso-8859-2"
+    ),
     "all of it UTF-16": raw("Gesamt für März: 12,50 €".encode()).decode().encode("utf-16"),
     "a byte of none": raw(
         "Gesamt für März: 12,50 €".encode("cp1252"), "Content-Type: text/plain; charset=windows-1252"

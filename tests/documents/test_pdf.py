@@ -413,6 +413,30 @@ def test_the_values_of_form_fields_are_read() -> None:
     assert page_text(page).text == "Name:   Ada Lovelace"
 
 
+WIDGET = "<< /Type /Annot /Subtype /Widget /F 4 /Rect [150 688 350 704]"
+DRAWN = "/DA (/Helv 10 Tf 0 g) /DR << /Font << /Helv 3 0 R >> >>"
+BARE = {
+    "field": (f"{WIDGET} /FT /Tx /V (Ada Lovelace) >>", "", "Name:   Ada Lovelace"),
+    "field of a form": (f"{WIDGET} /FT /Tx /T (a) /V (Ada Lovelace) >>", f"/Fields [5 0 R] {DRAWN}", "Name:   Ada Lovelace"),
+    "value of its group": (f"{WIDGET} /Parent 6 0 R >>", "/Fields [6 0 R]", "Name:   Ada Lovelace"),
+    "choice": (f"{WIDGET} /FT /Ch /T (a) /Ff 131072 /V (b) /Opt [[(a) (Apple)] [(b) (Pear)]] >>", f"/Fields [5 0 R] {DRAWN}", "Name:   Pear"),
+    "check box": (f"{WIDGET} /FT /Btn /T (a) /V /Yes >>", "/Fields [5 0 R]", "Name:   ☒"),
+    "lines": (f"{WIDGET} /FT /Tx /V (Elm Street 5\\nOakham) >>".replace("688", "660"), "", "Name:   Elm Street 5\nOakham"),
+    "hidden": (f"{WIDGET} /FT /Tx /V (Ada) >>".replace("/F 4", "/F 2"), "", "Name:"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("widget", "form", "expected"), BARE.values(), ids=BARE.keys())
+def test_the_value_of_a_field_without_a_look_is_read(widget: str, form: str, expected: str) -> None:
+    group = b"<< /FT /Tx /T (a) /V (Ada Lovelace) /Kids [5 0 R] >>"
+    data = make_pdf(
+        [text(72, 100, "Name:")], "/Annots [5 0 R]", [f"<< {form} >>".encode(), widget.encode(), group]
+    )
+    if form:
+        data = data.replace(b"/Type /Catalog", b"/Type /Catalog /AcroForm 4 0 R")
+    assert page_text(load_bytes(data, "a.pdf", NO_OCR).pages[0]).text == expected
+
+
 def test_places_are_those_of_the_page_as_it_is_cropped() -> None:
     page = first(text(172, 300, "Total"), page_entries="/CropBox [100 200 500 692]")
     assert (page.width, page.height) == (400, 492)

@@ -454,6 +454,11 @@ HTMLS = {
     "entities": ("<html><p>1&nbsp;234,50 &euro; &amp; more", "1 234,50 € & more"),
     "charset": ('<html><meta charset="windows-1252"><p>caf\xe9'.encode("cp1252"), "café"),
     "charset of XML": ('<?xml version="1.0" encoding="gb2312"?><html><p>镕基'.encode("gbk"), "镕基"),
+    "UTF-16 named": ('<html><meta charset="utf-16"><p>café 5 €'.encode(), "café 5 €"),
+    "formula": (
+        "<p>E is <math><mn>2</mn><mo>×</mo><msup><mn>10</mn><mrow><mo>−</mo><mn>6</mn></mrow></msup></math> J, <math><mn>1</mn>"
+        "<mfrac><mn>1</mn><mn>2</mn></mfrac><annotation>1.5</annotation></math>", "E is 2×10⁻⁶ J, 1 1/2",
+    ),
     "choice": ("<p>Pay <select><option>no<option selected>yes</select> by <select><option>May<option>June</select>",
                "Pay yes by May"),
     "several choices": ("<select multiple><option selected>a<option>b</select>", "☒ a ☐ b"),

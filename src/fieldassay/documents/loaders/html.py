@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from fieldassay.documents.loaders.image import is_page
 from fieldassay.documents.loaders.plain import lay_out_text
+from fieldassay.documents.loaders.signs import write_formula
 from fieldassay.documents.sources import (
     CHECKED,
     UNCHECKED,
@@ -33,7 +34,7 @@ from fieldassay.io.text.shown import clip
 # HTML to lines and tables: blocks as a browser breaks them; nothing is fetched, no script runs.
 
 _DROPPED = frozenset(("script", "style", "template", "noscript", "head"))
-_UNREAD = frozenset(("iframe", "object", "embed", "svg", "math", "audio", "video", "canvas"))
+_UNREAD = frozenset(("iframe", "object", "embed", "svg", "audio", "video", "canvas"))
 """Elements that show what no text says."""
 _BLOCKS = frozenset(
     (
@@ -97,7 +98,10 @@ def walk_html(text: str, max_cells: int) -> Content:
 
 def _decode(data: bytes) -> str:
     named = _CHARSET.search(data[:4096])
-    return decode(data, named[1].decode("ascii") if named is not None else "")
+    name = named[1].decode("ascii") if named is not None else ""
+    return decode(
+        data, "utf-8" if name.lower().startswith("utf-16") else name
+    )  # it could not be read in UTF-16
 
 
 class _Style(Struct, frozen=True, gc=False):
@@ -158,6 +162,8 @@ class _Walker:
             stack.append((element, style, True))
             if tag == "table" and _is_data_table(element):
                 self._add_table(element, inner)
+            elif tag == "math":
+                self._add(write_formula(element), inner)
             elif tag == "select":
                 self._add_choices(element, inner)
             else:

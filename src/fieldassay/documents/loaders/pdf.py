@@ -660,8 +660,12 @@ _PASSWORD_ERROR = 4
 
 def load_pdf(data: bytes, task: LoadTask) -> Content:
     """Return the pages of a PDF; pages without text are recognized if the options and the extra allow it."""
+    from pypdfium2 import raw
+
     pages, notes = [], set[str]()
     with open_pdf(data, task.options) as document:
+        if raw.FPDF_GetFormType(document) == raw.FORMTYPE_ACRO_FORM:
+            document.init_forms()  # it draws the fields that say nothing of their look
         reused = _Reused()
         for number in range(1, len(document) + 1):
             with open_page(document, number, reused.annotations) as page:
@@ -714,6 +718,8 @@ def open_pdf(data: bytes, options: LoadOptions = DEFAULTS) -> Iterator[Any]:
 _UNSEEN = 2 | 32
 """The flags of annotations that are hidden, or not shown on a screen."""
 _MOST_ANNOTATIONS = 5000
+_PASSWORD = 1 << 13
+"""The flag of a field that shows no character of its value."""
 _EMBEDDED_KINDS = frozenset(("pdf", "image", "docx", "xlsx", "eml"))
 _MOST_EMBEDDED = 500
 _PLACEHOLDER_WORDS = 60
@@ -764,10 +770,10 @@ def _refuse_form(document: Any, pages: Sequence[Page]) -> None:
 
 
 class Annotations(Struct):
-    """What annotations hold besides text: states of check boxes, with their places, and files."""
+    """What annotations hold besides text: states of check boxes, values that nothing draws, and files."""
 
     marks: list[tuple[str, tuple[float, float, float, float]]] = field(default_factory=list)
-    """Left, bottom, right and top in the space of the page."""
+    """States and values; left, bottom, right and top in the space of the page."""
     files: list[tuple[str, bytes]] = field(default_factory=list)
     has_controls: bool = False
 
@@ -779,15 +785,13 @@ class Annotations(Struct):
         for at in range(min(raw.FPDFPage_GetAnnotCount(page), _MOST_ANNOTATIONS)):
             annotation = raw.FPDFPage_GetAnnot(page, at)
             kind = raw.FPDFAnnot_GetSubtype(annotation) if annotation else -1
-            is_control = kind == raw.FPDF_ANNOT_WIDGET
-            self.has_controls |= is_control
-            is_button = is_control and _annotation_value(annotation, b"FT") in ("Btn", "")
-            state = _annotation_value(annotation, b"AS") if is_button else ""
-            if state and not raw.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
-                place = raw.FS_RECTF()
-                raw.FPDFAnnot_GetRect(annotation, place)
-                mark = UNCHECKED if state == "Off" else CHECKED
-                self.marks.append((mark, (place.left, place.bottom, place.right, place.top)))
+            if kind == raw.FPDF_ANNOT_WIDGET:
+                self.has_controls = True
+                shown = _shown_value(document, annotation)
+                if shown and not raw.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
+                    place = raw.FS_RECTF()
+                    raw.FPDFAnnot_GetRect(annotation, place)
+                    self.marks.append((shown, (place.left, place.bottom, place.right, place.top)))
             if kind == raw.FPDF_ANNOT_FILEATTACHMENT and len(self.files) < _MOST_EMBEDDED:
                 try:
                     held = PdfAttachment(raw.FPDFAnnot_GetFileAttachment(annotation), document)
@@ -798,12 +802,30 @@ class Annotations(Struct):
                 raw.FPDFPage_CloseAnnot(annotation)
 
 
-def _annotation_value(annotation: Any, key: bytes) -> str:
+def _shown_value(document: Any, annotation: Any) -> str:
+    """Return the mark of a check box, or the value of a field whose look shows no text; empty for others."""
     from pypdfium2 import raw
 
-    size = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)
+    kind, state, own = (
+        _read_text(raw.FPDFAnnot_GetStringValue, annotation, key) for key in (b"FT", b"AS", b"V")
+    )
+    if state and kind in ("Btn", ""):
+        return UNCHECKED if state == "Off" and own in ("", "Off") else CHECKED
+    look = _read_text(raw.FPDFAnnot_GetAP, annotation, raw.FPDF_ANNOT_APPEARANCEMODE_NORMAL)
+    if kind == "Btn" or "Tj" in look or "TJ" in look:
+        return ""
+    form = document.formenv
+    if form is None:
+        return own
+    is_secret = raw.FPDFAnnot_GetFormFieldFlags(form, annotation) & _PASSWORD
+    return "" if is_secret else _read_text(raw.FPDFAnnot_GetFormFieldValue, form, annotation)
+
+
+def _read_text(function: Any, *arguments: Any) -> str:
+    """Return the text that a function of pdfium writes where it is told to."""
+    size = max(function(*arguments, None, 0), 0)
     held = (c_ushort * (size // 2 + 1))()
-    raw.FPDFAnnot_GetStringValue(annotation, key, cast(held, POINTER(c_ushort)), size)
+    function(*arguments, cast(held, POINTER(c_ushort)), size)
     return bytes(held).decode("utf-16-le", "replace").rstrip("\0")
 
 
@@ -933,15 +955,16 @@ def _render_gray(page: Any, size: tuple[float, float], reused: _Reused) -> Any:
 
 
 def _add_marks(page: Any, words: list[TurnedWord], annotations: Annotations) -> list[TurnedWord]:
-    """Return the words with the states of check boxes, in place of the glyphs that draw them."""
+    """Return the words with the states of check boxes, in place of the glyphs that draw them, and values."""
     if not annotations.marks:
         return words
     left, _, _, top = page.get_bbox()
     quarters, (width, height) = page.get_rotation() // 90, page.get_size()
     sides = (height, width) if quarters % 2 else (width, height)
     marks = [
-        TurnedWord(Word(mark, turn(Box(a - left, top - d, c - left, top - b), quarters, *sides)), quarters)
-        for mark, (a, b, c, d) in annotations.marks
+        TurnedWord(Word(part, turn(Box(a - left, top - d, c - left, top - b), quarters, *sides)), quarters)
+        for text, place in annotations.marks
+        for part, (a, b, c, d) in _spread(text, place)
     ]
     boxes = [mark.word.box for mark in marks if mark.word.box is not None]
     kept = [
@@ -950,6 +973,20 @@ def _add_marks(page: Any, words: list[TurnedWord], annotations: Annotations) -> 
         if len(word.word.text) > 1 or not any(_holds_center(box, word.word.box) for box in boxes)
     ]
     return kept + marks
+
+
+def _spread(
+    text: str, place: tuple[float, float, float, float]
+) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
+    """Yield the words of the value of a field, each with the part of its place (left, bottom, right, top)."""
+    left, bottom, right, top = place
+    lines = text.splitlines()
+    high = (top - bottom) / max(len(lines), 1)
+    for row, line in enumerate(lines):
+        wide = min((right - left) / max(len(line), 1), high / 2)
+        for found in _WORD.finditer(line):
+            begin, end = (left + wide * at for at in found.span())
+            yield found[0], (begin, top - (row + 1) * high, end if line[1:] else right, top - row * high)
 
 
 def _mark_hidden(gray: Any, words: list[TurnedWord], size: tuple[float, float]) -> list[TurnedWord]:
