@@ -397,6 +397,16 @@ FORMS = {
 }  # fmt: skip
 
 
+def test_the_words_of_the_form_that_is_not_read_are_told_of() -> None:
+    plain = "Please pay the whole amount within thirty days to the account named in the contract"
+    made = EmailMessage()
+    made.set_content(plain)
+    made.add_alternative(f"<p>{plain} soon", subtype="html")
+    found = loaded(made)
+    assert found.pages[0].lines[-1].text == plain
+    assert found.notes == (f"other_part: text/html ({len(plain) + 9} bytes)",)
+
+
 @pytest.mark.parametrize(("plain", "html", "expected"), FORMS.values(), ids=FORMS.keys())
 def test_the_form_of_a_message_that_says_more_is_read(plain: str, html: str, expected: str) -> None:
     made = EmailMessage()

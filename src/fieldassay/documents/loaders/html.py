@@ -476,12 +476,14 @@ def _body(plain: str, markup: str, task: LoadTask, notes: set[str]) -> Page:
     content = walk_html(markup, task.options.max_cells)
     (page,) = content.pages
     words, marked_words = _tokens(written), _tokens(page)
-    if not (page.tables or _says_more(marked_words, words)) and words:
-        return written
-    notes |= set(content.notes)
-    if _says_more(words, marked_words):
-        notes.add(name_part("other_part", "text/plain", plain.encode("utf-8", "replace")))
-    return page
+    is_read = bool(page.tables) or not words or _says_more(marked_words, words)
+    notes |= set(content.notes) if is_read else set()
+    kind, other, lost = (
+        ("plain", plain, words - marked_words) if is_read else ("html", markup, marked_words - words)
+    )
+    if lost:
+        notes.add(name_part("other_part", f"text/{kind}", other.encode("utf-8", "replace")))
+    return page if is_read else written
 
 
 def _tokens(page: Page) -> set[str]:
