@@ -8,6 +8,7 @@ from email.message import EmailMessage
 import pytest
 import xlsxwriter
 from tests.documents.making import make_docx, make_pdf, p, r, tbl, tc, text
+from tests.effort import costs_at_most
 
 from fieldassay.documents.loaders.xlsx import format_number
 from fieldassay.documents.sources import LoadOptions, load_bytes
@@ -385,6 +386,28 @@ def test_messages_are_not_opened_for_ever() -> None:
     found = loaded(made)
     assert [note.partition(" (")[0] for note in found.notes] == ["unread_attachment: attachment 1.eml"]
     assert len(found.pages) == 6
+
+
+def test_attachments_within_attachments_are_read_in_time() -> None:
+    made: list[tuple[str, bytes]] = [(f"{at}.txt", b"Invoice 12.50") for at in range(12)]
+    for _ in range(2):
+        inner = bytes(message(**{name.replace(".", "_"): data for name, data in made}))
+        made = [(f"{at}.eml", inner) for at in range(12)]
+    found = loaded(message(**{name.replace(".", "_"): data for name, data in made}))
+    assert sum("not read: too_large" in page.name for page in found.pages) > 100
+    assert len(found.pages) < 1100 and any(
+        note.startswith("unread_attachment: 11.eml") for note in found.notes
+    )
+
+
+def test_a_message_of_thousands_of_parts_is_refused_before_it_is_read() -> None:
+    with costs_at_most(20), pytest.raises(DocumentError, match="5,000 parts"):
+        loaded(
+            raw(
+                b"--x\nContent-Type: text/plain\n\na\n" * 6000 + b"--x--",
+                "Content-Type: multipart/mixed; boundary=x",
+            )
+        )
 
 
 ROWS = "<table><tr><td>Item<td>Sum</tr><tr><td>Bolt<td>5.00</tr></table>"

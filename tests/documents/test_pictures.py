@@ -501,6 +501,13 @@ def test_html_names_what_it_does_not_read() -> None:
     )  # fmt: skip
 
 
+def test_preformatted_text_of_many_lines_is_read_in_time_or_refused() -> None:
+    with costs_at_most(40):
+        load_bytes(b"<pre>" + b"Rent  900.00\n" * 50_000 + b"</pre>", "a.html")
+    with costs_at_most(60), pytest.raises(DocumentError, match="750,000 words"):
+        load_bytes(b"<pre>" + b"a b c d e f g h i j\n" * 200_000 + b"</pre>", "a.html")
+
+
 def test_a_line_of_many_marks_is_read_in_time() -> None:
     with costs_at_most(40):
         load_bytes(b"<p>" + b"a<sup>1</sup>2 " * 20_000, "a.html")

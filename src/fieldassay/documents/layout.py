@@ -84,7 +84,7 @@ def find_rows(words: Sequence[Word]) -> list[LayoutRow]:
         return []
     boxes = [box for _, box in placed]
     rows = [
-        _row_of([placed[at][0] for at in row], [boxes[at] for at in row])
+        row_of([placed[at][0] for at in row], [boxes[at] for at in row])
         for beside in _side_by_side(boxes)
         for row in _stacked(beside, boxes)
     ]
@@ -172,7 +172,8 @@ def _is_above(one: Box, other: Box) -> bool:
     return is_across and shift > _APART * low and low > _LIKE * high
 
 
-def _row_of(words: list[Word], boxes: list[Box]) -> LayoutRow:
+def row_of(words: list[Word], boxes: list[Box]) -> LayoutRow:
+    """Return the row of words given from left to right."""
     segments: list[Segment] = []
     start, before, right = 0, boxes[0], boxes[0].right
     for at, box in enumerate(boxes):
@@ -403,12 +404,8 @@ def lay_out(words: Iterable[Word], grids: Sequence[Grid] = (), source: Source = 
     for grid in grids:
         inside, placed = _split(placed, grid)
         ruled.append((grid, inside))
-    lines: list[Line] = []
-    tables: list[Table] = []
     bands = sorted(grid.bottom for grid in grids if _is_broad(grid, placed))
-    for rows in _bands(find_rows(placed), bands):
-        for block in _reading_order(rows):
-            _emit(block, lines, tables, source)
+    lines, tables = lay_out_rows(_bands(find_rows(placed), bands), source)
     for grid, inside in ruled:
         cells = _fill(grid, inside)
         if cells:
@@ -420,6 +417,16 @@ def lay_out(words: Iterable[Word], grids: Sequence[Grid] = (), source: Source = 
         )
     )
     return Layout(tuple(lines), tuple(tables))
+
+
+def lay_out_rows(bands: Iterable[list[LayoutRow]], source: Source) -> tuple[list[Line], list[Table]]:
+    """Return the lines and tables of rows, from top to bottom; columns never reach from band to band."""
+    lines: list[Line] = []
+    tables: list[Table] = []
+    for rows in bands:
+        for block in _reading_order(rows):
+            _emit(block, lines, tables, source)
+    return lines, tables
 
 
 def _split(words: list[Word], grid: Grid) -> tuple[dict[int, list[Word]], list[Word]]:

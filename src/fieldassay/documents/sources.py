@@ -14,12 +14,12 @@ from functools import lru_cache, partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from itertools import compress, islice
+from itertools import compress, count, islice
 from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Any, Literal, NoReturn, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from fieldassay.documents.transcript import (
@@ -569,12 +569,18 @@ def version_of(package: str) -> str | None:
         return None
 
 
+_MOST_PARTS = 1000
+"""Attachments of a document, and of its attachments, that are read."""
+
+
 class _Loading(Struct, frozen=True):
     """What a document and its attachments have in common, and how deep the attachment is."""
 
     options: LoadOptions
     beat: Callable[[], None]
     depth: int = 0
+    parts: Iterator[int] = field(default_factory=count)
+    """Counts the attachments of all levels."""
 
 
 def _load_part(data: bytes, name: str, kind: str, loading: _Loading) -> Content:
@@ -583,6 +589,8 @@ def _load_part(data: bytes, name: str, kind: str, loading: _Loading) -> Content:
     def load_attachment(inner: bytes, inner_name: str) -> Content:
         if loading.depth >= options.max_depth:
             raise DocumentError("too_large", f"has attachments nested deeper than {options.max_depth} levels")
+        if next(loading.parts) >= _MOST_PARTS:
+            raise DocumentError("too_large", f"comes behind {_MOST_PARTS:,} others")
         deeper = replace(loading, depth=loading.depth + 1)
         return _load_part(inner, inner_name, find_kind(inner_name, inner), deeper)
 

@@ -307,7 +307,8 @@ def _spanned(cell: Any, name: str) -> int:
 # Messages: header lines, the body, and every attachment as pages of its own kind.
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
-_MOST_PARTS, _LONGEST_HEADER = 500, 20_000
+_MOST_PARTS, _MOST_NESTED, _LONGEST_HEADER = 500, 5_000, 20_000
+_PART = re.compile(rb"^content-type:", re.IGNORECASE | re.MULTILINE)
 _MAILBOX_LINE = re.compile(rb"(?:\A|\n\r?\n)From [^\n]{1,300}[0-9]{4}[^\n]{0,8}\n(?=[!-9;-~]{1,80}:)")
 _SIGNATURES = frozenset(
     ("application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature")
@@ -360,6 +361,10 @@ def _parse_message(data: bytes) -> EmailMessage:
     """Return the message of a file, signed content unwrapped. Raises `DocumentError` if it is encrypted."""
     if b"\0" in data[:64]:
         data = decode(data).encode()
+    if sum(1 for _ in _PART.finditer(data)) > _MOST_NESTED:
+        raise DocumentError(
+            "too_large", f"has more than {_MOST_NESTED:,} parts, with those of messages in it"
+        )
     count = len(_MAILBOX_LINE.findall(data)) if data.startswith(b"From ") else 0
     if count > 1:
         raise DocumentError(
