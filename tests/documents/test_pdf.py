@@ -204,6 +204,27 @@ def test_three_columns_of_running_text_are_read_one_after_the_other() -> None:
     assert [line.text for line in page.lines] == [line for lines in columns for line in lines]
 
 
+@pytest.mark.parametrize(
+    ("between", "gap"), [("", 28), ("", 60), ("Second part of the terms and conditions of sale", 30)],
+    ids=["a blank line", "a large gap", "a heading across two columns"],
+)  # fmt: skip
+def test_blocks_of_three_columns_are_read_one_after_the_other(between: str, gap: float) -> None:
+    blocks = [
+        [
+            [f"{name} the supplier shall", "deliver the goods to the", "place named in the order", "and pay all of the costs"]
+            for name in names
+        ]
+        for names in ("ABC", "DEF")
+    ]  # fmt: skip
+    second = 100 + 3 * 14 + gap + (gap if between else 0)
+    drawn = text(60, 100 + 3 * 14 + gap, between) if between else ""
+    for top, columns in zip((100, second), blocks, strict=True):
+        drawn += "".join(column(60 + 180 * at, top, lines) for at, lines in enumerate(columns))
+    first_block, second_block = ([line for lines in columns for line in lines] for columns in blocks)
+    lines = [line.text for line in first(drawn).lines]
+    assert lines == [*first_block, *([between] if between else []), *second_block]
+
+
 def font_with(names: dict[str, int]) -> list[bytes]:
     """Return the objects of a font whose map of characters says another code for each character."""
     rows = "".join(f"<{ord(char):02X}> <{code:04X}>\n" for char, code in names.items())

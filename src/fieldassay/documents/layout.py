@@ -382,6 +382,8 @@ _PROSE_FILL = 0.6
 _FEWEST_PROSE_ROWS = 3
 _TABLE_COLUMNS = 3
 _ROW_GAP = 2.0
+_LINE_GAP, _BLOCK_GAP = 0.6, 0.9
+"""What parts a row from those above it, in shares of its height: a heading, and blocks of three columns."""
 _INFINITY = float("inf")
 
 
@@ -516,7 +518,7 @@ def _last_of_prose(rows: list[LayoutRow]) -> int:
 def _may_begin_columns(rows: list[LayoutRow], at: int) -> bool:
     """Return whether a row follows a gap, or a row of another number of segments."""
     above, row = rows[at - 1], rows[at]
-    is_apart = row.top - above.bottom > 0.6 * (row.bottom - row.top)
+    is_apart = row.top - above.bottom > _LINE_GAP * (row.bottom - row.top)
     return is_apart or len(above.segments) != len(row.segments)
 
 
@@ -536,7 +538,9 @@ def _find_columns(rows: list[LayoutRow], start: int) -> tuple[int, float] | None
     end = start
     for row in rows[start:]:
         kept = _subtract(free, row, least)
-        if len(free) > 2 and len(kept) <= 2:
+        gap = (row.top - rows[end - 1].bottom) / max(row.bottom - row.top, 1.0) if end > start + 2 else 0.0
+        is_apart = len(free) > 3 and gap > (_BLOCK_GAP if len(kept) == len(free) else _LINE_GAP)
+        if len(free) > 2 and (len(kept) <= 2 or is_apart):
             break
         free, end = kept, end + 1
     inner = [(right - left, left, right) for left, right in free if left > -_INFINITY and right < _INFINITY]
