@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from math import cos, radians, sin
+from math import cos, radians, sin, tan
 from operator import itemgetter
 from typing import Any, TypeAlias
 from unicodedata import bidirectional
@@ -394,10 +394,15 @@ class Layout(Struct, frozen=True):
     tables: tuple[Table, ...]
 
 
-def lay_out(words: Iterable[Word], grids: Sequence[Grid] = (), source: Source = "text") -> Layout:
+def lay_out(
+    words: Iterable[Word],
+    grids: Sequence[Grid] = (),
+    source: Source = "text",
+    rows: list[LayoutRow] | None = None,
+) -> Layout:
     """Return the lines and tables that words with boxes make, in the order in which a person reads them.
 
-    Words inside a ruled grid are the cells of its table. The other words make rows. Columns of running text
+    `rows` are those of the words, where they are known and there are no grids. Words inside a ruled grid are the cells of its table. The other words make rows. Columns of running text
     are read one after the other; rows whose cells align in three or more columns are a table; every other
     row is a line, however wide its gaps.
     """
@@ -407,7 +412,11 @@ def lay_out(words: Iterable[Word], grids: Sequence[Grid] = (), source: Source = 
         inside, placed = _split(placed, grid)
         ruled.append((grid, inside))
     bands = sorted(grid.bottom for grid in grids if _is_broad(grid, placed))
-    lines, tables = lay_out_rows(_bands(find_rows(placed), bands), source)
+    lines: list[Line] = []
+    tables: list[Table] = []
+    for band in _bands(find_rows(placed) if rows is None or grids else rows, bands):
+        for block in _reading_order(band):
+            _emit(block, lines, tables, source)
     for grid, inside in ruled:
         cells = _fill(grid, inside)
         if cells:
@@ -419,16 +428,6 @@ def lay_out(words: Iterable[Word], grids: Sequence[Grid] = (), source: Source = 
         )
     )
     return Layout(tuple(lines), tuple(tables))
-
-
-def lay_out_rows(bands: Iterable[list[LayoutRow]], source: Source) -> tuple[list[Line], list[Table]]:
-    """Return the lines and tables of rows, from top to bottom; columns never reach from band to band."""
-    lines: list[Line] = []
-    tables: list[Table] = []
-    for rows in bands:
-        for block in _reading_order(rows):
-            _emit(block, lines, tables, source)
-    return lines, tables
 
 
 def _split(words: list[Word], grid: Grid) -> tuple[dict[int, list[Word]], list[Word]]:
@@ -710,6 +709,19 @@ def find_slant(words: Sequence[Word]) -> float:
     return angle if abs(angle) >= radians(_LEAST_SLANT) else 0.0
 
 
+def _are_level(rows: Iterable[LayoutRow]) -> bool:
+    """Return whether rows surely do not fall: by the places of their words that stand close together."""
+    steps = rises = 0.0
+    for row in rows:
+        for _, _, words in row.segments:
+            first, last = words[0].box, words[-1].box
+            if first is not None and last is not None and len(words) > 1:
+                step = last.left + last.right - first.left - first.right
+                steps += step * step
+                rises += step * (last.top + last.bottom - first.top - first.bottom)
+    return steps > 0 and abs(rises) < tan(radians(_LEAST_SLANT / 2)) * steps
+
+
 def _straighten(box: Box, slant: float) -> Box:
     """Return the box of a word as if its page lay straight, turned about the corner of the page."""
     sine, cosine = sin(slant), cos(slant)
@@ -790,12 +802,13 @@ def lay_out_turned(
     for position, quarters in enumerate(turns):
         group = [word.word for word in words if word.quarters == quarters]
         straight = [_turn_word(word, -quarters, (width, height)) for word in group] if quarters else group
-        slant = find_slant(straight) if is_scan else 0.0
+        upright = [turn(rule, -quarters, width, height) for rule in rules] if position == 0 else []
+        rows = find_rows(straight) if is_scan else None
+        slant = 0.0 if rows is None or _are_level(rows) else find_slant(straight)
         if slant:
             layout = _lay_out_slanted(straight, source, slant)
         else:
-            upright = [turn(rule, -quarters, width, height) for rule in rules] if position == 0 else []
-            layout = lay_out(straight, find_grids(upright), source)
+            layout = lay_out(straight, find_grids(upright), source, rows)
         sides = (height, width) if quarters % 2 else (width, height)
         tables += [_turn_table(table, len(lines), quarters, sides) for table in layout.tables]
         lines += [_turn_line(line, quarters, sides) for line in layout.lines]

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 from math import sqrt
+from string import ascii_lowercase
 from typing import Literal
 from unicodedata import category, name
 
@@ -34,8 +35,10 @@ def is_code(char: str) -> bool:
 
 
 def is_usual(text: str) -> bool:
-    """Return whether nothing about the letters of a text asks for a look at each of its fonts."""
-    return text.isascii() and _share(text)[0] >= _USUAL - 0.05
+    """Return whether nothing about the letters of a page asks for a look at each of its fonts."""
+    small = text.lower()
+    letters, frequent = (sum(map(small.count, held)) for held in (ascii_lowercase, _FREQUENT[:8]))
+    return text.isascii() and frequent >= (_USUAL - 0.05) * letters
 
 
 def judge_letters(text: str) -> Judgement:

@@ -20,7 +20,7 @@ from ctypes import (
     sizeof,
 )
 from functools import cached_property, lru_cache
-from itertools import accumulate, groupby, pairwise, repeat
+from itertools import accumulate, compress, groupby, pairwise, repeat
 from math import ceil, floor, pi
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -249,6 +249,7 @@ if TYPE_CHECKING:
     Sides: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 
 _WORD = re.compile(r"\S+")
+_PLAIN = re.compile(r"[ -~\t\r\n]*")
 _LOOKED_AT = re.compile(r"\d.|(.)\1")
 """Words whose characters are looked at one by one: some may be raised marks, or drawn twice."""
 _AGAIN = 0.5
@@ -269,6 +270,8 @@ class TextLayer(Struct):
     """Words of fonts whose letters may be wrong."""
     sound: list[TurnedWord] = field(default_factory=list)
     """The other words."""
+    is_coded: bool = False
+    """Whether the words are codes in place of characters."""
     is_wrong: bool = False
     """Whether letters are those of no language."""
 
@@ -302,7 +305,8 @@ class _PdfReader:
         counts = [len(line.split()) for line in text.split("\n")]
         begins = {at for at in accumulate(counts[:-1]) if at < len(texts)}  # first words behind a line break
         layer = TextLayer(_in_order(level, others, begins))
-        if not is_usual(text):
+        layer.is_coded = not _PLAIN.fullmatch(text) and _is_coded(layer.words)
+        if not layer.is_coded and not is_usual(text):
             judged = [
                 (judge_letters(" ".join([texts[at] for at in font])), font) for font in self._fonts(starts)
             ]
@@ -377,20 +381,26 @@ class _PdfReader:
     def _marked(
         self, texts: Sequence[str], starts: Sequence[int], quarters: Sequence[int]
     ) -> dict[int, list[TurnedWord]]:
-        """Return the pieces of words whose characters differ in size, or were drawn twice to look bold."""
+        """Return the pieces of words whose characters differ in size or rise, or were drawn twice."""
         mixed: dict[int, list[TurnedWord]] = {}
         chosen = [at for at, text in enumerate(texts) if _LOOKED_AT.search(text)]
         places = [place for at in chosen for place in range(starts[at], starts[at] + len(texts[at]))]
+        if not places:
+            return mixed
         boxes, _ = self._boxes.read(self._handle, places)
-        end = 0
-        for at in chosen:
-            begin, end = end, end + len(texts[at])
-            held: list[Sequence[float]] = boxes[:, begin:end].T.tolist()
-            straight = [_straighten(box, quarters[at]) for box in held] if quarters[at] else held
-            once = _once(texts[at], straight)
-            if len(once) == len(held) and not _differ(straight):
+        begins = list(accumulate([len(texts[at]) for at in chosen], initial=0))
+        straight = boxes.copy()
+        for at, (begin, end) in zip(chosen, pairwise(begins), strict=True):
+            if quarters[at]:
+                straight[:, begin:end] = _straighten(boxes[:, begin:end], quarters[at])
+        differs = _differ("".join([texts[at] for at in chosen]), straight, begins[:-1])
+        for at, begin in compress(zip(chosen, begins, strict=False), differs):
+            held = boxes[:, begin : begin + len(texts[at])].T.tolist()
+            upright = straight[:, begin : begin + len(texts[at])].T.tolist()
+            once = _once(texts[at], upright)
+            if len(once) == len(held) and not _is_row(upright):
                 continue
-            lines = [self._on_line(starts[at] + place, straight[place], quarters[at]) for place in once]
+            lines = [self._on_line(starts[at] + place, upright[place], quarters[at]) for place in once]
             largest = max(lines, key=lambda box: box[3] - box[1])
             rises = [_rise(line, largest) for line in lines]
             if len(once) < len(held) or any(rises):
@@ -465,6 +475,24 @@ class _PdfReader:
         return TurnedWord(Word(text, rounded), (quarters + self._rotation) % 4)
 
 
+_BROKEN = 0.05
+
+
+def _is_coded(words: Sequence[TurnedWord]) -> bool:
+    """Return whether a text layer holds codes in place of characters: the map of its characters is wrong.
+
+    A single sign of a symbol font, such as a bullet, does not count.
+    """
+    whole = broken = 0
+    for word in words:
+        text = word.word.text
+        whole += len(text)
+        if not text.isascii() or not text.isprintable():
+            bad = sum(map(is_code, text))
+            broken += len(text) if len(text) > 1 and 2 * bad >= len(text) else 0
+    return broken > _BROKEN * whole
+
+
 def _in_order(
     level: Sequence[TurnedWord], others: Mapping[int, Sequence[TurnedWord]], begins: set[int]
 ) -> list[TurnedWord]:
@@ -495,23 +523,29 @@ def _once(text: str, boxes: Sequence[Sequence[float]]) -> list[int]:
     return kept
 
 
-def _straighten(box: Sequence[float], quarters: int) -> Sequence[float]:
-    """Return a box (left, bottom, right, top) as if its text ran from left to right."""
+def _straighten(box: Any, quarters: int) -> Any:
+    """Return a box, or many (left, bottom, right, top), as if its text ran from left to right."""
     left, top, right, bottom = turn_sides((box[0], -box[3], box[2], -box[1]), -quarters, (0.0, 0.0))
     return left, -bottom, right, -top
 
 
-def _differ(boxes: Sequence[Sequence[float]]) -> bool:
-    """Return whether the characters of a row differ in size, or one stands higher than the one before."""
-    heights = [top - bottom for _, bottom, _, top in boxes]
-    pairs = list(pairwise(boxes))
-    step = max([abs(after[1] - before[1]) for before, after in pairs], default=0.0)
-    is_mixed = min(heights) < _SMALL * max(heights) or step > _RAISED * max(heights)
-    return (
-        is_mixed
-        and min(heights) > 0
-        and all(before[0] <= after[0] and not _is_far(before, after) for before, after in pairs)
-    )
+def _differ(text: str, boxes: Floats, begins: Sequence[int]) -> Any:
+    """Return which words of a text have characters of several sizes, on several lines, or one twice."""
+    import numpy as np
+
+    left, bottom, right, top = boxes
+    codes, height = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32), top - bottom
+    step, is_again = np.zeros(len(codes)), np.zeros(len(codes), bool)
+    step[1:] = np.abs(np.diff(bottom))
+    is_again[1:] = (codes[1:] == codes[:-1]) & (np.abs(np.diff(left)) < _AGAIN * (right - left)[:-1])
+    step[begins], is_again[begins] = 0.0, False
+    low, high = np.minimum.reduceat(height, begins), np.maximum.reduceat(height, begins)
+    is_mixed = (low < _SMALL * high) | (np.maximum.reduceat(step, begins) > _RAISED * high)
+    return (is_mixed & (low > 0)) | np.logical_or.reduceat(is_again, begins)
+
+
+def _is_row(boxes: Sequence[Sequence[float]]) -> bool:
+    return all(before[0] <= after[0] and not _is_far(before, after) for before, after in pairwise(boxes))
 
 
 def _rise(box: Sequence[float], base: Sequence[float]) -> int:
@@ -552,7 +586,7 @@ def _touch(first: TurnedWord, second: TurnedWord) -> bool:
 def _straight_box(word: TurnedWord) -> Box:
     """Return the box of a word as if its text ran from left to right."""
     assert word.word.box is not None
-    return turn(word.word.box, -word.quarters, 0.0, 0.0)
+    return turn(word.word.box, -word.quarters, 0.0, 0.0) if word.quarters else word.word.box
 
 
 def _is_far(around: Sequence[float], box: Sequence[float]) -> bool:
@@ -872,7 +906,7 @@ def _load_page(page: Any, number: int, task: LoadTask, reused: _Reused) -> tuple
     notes = set[str]()
     layer = TextLayer() if task.options.ocr == "always" else read_text_layer(page, reused.boxes)
     found = layer.words
-    if _is_broken(found):
+    if layer.is_coded:
         found = []
     elif layer.doubtful and can_recognize(task.options) and _is_read_otherwise(page, layer, size, task):
         found = layer.sound
@@ -894,24 +928,6 @@ def _load_page(page: Any, number: int, task: LoadTask, reused: _Reused) -> tuple
     is_scan = "ocr" in notes or (bool(words) and drawings.largest_picture >= _LARGE_PICTURE)
     layout = lay_out_turned(words, size, drawings.rules if words else (), is_scan=is_scan)
     return Page(number, layout.lines, layout.tables, round(size[0], 2), round(size[1], 2)), notes
-
-
-_BROKEN = 0.05
-
-
-def _is_broken(words: Sequence[TurnedWord]) -> bool:
-    """Return whether a text layer holds codes in place of characters: the map of its characters is wrong.
-
-    A single sign of a symbol font, such as a bullet, does not count.
-    """
-    whole = broken = 0
-    for word in words:
-        text = word.word.text
-        whole += len(text)
-        if not text.isascii() or not text.isprintable():
-            bad = sum(map(is_code, text))
-            broken += len(text) if len(text) > 1 and 2 * bad >= len(text) else 0
-    return broken > _BROKEN * whole
 
 
 _SAMPLED, _MOST_WINDOWS = 8, 500

@@ -5,7 +5,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from fieldassay.documents.layout import TurnedWord, lay_out_rows, lay_out_turned, row_of
+from fieldassay.documents.layout import TurnedWord, lay_out, lay_out_turned, row_of
 from fieldassay.documents.sources import Content, LoadTask, decode, plain_line
 from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Source, Table, Word
 from fieldassay.io.text.encoding import split_named, split_rows
@@ -48,8 +48,8 @@ def lay_out_text(text: str, number: int = 1) -> Page:
             widest = max(widest, found[-1].end())
         if count > MOST_WORDS:
             raise DocumentError("too_large", f"has a page of more than {MOST_WORDS:,} words")
-    lines, tables = lay_out_rows([rows], "text")
-    return Page(number, tuple(lines), tuple(tables), widest * CHARACTER, height * LINE)
+    layout = lay_out((), rows=rows)
+    return Page(number, layout.lines, layout.tables, widest * CHARACTER, height * LINE)
 
 
 def load_markdown(data: bytes, _task: LoadTask) -> Content:
