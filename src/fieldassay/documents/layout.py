@@ -402,9 +402,9 @@ def lay_out(
 ) -> Layout:
     """Return the lines and tables that words with boxes make, in the order in which a person reads them.
 
-    `rows` are those of the words, where they are known and there are no grids. Words inside a ruled grid are the cells of its table. The other words make rows. Columns of running text
+    Words inside a ruled grid are the cells of its table. The other words make rows. Columns of running text
     are read one after the other; rows whose cells align in three or more columns are a table; every other
-    row is a line, however wide its gaps.
+    row is a line, however wide its gaps. `rows` are those of the words if they are known: without grids.
     """
     placed = [word for word in words if word.box is not None]
     ruled: list[tuple[Grid, dict[int, list[Word]]]] = []
