@@ -382,6 +382,8 @@ _PROSE_FILL = 0.6
 _FEWEST_PROSE_ROWS = 3
 _TABLE_COLUMNS = 3
 _ROW_GAP = 2.0
+_LOOK_AHEAD = 60
+"""Rows among which columns show that they are running text; then twice as many, and so on."""
 _LINE_GAP, _BLOCK_GAP = 0.6, 0.9
 """What parts a row from those above it, in shares of its height: a heading, and blocks of three columns."""
 _INFINITY = float("inf")
@@ -534,20 +536,32 @@ def _find_columns(rows: list[LayoutRow], start: int) -> tuple[int, float] | None
     """
     free = [(-_INFINITY, _INFINITY)]
     least = WIDE_GAP * 0.7 * max(rows[start].bottom - rows[start].top, 1.0)
-    end = start
+    end, looked_at = start, start + _LOOK_AHEAD
     for row in rows[start:]:
         kept = _subtract(free, row, least)
-        gap = (row.top - rows[end - 1].bottom) / max(row.bottom - row.top, 1.0) if end > start + 2 else 0.0
-        is_apart = len(free) > 3 and gap > (_BLOCK_GAP if len(kept) == len(free) else _LINE_GAP)
-        if len(free) > 2 and (len(kept) <= 2 or is_apart):
+        if len(free) > 3 and end > start + 2:
+            gap = (row.top - rows[end - 1].bottom) / max(row.bottom - row.top, 1.0)
+            if gap > (_BLOCK_GAP if len(kept) == len(free) else _LINE_GAP):
+                break
+        if len(free) > 2 and len(kept) <= 2:
             break
         free, end = kept, end + 1
+        if end == looked_at:
+            if _find_gutter(rows[start:end], free) is None:
+                return None
+            looked_at = start + 2 * (end - start)
+    gutter = _find_gutter(rows[start:end], free)
+    return None if gutter is None else (end, gutter)
+
+
+def _find_gutter(rows: list[LayoutRow], free: list[tuple[float, float]]) -> float | None:
+    """Return the middle of the widest of the free strips if all columns are running text, else None."""
     inner = [(right - left, left, right) for left, right in free if left > -_INFINITY and right < _INFINITY]
     if not inner:
         return None
     _, left, right = max(inner)
     gutter = (left + right) / 2
-    segments = [segment for row in rows[start:end] for segment in row.segments]
+    segments = [segment for row in rows for segment in row.segments]
     sides = [[one for one in segments if (one[0] < gutter) == is_left] for is_left in (True, False)]
     if not all(map(_is_prose, sides)):  # three columns or more: one side has several
         strips = [begin for _, begin, _ in inner]
@@ -557,7 +571,7 @@ def _find_columns(rows: list[LayoutRow], start: int) -> tuple[int, float] | None
         going_on = sum(words[0].text[0].islower() for _, _, words in segments)
         if 2 * going_on < len(segments):  # each row begins anew, as in a table
             return None
-    return (end, gutter) if all(map(_is_prose, sides)) else None
+    return gutter if all(map(_is_prose, sides)) else None
 
 
 def _subtract(free: list[tuple[float, float]], row: LayoutRow, least: float) -> list[tuple[float, float]]:

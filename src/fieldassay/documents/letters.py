@@ -9,6 +9,7 @@ from typing import Literal
 from unicodedata import category, name
 
 _WORD = re.compile(r"\b[^\W\d_]{3,}\b")
+_PLAIN = re.compile(r"[ -~\t\r\n\u00a0-\u024f\u2000-\u2bff]*+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _FREQUENT = "eainorst" + "оеаинтср" + "αοιετσνη"
 _USUAL, _UNUSUAL, _STRANGE = 0.65, 0.45, 0.3
@@ -38,7 +39,12 @@ def is_usual(text: str) -> bool:
     """Return whether nothing about the letters of a page asks for a look at each of its fonts."""
     small = text.lower()
     letters, frequent = (sum(map(small.count, held)) for held in (ascii_lowercase, _FREQUENT[:8]))
-    return text.isascii() and frequent >= (_USUAL - 0.05) * letters
+    return is_plain(text) and frequent >= (_USUAL - 0.05) * letters
+
+
+def is_plain(text: str) -> bool:
+    """Return whether a text has no other characters than Latin letters, digits, signs and white space."""
+    return _PLAIN.fullmatch(text) is not None
 
 
 def judge_letters(text: str) -> Judgement:

@@ -47,6 +47,7 @@ _BLOCKS = frozenset(
 )  # fmt: skip
 _PREFORMATTED = frozenset(("pre", "listing", "xmp", "plaintext", "textarea"))
 _RISES = {"sup": 1, "sub": -1}
+_STYLED = _PREFORMATTED.union(_RISES)
 _HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])"
     r"|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$)",
@@ -114,6 +115,8 @@ class _Style(Struct, frozen=True, gc=False):
     def inside(self, element: Any) -> "_Style":
         """Return the style inside of an element."""
         own = element.get("style") or ""
+        if not own and element.tag not in _STYLED and element.get("hidden") is None:
+            return self
         named = dict(_STYLES.findall(own.lower())) if own else {}
         space, align = named.get("white-space"), named.get("vertical-align", "")
         is_preformatted = self.is_preformatted or element.tag in _PREFORMATTED
@@ -212,9 +215,13 @@ class _Walker:
     def end_line(self) -> None:
         """Close the current line; preformatted text makes several, laid out in columns of fixed width."""
         parts, self._parts = self._parts, []
+        if not parts:
+            return
         words: list[Word] = []
         for visible in (True, False):
             held = [(text, style) for text, style in parts if style.is_visible == visible]
+            if not held:
+                continue
             has_lines = "\n" in "".join(text for text, style in held if style.is_preformatted).strip("\n")
             marked = MarkedText()
             for text, style in held:

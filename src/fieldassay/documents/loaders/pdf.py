@@ -29,7 +29,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.documents.layout import TurnedWord, lay_out_turned
-from fieldassay.documents.letters import is_code, is_usual, judge_letters
+from fieldassay.documents.letters import is_code, is_plain, is_usual, judge_letters
 from fieldassay.documents.loaders.image import can_recognize, recognized_words
 from fieldassay.documents.sources import (
     CHECKED,
@@ -249,7 +249,6 @@ if TYPE_CHECKING:
     Sides: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 
 _WORD = re.compile(r"\S+")
-_PLAIN = re.compile(r"[ -~\t\r\n]*")
 _LOOKED_AT = re.compile(r"\d.|(.)\1")
 """Words whose characters are looked at one by one: some may be raised marks, or drawn twice."""
 _AGAIN = 0.5
@@ -305,7 +304,7 @@ class _PdfReader:
         counts = [len(line.split()) for line in text.split("\n")]
         begins = {at for at in accumulate(counts[:-1]) if at < len(texts)}  # first words behind a line break
         layer = TextLayer(_in_order(level, others, begins))
-        layer.is_coded = not _PLAIN.fullmatch(text) and _is_coded(layer.words)
+        layer.is_coded = not is_plain(text) and _is_coded(layer.words)
         if not layer.is_coded and not is_usual(text):
             judged = [
                 (judge_letters(" ".join([texts[at] for at in font])), font) for font in self._fonts(starts)
