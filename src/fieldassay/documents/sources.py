@@ -379,6 +379,18 @@ class LoadTask(Struct, frozen=True):
     beat: Callable[[], None] = lambda: None
     """Called after every recognized page: the limit of time counts from there."""
 
+    def read_part(self, name: str, data: bytes, notes: set[str]) -> tuple[Page, ...]:
+        """Return the pages of a file inside, named after it; a note names one that is no document."""
+        try:
+            content = self.load_part(data, name)
+        except DocumentError:
+            notes.add(name_part("embedded_file", name, data))
+            return ()
+        notes.update(content.notes)
+        return tuple(
+            replace(page, name=f"{name}: {page.name}" if page.name else name) for page in content.pages
+        )
+
 
 _PACKAGES = {"PIL": "pillow"}
 

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import posixpath
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -19,7 +20,6 @@ from fieldassay.documents.sources import (
     Content,
     LoadTask,
     MarkedText,
-    name_part,
     plain_line,
     require,
 )
@@ -181,6 +181,8 @@ _REMOVED = frozenset(("del", "moveFrom"))
 _ADDED = frozenset(("ins", "moveTo"))
 _SKIPPED = frozenset(("Fallback", "instrText", "delText", "pPr", "rPr", "tblPr", "tblGrid", "sectPr", "rt"))
 _BREAKS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
+_WEB_ARCHIVE = re.compile(r"\.mht(?:ml)?\Z", re.IGNORECASE)
+"""Web pages as programs save them for Word: messages by their form."""
 _RAISED_STYLES = frozenset(("footnotereference", "endnotereference", "superscript"))
 _OFF = frozenset(("0", "false", "off"))
 _SMALLEST = 4
@@ -225,7 +227,12 @@ def load_docx(data: bytes, task: LoadTask) -> Content:
             raise DocumentError("unreadable", "has no body")
         part = _DocxPart()
         parts = _related(package, part.notes)
-        part.chunks = _load_chunks(package, task, part.notes)
+        part.chunks = {
+            key: task.read_part(name, package.read(place), part.notes)
+            for key, (kind, place) in package.relations(_MAIN).items()
+            if kind == "aFChunk"
+            for name in [_WEB_ARCHIVE.sub(r"\g<0>.eml", posixpath.basename(place))]
+        }
         for name in parts["header"]:
             _add_part(package, name, part)
         _walk(body, part, True, 0)
@@ -250,23 +257,6 @@ def _related(package: Package, notes: set[str]) -> dict[str, list[str]]:
                 found[kind].append(name)
             seen.add(data)
     return found
-
-
-def _load_chunks(package: Package, task: LoadTask, notes: set[str]) -> dict[str, tuple[Page, ...]]:
-    """Return the pages of documents of other kinds in the text; a note names one that is not read."""
-    chunks = {}
-    for key, (kind, place) in package.relations(_MAIN).items():
-        if kind == "aFChunk":
-            name = posixpath.basename(place)
-            data = package.read(place)
-            try:
-                content = task.load_part(data, f"{name}.eml" if name.endswith((".mht", ".mhtml")) else name)
-            except DocumentError:
-                notes.add(name_part("embedded_file", name, data))
-                continue
-            chunks[key] = content.pages
-            notes |= set(content.notes)
-    return chunks
 
 
 def _add_part(package: Package, name: str, part: _DocxPart) -> None:

@@ -709,9 +709,10 @@ def load_pdf(data: bytes, task: LoadTask) -> Content:
             _refuse_form(document, pages)
         inner = [*embedded_files(document), *reused.annotations.files]
         for name, held in sorted(inner, key=lambda one: not is_pdf(one[1])):  # first those that have pictures
-            more, told = _load_embedded(name, held, task)
-            pages += more
-            notes |= told
+            if _is_document(name, held):
+                pages += task.read_part(name, held, notes)
+            else:
+                notes.add(name_part("embedded_file", name, held))
     if not any(page.lines or page.tables for page in pages):
         remedy = (
             "; it shows pictures: load it with recognition, from the extra ocr"
@@ -775,18 +776,11 @@ def is_pdf(data: bytes) -> bool:
     return b"%PDF-" in data[:1024]
 
 
-def _load_embedded(name: str, data: bytes, task: LoadTask) -> tuple[tuple[Page, ...], set[str]]:
-    """Return the pages of a file inside of a PDF; a note names one that is no document."""
+def _is_document(name: str, data: bytes) -> bool:
     try:
-        if find_kind(name, data) in _EMBEDDED_KINDS:
-            content = task.load_part(data, name)
-            named = (
-                replace(page, name=f"{name}: {page.name}" if page.name else name) for page in content.pages
-            )
-            return tuple(named), set(content.notes)
+        return find_kind(name, data) in _EMBEDDED_KINDS
     except DocumentError:
-        pass
-    return (), {name_part("embedded_file", name, data)}
+        return False
 
 
 def _refuse_form(document: Any, pages: Sequence[Page]) -> None:
