@@ -249,8 +249,6 @@ if TYPE_CHECKING:
     Sides: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 
 _WORD = re.compile(r"\S+")
-_LOOKED_AT = re.compile(r"\d.|(.)\1")
-"""Words whose characters are looked at one by one: some may be raised marks, or drawn twice."""
 _AGAIN = 0.5
 """The offset of a character drawn again, in shares of its width, at most; the next stands farther away."""
 _SMALL = 0.85
@@ -300,7 +298,7 @@ class _PdfReader:
         texts, starts = text.split(), [match.start() for match in _WORD.finditer(text)]
         if not texts:
             return TextLayer()
-        level, others = self._made_of(texts, starts)
+        level, others = self._made_of(text, texts, starts)
         counts = [len(line.split()) for line in text.split("\n")]
         begins = {at for at in accumulate(counts[:-1]) if at < len(texts)}  # first words behind a line break
         layer = TextLayer(_in_order(level, others, begins))
@@ -340,7 +338,7 @@ class _PdfReader:
         return text.translate(_HYPHENS)
 
     def _made_of(
-        self, texts: Sequence[str], starts: Sequence[int]
+        self, text: str, texts: Sequence[str], starts: Sequence[int]
     ) -> tuple[list[TurnedWord], dict[int, list[TurnedWord]]]:
         """Return all words as if they were level, and the pieces of those that are not."""
         quarters = [
@@ -348,7 +346,7 @@ class _PdfReader:
             for angle in character_angles(self._handle, starts)
         ]
         is_level, sides = self._level(texts, starts)
-        pieces = self._marked(texts, starts, quarters)
+        pieces = self._marked(text, texts, starts, quarters)
         others = [at for at, level in enumerate(is_level) if (not level or quarters[at]) and at not in pieces]
         places = [place for at in others for place in range(starts[at], starts[at] + len(texts[at]))]
         boxes, is_known = self._boxes.read(self._handle, places)
@@ -378,11 +376,13 @@ class _PdfReader:
         return is_level.tolist(), sides
 
     def _marked(
-        self, texts: Sequence[str], starts: Sequence[int], quarters: Sequence[int]
+        self, text: str, texts: Sequence[str], starts: Sequence[int], quarters: Sequence[int]
     ) -> dict[int, list[TurnedWord]]:
         """Return the pieces of words whose characters differ in size or rise, or were drawn twice."""
         mixed: dict[int, list[TurnedWord]] = {}
-        chosen = [at for at, text in enumerate(texts) if _LOOKED_AT.search(text)]
+        chosen = _find_marked(
+            text, starts, [start + len(word) for start, word in zip(starts, texts, strict=True)]
+        )
         places = [place for at in chosen for place in range(starts[at], starts[at] + len(texts[at]))]
         if not places:
             return mixed
@@ -520,6 +520,22 @@ def _once(text: str, boxes: Sequence[Sequence[float]]) -> list[int]:
         if text[at] != text[kept[-1]] or not is_near:
             kept.append(at)
     return kept
+
+
+def _find_marked(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[int]:
+    """Return the words that may hold raised marks, or characters drawn twice: they are looked at one by one.
+
+    They have a character twice, a digit before another, or letters of scripts with digits of their own.
+    """
+    import numpy as np
+
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    before, after = codes[:-1], codes[1:]
+    is_digit = ((before >= 0x30) & (before <= 0x39)) | ((before >= 0x660) & (before < 0xE60))
+    hits = np.flatnonzero((before == after) | is_digit)
+    words = np.searchsorted(starts, hits, "right") - 1
+    found: list[int] = np.unique(words[(words >= 0) & (hits + 1 < np.array(ends)[words])]).tolist()
+    return found
 
 
 def _straighten(box: Any, quarters: int) -> Any:
