@@ -341,7 +341,7 @@ def _gather(element: Any, part: _DocxPart, pieces: list[_Piece], boxes: list[Any
         name = local(child)
         if name == "t":
             pieces.append((read_signs(child.text or "", font, part.notes), seen, rise))
-        elif name and child.tag.endswith(f"/math}}{name}"):
+        elif name and "/math}" in child.tag:
             pieces.append((write_formula(child), seen, 0))
         elif name == "txbxContent":
             boxes.append(child)
