@@ -65,7 +65,6 @@ PLAIN = [
     ("values.types.dates.names", "_PREFIX", r"([^\W\d_a-zA-Z]+|'[^\W\d_]+')(?=MMM|LLL)"),
     ("values.types.dates.parts", "_ORDER", r"[WTs]*[dMyos]*(?:[WTs]+y)?[WTs]*"),
     ("values.types.dates.parts", "_SEPARATOR", r"\s*[./,\-–—’'\"()]?\s?[.,'’(]?\s*"),
-    ("values.types.numbers.numbers", "_JOINT", r"(?P<mark>-|/|±|\+/?-|\.{2,3}|…|~|〜|(?<![^ ])(?:to|bis|à|a|hasta|until))?[ ]*(?P<sign>[-+]?)[ ]*\Z"),
     ("values.types.numbers.units", "_CELLS", r"(?:\A|[ *]+|(?<=\d))(?:cells?|zellen?|cellules?|células?|#)[ ]*\Z|(?<=\b[GTM])(?-i:pt)\Z"),
     ("values.types.numbers.units", "_STROKE", r"[ ]*/[ ]*|(?:^|[ ]+)(?:je|par|per|por|pro)[ ]+"),
     ("values.types.contacts", "_JOINT", r"\s*(?:[/|&;,\n]|\b(?:or|and|oder|und|ou|et|o|y|e)\b|\s[-–—]\s)\s*"),

@@ -17,9 +17,15 @@ _TYPE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 
 
 def make_docx(
-    body: str, parts: Mapping[str, str] | None = None, link: str = "http://127.0.0.1:9/x.png"
+    body: str,
+    parts: Mapping[str, str] | None = None,
+    link: str = "http://127.0.0.1:9/x.png",
+    chunks: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """Return a Word document; `parts` (header, footer, footnotes, comments) hold the content of further parts."""
+    """Return a Word document; `parts` (header, footer, footnotes, comments) hold the content of further parts.
+
+    `chunks` are documents of other kinds, by their names, that `<w:altChunk id="…"/>` puts into the text.
+    """
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", f"<w:document {_W}><w:body>{body}</w:body></w:document>")
@@ -27,6 +33,9 @@ def make_docx(
         for number, (kind, content) in enumerate((parts or {}).items()):
             archive.writestr(f"word/{kind}1.xml", f"<w:{kind} {_W}>{content}</w:{kind}>")
             relations += f'<Relationship Id="r{number}" Type="{_TYPE}{kind}" Target="{kind}1.xml"/>'
+        for name, data in (chunks or {}).items():
+            archive.writestr(f"word/{name}", data)
+            relations += f'<Relationship Id="{name}" Type="{_TYPE}aFChunk" Target="{name}"/>'
         relations += f'<Relationship Id="x" Type="{_TYPE}image" Target="{link}" TargetMode="External"/>'
         space = "http://schemas.openxmlformats.org/package/2006/relationships"
         archive.writestr(

@@ -8,6 +8,7 @@ from email.message import EmailMessage
 import pytest
 import xlsxwriter
 from tests.documents.making import make_docx, make_pdf, p, r, tbl, tc, text
+from tests.effort import costs_at_most
 
 from fieldassay.documents.loaders.xlsx import format_number
 from fieldassay.documents.sources import LoadOptions, load_bytes
@@ -43,8 +44,17 @@ CASES = {
     "moved up": (p("Net 318", r("2", '<w:position w:val="6"/>')), "Net 318 ²"),
     "power and fraction of a formula": (
         p("<m:sSup><m:e><m:r><m:t>10</m:t></m:r></m:e><m:sup><m:r><m:t>3</m:t></m:r></m:sup></m:sSup>", " ",
-          "<m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>"), "10 ³ 1/2",
+          "<m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>"), "10³ 1/2",
     ),
+    "sum over another, with a root and an index": (
+        p("<m:oMath><m:f><m:fPr/><m:num><m:r><m:t>a+b</m:t></m:r></m:num><m:den><m:rad><m:deg/><m:e><m:sSub><m:e><m:r><m:t>x</m:t></m:r></m:e>"
+          "<m:sub><m:r><m:t>1</m:t></m:r></m:sub></m:sSub></m:e></m:rad></m:den></m:f></m:oMath>"), "(a+b)/(√x1)",
+    ),
+    "letters of a symbol font": (
+        p(r("5 mA or ", '<w:rFonts w:ascii="Arial"/>'), r("m", '<w:rFonts w:ascii="Symbol"/>'), "m, ",
+          r("&#xF0B3;", '<w:rFonts w:ascii="Symbol"/>'), "7 ", r("&#xFC;", '<w:rFonts w:ascii="Wingdings"/>')), "5 mA or μm, ≥7 ✓",
+    ),
+    "symbols": (p('<w:r><w:sym w:font="Symbol" w:char="F0B0"/><w:sym w:font="Wingdings" w:char="F07A"/></w:r>'), "°\ufffd"),
     "power of a unit": (p("5 m", r("3", '<w:vertAlign w:val="superscript"/>'), "/h"), "5 m3/h"),
     "old check boxes": (
         p('<w:r><w:fldChar><w:ffData><w:checkBox><w:default w:val="1"/></w:checkBox></w:ffData></w:fldChar></w:r>', " yes ",
@@ -85,6 +95,17 @@ def test_a_document_reads_as_word_shows_it(body: str, expected: str) -> None:
 
 def test_hidden_text_is_there_when_asked_for() -> None:
     assert text_of(CASES["hidden"][0], hidden=True) == "seen secret"
+
+
+def test_a_document_of_another_kind_in_the_text_is_read_or_named() -> None:
+    chunks = {
+        "a.htm": b"<p>Invoice 17<table><tr><td>Bolt<td>2.50</table>", "b.rtf": b"{\\rtf1 x}",
+        "c.mht": b"MIME-Version: 1.0\nContent-Type: text/html\n\n<p>Total 2.50",
+    }  # fmt: skip
+    body = p("before") + "".join(f'<w:altChunk id="{name}"/>' for name in chunks) + p("after")
+    found = load_bytes(make_docx(body, chunks=chunks), "a.docx")
+    assert page_text(found.pages[0]).text == "before\nInvoice 17\nBolt | 2.50\nTotal 2.50\nafter"
+    assert found.notes == ("embedded_file: b.rtf (9 bytes)",)
 
 
 def test_headers_footers_and_footnotes_are_read() -> None:
@@ -162,6 +183,9 @@ FORMATS = {
     "article number": (4006381333931, "General", "4006381333931"),
     "month in German": (45721, "[$-407]d. mmmm yyyy", "5. März 2025"),
     "weekday in French": (45721, "[$-40C]dddd d mmmm", "mercredi 5 mars"),
+    "thousands by their powers": (123456, "##0.0E+0", "123.5E+3"),
+    "a small number by its powers": (-0.00012, "##0.0E+0", "-120.0E-6"),
+    "rounded to the next power": (999.96, "##0.0E+0", "1.0E+3"),
     "language by its tag": (45721, "[$-pt-BR]mmm/yy", "mar/25"),
     "genitive in Russian": (45721, "[$-FC19]d mmmm", "5 марта"),
     "the system's language": (45721, "[$-F800]dddd", "Wednesday"),
@@ -364,6 +388,28 @@ def test_messages_are_not_opened_for_ever() -> None:
     assert len(found.pages) == 6
 
 
+def test_attachments_within_attachments_are_read_in_time() -> None:
+    made: list[tuple[str, bytes]] = [(f"{at}.txt", b"Invoice 12.50") for at in range(12)]
+    for _ in range(2):
+        inner = bytes(message(**{name.replace(".", "_"): data for name, data in made}))
+        made = [(f"{at}.eml", inner) for at in range(12)]
+    found = loaded(message(**{name.replace(".", "_"): data for name, data in made}))
+    assert sum("not read: too_large" in page.name for page in found.pages) > 10
+    assert len(found.pages) < 1100 and any(
+        note.startswith("unread_attachment: 11.eml") for note in found.notes
+    )
+
+
+def test_a_message_of_thousands_of_parts_is_refused_before_it_is_read() -> None:
+    with costs_at_most(20), pytest.raises(DocumentError, match="5,000 parts"):
+        loaded(
+            raw(
+                b"--x\nContent-Type: text/plain\n\na\n" * 6000 + b"--x--",
+                "Content-Type: multipart/mixed; boundary=x",
+            )
+        )
+
+
 ROWS = "<table><tr><td>Item<td>Sum</tr><tr><td>Bolt<td>5.00</tr></table>"
 FORMS = {
     "the plain form is a stub": ("Use an HTML viewer!", f"<p>Invoice INV-77</p>{ROWS}", "Invoice INV-77\nItem | Sum\nBolt | 5.00"),
@@ -372,6 +418,16 @@ FORMS = {
     "both say the same": ("Dear Bob,\n  see it attached.", "<div>Dear Bob, see it attached.</div>", "Dear Bob,\nsee it attached."),
     "the plain form is empty": (" ", "<p>Total 5.00</p>", "Total 5.00"),
 }  # fmt: skip
+
+
+def test_the_words_of_the_form_that_is_not_read_are_told_of() -> None:
+    plain = "Please pay the whole amount within thirty days to the account named in the contract"
+    made = EmailMessage()
+    made.set_content(plain)
+    made.add_alternative(f"<p>{plain} soon", subtype="html")
+    found = loaded(made)
+    assert found.pages[0].lines[-1].text == plain
+    assert found.notes == (f"other_part: text/html ({len(plain) + 9} bytes)",)
 
 
 @pytest.mark.parametrize(("plain", "html", "expected"), FORMS.values(), ids=FORMS.keys())
@@ -403,6 +459,12 @@ CHARSETS = {
     ),
     "Chinese": raw("镕基 für 100".encode("gb18030"), "Content-Type: text/plain; charset=gb2312"),
     "Japanese": raw("請求書 ①".encode("cp932"), "Content-Type: text/plain; charset=Shift_JIS"),
+    "Japanese of a mail": raw(
+        b"\x1b$B@A5a=q\x1b(B \x1b$B-!\x1b(B", "Content-Type: text/plain; charset=iso-2022-jp"
+    ),
+    "Latin-2 named": raw(
+        "Gesamt für März: 12,50 €".encode("cp1250"), "Content-Type: text/plain; charset=iso-8859-2"
+    ),
     "all of it UTF-16": raw("Gesamt für März: 12,50 €".encode()).decode().encode("utf-16"),
     "a byte of none": raw(
         "Gesamt für März: 12,50 €".encode("cp1252"), "Content-Type: text/plain; charset=windows-1252"

@@ -129,21 +129,54 @@ RAISED = {
     "decimals": ([(20, 0, "12"), (10, 7, ".50")], "12.50"),
     "formula": ([(10, 0, "CO"), (6, -2, "2"), (10, 0, " of 2024")], "CO2 of 2024"),
     "ordinal": ([(10, 0, "May 1"), (6, 4, "st"), (10, 0, " 2024")], "May 1st 2024"),
+    "power of ten behind blanks": ([(10, 0, "4 x 10"), (6, 4, "6"), (10, 0, " Pa")], "4 x 10⁶ Pa"),
+    "barely smaller": ([(14, 0, "Net profit 318"), (12.2, 5, "2")], "Net profit 318 ²"),
+    "as large": ([(14, 0, "Total $12"), (14, 5, "99")], "Total $12 ⁹⁹"),
 }
 
 
 @pytest.mark.parametrize(("runs", "expected"), RAISED.values(), ids=RAISED.keys())
 @pytest.mark.parametrize("is_moved", [False, True], ids=["by rise", "by place"])
+@pytest.mark.parametrize(
+    ("matrix", "rotation"),
+    [
+        ((1, 0, 72, 600), 0),
+        ((0, 1, 300, 100), 0),
+        ((0, -1, 200, 700), 0),
+        ((1, 0, 72, 600), 90),
+        ((0, 1, 300, 100), 90),
+    ],
+    ids=["level", "up", "down", "level on a turned page", "up on a turned page"],
+)
 def test_a_number_does_not_take_the_digits_of_a_raised_mark(
-    runs: list[tuple[float, float, str]], expected: str, is_moved: bool
+    runs: list[tuple[float, float, str]],
+    expected: str,
+    is_moved: bool,
+    matrix: tuple[int, ...],
+    rotation: int,
 ) -> None:
-    drawn, x = "", 72.0
+    a, b, left, bottom = matrix
+    drawn, x = "", 0.0
     for size, rise, held in runs:
         bare = held.replace("\\", "")
-        place = f"1 0 0 1 {x} {600 + rise} Tm" if is_moved else f"1 0 0 1 {x} 600 Tm {rise} Ts"
+        up = rise if is_moved else 0
+        place = f"{a} {b} {-b} {a} {left + a * x - b * up} {bottom + b * x + a * up} Tm {rise - up} Ts"
         drawn += f"BT /F1 {size} Tf {place} ({held}) Tj ET\n"
         x += stringWidth(bare, "Helvetica", size)
-    assert page_text(first(drawn)).text == expected
+    assert page_text(first(drawn, page_entries=f"/Rotate {rotation}")).text == expected
+
+
+def test_a_word_of_two_fonts_is_one_word() -> None:
+    fonts = [
+        font_with(HANGUL)[0].replace(b"/Helvetica", b"/A /FontDescriptor 6 0 R"),
+        font_with(HANGUL)[1],
+        DEEP,
+    ]
+    drawn = text(72, 100, "2024") + text(72 + stringWidth("2024", "Helvetica", 10), 100, "a").replace(
+        "/F1", "/F2"
+    )
+    page = first(drawn, extra=fonts, resources="/Font << /F1 3 0 R /F2 4 0 R >>")
+    assert page_text(page).text == "2024엣"
 
 
 @pytest.mark.parametrize("offset", [0.3, 0.8, 1.2, -0.6])
@@ -171,6 +204,27 @@ def test_three_columns_of_running_text_are_read_one_after_the_other() -> None:
     assert [line.text for line in page.lines] == [line for lines in columns for line in lines]
 
 
+@pytest.mark.parametrize(
+    ("between", "gap"), [("", 28), ("", 60), ("Second part of the terms and conditions of sale", 30)],
+    ids=["a blank line", "a large gap", "a heading across two columns"],
+)  # fmt: skip
+def test_blocks_of_three_columns_are_read_one_after_the_other(between: str, gap: float) -> None:
+    blocks = [
+        [
+            [f"{name} the supplier shall", "deliver the goods to the", "place named in the order", "and pay all of the costs"]
+            for name in names
+        ]
+        for names in ("ABC", "DEF")
+    ]  # fmt: skip
+    second = 100 + 3 * 14 + gap + (gap if between else 0)
+    drawn = text(60, 100 + 3 * 14 + gap, between) if between else ""
+    for top, columns in zip((100, second), blocks, strict=True):
+        drawn += "".join(column(60 + 180 * at, top, lines) for at, lines in enumerate(columns))
+    first_block, second_block = ([line for lines in columns for line in lines] for columns in blocks)
+    lines = [line.text for line in first(drawn).lines]
+    assert lines == [*first_block, *([between] if between else []), *second_block]
+
+
 def font_with(names: dict[str, int]) -> list[bytes]:
     """Return the objects of a font whose map of characters says another code for each character."""
     rows = "".join(f"<{ord(char):02X}> <{code:04X}>\n" for char, code in names.items())
@@ -196,6 +250,66 @@ def test_a_text_layer_of_codes_is_no_text_layer(change: Callable[[str], int]) ->
         load(drawn, **made)
     bullets = load(text(72, 100, "5").replace("/F1", "/F2") + text(90, 100, "a point of a list"), **made)
     assert bullets.notes == ()
+
+
+LATIN = "Invoice of March 2041 due within thirty days"
+WRONG = {
+    "the next letters": (lambda code: code + 1, ()),
+    "rare syllables": (lambda code: 0xAC00 + 7 * code, ("broken_text_layer",)),
+    "rare ideographs": (lambda code: 0x4E00 + 97 * code, ("broken_text_layer",)),
+    "small letters of another script": (
+        lambda code: code + (944 if code > 96 else 0),
+        ("broken_text_layer",),
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "notes"), WRONG.values(), ids=WRONG.keys())
+@pytest.mark.slow
+def test_letters_of_no_language_are_compared_with_recognition(
+    change: Callable[[int], int], notes: tuple[str, ...]
+) -> None:
+    names = {char: change(ord(char)) for char in {*LATIN} - {" "}}
+    data = make_pdf(
+        [text(72, 60, "Oak Limited, Elm Street 5") + text(72, 100, LATIN).replace("/F1", "/F2")],
+        extra=font_with(names), resources="/Font << /F1 3 0 R /F2 4 0 R >>",
+    )  # fmt: skip
+    alone, compared = load_bytes(data, "a.pdf", NO_OCR), load_bytes(data, "a.pdf")
+    assert alone.notes == notes
+    assert page_text(alone.pages[0]).text.split()[-1] == "".join(chr(change(ord(char))) for char in "days")
+    assert compared.notes == ("broken_text_layer", "ocr")
+    assert page_text(compared.pages[0]).text == f"Oak Limited, Elm Street 5\n{LATIN}"
+
+
+@pytest.mark.slow
+def test_a_text_layer_that_is_read_as_recognition_reads_it_stays() -> None:
+    data = make_pdf([text(72, 100, "GmbH kWh MHz PLZ Ltd VAT BLZ PKW LKW dkg mph")])
+    found = load_bytes(data, "a.pdf")
+    assert found.notes == () and found.pages == load_bytes(data, "a.pdf", NO_OCR).pages
+
+
+HANGUL = dict(zip("abcdefgh", map(ord, "엣지컴퓨팅클라우"), strict=True))
+
+
+DEEP = b"<< /Type /FontDescriptor /FontName /A /Flags 32 /FontBBox [0 -700 1000 700] /Ascent 700 /Descent -700 >>"
+"""The look of a font whose characters reach as far down as up."""
+
+
+@pytest.mark.parametrize(("above", "below", "leading"), [(10, 10, 10), (10, 10, 8), (12, 8, 7), (8, 11, 9)])
+def test_captions_of_two_scripts_are_read_line_by_line(above: float, below: float, leading: float) -> None:
+    """The boxes of the first font reach as far down as up, into the line below."""
+    fonts = [
+        font_with(HANGUL)[0].replace(b"/Type1 /BaseFont /Helvetica", b"/TrueType /BaseFont /A /FontDescriptor 6 0 R"),
+        font_with(HANGUL)[1],
+        DEEP,
+    ]  # fmt: skip
+    drawn = "".join(
+        text(x + 9, 100, one, above).replace("/F1", "/F2") + text(x, 100 + leading, other, below)
+        for x, one, other in ((72, "abcde", "(Edge Computing)"), (300, "fgh ab", "(Cloud Computing)"))
+    )
+    page = first(drawn, extra=fonts, resources="/Font << /F1 3 0 R /F2 4 0 R >>")
+    lines = [line.text for line in page.lines]
+    assert lines == ["엣지컴퓨팅 클라우 엣지", "(Edge Computing) (Cloud Computing)"]
 
 
 HIDDEN = {
@@ -318,6 +432,30 @@ def test_the_values_of_form_fields_are_read() -> None:
     )
     page = first(text(72, 100, "Name:"), extra=[appearance], page_entries=widget)
     assert page_text(page).text == "Name:   Ada Lovelace"
+
+
+WIDGET = "<< /Type /Annot /Subtype /Widget /F 4 /Rect [150 688 350 704]"
+DRAWN = "/DA (/Helv 10 Tf 0 g) /DR << /Font << /Helv 3 0 R >> >>"
+BARE = {
+    "field": (f"{WIDGET} /FT /Tx /V (Ada Lovelace) >>", "", "Name:   Ada Lovelace"),
+    "field of a form": (f"{WIDGET} /FT /Tx /T (a) /V (Ada Lovelace) >>", f"/Fields [5 0 R] {DRAWN}", "Name:   Ada Lovelace"),
+    "value of its group": (f"{WIDGET} /Parent 6 0 R >>", "/Fields [6 0 R]", "Name:   Ada Lovelace"),
+    "choice": (f"{WIDGET} /FT /Ch /T (a) /Ff 131072 /V (b) /Opt [[(a) (Apple)] [(b) (Pear)]] >>", f"/Fields [5 0 R] {DRAWN}", "Name:   Pear"),
+    "check box": (f"{WIDGET} /FT /Btn /T (a) /V /Yes >>", "/Fields [5 0 R]", "Name:   ☒"),
+    "lines": (f"{WIDGET} /FT /Tx /V (Elm Street 5\\nOakham) >>".replace("688", "660"), "", "Name:   Elm Street 5\nOakham"),
+    "hidden": (f"{WIDGET} /FT /Tx /V (Ada) >>".replace("/F 4", "/F 2"), "", "Name:"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("widget", "form", "expected"), BARE.values(), ids=BARE.keys())
+def test_the_value_of_a_field_without_a_look_is_read(widget: str, form: str, expected: str) -> None:
+    group = b"<< /FT /Tx /T (a) /V (Ada Lovelace) /Kids [5 0 R] >>"
+    data = make_pdf(
+        [text(72, 100, "Name:")], "/Annots [5 0 R]", [f"<< {form} >>".encode(), widget.encode(), group]
+    )
+    if form:
+        data = data.replace(b"/Type /Catalog", b"/Type /Catalog /AcroForm 4 0 R")
+    assert page_text(load_bytes(data, "a.pdf", NO_OCR).pages[0]).text == expected
 
 
 def test_places_are_those_of_the_page_as_it_is_cropped() -> None:

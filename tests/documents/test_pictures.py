@@ -454,6 +454,11 @@ HTMLS = {
     "entities": ("<html><p>1&nbsp;234,50 &euro; &amp; more", "1 234,50 € & more"),
     "charset": ('<html><meta charset="windows-1252"><p>caf\xe9'.encode("cp1252"), "café"),
     "charset of XML": ('<?xml version="1.0" encoding="gb2312"?><html><p>镕基'.encode("gbk"), "镕基"),
+    "UTF-16 named": ('<html><meta charset="utf-16"><p>café 5 €'.encode(), "café 5 €"),
+    "formula": (
+        "<p>E is <math><mn>2</mn><mo>×</mo><msup><mn>10</mn><mrow><mo>−</mo><mn>6</mn></mrow></msup></math> J, <math><mn>1</mn>"
+        "<mfrac><mn>1</mn><mn>2</mn></mfrac><annotation>1.5</annotation></math>", "E is 2×10⁻⁶ J, 1 1/2",
+    ),
     "choice": ("<p>Pay <select><option>no<option selected>yes</select> by <select><option>May<option>June</select>",
                "Pay yes by May"),
     "several choices": ("<select multiple><option selected>a<option>b</select>", "☒ a ☐ b"),
@@ -494,6 +499,13 @@ def test_html_names_what_it_does_not_read() -> None:
     assert load_bytes(data, "a.html").notes == (
         "unread_element: 1 iframe", "unread_element: 1 svg", "unread_element: 2 img",
     )  # fmt: skip
+
+
+def test_preformatted_text_of_many_lines_is_read_in_time_or_refused() -> None:
+    with costs_at_most(40):
+        load_bytes(b"<pre>" + b"Rent  900.00\n" * 50_000 + b"</pre>", "a.html")
+    with costs_at_most(60), pytest.raises(DocumentError, match="750,000 words"):
+        load_bytes(b"<pre>" + b"a b c d e f g h i j\n" * 200_000 + b"</pre>", "a.html")
 
 
 def test_a_line_of_many_marks_is_read_in_time() -> None:

@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from math import cos, radians, sin
+from math import cos, radians, sin, tan
 from operator import itemgetter
 from typing import Any, TypeAlias
 from unicodedata import bidirectional
@@ -29,6 +29,10 @@ from fieldassay.documents.transcript import (
 
 _SAME_ROW = 0.5
 """The share of a word's height that lies beside its neighbor's if both are in one row."""
+_APART = 0.25
+"""How far words of two lines overlap, and the lines stand apart, in shares of their height, at least."""
+_LIKE = 0.55
+"""The height of a word on a line of its own, in shares of that of its neighbor, at least."""
 _LOW = 0.1
 """The height, in points, that lower words are taken to have."""
 
@@ -79,7 +83,11 @@ def find_rows(words: Sequence[Word]) -> list[LayoutRow]:
     if not placed:
         return []
     boxes = [box for _, box in placed]
-    rows = [_row_of([placed[at][0] for at in row], [boxes[at] for at in row]) for row in _side_by_side(boxes)]
+    rows = [
+        row_of([placed[at][0] for at in row], [boxes[at] for at in row])
+        for beside in _side_by_side(boxes)
+        for row in _stacked(beside, boxes)
+    ]
     return sorted(rows, key=lambda row: (row.top + row.bottom, row.segments[0][0]))
 
 
@@ -140,7 +148,32 @@ def _most_beside(word: _Last, last: Sequence[_Last], near: dict[int, list[int]])
     return best
 
 
-def _row_of(words: list[Word], boxes: list[Box]) -> LayoutRow:
+def _stacked(row: list[int], boxes: Sequence[Box]) -> list[list[int]]:
+    """Return the lines of a row: several where words stand above words, whose boxes overlap."""
+    pairs = [(boxes[one], boxes[other]) for one, other in pairwise(row)]
+    if not any(one.right > other.left and _is_above(one, other) for one, other in pairs):
+        return [row]
+    lines: list[list[int]] = []
+    reach = -_INFINITY
+    for at in sorted(row, key=lambda at: boxes[at].top + boxes[at].bottom):
+        middle = (boxes[at].top + boxes[at].bottom) / 2
+        if middle - reach > _APART * (boxes[at].bottom - boxes[at].top):
+            lines.append([])
+        lines[-1].append(at)
+        reach = middle
+    return [sorted(line, key=lambda at: (boxes[at].left, boxes[at].top)) for line in lines]
+
+
+def _is_above(one: Box, other: Box) -> bool:
+    """Return whether two boxes of like heights stand on different lines, one above the other."""
+    low, high = sorted((one.bottom - one.top, other.bottom - other.top))
+    shift = abs(one.top + one.bottom - other.top - other.bottom) / 2
+    is_across = min(one.right, other.right) - max(one.left, other.left) > _APART * low
+    return is_across and shift > _APART * low and low > _LIKE * high
+
+
+def row_of(words: list[Word], boxes: list[Box]) -> LayoutRow:
+    """Return the row of words given from left to right."""
     segments: list[Segment] = []
     start, before, right = 0, boxes[0], boxes[0].right
     for at, box in enumerate(boxes):
@@ -349,6 +382,10 @@ _PROSE_FILL = 0.6
 _FEWEST_PROSE_ROWS = 3
 _TABLE_COLUMNS = 3
 _ROW_GAP = 2.0
+_LOOK_AHEAD = 60
+"""Rows among which columns show that they are running text; then twice as many, and so on."""
+_LINE_GAP, _BLOCK_GAP = 0.6, 0.9
+"""What parts a row from those above it, in shares of its height: a heading, and blocks of three columns."""
 _INFINITY = float("inf")
 
 
@@ -359,23 +396,28 @@ class Layout(Struct, frozen=True):
     tables: tuple[Table, ...]
 
 
-def lay_out(words: Iterable[Word], grids: Sequence[Grid] = (), source: Source = "text") -> Layout:
+def lay_out(
+    words: Iterable[Word],
+    grids: Sequence[Grid] = (),
+    source: Source = "text",
+    rows: list[LayoutRow] | None = None,
+) -> Layout:
     """Return the lines and tables that words with boxes make, in the order in which a person reads them.
 
     Words inside a ruled grid are the cells of its table. The other words make rows. Columns of running text
     are read one after the other; rows whose cells align in three or more columns are a table; every other
-    row is a line, however wide its gaps.
+    row is a line, however wide its gaps. `rows` are those of the words if they are known: without grids.
     """
     placed = [word for word in words if word.box is not None]
     ruled: list[tuple[Grid, dict[int, list[Word]]]] = []
     for grid in grids:
         inside, placed = _split(placed, grid)
         ruled.append((grid, inside))
+    bands = sorted(grid.bottom for grid in grids if _is_broad(grid, placed))
     lines: list[Line] = []
     tables: list[Table] = []
-    bands = sorted(grid.bottom for grid in grids if _is_broad(grid, placed))
-    for rows in _bands(find_rows(placed), bands):
-        for block in _reading_order(rows):
+    for band in _bands(find_rows(placed) if rows is None or grids else rows, bands):
+        for block in _reading_order(band):
             _emit(block, lines, tables, source)
     for grid, inside in ruled:
         cells = _fill(grid, inside)
@@ -477,7 +519,7 @@ def _last_of_prose(rows: list[LayoutRow]) -> int:
 def _may_begin_columns(rows: list[LayoutRow], at: int) -> bool:
     """Return whether a row follows a gap, or a row of another number of segments."""
     above, row = rows[at - 1], rows[at]
-    is_apart = row.top - above.bottom > 0.6 * (row.bottom - row.top)
+    is_apart = row.top - above.bottom > _LINE_GAP * (row.bottom - row.top)
     return is_apart or len(above.segments) != len(row.segments)
 
 
@@ -494,18 +536,32 @@ def _find_columns(rows: list[LayoutRow], start: int) -> tuple[int, float] | None
     """
     free = [(-_INFINITY, _INFINITY)]
     least = WIDE_GAP * 0.7 * max(rows[start].bottom - rows[start].top, 1.0)
-    end = start
+    end, looked_at = start, start + _LOOK_AHEAD
     for row in rows[start:]:
         kept = _subtract(free, row, least)
+        if len(free) > 3 and end > start + 2:
+            gap = (row.top - rows[end - 1].bottom) / max(row.bottom - row.top, 1.0)
+            if gap > (_BLOCK_GAP if len(kept) == len(free) else _LINE_GAP):
+                break
         if len(free) > 2 and len(kept) <= 2:
             break
         free, end = kept, end + 1
+        if end == looked_at:
+            if _find_gutter(rows[start:end], free) is None:
+                return None
+            looked_at = start + 2 * (end - start)
+    gutter = _find_gutter(rows[start:end], free)
+    return None if gutter is None else (end, gutter)
+
+
+def _find_gutter(rows: list[LayoutRow], free: list[tuple[float, float]]) -> float | None:
+    """Return the middle of the widest of the free strips if all columns are running text, else None."""
     inner = [(right - left, left, right) for left, right in free if left > -_INFINITY and right < _INFINITY]
     if not inner:
         return None
     _, left, right = max(inner)
     gutter = (left + right) / 2
-    segments = [segment for row in rows[start:end] for segment in row.segments]
+    segments = [segment for row in rows for segment in row.segments]
     sides = [[one for one in segments if (one[0] < gutter) == is_left] for is_left in (True, False)]
     if not all(map(_is_prose, sides)):  # three columns or more: one side has several
         strips = [begin for _, begin, _ in inner]
@@ -515,7 +571,7 @@ def _find_columns(rows: list[LayoutRow], start: int) -> tuple[int, float] | None
         going_on = sum(words[0].text[0].islower() for _, _, words in segments)
         if 2 * going_on < len(segments):  # each row begins anew, as in a table
             return None
-    return (end, gutter) if all(map(_is_prose, sides)) else None
+    return gutter if all(map(_is_prose, sides)) else None
 
 
 def _subtract(free: list[tuple[float, float]], row: LayoutRow, least: float) -> list[tuple[float, float]]:
@@ -667,6 +723,19 @@ def find_slant(words: Sequence[Word]) -> float:
     return angle if abs(angle) >= radians(_LEAST_SLANT) else 0.0
 
 
+def _are_level(rows: Iterable[LayoutRow]) -> bool:
+    """Return whether rows surely do not fall: by the places of their words that stand close together."""
+    steps = rises = 0.0
+    for row in rows:
+        for _, _, words in row.segments:
+            first, last = words[0].box, words[-1].box
+            if first is not None and last is not None and len(words) > 1:
+                step = last.left + last.right - first.left - first.right
+                steps += step * step
+                rises += step * (last.top + last.bottom - first.top - first.bottom)
+    return steps > 0 and abs(rises) < tan(radians(_LEAST_SLANT / 2)) * steps
+
+
 def _straighten(box: Box, slant: float) -> Box:
     """Return the box of a word as if its page lay straight, turned about the corner of the page."""
     sine, cosine = sin(slant), cos(slant)
@@ -747,12 +816,13 @@ def lay_out_turned(
     for position, quarters in enumerate(turns):
         group = [word.word for word in words if word.quarters == quarters]
         straight = [_turn_word(word, -quarters, (width, height)) for word in group] if quarters else group
-        slant = find_slant(straight) if is_scan else 0.0
+        upright = [turn(rule, -quarters, width, height) for rule in rules] if position == 0 else []
+        rows = find_rows(straight) if is_scan else None
+        slant = 0.0 if rows is None or _are_level(rows) else find_slant(straight)
         if slant:
             layout = _lay_out_slanted(straight, source, slant)
         else:
-            upright = [turn(rule, -quarters, width, height) for rule in rules] if position == 0 else []
-            layout = lay_out(straight, find_grids(upright), source)
+            layout = lay_out(straight, find_grids(upright), source, rows)
         sides = (height, width) if quarters % 2 else (width, height)
         tables += [_turn_table(table, len(lines), quarters, sides) for table in layout.tables]
         lines += [_turn_line(line, quarters, sides) for line in layout.lines]

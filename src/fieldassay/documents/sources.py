@@ -14,12 +14,12 @@ from functools import lru_cache, partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from itertools import compress, islice
+from itertools import compress, count, islice
 from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Any, Literal, NoReturn, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from fieldassay.documents.transcript import (
@@ -428,7 +428,7 @@ class MarkedText:
 
     A mark is glued where it surely belongs to what it follows: powers of units and of ten, ordinals,
     formulas, decimals with their point. Elsewhere it is a word of its own. Raised digits are written as
-    such, but for those of units.
+    such, but for those of units. `before` is what stands in front of the first piece.
 
     >>> def joined(*pieces: tuple[str, int]) -> str:
     ...     text = MarkedText()
@@ -441,9 +441,9 @@ class MarkedText:
     ('May 1st', '2×10⁻⁶', 'H2O')
     """
 
-    def __init__(self) -> None:
+    def __init__(self, before: str = "") -> None:
         self.pieces: list[str] = []
-        self._last = ""
+        self._last = before
         self._rise = 0
         self._is_apart = False
 
@@ -490,7 +490,7 @@ class MarkedText:
 
 # Loads one document: its kind, its loader, its transcript.
 
-LOADER_VERSION = 5
+LOADER_VERSION = 6
 """Raised whenever any loader reads a document in another way than before."""
 
 _LOADERS = {
@@ -569,12 +569,18 @@ def version_of(package: str) -> str | None:
         return None
 
 
+_MOST_PARTS = 1000
+"""Attachments of a document, and of its attachments, that are read."""
+
+
 class _Loading(Struct, frozen=True):
     """What a document and its attachments have in common, and how deep the attachment is."""
 
     options: LoadOptions
     beat: Callable[[], None]
     depth: int = 0
+    parts: Iterator[int] = field(default_factory=count)
+    """Counts the attachments of all levels."""
 
 
 def _load_part(data: bytes, name: str, kind: str, loading: _Loading) -> Content:
@@ -583,6 +589,8 @@ def _load_part(data: bytes, name: str, kind: str, loading: _Loading) -> Content:
     def load_attachment(inner: bytes, inner_name: str) -> Content:
         if loading.depth >= options.max_depth:
             raise DocumentError("too_large", f"has attachments nested deeper than {options.max_depth} levels")
+        if next(loading.parts) >= _MOST_PARTS:
+            raise DocumentError("too_large", f"comes behind {_MOST_PARTS:,} others")
         deeper = replace(loading, depth=loading.depth + 1)
         content = _load_part(inner, inner_name, find_kind(inner_name, inner), deeper)
         names = (f"{inner_name}: {page.name}" if page.name else inner_name for page in content.pages)

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import posixpath
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.documents.loaders.image import can_recognize, is_page
+from fieldassay.documents.loaders.signs import read_signs, write_formula
 from fieldassay.documents.sources import (
     CHECKED,
     UNCHECKED,
@@ -177,10 +179,9 @@ _REMOVED = frozenset(("del", "moveFrom"))
 _ADDED = frozenset(("ins", "moveTo"))
 _SKIPPED = frozenset(("Fallback", "instrText", "delText", "pPr", "rPr", "tblPr", "tblGrid", "sectPr", "rt"))
 _BREAKS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
-_BOXES = {"\uf0fe": "☑", "\uf0a8": "☐", "\uf06f": "☐", "\uf0fd": "☒", "\uf052": "☑", "\uf0a3": "☐"}
-_SYMBOLS = {code[0]: text for code, text in _BOXES.items()}
+_WEB_ARCHIVE = re.compile(r"\.mht(?:ml)?\Z", re.IGNORECASE)
+"""Web pages as programs save them for Word: messages by their form."""
 _RAISED_STYLES = frozenset(("footnotereference", "endnotereference", "superscript"))
-_FORMULA_RISES = {"sup": 1, "sub": -1}
 _OFF = frozenset(("0", "false", "off"))
 _SMALLEST = 4
 """Text of at most so many half points is not for readers."""
@@ -196,6 +197,8 @@ class _DocxPart(Struct):
 
     pages: list[tuple[list[Line], list[Table]]] = field(default_factory=lambda: [([], [])])
     notes: set[str] = field(default_factory=set)
+    chunks: dict[str, tuple[Page, ...]] = field(default_factory=dict)
+    """Documents of other kinds that stand in the text, by the names of their relations."""
 
     @property
     def lines(self) -> list[Line]:
@@ -210,6 +213,19 @@ class _DocxPart(Struct):
             self.pages.append(([], []))
 
 
+def _load_chunk(package: Package, place: str, task: LoadTask, notes: set[str]) -> tuple[Page, ...]:
+    """Return the pages of another document that is put in as it is; a note names one that cannot be read."""
+    name = _WEB_ARCHIVE.sub(r"\g<0>.eml", posixpath.basename(place))
+    data = package.read(place)
+    try:
+        content = task.load_part(data, name)
+    except DocumentError:
+        notes.add(name_part("embedded_file", name, len(data)))
+        return ()
+    notes |= set(content.notes)
+    return content.pages
+
+
 def load_docx(data: bytes, task: LoadTask) -> Content:
     """Return the pages of a Word document, as far as it says where they break.
 
@@ -222,6 +238,9 @@ def load_docx(data: bytes, task: LoadTask) -> Content:
             raise DocumentError("unreadable", "has no body")
         part = _DocxPart()
         parts = _related(package, part.notes)
+        for key, (kind, place) in package.relations(_MAIN).items():
+            if kind == "aFChunk":
+                part.chunks[key] = _load_chunk(package, place, task, part.notes)
         for name in parts["header"]:
             _add_part(package, name, part)
         _walk(body, part, True, 0)
@@ -271,6 +290,10 @@ def _walk(element: Any, part: _DocxPart, visible: bool, depth: int) -> None:
             _add_table(child, part, visible, depth)
         elif name in _REMOVED:
             part.notes.add("tracked_changes")
+        elif name == "altChunk":
+            for page in part.chunks.get(attribute(child, "id") or "", ()):
+                part.tables.extend(replace(one, after=one.after + len(part.lines)) for one in page.tables)
+                part.lines.extend(page.lines)
         elif name and name not in _SKIPPED:
             _walk(child, part, visible, depth + 1)
 
@@ -320,12 +343,14 @@ def _add_line(pieces: list[_Piece], part: _DocxPart) -> None:
 
 def _gather(element: Any, part: _DocxPart, pieces: list[_Piece], boxes: list[Any], visible: bool) -> None:
     """Collect the texts of a paragraph and its text boxes, without recursion into the boxes."""
-    stack: list[tuple[Any, bool, int]] = [(child, visible, 0) for child in reversed(element)]
+    stack: list[tuple[Any, bool, int, str]] = [(child, visible, 0, "") for child in reversed(element)]
     while stack:
-        child, seen, rise = stack.pop()
+        child, seen, rise, font = stack.pop()
         name = local(child)
         if name == "t":
-            pieces.append((child.text or "", seen, rise))
+            pieces.append((read_signs(child.text or "", font, part.notes), seen, rise))
+        elif name and "/math}" in child.tag:
+            pieces.append((write_formula(child), seen, 0))
         elif name == "txbxContent":
             boxes.append(child)
         elif (name == "br" and attribute(child, "type") == "page") or name == "lastRenderedPageBreak":
@@ -335,7 +360,8 @@ def _gather(element: Any, part: _DocxPart, pieces: list[_Piece], boxes: list[Any
         elif name in ("checkBox", "ddList"):
             pieces.append((_form_state(child), seen, 0))
         elif name == "sym":
-            pieces.append((_symbol(attribute(child, "char")), seen, rise))
+            font = attribute(child, "font") or ""
+            pieces.append((read_signs(_symbol(attribute(child, "char")), font, part.notes), seen, rise))
         elif name in _REMOVED or name in _SKIPPED or not name:
             if name in _REMOVED:
                 part.notes.add("tracked_changes")
@@ -343,9 +369,9 @@ def _gather(element: Any, part: _DocxPart, pieces: list[_Piece], boxes: list[Any
             if name in _ADDED:
                 part.notes.add("tracked_changes")
             inner = seen and not (name == "r" and _is_hidden(child))
-            rise = (find_rise(child) if name == "r" else _FORMULA_RISES.get(name, 0)) or rise
-            pieces += [("/", seen, 0)] if name == "den" else []
-            stack += [(one, inner, rise) for one in reversed(child)]
+            if name == "r":
+                rise, font = find_rise(child) or rise, _font_of(child)
+            stack += [(one, inner, rise, font) for one in reversed(child)]
 
 
 def _form_state(control: Any) -> str:
@@ -371,14 +397,17 @@ def find_rise(run: Any) -> int:
     return {"superscript": 1, "subscript": -1}.get(held.get("vertAlign", ""), 0)
 
 
+def _font_of(run: Any) -> str:
+    settings = next((one for one in run if local(one) == "rPr"), ())
+    fonts = next((one for one in settings if local(one) == "rFonts"), None)
+    return "" if fonts is None else attribute(fonts, "ascii") or ""
+
+
 def _symbol(code: str | None) -> str:
     try:
-        found = chr(int(code or "", 16))
+        return chr(int(code or "", 16))
     except (ValueError, OverflowError):
         return ""
-    if found in _SYMBOLS:
-        return _SYMBOLS[found]
-    return found if found.isprintable() else ""
 
 
 def _is_hidden(run: Any) -> bool:
@@ -468,7 +497,7 @@ def _number(text: str | None) -> int:
 
 def _read_cell(cell: Any, part: _DocxPart, visible: bool, depth: int) -> tuple[str, bool, list[Table]]:
     """Return the text of a cell, whether any of it is seen, and the tables inside of it."""
-    inner = _DocxPart(notes=part.notes)
+    inner = _DocxPart(notes=part.notes, chunks=part.chunks)
     _walk(cell, inner, visible, depth + 1)
     lines = [line for held, _ in inner.pages for line in held]
     shown = [" ".join(word.text for word in line.words if word.visible) for line in lines]

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from fieldassay.documents.loaders.image import is_page
 from fieldassay.documents.loaders.plain import lay_out_text
+from fieldassay.documents.loaders.signs import write_formula
 from fieldassay.documents.sources import (
     CHECKED,
     UNCHECKED,
@@ -33,7 +34,7 @@ from fieldassay.io.text.shown import clip
 # HTML to lines and tables: blocks as a browser breaks them; nothing is fetched, no script runs.
 
 _DROPPED = frozenset(("script", "style", "template", "noscript", "head"))
-_UNREAD = frozenset(("iframe", "object", "embed", "svg", "math", "audio", "video", "canvas"))
+_UNREAD = frozenset(("iframe", "object", "embed", "svg", "audio", "video", "canvas"))
 """Elements that show what no text says."""
 _BLOCKS = frozenset(
     (
@@ -46,6 +47,7 @@ _BLOCKS = frozenset(
 )  # fmt: skip
 _PREFORMATTED = frozenset(("pre", "listing", "xmp", "plaintext", "textarea"))
 _RISES = {"sup": 1, "sub": -1}
+_STYLED = _PREFORMATTED.union(_RISES)
 _HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])"
     r"|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$)",
@@ -67,7 +69,8 @@ def load_html(data: bytes, task: LoadTask) -> Content:
     """Return the lines and tables of a page of HTML, as one page; hidden elements are marked invisible."""
     require("lxml", "documents")
     named = _CHARSET.search(data[:4096])
-    text = decode(data, named[1].decode("ascii") if named is not None else "")
+    charset = named[1].decode("ascii") if named is not None else ""
+    text = decode(data, "utf-8" if charset.lower().startswith("utf-16") else charset)  # as browsers do
     return walk_html(text, task.options.max_cells)
 
 
@@ -107,6 +110,8 @@ class _Style(Struct, frozen=True, gc=False):
     def inside(self, element: Any) -> "_Style":
         """Return the style inside of an element."""
         own = element.get("style") or ""
+        if not own and element.tag not in _STYLED and element.get("hidden") is None:
+            return self
         named = dict(_STYLES.findall(own.lower())) if own else {}
         space, align = named.get("white-space"), named.get("vertical-align", "")
         is_preformatted = self.is_preformatted or element.tag in _PREFORMATTED
@@ -155,6 +160,8 @@ class _Walker:
             stack.append((element, style, True))
             if tag == "table" and _is_data_table(element):
                 self._add_table(element, inner)
+            elif tag == "math":
+                self._add(write_formula(element), inner)
             elif tag == "select":
                 self._add_choices(element, inner)
             else:
@@ -203,9 +210,13 @@ class _Walker:
     def end_line(self) -> None:
         """Close the current line; preformatted text makes several, laid out in columns of fixed width."""
         parts, self._parts = self._parts, []
+        if not parts:
+            return
         words: list[Word] = []
         for visible in (True, False):
             held = [(text, style) for text, style in parts if style.is_visible == visible]
+            if not held:
+                continue
             has_lines = "\n" in "".join(text for text, style in held if style.is_preformatted).strip("\n")
             marked = MarkedText()
             for text, style in held:
@@ -298,7 +309,8 @@ def _spanned(cell: Any, name: str) -> int:
 # Messages: header lines, the body, and every attachment as pages of its own kind.
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
-_MOST_PARTS, _LONGEST_HEADER = 500, 20_000
+_MOST_PARTS, _MOST_NESTED, _LONGEST_HEADER = 500, 5_000, 20_000
+_PART = re.compile(rb"^content-type:", re.IGNORECASE | re.MULTILINE)
 _MAILBOX_LINE = re.compile(rb"(?:\A|\n\r?\n)From [^\n]{1,300}[0-9]{4}[^\n]{0,8}\n(?=[!-9;-~]{1,80}:)")
 _SIGNATURES = frozenset(
     ("application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature")
@@ -351,6 +363,10 @@ def _parse_message(data: bytes) -> EmailMessage:
     """Return the message of a file, signed content unwrapped. Raises `DocumentError` if it is encrypted."""
     if b"\0" in data[:64]:
         data = decode(data).encode()
+    if sum(1 for _ in _PART.finditer(data)) > _MOST_NESTED:
+        raise DocumentError(
+            "too_large", f"has more than {_MOST_NESTED:,} parts, with those of messages in it"
+        )
     count = len(_MAILBOX_LINE.findall(data)) if data.startswith(b"From ") else 0
     if count > 1:
         raise DocumentError(
@@ -467,12 +483,14 @@ def _body(plain: str, markup: str, task: LoadTask, notes: set[str]) -> Page:
     content = walk_html(markup, task.options.max_cells)
     (page,) = content.pages
     words, marked_words = _tokens(written), _tokens(page)
-    if not (page.tables or _says_more(marked_words, words)) and words:
-        return written
-    notes |= set(content.notes)
-    if _says_more(words, marked_words):
-        notes.add(name_part("other_part", "text/plain", len(plain.encode("utf-8", "replace"))))
-    return page
+    is_read = bool(page.tables) or not words or _says_more(marked_words, words)
+    notes |= set(content.notes) if is_read else set()
+    kind, other, lost = (
+        ("plain", plain, words - marked_words) if is_read else ("html", markup, marked_words - words)
+    )
+    if lost:
+        notes.add(name_part("other_part", f"text/{kind}", len(other.encode("utf-8", "replace"))))
+    return page if is_read else written
 
 
 def _tokens(page: Page) -> set[str]:

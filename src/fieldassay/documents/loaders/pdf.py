@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from ctypes import POINTER, PYFUNCTYPE, byref, c_float, c_int, c_ubyte, c_ushort, c_void_p, cast, sizeof
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from ctypes import (
+    POINTER,
+    PYFUNCTYPE,
+    byref,
+    c_double,
+    c_float,
+    c_int,
+    c_ubyte,
+    c_ushort,
+    c_void_p,
+    cast,
+    sizeof,
+)
 from functools import cached_property, lru_cache, partial
-from itertools import accumulate, groupby, pairwise, repeat
+from itertools import accumulate, compress, groupby, pairwise, repeat
 from math import ceil, floor, pi
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
-from unicodedata import category
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.documents.layout import TurnedWord, lay_out_turned
+from fieldassay.documents.letters import is_code, is_plain, is_usual, judge_letters
 from fieldassay.documents.loaders.image import can_recognize, recognized_words
 from fieldassay.documents.sources import (
     CHECKED,
@@ -236,27 +249,39 @@ if TYPE_CHECKING:
     Sides: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 
 _WORD = re.compile(r"\S+")
-_LOOKED_AT = re.compile(r"\d.|(.)\1")
-"""Words whose characters are looked at one by one: some may be raised marks, or drawn twice."""
 _AGAIN = 0.5
 """The offset of a character drawn again, in shares of its width, at most; the next stands farther away."""
 _SMALL = 0.85
 """The share of the height of its neighbors below which a character may be a raised or lowered mark."""
-_RAISED = 0.2
+_RAISED = 0.15
 """How far above the line of its neighbors, in shares of their height, a raised mark begins."""
 _HYPHENS = str.maketrans({"\x02": "-", "\ufffe": "-", "\xad": "-", "\x00": " "})
 _MOST_CHARACTERS = 1_000_000
 
 
-def find_words(page: Any, boxes: CharacterBoxes) -> list[TurnedWord]:
-    """Return the words of the text layer in the order of the file, boxes as the page is displayed."""
+class TextLayer(Struct):
+    """The words of a page in the order of the file, boxes as the page is displayed."""
+
+    words: list[TurnedWord] = field(default_factory=list)
+    doubtful: list[Word] = field(default_factory=list)
+    """Words of fonts whose letters may be wrong."""
+    sound: list[TurnedWord] = field(default_factory=list)
+    """The other words."""
+    is_coded: bool = False
+    """Whether the words are codes in place of characters."""
+    is_wrong: bool = False
+    """Whether letters are those of no language."""
+
+
+def read_text_layer(page: Any, boxes: CharacterBoxes) -> TextLayer:
+    """Return the words of the text layer of a page."""
     from pypdfium2 import raw
 
     handle = raw.FPDFText_LoadPage(page)
     if not handle:
-        return []
+        return TextLayer()
     try:
-        return _PdfReader(page, handle, boxes).words()
+        return _PdfReader(page, handle, boxes).read()
     finally:
         raw.FPDFText_ClosePage(handle)
 
@@ -268,25 +293,33 @@ class _PdfReader:
         self._left, bottom, right, self._top = page.get_bbox()
         self._width, self._height = right - self._left, self._top - bottom
 
-    def words(self) -> list[TurnedWord]:
+    def read(self) -> TextLayer:
         text = self._text()
         texts, starts = text.split(), [match.start() for match in _WORD.finditer(text)]
         if not texts:
-            return []
-        level, others = self._made_of(texts, starts)
+            return TextLayer()
+        level, others = self._made_of(text, texts, starts)
         counts = [len(line.split()) for line in text.split("\n")]
         begins = {at for at in accumulate(counts[:-1]) if at < len(texts)}  # first words behind a line break
-        found: list[TurnedWord] = []
-        done = 0
-        for at in sorted(begins | others.keys()):
-            found += level[done:at]
-            made = others[at] if at in others else [level[at]]
-            if at in begins and found and made and _touch(found[-1], made[0]):
-                found[-1:] = _joined(found[-1].word, made[0].word)
-                made = made[1:]
-            found += made
-            done = at + 1
-        return found + level[done:]
+        layer = TextLayer(_in_order(level, others, begins))
+        layer.is_coded = not is_plain(text) and _is_coded(layer.words)
+        if not layer.is_coded and not is_usual(text):
+            judged = [
+                (judge_letters(" ".join([texts[at] for at in font])), font) for font in self._fonts(starts)
+            ]
+            places = sorted(at for judgement, font in judged if judgement != "sound" for at in font)
+            layer.doubtful = [level[at].word for at in places]
+            layer.sound = _in_order(level, {**others, **dict.fromkeys(places, ())}, begins)
+            layer.is_wrong = any(judgement == "wrong" for judgement, _ in judged)
+        return layer
+
+    def _fonts(self, starts: Sequence[int]) -> Iterable[list[int]]:
+        """Return the words of each font."""
+        get_object, get_font = call("FPDFText_GetTextObject", Handle), call("FPDFTextObj_GetFont", Handle)
+        fonts = defaultdict[int | None, list[int]](list)
+        for at, start in enumerate(starts):
+            fonts[get_font(get_object(self._handle, start)).value].append(at)
+        return fonts.values()
 
     def _text(self) -> str:
         """Return one character for each of pdfium's, so that indices agree."""
@@ -305,7 +338,7 @@ class _PdfReader:
         return text.translate(_HYPHENS)
 
     def _made_of(
-        self, texts: Sequence[str], starts: Sequence[int]
+        self, text: str, texts: Sequence[str], starts: Sequence[int]
     ) -> tuple[list[TurnedWord], dict[int, list[TurnedWord]]]:
         """Return all words as if they were level, and the pieces of those that are not."""
         quarters = [
@@ -313,7 +346,7 @@ class _PdfReader:
             for angle in character_angles(self._handle, starts)
         ]
         is_level, sides = self._level(texts, starts)
-        pieces = self._marked(texts, starts, quarters)
+        pieces = self._marked(text, texts, starts, quarters)
         others = [at for at, level in enumerate(is_level) if (not level or quarters[at]) and at not in pieces]
         places = [place for at in others for place in range(starts[at], starts[at] + len(texts[at]))]
         boxes, is_known = self._boxes.read(self._handle, places)
@@ -343,40 +376,61 @@ class _PdfReader:
         return is_level.tolist(), sides
 
     def _marked(
-        self, texts: Sequence[str], starts: Sequence[int], quarters: Sequence[int]
+        self, text: str, texts: Sequence[str], starts: Sequence[int], quarters: Sequence[int]
     ) -> dict[int, list[TurnedWord]]:
-        """Return the pieces of words whose characters differ in size, or were drawn twice to look bold."""
+        """Return the pieces of words whose characters differ in size or rise, or were drawn twice."""
         mixed: dict[int, list[TurnedWord]] = {}
-        chosen = [at for at, text in enumerate(texts) if not quarters[at] and _LOOKED_AT.search(text)]
+        chosen = _find_marked(
+            text, starts, [start + len(word) for start, word in zip(starts, texts, strict=True)]
+        )
         places = [place for at in chosen for place in range(starts[at], starts[at] + len(texts[at]))]
+        if not places:
+            return mixed
         boxes, _ = self._boxes.read(self._handle, places)
-        heights = (boxes[3] - boxes[1]).tolist()
-        end = 0
-        for at in chosen:
-            begin, end = end, end + len(texts[at])
-            held = boxes[:, begin:end].T.tolist()
-            once = _once(texts[at], held)
-            low, high = min(heights[begin:end]), max(heights[begin:end])
-            if (low < _SMALL * high and low > 0 and _is_row(held)) or len(once) < len(held):
-                text = "".join([texts[at][place] for place in once])
-                mixed[at] = self._set_apart(text, [held[place] for place in once])
+        begins = list(accumulate([len(texts[at]) for at in chosen], initial=0))
+        straight = boxes.copy()
+        for at, (begin, end) in zip(chosen, pairwise(begins), strict=True):
+            if quarters[at]:
+                straight[:, begin:end] = _straighten(boxes[:, begin:end], quarters[at])
+        differs = _differ("".join([texts[at] for at in chosen]), straight, begins[:-1])
+        for at, begin in compress(zip(chosen, begins, strict=False), differs):
+            held = boxes[:, begin : begin + len(texts[at])].T.tolist()
+            upright = straight[:, begin : begin + len(texts[at])].T.tolist()
+            once = _once(texts[at], upright)
+            if len(once) == len(held) and not _is_row(upright):
+                continue
+            lines = [self._on_line(starts[at] + place, upright[place], quarters[at]) for place in once]
+            largest = max(lines, key=lambda box: box[3] - box[1])
+            rises = [_rise(line, largest) for line in lines]
+            if len(once) < len(held) or any(rises):
+                chars = [
+                    (texts[at][place], held[place], rise) for place, rise in zip(once, rises, strict=True)
+                ]
+                marked = MarkedText(f"{texts[at - 1]} " if at else "")
+                mixed[at] = self._set_apart(chars, marked, quarters[at])
         return mixed
 
-    def _set_apart(self, text: str, boxes: Sequence[Sequence[float]]) -> list[TurnedWord]:
-        """Return the words of characters of several sizes, given as left, bottom, right and top."""
-        largest = max(boxes, key=lambda box: box[3] - box[1])
-        marked = MarkedText()
+    def _on_line(self, place: int, box: Sequence[float], quarters: int) -> Sequence[float]:
+        """Return the straight box of a character, its bottom on the line: fonts reach below differently."""
+        x, y = c_double(), c_double()
+        call("FPDFText_GetCharOrigin")(self._handle, place, byref(x), byref(y))
+        line = _straighten((x.value, y.value, x.value, y.value), quarters)[1]
+        return box[0], line, box[2], line + box[3] - box[1]
+
+    def _set_apart(
+        self, chars: Sequence[tuple[str, Sequence[float], int]], marked: MarkedText, quarters: int
+    ) -> list[TurnedWord]:
+        """Return the words of characters, each with its box (left, bottom, right, top) and its rise."""
         words: list[tuple[str, list[Sequence[float]]]] = []
-        for rise, run in groupby(range(len(text)), key=lambda at: _rise(boxes[at], largest)):
-            held = list(run)
-            is_apart = marked.add("".join([text[at] for at in held]), rise)
-            if is_apart or not words:
+        for rise, run in groupby(chars, key=itemgetter(2)):
+            texts, boxes, _ = zip(*run, strict=True)
+            if marked.add("".join(texts), rise) or not words:
                 words.append(("", []))
             before, around = words[-1]
-            words[-1] = (before + marked.pieces[-1].strip(), [*around, *(boxes[at] for at in held)])
+            words[-1] = (before + marked.pieces[-1].strip(), [*around, *boxes])
         return [
             self._made(word, (min(box[0] for box in around), min(box[1] for box in around),
-                              max(box[2] for box in around), max(box[3] for box in around)), 0)
+                              max(box[2] for box in around), max(box[3] for box in around)), quarters)
             for word, around in words
         ]  # fmt: skip
 
@@ -420,6 +474,41 @@ class _PdfReader:
         return TurnedWord(Word(text, rounded), (quarters + self._rotation) % 4)
 
 
+_BROKEN = 0.05
+
+
+def _is_coded(words: Sequence[TurnedWord]) -> bool:
+    """Return whether a text layer holds codes in place of characters: the map of its characters is wrong.
+
+    A single sign of a symbol font, such as a bullet, does not count.
+    """
+    whole = broken = 0
+    for word in words:
+        text = word.word.text
+        whole += len(text)
+        if not text.isascii() or not text.isprintable():
+            bad = sum(map(is_code, text))
+            broken += len(text) if len(text) > 1 and 2 * bad >= len(text) else 0
+    return broken > _BROKEN * whole
+
+
+def _in_order(
+    level: Sequence[TurnedWord], others: Mapping[int, Sequence[TurnedWord]], begins: set[int]
+) -> list[TurnedWord]:
+    """Return level words, or what other pieces they are made of; those that a line break cuts are whole."""
+    found: list[TurnedWord] = []
+    done = 0
+    for at in sorted(begins | others.keys()):
+        found += level[done:at]
+        made = others[at] if at in others else [level[at]]
+        if at in begins and found and made and _touch(found[-1], made[0]):
+            found[-1:] = _joined(found[-1], made[0], f"{found[-2].word.text} " if found[1:] else "")
+            made = made[1:]
+        found += made
+        done = at + 1
+    return [*found, *level[done:]]
+
+
 def _once(text: str, boxes: Sequence[Sequence[float]]) -> list[int]:
     """Return the places of a word's characters, without those drawn again beside them to look bold."""
     kept = [0]
@@ -433,31 +522,67 @@ def _once(text: str, boxes: Sequence[Sequence[float]]) -> list[int]:
     return kept
 
 
+def _find_marked(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[int]:
+    """Return the words that may hold raised marks, or characters drawn twice: they are looked at one by one.
+
+    They have a character twice, a digit before another, or letters of scripts with digits of their own.
+    """
+    import numpy as np
+
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    before, after = codes[:-1], codes[1:]
+    is_digit = ((before >= 0x30) & (before <= 0x39)) | ((before >= 0x660) & (before < 0xE60))
+    hits = np.flatnonzero((before == after) | is_digit)
+    words = np.searchsorted(starts, hits, "right") - 1
+    found: list[int] = np.unique(words[(words >= 0) & (hits + 1 < np.array(ends)[words])]).tolist()
+    return found
+
+
+def _straighten(box: Any, quarters: int) -> Any:
+    """Return a box, or many (left, bottom, right, top), as if its text ran from left to right."""
+    left, top, right, bottom = turn_sides((box[0], -box[3], box[2], -box[1]), -quarters, (0.0, 0.0))
+    return left, -bottom, right, -top
+
+
+def _differ(text: str, boxes: Floats, begins: Sequence[int]) -> Any:
+    """Return which words of a text have characters of several sizes, on several lines, or one twice."""
+    import numpy as np
+
+    left, bottom, right, top = boxes
+    codes, height = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32), top - bottom
+    step, is_again = np.zeros(len(codes)), np.zeros(len(codes), bool)
+    step[1:] = np.abs(np.diff(bottom))
+    is_again[1:] = (codes[1:] == codes[:-1]) & (np.abs(np.diff(left)) < _AGAIN * (right - left)[:-1])
+    step[begins], is_again[begins] = 0.0, False
+    low, high = np.minimum.reduceat(height, begins), np.maximum.reduceat(height, begins)
+    is_mixed = (low < _SMALL * high) | (np.maximum.reduceat(step, begins) > _RAISED * high)
+    return (is_mixed & (low > 0)) | np.logical_or.reduceat(is_again, begins)
+
+
 def _is_row(boxes: Sequence[Sequence[float]]) -> bool:
     return all(before[0] <= after[0] and not _is_far(before, after) for before, after in pairwise(boxes))
 
 
 def _rise(box: Sequence[float], base: Sequence[float]) -> int:
-    """Return 1 for a small character above the line of a large one, -1 for another small one, else 0."""
+    """Return 1 for a character above the line of a large one, -1 for a low or a small one, else 0."""
     height = base[3] - base[1]
-    if box[3] - box[1] >= _SMALL * height:
-        return 0
-    return 1 if box[1] - base[1] > _RAISED * height else -1
+    rise = (box[1] - base[1]) / height
+    if rise > _RAISED:
+        return 1
+    return -1 if rise < -_RAISED or box[3] - box[1] < _SMALL * height else 0
 
 
-def _joined(first: Word, second: Word) -> list[TurnedWord]:
+def _joined(first: TurnedWord, second: TurnedWord, before: str) -> list[TurnedWord]:
     """Return two words that touch: as one, or as two where one is a mark beside a number."""
-    assert first.box is not None and second.box is not None
-    before, after = ((box.left, -box.bottom, box.right, -box.top) for box in (first.box, second.box))
-    marked = MarkedText()
-    marked.add(first.text, _rise(before, after))
-    is_apart = marked.add(second.text, _rise(after, before))
-    if is_apart:
-        texts = marked.pieces[0], marked.pieces[1].strip()
+    one, other = ((box.left, -box.bottom, box.right, -box.top) for box in map(_straight_box, (first, second)))
+    marked = MarkedText(before)
+    marked.add(first.word.text, _rise(one, other))
+    if marked.add(second.word.text, _rise(other, one)):
         return [
-            TurnedWord(replace(word, text=text)) for word, text in zip((first, second), texts, strict=True)
+            TurnedWord(replace(held.word, text=text.strip()), held.quarters)
+            for held, text in zip((first, second), marked.pieces, strict=True)
         ]
-    return [TurnedWord(Word(marked.text, union([first.box, second.box])))]
+    return [TurnedWord(Word(marked.text, union([first.word.box, second.word.box])), first.quarters)]
 
 
 def _touch(first: TurnedWord, second: TurnedWord) -> bool:
@@ -465,12 +590,18 @@ def _touch(first: TurnedWord, second: TurnedWord) -> bool:
 
     A line ends between them only because the last character of the first is raised.
     """
-    before, after = first.word.box, second.word.box
-    if before is None or after is None or first.quarters or second.quarters:
+    if first.quarters != second.quarters:
         return False
+    before, after = _straight_box(first), _straight_box(second)
     height = min(before.bottom - before.top, after.bottom - after.top)
     both = min(before.bottom, after.bottom) - max(before.top, after.top)
     return abs(after.left - before.right) <= 0.1 * height and both >= 0.6 * height
+
+
+def _straight_box(word: TurnedWord) -> Box:
+    """Return the box of a word as if its text ran from left to right."""
+    assert word.word.box is not None
+    return turn(word.word.box, -word.quarters, 0.0, 0.0) if word.quarters else word.word.box
 
 
 def _is_far(around: Sequence[float], box: Sequence[float]) -> bool:
@@ -578,8 +709,12 @@ _PASSWORD_ERROR = 4
 
 def load_pdf(data: bytes, task: LoadTask) -> Content:
     """Return the pages of a PDF; pages without text are recognized if the options and the extra allow it."""
+    from pypdfium2 import raw
+
     pages, notes = [], set[str]()
     with open_pdf(data, task.options) as document:
+        if raw.FPDF_GetFormType(document) == raw.FORMTYPE_ACRO_FORM:
+            document.init_forms()  # it draws the fields that say nothing of their look
         reused = _Reused()
         for number in range(1, len(document) + 1):
             with open_page(document, number, reused.annotations) as page:
@@ -632,6 +767,8 @@ def open_pdf(data: bytes, options: LoadOptions = DEFAULTS) -> Iterator[Any]:
 _UNSEEN = 2 | 32
 """The flags of annotations that are hidden, or not shown on a screen."""
 _MOST_ANNOTATIONS = 5000
+_PASSWORD = 1 << 13
+"""The flag of a field that shows no character of its value."""
 _EMBEDDED_KINDS = frozenset(("pdf", "image", "docx", "xlsx", "eml"))
 _MOST_EMBEDDED = 500
 _PLACEHOLDER_WORDS = 60
@@ -681,10 +818,10 @@ def _refuse_form(document: Any, pages: Sequence[Page]) -> None:
 
 
 class Annotations(Struct):
-    """What annotations hold besides text: states of check boxes, with their places, and files."""
+    """What annotations hold besides text: states of check boxes, values that nothing draws, and files."""
 
     marks: list[tuple[str, tuple[float, float, float, float]]] = field(default_factory=list)
-    """Left, bottom, right and top in the space of the page."""
+    """States and values; left, bottom, right and top in the space of the page."""
     files: list[tuple[str, bytes]] = field(default_factory=list)
     has_controls: bool = False
 
@@ -696,15 +833,13 @@ class Annotations(Struct):
         for at in range(min(raw.FPDFPage_GetAnnotCount(page), _MOST_ANNOTATIONS)):
             annotation = raw.FPDFPage_GetAnnot(page, at)
             kind = raw.FPDFAnnot_GetSubtype(annotation) if annotation else -1
-            is_control = kind == raw.FPDF_ANNOT_WIDGET
-            self.has_controls |= is_control
-            is_button = is_control and _annotation_value(annotation, b"FT") in ("Btn", "")
-            state = _annotation_value(annotation, b"AS") if is_button else ""
-            if state and not raw.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
-                place = raw.FS_RECTF()
-                raw.FPDFAnnot_GetRect(annotation, place)
-                mark = UNCHECKED if state == "Off" else CHECKED
-                self.marks.append((mark, (place.left, place.bottom, place.right, place.top)))
+            if kind == raw.FPDF_ANNOT_WIDGET:
+                self.has_controls = True
+                shown = _shown_value(document, annotation)
+                if shown and not raw.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
+                    place = raw.FS_RECTF()
+                    raw.FPDFAnnot_GetRect(annotation, place)
+                    self.marks.append((shown, (place.left, place.bottom, place.right, place.top)))
             if kind == raw.FPDF_ANNOT_FILEATTACHMENT and len(self.files) < _MOST_EMBEDDED:
                 found = raw.FPDFAnnot_GetFileAttachment(annotation)
                 self.files.append(_read_file(partial(PdfAttachment, found, document), len(self.files) + 1))
@@ -712,12 +847,30 @@ class Annotations(Struct):
                 raw.FPDFPage_CloseAnnot(annotation)
 
 
-def _annotation_value(annotation: Any, key: bytes) -> str:
+def _shown_value(document: Any, annotation: Any) -> str:
+    """Return the mark of a check box, or the value of a field whose look shows no text; empty for others."""
     from pypdfium2 import raw
 
-    size = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)
+    kind, state, own = (
+        _read_text(raw.FPDFAnnot_GetStringValue, annotation, key) for key in (b"FT", b"AS", b"V")
+    )
+    if state and kind in ("Btn", ""):
+        return UNCHECKED if state == "Off" and own in ("", "Off") else CHECKED
+    look = _read_text(raw.FPDFAnnot_GetAP, annotation, raw.FPDF_ANNOT_APPEARANCEMODE_NORMAL)
+    if kind == "Btn" or "Tj" in look or "TJ" in look:
+        return ""
+    form = document.formenv
+    if form is None:
+        return own
+    is_secret = raw.FPDFAnnot_GetFormFieldFlags(form, annotation) & _PASSWORD
+    return "" if is_secret else _read_text(raw.FPDFAnnot_GetFormFieldValue, form, annotation)
+
+
+def _read_text(function: Any, *arguments: Any) -> str:
+    """Return the text that a function of pdfium writes where it is told to."""
+    size = max(function(*arguments, None, 0), 0)
     held = (c_ushort * (size // 2 + 1))()
-    raw.FPDFAnnot_GetStringValue(annotation, key, cast(held, POINTER(c_ushort)), size)
+    function(*arguments, cast(held, POINTER(c_ushort)), size)
     return bytes(held).decode("utf-16-le", "replace").rstrip("\0")
 
 
@@ -762,14 +915,19 @@ class _Reused:
 def _load_page(page: Any, number: int, task: LoadTask, reused: _Reused) -> tuple[Page, set[str]]:
     size = page.get_size()
     notes = set[str]()
-    found = [] if task.options.ocr == "always" else find_words(page, reused.boxes)
-    gray = _render_gray(page, size, reused)
-    if _is_broken(found):
+    layer = TextLayer() if task.options.ocr == "always" else read_text_layer(page, reused.boxes)
+    found = layer.words
+    if layer.is_coded:
         found = []
+    elif layer.doubtful and can_recognize(task.options) and _is_read_otherwise(page, layer, size, task):
+        found = layer.sound
+    is_broken = len(found) < len(layer.words)
+    if is_broken or layer.is_wrong:
         notes.add("broken_text_layer")
+    gray = _render_gray(page, size, reused)
     words = _add_marks(page, _mark_hidden(gray, found, size), reused.annotations)
     drawings = Drawings(page)
-    if task.options.ocr == "always" or _shows_more(drawings, gray, words, size):
+    if task.options.ocr == "always" or (is_broken and words) or _shows_more(drawings, gray, words, size):
         if can_recognize(task.options):
             words += _recognize(page, words, size, task)
             task.beat()
@@ -783,22 +941,36 @@ def _load_page(page: Any, number: int, task: LoadTask, reused: _Reused) -> tuple
     return Page(number, layout.lines, layout.tables, round(size[0], 2), round(size[1], 2)), notes
 
 
-_BROKEN = 0.05
+_SAMPLED, _MOST_WINDOWS = 8, 500
+_ALIKE, _CERTAIN = 75.0, 0.8
+"""Words are read alike from so many percent of their characters on, and surely with this mean confidence."""
 
 
-def _is_broken(words: Sequence[TurnedWord]) -> bool:
-    """Return whether a text layer holds codes in place of characters: the map of its characters is wrong.
+def _is_read_otherwise(page: Any, layer: TextLayer, size: tuple[float, float], task: LoadTask) -> bool:
+    """Return whether recognition surely reads other letters where doubtful words stand close together."""
+    from rapidfuzz.fuzz import partial_ratio
 
-    A single sign of a symbol font, such as a bullet, does not count.
-    """
-    whole = broken = 0
-    for word in words:
-        text = word.word.text
-        whole += len(text)
-        if not text.isascii() or not text.isprintable():
-            bad = sum(char == "\ufffd" or category(char) in ("Co", "Cn", "Cc") for char in text)
-            broken += len(text) if len(text) > 1 and 2 * bad >= len(text) else 0
-    return broken > _BROKEN * whole
+    words = [
+        word for word in layer.doubtful if len(word.text) > 2 and (layer.is_wrong or word.text.isascii())
+    ]
+    windows = [
+        words[at : at + _SAMPLED] for at in range(min(max(len(words) - _SAMPLED, 0) + 1, _MOST_WINDOWS))
+    ]
+    around = [union(word.box for word in held) or Box(0, 0, 0, 0) for held in windows]
+    at = min(range(len(around)), key=lambda at: around[at].bottom - around[at].top)
+    left, top = max(around[at].left - 9, 0.0), max(around[at].top - 9, 0.0)
+    right, bottom = min(around[at].right + 9, size[0]), min(around[at].bottom + 9, size[1])
+    extent = (right - left, bottom - top)
+    if min(extent) < 1:
+        return False
+    scale = min(task.options.dpi / 72, MOST_DOTS / max(extent))
+    image = page.render(scale=scale, crop=(left, size[1] - bottom, size[0] - right, top)).to_pil()
+    found = [one.word for one in recognized_words(image.convert("RGB"), extent, task.options)]
+    task.beat()
+    text = "".join([word.text for word in found]).casefold()
+    certain = sum(len(word.text) * (word.confidence or 0.0) for word in found)
+    alike = sum(partial_ratio(word.text.casefold(), text) for word in windows[at])
+    return certain > _CERTAIN * len(text) > 0 and alike < _ALIKE * len(windows[at])
 
 
 def _render_gray(page: Any, size: tuple[float, float], reused: _Reused) -> Any:
@@ -810,15 +982,16 @@ def _render_gray(page: Any, size: tuple[float, float], reused: _Reused) -> Any:
 
 
 def _add_marks(page: Any, words: list[TurnedWord], annotations: Annotations) -> list[TurnedWord]:
-    """Return the words with the states of check boxes, in place of the glyphs that draw them."""
+    """Return the words with the states of check boxes, in place of the glyphs that draw them, and values."""
     if not annotations.marks:
         return words
     left, _, _, top = page.get_bbox()
     quarters, (width, height) = page.get_rotation() // 90, page.get_size()
     sides = (height, width) if quarters % 2 else (width, height)
     marks = [
-        TurnedWord(Word(mark, turn(Box(a - left, top - d, c - left, top - b), quarters, *sides)), quarters)
-        for mark, (a, b, c, d) in annotations.marks
+        TurnedWord(Word(part, turn(Box(a - left, top - d, c - left, top - b), quarters, *sides)), quarters)
+        for text, place in annotations.marks
+        for part, (a, b, c, d) in _spread(text, place)
     ]
     boxes = [mark.word.box for mark in marks if mark.word.box is not None]
     kept = [
@@ -827,6 +1000,20 @@ def _add_marks(page: Any, words: list[TurnedWord], annotations: Annotations) -> 
         if len(word.word.text) > 1 or not any(_holds_center(box, word.word.box) for box in boxes)
     ]
     return kept + marks
+
+
+def _spread(
+    text: str, place: tuple[float, float, float, float]
+) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
+    """Yield the words of the value of a field, each with the part of its place (left, bottom, right, top)."""
+    left, bottom, right, top = place
+    lines = text.splitlines()
+    high = (top - bottom) / max(len(lines), 1)
+    for row, line in enumerate(lines):
+        wide = min((right - left) / max(len(line), 1), high / 2)
+        for found in _WORD.finditer(line):
+            begin, end = (left + wide * at for at in found.span())
+            yield found[0], (begin, top - (row + 1) * high, end if line[1:] else right, top - row * high)
 
 
 def _mark_hidden(gray: Any, words: list[TurnedWord], size: tuple[float, float]) -> list[TurnedWord]:

@@ -5,7 +5,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from fieldassay.documents.layout import TurnedWord, lay_out, lay_out_turned
+from fieldassay.documents.layout import TurnedWord, lay_out, lay_out_turned, row_of
 from fieldassay.documents.sources import Content, LoadTask, decode, plain_line
 from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Source, Table, Word
 from fieldassay.io.text.encoding import split_named, split_rows
@@ -14,6 +14,8 @@ from fieldassay.io.text.encoding import split_named, split_rows
 
 CHARACTER, LINE = 6.0, 12.0
 """The width and height, in points, of a character of plain text on its page."""
+MOST_WORDS = 750_000
+"""The words of a page of plain text, at most."""
 
 _WORD = re.compile(r"\S+")
 _RULE = re.compile(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+(?:\|\s*+)?")
@@ -30,16 +32,24 @@ def load_text(data: bytes, _task: LoadTask) -> Content:
 
 
 def lay_out_text(text: str, number: int = 1) -> Page:
-    """Return a page of lines as they stand in a font of fixed width."""
-    words, widest, rows = [], 0, 0
-    for row, line in enumerate(text.split("\n")):
-        rows = row + 1
-        for found in _WORD.finditer(line.expandtabs(8)):
-            left, right = found.start() * CHARACTER, found.end() * CHARACTER
-            words.append(Word(found[0], Box(left, row * LINE, right, (row + 1) * LINE)))
-            widest = max(widest, found.end())
-    layout = lay_out(words)
-    return Page(number, layout.lines, layout.tables, widest * CHARACTER, rows * LINE)
+    """Return a page of lines in a font of fixed width. Raises `DocumentError` for too many words."""
+    rows, count, widest, height = [], 0, 0, 0
+    for at, line in enumerate(text.split("\n")):
+        height = at + 1
+        found = list(_WORD.finditer(line.expandtabs(8)))
+        if found:
+            boxes = [
+                Box(one.start() * CHARACTER, at * LINE, one.end() * CHARACTER, (at + 1) * LINE)
+                for one in found
+            ]
+            words = [Word(one[0], box) for one, box in zip(found, boxes, strict=True)]
+            rows.append(row_of(words, boxes))
+            count += len(words)
+            widest = max(widest, found[-1].end())
+        if count > MOST_WORDS:
+            raise DocumentError("too_large", f"has a page of more than {MOST_WORDS:,} words")
+    layout = lay_out((), rows=rows)
+    return Page(number, layout.lines, layout.tables, widest * CHARACTER, height * LINE)
 
 
 def load_markdown(data: bytes, _task: LoadTask) -> Content:

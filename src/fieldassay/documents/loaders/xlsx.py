@@ -204,11 +204,13 @@ def _whole(integer: str, slots: Sequence[str], grouped: bool) -> list[str]:
 def _format_scientific(amount: Decimal, tokens: Tokens) -> str:
     at = next(place for place, (kind, _) in enumerate(tokens) if kind == "exponent")
     mantissa = [kind for kind, _ in tokens[:at]]
-    places = mantissa[mantissa.index("point") :].count("digit") if "point" in mantissa else 0
-    text, _, power = f"{amount:.{places}E}".partition("E")
+    point = mantissa.index("point") if "point" in mantissa else at
+    step, places = max(mantissa[:point].count("digit"), 1), mantissa[point:].count("digit")
+    rounded = Decimal(f"{amount:.{amount.adjusted() % step + places}E}")  # it may reach the next power
+    power = rounded.adjusted() // step * step
     width = sum(kind == "digit" for kind, _ in tokens[at:])
-    sign = "-" if power.startswith("-") else ("+" if tokens[at][1].endswith("+") else "")
-    return f"{text}E{sign}{power.lstrip('+-').zfill(width)}"
+    sign = "-" if power < 0 else ("+" if tokens[at][1].endswith("+") else "")
+    return f"{rounded.scaleb(-power):.{places}f}E{sign}{str(abs(power)).zfill(width)}"
 
 
 def _format_date(value: float, tokens: Tokens, is_1904: bool) -> str:

@@ -33,6 +33,15 @@ _WEB_NAMES = {
 }  # fmt: skip
 """What is meant by the names of smaller encodings: the larger ones that programs write under them."""
 
+_WINDOWS = {
+    "iso8859-2": "cp1250", "iso8859-5": "cp1251", "iso8859-6": "cp1256", "iso8859-7": "cp1253",
+    "iso8859-8": "cp1255", "iso8859-13": "cp1257", "iso8859-15": "cp1252",
+}  # fmt: skip
+"""What is meant by names of standards where bytes stand for controls in them: the code pages of Windows."""
+_CONTROLS = re.compile("[\x80-\x9f]")
+_KANJI = re.compile(rb"\x1b(\$[@B]|\([BIJ])")
+"""What switches between ASCII, kana and kanji in Japanese mail."""
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -77,16 +86,22 @@ def decode_charset(data: bytes, charset: str) -> str:
 
     >>> decode_charset(b"12,50 \\x80", "iso-8859-1"), decode_charset("镕".encode("gbk"), "GB2312")
     ('12,50 €', '镕')
+    >>> decode_charset("Žár".encode("cp1250"), "latin2"), decode_charset(b"\\x1b$B-!\\x1b(B 5", "iso-2022-jp")
+    ('Žár', '① 5')
     >>> decode_charset("für".encode("cp1252"), "us-ascii"), decode_charset("für".encode(), "x-unknown")
     ('für', 'für')
     """
     marked = next((name for mark, name in _MARKS if data.startswith(mark)), None)
     name = marked or _find_codec(charset.strip().lower())
     try:
-        return data.decode(name)
+        text = data.decode(name)
+        is_windows = name in _WINDOWS and _CONTROLS.search(text)
+        return data.decode(_WINDOWS[name], "replace") if is_windows else text
     except LookupError:
         name = "cp1252"
     except UnicodeDecodeError:
+        if name.startswith("iso2022-jp"):
+            return _decode_japanese(data)
         text, high = data.decode(name, "replace"), len(data) - len(data.translate(None, _HIGH))
         if _MOST_WRONG * text.count("\ufffd") <= high or not high:
             return text
@@ -104,6 +119,23 @@ def decode_detected(data: bytes) -> str | None:
     if found is None:
         return None
     return decode_lines(data) if found == "utf-8" else data.decode(found, "replace")
+
+
+def _decode_japanese(data: bytes) -> str:
+    """Return the text of ISO-2022-JP with the signs that NEC and IBM added, read as Windows does."""
+    parts = _KANJI.split(data)
+    out = [parts[0].decode("cp932", "replace")]
+    for mode, held in zip(parts[1::2], parts[2::2], strict=True):
+        if mode.startswith(b"$"):
+            pairs = zip(held[::2], held[1::2], strict=False)
+            held = bytes(byte & 0xFF for row, cell in pairs for byte in (
+                (row + 1) // 2 + (0x70 if row < 0x5F else 0xB0),
+                cell + (0x7E if row % 2 == 0 else 0x1F if cell < 0x60 else 0x20),
+            ))  # fmt: skip
+        elif mode == b"(I":
+            held = bytes(byte | 0x80 for byte in held)
+        out.append(held.decode("cp932", "replace"))
+    return "".join(out)
 
 
 def _find_codec(label: str) -> str:
