@@ -92,27 +92,6 @@ def by_task(sweeps: Mapping[str, fa.Sweep]) -> str:
     )
 
 
-def twins(sweeps: Mapping[str, fa.Sweep]) -> str:
-    """Return the table of what degradations cost."""
-    return table(
-        ["task", "degradation", "pairs", "clean", "degraded", "difference"],
-        (
-            [
-                name,
-                one.slice["degradation"],
-                str(one.documents),
-                *(f"{value:.3f}" for value in one.values),
-                f"{one.difference:+.3f} [{one.interval[0]:+.3f}, {one.interval[1]:+.3f}]",
-            ]
-            for name, sweep in sweeps.items()
-            for one in sweep.twins
-            if one.metric == find_main(sweep.run.result).metric
-            and one.difference is not None
-            and one.interval
-        ),
-    )
-
-
 def _value(one: fa.Estimate) -> str:
     if one.value is None:
         return "—"
@@ -144,7 +123,6 @@ def main() -> None:
         "reading": reading(corpus, out),
         "difficulty": results(sweeps["engineering"]),
         "tasks": by_task(sweeps),
-        "twins": twins(sweeps),
     }
     write_tables(PAGE, made)
 

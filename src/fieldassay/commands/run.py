@@ -32,7 +32,6 @@ from fieldassay.extraction.systems import (
 )
 from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.text.shown import format_count
-from fieldassay.metrics.comparisons.systems import compare_twins
 from fieldassay.metrics.result.result import Result
 from fieldassay.options import OptionRecord
 from fieldassay.public import public
@@ -47,7 +46,7 @@ from fieldassay.records.matching import (
 )
 from fieldassay.runs.run import Run
 from fieldassay.runs.sweep import Effect, Sweep
-from fieldassay.scoring.inputs import Records, ScoreOptions, gold_ids, gold_twins, gold_values
+from fieldassay.scoring.inputs import Records, ScoreOptions, gold_ids, gold_values
 from fieldassay.spec.plan.compile import read_plan, with_sections
 from fieldassay.spec.plan.nodes import Plan
 
@@ -262,13 +261,11 @@ def run(  # noqa: PLR0913
         return stopped
     result = score(gold, _folders(complete, place), task.plan, options.score)
     saved = Run.open(result.save(place / RUN).folder)
-    twins = gold_twins(task.plan, gold)
     sweep = Sweep(
         place,
         made,
         saved,
         _effects(complete, place, gold, task.plan, options),
-        compare_twins(saved.paired, twins) if twins else (),
         task.notes,
     )
     write_file(place / SUMMARY, [sweep.summary_text().encode()])

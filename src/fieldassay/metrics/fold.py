@@ -48,8 +48,6 @@ from fieldassay.metrics.statistics.statistics import InAnyRun, Statistic, Sum, l
 if TYPE_CHECKING:
     import polars as pl
 
-ACCURACY = bind_metric(MetricCall("accuracy"))
-
 
 class FoldPlan(Struct, frozen=True, dict=True):
     """The computation: metrics, slice keys, and the drawing of intervals (0 replicates: none).

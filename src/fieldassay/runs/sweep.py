@@ -41,8 +41,6 @@ class Sweep(Brief, Struct, frozen=True):
     run: Run | None = None
     """None where no extraction is complete."""
     effects: tuple[Effect, ...] = ()
-    twins: tuple[Comparison, ...] = ()
-    """Each degradation against the clean documents: the second system is `SYSTEM/DEGRADATION`."""
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -64,7 +62,6 @@ class Sweep(Brief, Struct, frozen=True):
             "schema_version": 1,
             "systems": {name: dict(one.manifest) for name, one in self.extractions.items()},
             "effects": [one.to_dict() for one in self.effects],
-            "twins": [one.to_dict() for one in self.twins],
             "notes": list(self.notes),
         }
         return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bench.corpus.manifest import SHIPPED, read_corpus
 
-from fieldassay import ExtractOptions, SweepOptions, run, score
+from fieldassay import score
 from fieldassay.decisions.gate import decide_result
 from fieldassay.documents.sources import LoadOptions, load
 
@@ -126,26 +126,3 @@ def test_a_question_without_its_type_or_priority_costs_and_is_named(missing: str
     result = score([case], {"s": [answer]}, ENGINEERING, bootstrap=0)
     assert result.value("complete_accuracy") < 1.0
     assert (result.value("errors_missing"), result.value("check_violations")) == (2, 2)
-
-
-def test_a_run_pairs_each_copy_with_its_clean_document(tmp_path: Path) -> None:
-    docs, rows, totals = tmp_path / "docs", [], {}
-    for at in range(12):
-        for how in ("", "scan/"):
-            name = f"{how}d{at}"
-            (docs / how).mkdir(parents=True, exist_ok=True)
-            (docs / f"{name}.txt").write_text(f"Total: {100 + at}.00\n" if not how or at % 2 else "smudge\n")
-            row = {"id": name, "total": f"{100 + at}.00"}
-            rows.append(row | ({"twin_of": f"d{at}", "degradation": "scan"} if how else {}))
-    spec = "{fields: {total: money}, metrics: [accuracy], statistics: {bootstrap: 500}}"
-    made = run(docs, spec, rows, tmp_path / "out", options=SweepOptions(ExtractOptions(jobs=0)))
-    [found] = made.twins
-    assert found.systems == ("rules", "rules/scan") and dict(found.slice) == {"degradation": "scan"}
-    assert found.values == (1.0, 0.5) and found.difference == -0.5 and found.documents == 12
-    lines = (tmp_path / "out/rules/predictions.jsonl").read_text().splitlines()
-    held = {row["id"]: row["pred"] for row in map(json.loads, lines)}
-    for system, prefix in (("rules", ""), ("rules/scan", "scan/")):
-        totals[system] = [{"id": f"d{at}", **(held[f"{prefix}d{at}"] or {})} for at in range(12)]
-    clean = [row for row in rows if "twin_of" not in row]
-    again = score(clean, totals, spec).comparisons[0]
-    assert (again.difference, again.interval, again.p) == (found.difference, found.interval, found.p)

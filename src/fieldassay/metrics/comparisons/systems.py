@@ -22,7 +22,7 @@ from fieldassay.metrics.comparisons.pairwise import (
 )
 from fieldassay.metrics.fold import FoldPlan, Partial, pair_systems
 from fieldassay.metrics.result.comparison import Comparison, Comparisons
-from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, is_comparable
+from fieldassay.metrics.result.documents import PairedData, is_comparable
 
 if TYPE_CHECKING:
     from fieldassay.metrics.result.result import Result
@@ -212,40 +212,3 @@ def remark_comparisons(data: PairedData | None) -> tuple[str, ...]:
             left = f"{len(known) - count:,} more values, which not all systems have for the same documents"
             remarks.append(f"the slice {key!r} has {left}")
     return tuple(remarks)
-
-
-# Documents compared with degraded copies of themselves.
-
-
-def compare_twins(data: PairedData, twins: Mapping[str, tuple[str, str]]) -> tuple[Comparison, ...]:
-    """Return what each degradation costs each system: its degraded documents against the clean ones.
-
-    `twins` names for a degraded document the clean one, and the degradation. Documents are paired, and p
-    values adjusted over the comparisons of one degradation. The second system of a comparison is
-    `SYSTEM/DEGRADATION`.
-    """
-    found: list[Comparison] = []
-    for how in dict.fromkeys(how for _, how in twins.values()):
-        pairs: list[tuple[str, str]] = []
-        sides: list[DocumentStatistics] = []
-        for system in data.systems:
-            at = {name: row for row, name in enumerate(system.documents)}
-            own = [
-                (clean, name)
-                for name, (clean, way) in twins.items()
-                if way == how and {clean, name} <= at.keys()
-            ]
-            if not own:
-                continue
-            own.sort()
-            clean = tuple(name for name, _ in own)
-            pairs.append((system.system, f"{system.system}/{how}"))
-            sides += [
-                replace(system.take([at[pair[side]] for pair in own]), system=name, documents=clean)
-                for side, name in enumerate(pairs[-1])
-            ]
-        if pairs:
-            arena = PairedMatrix.open(replace(data, systems=tuple(sides), slices=()))
-            made = compare_pairs(arena, pairs, data.metrics)
-            found += [replace(one, slice={"degradation": how}) for one in made]
-    return tuple(found)

@@ -24,7 +24,6 @@ from fieldassay.metrics.estimate import (
     format_value,
     parts_of,
 )
-from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import find_headline, find_named
 from fieldassay.metrics.thresholds import (
     format_changes,
@@ -353,9 +352,6 @@ def render_sweep(made: Sweep) -> str:
     if made.effects:
         lines += ["", "Effects, averaged over the other factors"]
         lines += [f"  {line}" for line in map(_effect, made.effects)]
-    if made.twins:
-        lines += ["", "Degraded documents against the same documents clean"]
-        lines += [f"  {line}" for line in map(describe_twins, made.twins)]
     stopped = [name for name, one in made.extractions.items() if not one.is_complete]
     if stopped:
         lines += ["", f"not complete, and so not compared: {', '.join(stopped)}; the same command goes on"]
@@ -455,15 +451,3 @@ def _effect(one: Effect) -> str:
     if one.latency_ms is not None:
         parts.append(f"{format_difference(one.latency_ms, 'ms')} a document")
     return f"{name}: {', '.join(parts)} ({told.verdict.replace('_', ' ')})"
-
-
-def describe_twins(one: Comparison) -> str:
-    """Return a line on the loss of one system under one degradation."""
-    name = f"{visible(one.systems[0])}, {visible(one.slice['degradation'])}, {one.metric}"
-    if one.difference is None or None in one.values:
-        return f"{name}: undefined"
-    before, after = (format_in_unit(value, one.unit) for value in one.values)
-    interval = "" if one.interval is None else f" ({format_changes(one.interval, one.unit)})"
-    verdict = one.verdict.replace("_", " ")
-    change = f"{before} to {after}: {format_difference(one.difference, one.unit)}{interval}"
-    return f"{name}: {change}, n = {one.documents} ({verdict})"
