@@ -1,9 +1,6 @@
 """Findings in words: losses, recommendations, doubtful gold."""
 
-import gzip
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +9,12 @@ from hypothesis import strategies as st
 from tests.effort import few_examples
 
 from fieldassay import report, score
-from fieldassay.commands.cli.main import main
 from fieldassay.decisions.gate import decide_result
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import FLAGS as BITS
 from fieldassay.metrics.evidence import Outcome
 from fieldassay.metrics.result.decision import decisions_data
-from fieldassay.metrics.result.result import Result, read_metrics
+from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.outputs import render_step_summary
 from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.summary import summarize
@@ -39,7 +35,6 @@ from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown
 from fieldassay.runs.run import ANSWERS
-from fieldassay.runs.value_sources import LinePlace, places_of_run
 from fieldassay.scoring.score import score as score_fully
 from fieldassay.values.catalogue import COMPARATORS
 from fieldassay.values.catalogue import DIAGNOSES as NAMES
@@ -415,58 +410,6 @@ def test_places_are_apart_where_a_difference_is_shown(wrong: tuple[int, ...], pl
     systems = {f"s{at}": records(30, count) for at, count in enumerate(wrong)}
     result = score_fully(records(30, 0), systems, RECOMMENDATION_SPEC, bootstrap=0)
     assert [one.place for one in list_standings(result, ())] == places
-
-
-# Where gold records stand: in files with lines, and in others
-
-ROWS: list[dict[str, Any]] = [{"id": "a", "n": 1}, {"id": "b", "n": 2}]
-
-
-def write(folder: Path, kind: str) -> Path:
-    path = folder / f"gold.{kind}"
-    text = "".join(json.dumps(row) + "\n" for row in ROWS)
-    if kind == "jsonl":
-        path.write_text(text)
-    elif kind == "jsonl.gz":
-        path.write_bytes(gzip.compress(text.encode()))
-    elif kind == "csv":
-        path.write_text('id,n\n"a",1\nb,2\n')
-    elif kind == "json":
-        path.write_text(json.dumps(ROWS))
-    else:
-        path = folder / "gold"
-        path.mkdir()
-        for row in ROWS:
-            (path / f"{row['id']}.json").write_text(json.dumps({"n": row["n"]}))
-    return path
-
-
-@pytest.mark.parametrize(
-    ("kind", "place"),
-    [
-        ("jsonl", LinePlace("data/gold.jsonl", 2)),
-        ("csv", LinePlace("data/gold.csv", 3)),
-        ("json", LinePlace("data/gold.json")),
-        ("jsonl.gz", LinePlace("data/gold.jsonl.gz")),
-        ("folder", LinePlace("data/gold/b.json")),
-    ],
-)
-def test_a_record_is_found_in_its_file(kind: str, place: LinePlace, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    gold = write(data, kind)
-    (tmp_path / "pred.jsonl").write_text('{"id": "a", "n": 1}\n{"id": "b", "n": 3}\n')
-    (tmp_path / "spec.yaml").write_text("fields: {n: number}\n")
-    given = [
-        f"--spec={tmp_path / 'spec.yaml'}",
-        f"--gold={gold}",
-        f"--pred={tmp_path / 'pred.jsonl'}",
-        f"--out={tmp_path / 'run'}",
-    ]
-    assert main(["score", *given, "--quiet", "--bootstrap=0"]) == 0
-    result = read_metrics((tmp_path / "run" / "metrics.json").read_bytes())
-    assert places_of_run(result, tmp_path)(["b", "unknown"]) == {"b": place}
-    assert places_of_run(result, tmp_path / "run")(["b"]) == {}
 
 
 # Sentences of reports: of numbers, folders and rankings

@@ -26,7 +26,7 @@ from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown
 from fieldassay.runs.run import Run, mark_failed_answers, read_runs
 from fieldassay.runs.run_file import OWN_FILES, RUN, find_run
-from fieldassay.runs.value_sources import LinePlace, ValueSources, open_value_sources, places_of_run
+from fieldassay.runs.value_sources import ValueSources, open_value_sources
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,18 +62,12 @@ class ReportOptions(Struct, frozen=True):
     folder: Path = Path()
 
 
-def no_places(documents: Sequence[str]) -> Mapping[str, LinePlace]:  # noqa: ARG001
-    """Return no place for any document: the places of gold are unknown."""
-    return {}
-
-
 class Reported(Struct, frozen=True, eq=False):
     """One run for reports.
 
     `evidence` is unread; `kept` is its choice of judged values. `label` names the run among several. `facts`
-    are those of `run.json` (empty for a result outside any folder). `find_places` returns the places of the
-    gold records of a few documents, without unknown ones. `diffs` compare the run with an earlier one, system
-    by system.
+    are those of `run.json` (empty for a result outside any folder). `diffs` compare the run with an earlier
+    one, system by system.
     """
 
     result: Result
@@ -82,7 +76,6 @@ class Reported(Struct, frozen=True, eq=False):
     kept: Kept = "all"
     label: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    find_places: Callable[[Sequence[str]], Mapping[str, LinePlace]] = no_places
     diffs: tuple[Diff, ...] = ()
     open_sources: Callable[[], ValueSources] = ValueSources
     """Opens the sources of the values of extractions in their documents."""
@@ -111,13 +104,13 @@ def render_table_report(reported: Sequence[Reported], options: ReportOptions) ->
 _RUN_FILES = OWN_FILES - {"report.html"}
 
 
-def read_reported(folders: Sequence[Path], root: Path | None = None) -> tuple[Reported, ...]:
-    """Return runs on disk for reports; places of gold are relative to `root` (None: no places).
+def read_reported(folders: Sequence[Path]) -> tuple[Reported, ...]:
+    """Return runs on disk for reports.
 
     Raises `ProblemsError` with all problems of all folders, and for a repeated one.
     """
     names = label_folders(folders)
-    return tuple(read_runs(folders, lambda run: _read(run, names.get(run.folder, ""), root)))
+    return tuple(read_runs(folders, lambda run: _read(run, names.get(run.folder, ""))))
 
 
 def label_folders(folders: Sequence[Path]) -> dict[Path, str]:
@@ -138,8 +131,8 @@ def label_folders(folders: Sequence[Path]) -> dict[Path, str]:
     return dict(zip(folders, labels, strict=True))
 
 
-def _read(run: Run, label: str, root: Path | None) -> Reported:
-    reported = Reported(
+def _read(run: Run, label: str) -> Reported:
+    return Reported(
         result=run.result,
         evidence=mark_failed_answers(run.evidence, run.result.documents),
         decisions=decisions_of_run(run),
@@ -149,7 +142,6 @@ def _read(run: Run, label: str, root: Path | None) -> Reported:
         open_sources=_sources_of(run.facts, run.result),
         folder=run.folder,
     )
-    return reported if root is None else replace(reported, find_places=places_of_run(run.result, root))
 
 
 def read_diffs(before: Path, after: Path, systems: Sequence[str]) -> tuple[Diff, ...]:
@@ -179,7 +171,6 @@ def report_scored(
     evidence: pl.LazyFrame | None,
     decisions: tuple[Decision, ...],
     kept: str | None = None,
-    root: Path | None = None,
 ) -> Reported:
     """Return a run that was just scored for reports.
 
@@ -188,8 +179,7 @@ def report_scored(
     rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
     rows = mark_failed_answers(rows, result.documents)
     has = _kept("all" if kept is None else kept) if rows is not None else "none"
-    run = Reported(result, rows, decisions, has, open_sources=_sources_of(result.run, result))
-    return run if root is None else replace(run, find_places=places_of_run(result, root))
+    return Reported(result, rows, decisions, has, open_sources=_sources_of(result.run, result))
 
 
 def _sources_of(facts: Mapping[str, Any], result: Result) -> Callable[[], ValueSources]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _PATH = click.Path(path_type=Path)
-SUMMARY, WORKSPACE = "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"
+SUMMARY = "GITHUB_STEP_SUMMARY"
 STDOUT = "-"
 HTML = "html"
 VERBOSE = "Print all metrics, fields, comparisons, gates and notes."
@@ -100,7 +100,7 @@ def write_reports(
     from fieldassay.commands.cli.output import complain, open_page
     from fieldassay.reports.report import report_scored, write_report
 
-    reported = report_scored(run.result, run.evidence, run.decisions, kept, _root())
+    reported = report_scored(run.result, run.evidence, run.decisions, kept)
     for name, file in reports:
         path = (run.folder if run.is_saved else Path()) / FORMATS[name].file if file is None else file
         write_report([reported], name, path)
@@ -198,7 +198,7 @@ def report(**given: Any) -> int:
     folders = [find_stored(text, given["store"]) for text in given["runs"]]
     given["out"] = given["out"] or (folders[0] / FORMATS[HTML].file if given["opens"] else None)
     options = _options(given)
-    reported = read_reported(folders, _root())
+    reported = read_reported(folders)
     if given["against"] is not None:
         reported = _hold(reported, folders, given)
     if given["out"] is not None:
@@ -287,8 +287,3 @@ def _print(reported: Sequence[Reported], shape: str, options: ReportOptions) -> 
         return
     for text in render_report(reported, shape, options):
         write(text, has_commands=shape == "annotations")
-
-
-def _root() -> Path:
-    """Return the folder that file names in annotations are relative to: checkout, else current one."""
-    return Path(os.environ.get(WORKSPACE) or Path.cwd())

@@ -32,7 +32,6 @@ from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.wording import DIAGNOSES, REASONS, describe, name_diagnosis
 from fieldassay.reports.writers.tables import Marked, Part, ReportTable, write_markdown
 from fieldassay.runs.run import ANSWERS
-from fieldassay.runs.value_sources import LinePlace
 
 # JUnit XML: a suite of gates and one of all documents, written portion by portion.
 
@@ -373,19 +372,13 @@ def render_annotations(reported: Sequence[Reported], options: ReportOptions) -> 
         )
 
 
-def command(level: str, message: str, title: str, place: LinePlace | None = None) -> str:
+def command(level: str, message: str, title: str) -> str:
     r"""Return one annotation as a line; no text can start another command.
 
-    >>> command("error", "100% wrong\n::set-output name=a::b", "x: y, z", LinePlace("gold.csv", 3))
-    '::error file=gold.csv,line=3,title=x%3A y%2C z::100%25 wrong%0A::set-output name=a::b\n'
+    >>> command("error", "100% wrong\n::set-output name=a::b", "x: y, z")
+    '::error title=x%3A y%2C z::100%25 wrong%0A::set-output name=a::b\n'
     """
-    where = (
-        []
-        if place is None
-        else [("file", place.file), *([("line", str(place.line))] if place.line is not None else [])]
-    )
-    properties = ",".join(f"{name}={_escape(value, _PROPERTY)}" for name, value in (*where, ("title", title)))
-    return f"::{level} {properties}::{_escape(message, _DATA)}\n"
+    return f"::{level} title={_escape(title, _PROPERTY)}::{_escape(message, _DATA)}\n"
 
 
 def _escape(text: str, table: Mapping[str, str]) -> str:
@@ -417,17 +410,13 @@ def _worst(reported: Sequence[Reported], most: int) -> Iterator[str]:
         for one in find_worst(run.evidence, most)
     ]
     chosen = sorted(found, key=lambda pair: (-pair[1].critical, -pair[1].wrong))[:most]
-    places = [
-        run.find_places([one.document for of, one in chosen if of == at]) for at, run in enumerate(reported)
-    ]
     for at, document in chosen:
-        label, place = reported[at].label, places[at].get(document.document)
+        label = reported[at].label
         about = f"{clip(label, _LONG_NAME)}: " if label else ""
         yield command(
             "error",
             describe_document(document),
             f"{about}{clip(document.document, _LONG_NAME)} by {clip(document.system, _LONG_NAME)}",
-            place,
         )
 
 
