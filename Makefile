@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test test-fast test-touched test-costs test-numbers test-full test-model test-integrations test-ray test-s3 test-corpus fuzz lint docs bench clean
+.PHONY: help setup browser demo test test-fast test-touched test-costs test-numbers test-full test-model test-integrations test-ray test-s3 fuzz lint docs bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -79,12 +79,6 @@ test-integrations: ## hold the doors into other frameworks against the real pack
 	$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[pydantic-evals,inspect,dspy,deepeval,mlflow,strands,langfuse,phoenix]' pytest hypothesis filelock
 	npm install --silent --no-audit --no-fund --prefix $(FRAMEWORKS) promptfoo
 	$(FRAMEWORKS)/bin/python -m pytest tests/integrations src/fieldassay/integrations
-
-OLDEST := reportlab==4.2.0 xlsxwriter==3.2.0 pillow==11.0.0 pypdfium2==5.0.0
-
-test-corpus: setup ## build the corpus with the oldest programs that it may be built with: same text, places and gold
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/oldest $(OLDEST)
-	PYTHONPATH=$(VENV)/oldest $(BIN)/python -m pytest -rs --hypothesis-profile full tests/documents/corpus/test_making.py tests/documents/corpus/test_corpus.py
 
 test-ray: setup ## install Ray (80 MB), and score with it on this machine
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'ray>=2.40'
