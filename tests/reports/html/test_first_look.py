@@ -243,7 +243,7 @@ def test_the_picture_is_seen_under_the_policy_of_the_page(place: Path, browser: 
         assert opened.overflow() <= 0
 
 
-# The page of systems: a reference of one's choice, labels that can be read, and no interval without a reason
+# The page of systems: labels that can be read, and no interval without a reason
 
 NAMES = (
     "gpt-4.1-mini", "claude-sonnet-4-20250514", "claude-haiku", "gemini-2.5-flash-lite",
@@ -267,30 +267,6 @@ def eight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     file.write_text(fa.report(result), encoding="utf-8", newline="\n")
     return file
-
-
-def test_differences_to_every_system_are_those_of_the_ranking(eight: Path) -> None:
-    rows = read_blocks(eight.read_text(encoding="utf-8"))["systems"]["differences"]
-    found = {(row["reference"], row["system"]): row for row in rows if row["metric"] == "accuracy"}
-    assert len(found) == len(NAMES) * (len(NAMES) - 1)
-    for one, other in combinations(NAMES, 2):
-        there, back = found[one, other], found[other, one]
-        assert there["difference"] == -back["difference"]
-        assert there["p"] == back["p"]
-        wrong = (NAMES.index(other) - NAMES.index(one)) / DOCUMENTS
-        assert there["difference"] == pytest.approx(-wrong)
-
-
-def test_the_reference_can_be_chosen(pages: Pages, eight: Path) -> None:
-    report = pages(eight)
-    report.show("systems")
-    assert not report.page.locator("#forest-bare").is_visible()
-    report.page.locator("#forest-reference").select_option("nova-pro")
-    report.page.locator('[data-chart="forest"] figcaption', has_text="difference to nova-pro").wait_for()
-    assert report.page.locator("#forest-bare").is_visible()
-    marks = report.page.locator('[data-chart="forest"] .plot .mark-symbol path')
-    marks.nth(len(NAMES) - 2).wait_for(state="attached")
-    assert report.complaints == []
 
 
 def test_labels_of_costs_do_not_overlap(pages: Pages, eight: Path) -> None:

@@ -1,6 +1,6 @@
 """The first pages of the HTML report: overview, ranking, gates and systems."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -20,7 +20,7 @@ from fieldassay.metrics.estimate import (
     format_share,
     is_narrow,
 )
-from fieldassay.metrics.result.comparison import Comparison, RankedPair, Ranking
+from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import Result, find_main
 from fieldassay.metrics.thresholds import WORDS, format_compared, format_threshold
 from fieldassay.reports.content.run.fields import tabulate_by_system
@@ -501,10 +501,7 @@ def describe_systems(source: ReportSource, page: Overview) -> dict[str, Any]:
             "better": found[0].better if found else "higher",
         },
         "intervals": [_estimate_row(one) for one in found],
-        "differences": [
-            *(_difference(one) for one in source.result.comparisons if one.field is None),
-            *_other_references(source),
-        ],
+        "differences": [_difference(one) for one in source.result.comparisons if one.field is None],
         "slices": [
             _estimate_row(one) for one in whole if len(one.slice) == 1 and found and _is_alike(one, found[0])
         ],
@@ -549,39 +546,6 @@ def _difference(one: Comparison) -> dict[str, Any]:
         "wins": one.wins, "losses": one.losses, "ties": one.ties, "unit": one.unit, "better": one.better,
         "said": describe_comparison(one, NAMES),
     }  # fmt: skip
-
-
-def _other_references(source: ReportSource) -> Iterator[dict[str, Any]]:
-    """Yield the differences to each other system, on all documents.
-
-    A pair without the reference of the scoring has no interval and no wins: only rankings have these pairs.
-    """
-    compared = [one for one in source.result.comparisons if one.field is None and not one.slice]
-    known = {(one.metric, one.systems): one for one in compared}
-    for ranking in source.result.rankings:
-        for pair in ranking.pairs:
-            orders = (pair.systems, pair.systems[::-1])
-            found = next((known[key] for one in orders if (key := (ranking.metric, one)) in known), None)
-            if found is not None:
-                yield _difference(found.turned)
-                continue
-            made = _compare(ranking, pair)
-            for each in (made, made.turned):
-                yield {**_difference(each), "wins": None, "losses": None, "ties": None}
-
-
-def _compare(ranking: Ranking, pair: RankedPair) -> Comparison:
-    """Return the better of two systems of a ranking against the other, as far as the ranking says."""
-    better, worse = pair.systems
-    values = {place.system: place.value for place in ranking.places}
-    return Comparison(
-        metric=ranking.metric, field=None, slice={}, systems=(worse, better),
-        values=(values.get(worse), values.get(better)), difference=pair.difference, interval=None,
-        level=ranking.level, p=None, p_adjusted=pair.p_adjusted, effect_size=None, wins=0, losses=0, ties=0,
-        documents=ranking.documents, method=ranking.method,
-        verdict="better" if pair.is_shown else "no_difference_shown",
-        unit=ranking.unit, better=ranking.better,
-    )  # fmt: skip
 
 
 def _beside(whole: list[Estimate], main: list[Estimate], metric: str) -> list[dict[str, Any]]:

@@ -9,10 +9,7 @@ painters.systems = async (params) => {
   for (const name of known) await (name === "cost" ? drawCost(figures.cost, data) : drawLatency(figures.latency, data));
 };
 
-function drawForest(figure, differences, params) {
-  const references = [...new Set(differences.map((row) => row.reference))];
-  const reference = references.includes(params.reference) ? params.reference : references[0];
-  const own = differences.filter((row) => row.reference === reference);
+function drawForest(figure, own, params) {
   const metrics = [...new Set(own.map((row) => row.metric))];
   const slices = ["", ...new Set(own.map((row) => row.slice).filter(Boolean))];
   const metric = metrics.includes(params.metric) ? params.metric : metrics[0];
@@ -20,10 +17,7 @@ function drawForest(figure, differences, params) {
   const choose = (name) => (event) => change({ [name]: event.target.value });
   fillSelect("#forest-metric", metrics.map((name) => [name, name]), metric, choose("metric"));
   fillSelect("#forest-slice", slices.map((name) => [name, name === "" ? "all documents" : `each ${plain(name, 30)}`]), slice, choose("slice"));
-  fillSelect("#forest-reference", references.map((name) => [name, plain(name, 40)]), reference, choose("reference"));
-  find("#forest-against").hidden = references.length < 2;
   const rows = own.filter((row) => row.metric === metric && row.slice === slice).map((row) => ({ ...row, p_adjusted: row.p, row: slice ? `${row.system} · ${row.group}` : row.system })).sort(byDifference(slice));
-  find("#forest-bare").hidden = reference === references[0] || rows.every((row) => row.low !== null || row.difference === null);
   replace(find("#forest-words"), rows.map((row) => el("li", { text: `${row.said}.` })));
   const [first] = rows;
   if (!first) return replace(figure, el("p", { class: "note", text: "Nothing was compared here." }));
