@@ -117,7 +117,6 @@ REFUSED = {
     "no confidence": (lambda: score_rows(GOLD, [{"id": "a", "total": 5}]), {}, "no_confidence"),
     "another system": (lambda: score_rows(GOLD, PRED), {"system": "lama"}, "unknown_name"),
     "another field": (lambda: score_rows(GOLD, PRED), {"fields": ("totl",)}, "unknown_name"),
-    "another slice": (lambda: score_rows(GOLD, PRED), {"slices": ("kind",)}, "unknown_name"),
     "no risk": (lambda: score_rows(GOLD, PRED), {"promise": (0.0,)}, "out_of_range"),
     "nan risk": (lambda: score_rows(GOLD, PRED), {"promise": (float("nan"),)}, "out_of_range"),
     "percent for confidence": (
@@ -174,9 +173,7 @@ def test_the_digest_does_not_depend_on_the_order_of_rows(order: list[int]) -> No
     assert first.digest() == second.digest()
 
 
-def test_slices_and_fields_have_tables_of_their_own() -> None:
-    page = calibrate(bills(60, 6), CalibrationOptions(slices=("kind",))).page
-    assert [(group.name, group.census.observed) for group in page.slices["kind"]] == [("a", 30), ("b", 30)]
+def test_fields_have_a_table_of_their_own() -> None:
     page = calibrate(score_rows(GOLD, PRED)).page
     assert {group.name: group.census.observed for group in page.fields} == {
         "total": 1,

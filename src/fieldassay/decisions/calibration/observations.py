@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, nearest, problem
-from fieldassay.metrics.evidence import ANSWER_COLUMNS, REPEAT, read_families
+from fieldassay.metrics.evidence import REPEAT, read_families
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.runs.run import Run
@@ -227,9 +227,6 @@ def _remedy(given: Sequence[float] | Floats, scale: str) -> str:
     )
 
 
-MOST_SLICES = 50
-
-
 class Confidences(Struct, frozen=True, eq=False):
     """Judged values of one system (the columns `COLUMNS`), its documents, and the run's digests."""
 
@@ -256,40 +253,6 @@ class Confidences(Struct, frozen=True, eq=False):
         import polars as pl
 
         return replace(self, rows=self.rows.filter(pl.col("field").is_in(list(fields))))
-
-    def of_documents(self, documents: Iterable[str]) -> Confidences:
-        """Return what is there of some documents."""
-        import polars as pl
-
-        return replace(self, rows=self.rows.filter(pl.col("doc").is_in(list(documents))))
-
-    def slice_documents(self, key: str) -> dict[str, frozenset[str]]:
-        """Return the documents of each value of a slice key, in order.
-
-        Raises `ProblemsError` for an unknown key.
-        """
-        import polars as pl
-
-        lists = (pl.List(pl.String), pl.String)
-        known = [
-            name
-            for name, kind in self.documents.schema.items()
-            if kind in lists and name not in ("system", "doc", "repairs", *ANSWER_COLUMNS)
-        ]
-        if key not in known:
-            remedy = nearest(key[:100], known) if known else "score with --slice"
-            raise problem(self.label, f"no slice key {key[:100]!r}", remedy, "unknown_name")
-        table = self.documents.select("doc", value=pl.col(key))
-        if table.schema["value"] == pl.List(pl.String):
-            table = table.explode("value")
-        found = {
-            str(value): frozenset(part["doc"].to_list())
-            for (value,), part in table.drop_nulls().sort("value").group_by("value", maintain_order=True)
-        }
-        if len(found) > MOST_SLICES:
-            what = f"the slice key {key[:100]!r} has {len(found):,} values"
-            raise problem(self.label, what, f"choose a key with at most {MOST_SLICES}", "invalid_option")
-        return found
 
 
 def read_confidences(run: Path | Result, system: str | None) -> Confidences:
@@ -438,7 +401,7 @@ class Selection(Struct, frozen=True):
 
 
 class Group(Struct, frozen=True):
-    """Confidences of all values (name None), a field or a slice; without observations only the census."""
+    """Confidences of all values (name None) or of a field; without observations only the census."""
 
     name: str | None
     census: ValueCounts

@@ -39,9 +39,7 @@ def render_calibration(found: CalibrationPage, screen: Screen) -> str:
         _add_calibration(page, found.pooled.calibration)
     if found.pooled.selection is not None:
         _add_selection(page, found.pooled.selection)
-    _add_groups(page, "By field", found.fields)
-    for key, groups in found.slices.items():
-        _add_groups(page, f"By {clip(key)}", groups)
+    _add_fields(page, found.fields)
     _add_remarks(page, found.remarks)
     return page.text()
 
@@ -182,11 +180,11 @@ def _by_coverage(points: Sequence[Point]) -> list[Point]:
     return list(found.values())
 
 
-def _add_groups(page: ScreenPage, title: str, groups: Sequence[Group]) -> None:
+def _add_fields(page: ScreenPage, groups: Sequence[Group]) -> None:
     if not groups:
         return
     page.line()
-    page.title(title)
+    page.title("By field")
     heads = ("values", "right", "mean", "error", "AUROC", "omitted")
     rows = [[clip(group.name, 48), *_group_cells(group)] for group in groups[:_FIELDS]]
     page.table([PageColumn("", is_name=True), *(PageColumn(head, is_number=True) for head in heads)], rows)
