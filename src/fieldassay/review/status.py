@@ -1,4 +1,4 @@
-"""The status of a review: how right the system and its reviewers are.
+"""The status of a review: how right the system is, and how many errors its reviewers miss.
 
 The labels' chance of being made is known, so that shares of all values can be told from them.
 """
@@ -73,9 +73,6 @@ class LabelRow(NamedTuple):
     probability: float
     state: str
     text: str | None
-    active_ms: int
-    keys: int
-    alias: str
     slot: int
     ruling: str | None
     ruled: str | None
@@ -183,38 +180,16 @@ def _sum_up(values: Sequence[ReviewedValue], documents: Sequence[str]) -> Floats
     return sums
 
 
-class Doubled(Struct, frozen=True):
-    """The two labels of each place of the documents that two people labeled, and the places in doubt.
+LabelPairs = Mapping[tuple[str, str], tuple[LabelRow, LabelRow]]
+"""The two labels of each place (document and node) that two people labeled."""
 
-    In doubt is where the labels differ and nobody ruled.
-    """
 
-    rows: Mapping[tuple[str, str], tuple[LabelRow, LabelRow]]
-    doubtful: frozenset[str]
-    """Documents with such a place."""
-
-    @property
-    def documents(self) -> frozenset[str]:
-        """Return the documents that were labeled twice."""
-        return frozenset(document for document, _ in self.rows)
-
-    def slips(self, judge: ValueJudge) -> float:
-        """Return the share of labels that are slips, taken as half of the places where the two differ."""
-        return sum(not _is_same(*both, judge) for both in self.rows.values()) / max(1, 2 * len(self.rows))
-
-    @classmethod
-    def of(cls, rows: Iterable[LabelRow], judge: ValueJudge) -> "Doubled":
-        """Return the places that have the labels of both sheets."""
-        sides: dict[tuple[str, str], dict[int, LabelRow]] = {}
-        for row in rows:
-            sides.setdefault((row.document, row.node), {})[row.slot] = row
-        both = {place: (side[0], side[1]) for place, side in sides.items() if side.keys() >= {0, 1}}
-        doubtful = {
-            document
-            for (document, _), (one, two) in both.items()
-            if not one.is_ruled and not _is_same(one, two, judge)
-        }
-        return cls(both, frozenset(doubtful))
+def pair_labels(rows: Iterable[LabelRow]) -> LabelPairs:
+    """Return the places that have the labels of both sheets."""
+    sides: dict[tuple[str, str], dict[int, LabelRow]] = {}
+    for row in rows:
+        sides.setdefault((row.document, row.node), {})[row.slot] = row
+    return {place: (side[0], side[1]) for place, side in sides.items() if side.keys() >= {0, 1}}
 
 
 def _is_same(one: LabelRow, two: LabelRow, judge: ValueJudge) -> bool:
@@ -231,7 +206,7 @@ class JudgedPrediction(NamedTuple):
 
 
 def judge_predictions(
-    rows: Sequence[LabelRow], doubled: Doubled, judge: ValueJudge
+    rows: Sequence[LabelRow], pairs: LabelPairs, judge: ValueJudge
 ) -> Iterator[JudgedPrediction]:
     """Yield the predicted values that were labeled without being shown; of two sheets the first one.
 
@@ -245,7 +220,7 @@ def judge_predictions(
             and row.state in _ANSWERS
             and row.reason not in (Reason.SUSPICIOUS, Reason.NO_PREDICTIONS)
         ):
-            second = doubled.rows.get((row.document, row.node), (row, None))[1]
+            second = pairs.get((row.document, row.node), (row, None))[1]
             yield JudgedPrediction(row, _verdict(row, second, judge))
 
 
@@ -262,7 +237,7 @@ def _verdict(row: LabelRow, second: LabelRow | None, judge: ValueJudge) -> bool 
 
 
 def accuracy_of(
-    verdicts: Sequence[JudgedPrediction], doubled: Doubled, judge: ValueJudge, chance: BootstrapSettings
+    verdicts: Sequence[JudgedPrediction], pairs: LabelPairs, judge: ValueJudge, chance: BootstrapSettings
 ) -> ReviewedShare:
     """Return the accuracy of the predictions before review.
 
@@ -270,7 +245,8 @@ def accuracy_of(
     every value. Its upper bound allows for two people who slip at one value in the same way. Else all values
     say it that were labeled unseen, and the interval holds whether open ones are right or wrong.
     """
-    known = [one for one in verdicts if one.row.document in doubled.documents]
+    doubled = {document for document, _ in pairs}
+    known = [one for one in verdicts if one.row.document in doubled]
     is_double = len({one.row.document for one in known}) >= FEWEST
     chosen = known if is_double else verdicts
     sides = [
@@ -291,57 +267,19 @@ def accuracy_of(
     low, high = sides
     if low.interval is None or high.interval is None:
         return low
-    alike = doubled.slips(judge) ** 2 if is_double else 0.0
+    differing = sum(not _is_same(*both, judge) for both in pairs.values())
+    alike = (differing / (2 * len(pairs))) ** 2 if is_double else 0.0
     return replace(low, interval=(low.interval[0], min(1.0, high.interval[1] + alike)))
 
 
-def reviewers_of(
-    rows: Sequence[LabelRow], doubled: Doubled, judge: ValueJudge
-) -> dict[str, list[ReviewedValue]]:
-    """Return, by reviewer, whether the labels are right that were made without a shown value.
-
-    The truth is trusted gold; where the review has none, what both labels of a document say, or was ruled, in
-    documents where nothing is in doubt.
-    """
-    found: dict[str, list[ReviewedValue]] = {row.alias: [] for row in rows}
-    has_gold = any(row.truth is not None for row in rows)
-    for row in rows:
-        is_unseen = (
-            row.shown == Showing.NOTHING and row.reason != Reason.SUSPICIOUS and row.state != "skipped"
-        )
-        truth = _truth(row, doubled, has_gold=has_gold)
-        if is_unseen and truth is not None:
-            is_right = row.state in _ANSWERS and judge.is_right(row.field, truth[0], row.said)
-            found[row.alias].append(ReviewedValue(row.document, is_right, 1.0, family=row.family))
-    return dict(sorted(found.items()))
-
-
-def _truth(row: LabelRow, doubled: Doubled, *, has_gold: bool) -> tuple[str | None] | None:
-    """Return what stands on the document, as JSON text, None for absent; or None where it is not known."""
-    if has_gold:
-        return None if row.truth is None else (row.truth,)
-    is_settled = row.document in doubled.documents and row.document not in doubled.doubtful
-    if not is_settled or (row.document, row.node) not in doubled.rows:
-        return None
-    return (row.decided if row.is_ruled else row.said,)
-
-
-def missed_of(rows: Iterable[LabelRow], judge: ValueJudge) -> dict[str, list[ReviewedValue]]:
-    """Return, by reviewer, the shown predictions that are wrong by gold: correct is one that was missed.
-
-    All reviewers together are under the empty name.
-    """
-    found: dict[str, list[ReviewedValue]] = {"": []}
+def missed_of(rows: Iterable[LabelRow], judge: ValueJudge) -> Iterator[ReviewedValue]:
+    """Yield the shown predictions that are wrong by gold: correct is one that was missed."""
     for row in rows:
         if row.shown == Showing.PREDICTION and row.truth is not None and row.state in _ANSWERS:
             if judge.is_right(row.field, row.truth, row.predicted):
                 continue
             is_missed = row.state == "value" and judge.is_right(row.field, row.predicted, row.said)
-            for name in ("", row.alias):
-                found.setdefault(name, []).append(
-                    ReviewedValue(row.document, is_missed, 1.0, family=row.family)
-                )
-    return found
+            yield ReviewedValue(row.document, is_missed, 1.0, family=row.family)
 
 
 # How far a review is, and what it says
@@ -357,9 +295,6 @@ class Status(Struct, frozen=True, eq=False):
     accuracy: ReviewedShare
     accepted: ReviewedShare
     missed: ReviewedShare
-    reviewers: Mapping[str, Mapping[str, ReviewedShare]]
-    has_gold: bool
-    """False: what two reviewers say alike, or what was ruled, is taken for right."""
     residual: float | None
     residual_upper: float | None
     is_closed: bool
@@ -369,12 +304,11 @@ class Status(Struct, frozen=True, eq=False):
     def to_dict(self) -> dict[str, Any]:
         """Return the status as plain data."""
         data = to_builtins(self)
-        names = ("sheets", "asked", "labeled", "audits_open", "accuracy", "missed", "reviewers")
+        names = ("sheets", "asked", "labeled", "audits_open", "accuracy", "missed")
         return {
             **{name: data[name] for name in names},
             "closed": self.is_closed,
             "accepted_wrong": {"share": self.accepted.share, "interval": self.accepted.interval},
-            "reviewers_truth": "gold" if self.has_gold else "agreement",
             "residual_error": {"value": self.residual, "upper": self.residual_upper, "level": LEVEL},
         }
 
@@ -386,18 +320,17 @@ def read_status(db: sqlite3.Connection, form: ReviewForm, chance: BootstrapSetti
         LabelRow._make((*row, families.get(row[0], "")))
         for row in db.execute(
             "SELECT document.name, label.node, field, shown, predicted, truth, reason, probability, "
-            "label.state, label.text, active_ms, keys, alias, slot, ruling.choice, ruling.text FROM label "
+            "label.state, label.text, slot, ruling.choice, ruling.text FROM label "
             "JOIN sheet ON sheet.id=label.sheet JOIN document ON document.id=sheet.document "
             "JOIN asked ON asked.document=sheet.document AND asked.node=label.node "
-            "JOIN person ON person.id=label.person "
             "LEFT JOIN ruling ON ruling.document=sheet.document AND ruling.node=label.node "
             "WHERE sheet.state IN ('done', 'adjudicated') ORDER BY sheet.id, place"
         )
     ]
     judge = ValueJudge(form)
     chance = chance or BootstrapSettings()
-    doubled = Doubled.of(rows, judge)
-    verdicts = list(judge_predictions(rows, doubled, judge))
+    pairs = pair_labels(rows)
+    verdicts = list(judge_predictions(rows, pairs, judge))
     looked = [
         ReviewedValue(
             row.document, bool(is_right), min(row.probability, 1.0), row.reason in _ACCEPTED, row.family
@@ -405,13 +338,9 @@ def read_status(db: sqlite3.Connection, form: ReviewForm, chance: BootstrapSetti
         for row, is_right in verdicts
     ]
     accepted = wrong_of([value for value in looked if value.is_accepted], chance.level)
-    missed = missed_of(rows, judge)
-    reviewers = {
-        alias: {"right": share_of(right, chance), "missed": share_of(missed.get(alias, []), chance)}
-        for alias, right in reviewers_of(rows, doubled, judge).items()
-    }
+    missed = list(missed_of(rows, judge))
     counts = (facts["values"] or 0, facts["accepted"] or 0)
-    residual, residual_upper = bound_residual(counts, looked, missed[""]) or (None, None)
+    residual, residual_upper = bound_residual(counts, looked, missed) or (None, None)
     asked, labeled = db.execute(
         "SELECT (SELECT count(*) FROM asked JOIN sheet USING(document) WHERE shown<>'context'), "
         "(SELECT count(*) FROM label)"
@@ -421,11 +350,9 @@ def read_status(db: sqlite3.Connection, form: ReviewForm, chance: BootstrapSetti
         asked,
         labeled,
         count_open_audits(db),
-        accuracy_of(verdicts, doubled, judge, chance),
+        accuracy_of(verdicts, pairs, judge, chance),
         accepted,
-        share_of(missed[""], chance),
-        reviewers,
-        any(row.truth is not None for row in rows),
+        share_of(missed, chance),
         residual,
         residual_upper,
         bool(facts["closed"]),
@@ -515,8 +442,6 @@ def close_review(store: Store) -> None:
 
 # The status for the terminal
 
-_NO_GOLD = "wrong values of documents with gold are shown"
-
 
 def render_status(status: Status) -> str:
     """Return how far a review is and what it says, one line each."""
@@ -543,11 +468,7 @@ def _lines(status: Status) -> Iterator[str]:
     if status.accepted.share is not None:
         risk = format_in_unit(status.accepted.share)
         yield f"accepted, wrong  {risk}{_interval(status.accepted.interval)}"
-    yield f"missed errors    {_share(status.missed, _NO_GOLD)}"
-    for alias, shares in status.reviewers.items():
-        right = _share(shares["right"], "values with a known truth are labeled unseen")
-        at_best = "" if status.has_gold else ", at best (no gold: what both say, or what was ruled, is right)"
-        yield f"  {alias:<14} right unseen{at_best}: {right}; missed: {_share(shares['missed'], _NO_GOLD)}"
+    yield f"missed errors    {_share(status.missed, 'wrong values of documents with gold are shown')}"
     residual = "unknown"
     if status.residual is not None and status.residual_upper is not None:
         upper = format_in_unit(status.residual_upper)

@@ -23,7 +23,7 @@ def score_rows(
 
 def bills(n: int, wrong: int, first: int = 0) -> Result:
     """Return a run of n documents with one value each, confidences falling from 0.99, the last wrong."""
-    gold = [{"id": f"d{first + number}", "total": 5, "kind": "ab"[number % 2]} for number in range(n)]
+    gold = [{"id": f"d{first + number}", "total": 5} for number in range(n)]
     pred = [
         {
             "id": f"d{first + number}",
@@ -36,5 +36,4 @@ def bills(n: int, wrong: int, first: int = 0) -> Result:
         gold,
         pred,
         "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money}}",
-        slices=("kind",),
     )

@@ -23,12 +23,11 @@ from fieldassay.decisions.calibration.observations import (
     calibration_error,
     cut_bins,
     discriminate,
-    draw_errors,
     list_bins,
     select,
 )
 
-# Reliability bins and calibration error: the cuts, worked examples, uniform p values if calibrated
+# Reliability bins and calibration error: the cuts, and worked examples
 
 confidences = st.lists(st.integers(0, 30).map(lambda number: number / 30), min_size=1, max_size=300)
 
@@ -72,41 +71,6 @@ def test_the_calibration_error_is_that_worked_by_hand() -> None:
     assert [(one.low, one.high, one.n) for one in bins] == [(0.2, 0.4, 2), (0.7, 0.9, 3)]
     assert [one.confidence for one in bins] == pytest.approx([0.3, 0.8])
     assert [one.accuracy for one in bins] == pytest.approx([0.5, 2 / 3])
-
-
-def test_a_calibrated_scorer_shows_an_error_of_about_0_07_at_100_values() -> None:
-    ordered = np.sort(np.random.default_rng(1).random(100))
-    drawn = draw_errors(ordered, cut_bins(ordered), 0)
-    assert len(drawn) == 1000
-    assert drawn.mean() == pytest.approx(0.068, abs=0.006)
-
-
-def test_sure_values_leave_nothing_to_chance() -> None:
-    ordered = np.repeat([0.0, 1.0], 50)
-    assert draw_errors(ordered, cut_bins(ordered), 0).max() == 0.0
-
-
-def p_values(right: float, trials: int = 300) -> np.ndarray:
-    """Return p values of scorers whose values are right with the probability `c ** right`."""
-    generator, found = np.random.default_rng(2), []
-    for trial in range(trials):
-        ordered = np.sort(generator.beta(5, 1, 200))
-        is_right, starts = generator.random(200) < ordered**right, cut_bins(ordered)
-        drawn = draw_errors(ordered, starts, trial, 199)
-        found.append(
-            (1 + np.count_nonzero(drawn >= calibration_error(ordered, is_right, starts) - 1e-12)) / 200
-        )
-    return np.array(found)
-
-
-def test_p_values_are_uniform_where_the_scorer_is_calibrated() -> None:
-    found = p_values(1.0)
-    for share in (0.05, 0.25, 0.5, 0.75):
-        assert np.mean(found <= share) == pytest.approx(share, abs=3.5 * (share * (1 - share) / 300) ** 0.5)
-
-
-def test_p_values_are_small_where_the_scorer_is_too_sure_of_itself() -> None:
-    assert np.mean(p_values(2.0, 60) <= 0.05) > 0.9
 
 
 # Bounds of a risk from documents with several values: by hand, against the exact binomial, and their order

@@ -34,7 +34,7 @@ def page_of(wrong: int = 40, **options: object) -> CalibrationPage:
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_pages_fit_the_screen(width: int) -> None:
     promise = Promise(0.05)
-    found = calibrate(bills(400, 40), CalibrationOptions(promise=promise, slices=("kind",)))
+    found = calibrate(bills(400, 40), CalibrationOptions(promise=promise))
     policy = found.make_policy(datetime(2026, 1, 1, tzinfo=UTC))
     checked = apply_policy(bills(400, 40, first=500), policy, "policy.json")
     texts = [
@@ -53,9 +53,7 @@ def test_ascii_screens_get_ascii() -> None:
 def test_names_cannot_move_the_cursor() -> None:
     page = page_of()
     fields = tuple(replace(group, name=HOSTILE) for group in (page.pooled, page.pooled))
-    named = replace(
-        page, system=HOSTILE, run=HOSTILE, fields=fields, slices={HOSTILE: fields}, remarks=(HOSTILE,)
-    )
+    named = replace(page, system=HOSTILE, run=HOSTILE, fields=fields, remarks=(HOSTILE,))
     named = replace(
         named,
         certificate=replace(page.certificate, fields=(HOSTILE,), threshold=None, reason=HOSTILE),

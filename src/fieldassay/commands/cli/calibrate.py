@@ -51,13 +51,6 @@ _PROMISE = "fieldassay.decisions.calibration.certificate:Promise"
     help="The scale of the confidences.  [default: probability]",
 )
 @click.option(
-    "--slice",
-    "slices",
-    metavar="KEY",
-    multiple=True,
-    help="Calibration by this slice key, too; repeat for more.",
-)
-@click.option(
     "-o",
     "--out",
     metavar="FILE",
@@ -123,7 +116,7 @@ def _plan(given: Mapping[str, Any]) -> int:
     from fieldassay.decisions.calibration.certificate import needed_labels
     from fieldassay.reports.content.calibration import render_plan
 
-    _refuse("--plan", ("run", "policy", "out", "fields", "scale", "slices", "system"), "needs none of these")
+    _refuse("--plan", ("run", "policy", "out", "fields", "scale", "system"), "needs none of these")
     promise = _promise(given)
     needed = [needed_labels(promise.risk, promise.delta, errors) for errors in range(4)]
     data = {"risk": promise.risk, "confidence": promise.confidence, "needed": needed}
@@ -141,7 +134,7 @@ def _calibrate(given: Mapping[str, Any]) -> int:
 
     _check_out(given)
     options = CalibrationOptions(
-        given["system"], given["fields"], _promise(given), given["scale"] or "probability", given["slices"]
+        given["system"], given["fields"], _promise(given), given["scale"] or "probability"
     )
     calibrated = calibrate_run(find_stored(given["run"], given["store"]), options)
     page = calibrated.page
@@ -210,7 +203,7 @@ def _promise(given: Mapping[str, Any]) -> Promise:
     return Promise(**{name: given[name] for name in ("risk", "confidence") if given[name] is not None})
 
 
-_OF_POLICY = ("fields", "risk", "confidence", "scale", "slices", "out")
+_OF_POLICY = ("fields", "risk", "confidence", "scale", "out")
 
 
 def _refuse(option: str, names: Sequence[str], why: str = "takes what the policy says") -> None:

@@ -269,7 +269,7 @@ def review() -> None:
     "--gold",
     group="Inputs",
     metavar="PATH",
-    help="Trusted gold of some documents: the accuracy of reviewers stands on it.",
+    help="Trusted gold of some documents: the rate of missed errors stands on it.",
 )
 @option(
     "--documents",
@@ -508,7 +508,7 @@ def _read_password(is_piped: bool) -> str:
 )
 @json_option
 def status(folder: Path, *, closes: bool, is_json: bool) -> int:
-    """Tell how far a review is, and what it says of the system and of its reviewers.
+    """Tell how far a review is, and what it says of the system.
 
     The system's accuracy stands on values that were labeled unseen; the rate of missed errors on wrong ones
     of documents with gold.

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, nearest, problem
-from fieldassay.metrics.evidence import ANSWER_COLUMNS, REPEAT, read_families
+from fieldassay.metrics.evidence import REPEAT, read_families
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.runs.run import Run
@@ -227,9 +227,6 @@ def _remedy(given: Sequence[float] | Floats, scale: str) -> str:
     )
 
 
-MOST_SLICES = 50
-
-
 class Confidences(Struct, frozen=True, eq=False):
     """Judged values of one system (the columns `COLUMNS`), its documents, and the run's digests."""
 
@@ -256,40 +253,6 @@ class Confidences(Struct, frozen=True, eq=False):
         import polars as pl
 
         return replace(self, rows=self.rows.filter(pl.col("field").is_in(list(fields))))
-
-    def of_documents(self, documents: Iterable[str]) -> Confidences:
-        """Return what is there of some documents."""
-        import polars as pl
-
-        return replace(self, rows=self.rows.filter(pl.col("doc").is_in(list(documents))))
-
-    def slice_documents(self, key: str) -> dict[str, frozenset[str]]:
-        """Return the documents of each value of a slice key, in order.
-
-        Raises `ProblemsError` for an unknown key.
-        """
-        import polars as pl
-
-        lists = (pl.List(pl.String), pl.String)
-        known = [
-            name
-            for name, kind in self.documents.schema.items()
-            if kind in lists and name not in ("system", "doc", "repairs", *ANSWER_COLUMNS)
-        ]
-        if key not in known:
-            remedy = nearest(key[:100], known) if known else "score with --slice"
-            raise problem(self.label, f"no slice key {key[:100]!r}", remedy, "unknown_name")
-        table = self.documents.select("doc", value=pl.col(key))
-        if table.schema["value"] == pl.List(pl.String):
-            table = table.explode("value")
-        found = {
-            str(value): frozenset(part["doc"].to_list())
-            for (value,), part in table.drop_nulls().sort("value").group_by("value", maintain_order=True)
-        }
-        if len(found) > MOST_SLICES:
-            what = f"the slice key {key[:100]!r} has {len(found):,} values"
-            raise problem(self.label, what, f"choose a key with at most {MOST_SLICES}", "invalid_option")
-        return found
 
 
 def read_confidences(run: Path | Result, system: str | None) -> Confidences:
@@ -394,9 +357,8 @@ class Bin(Struct, frozen=True):
 
 
 class Calibration(Struct, frozen=True):
-    """Calibration of confidences; `ece_expected`, `ece_limit` and `p_value` are of a calibrated scorer.
+    """Calibration of confidences; `ece` is the expected calibration error.
 
-    They allow for documents: `design_effect` is by how much values of one document vary together.
     `auroc_note` says why there is no interval, or what is wrong with the confidences.
     """
 
@@ -406,10 +368,6 @@ class Calibration(Struct, frozen=True):
     confidence: float
     bins: tuple[Bin, ...]
     ece: float
-    ece_expected: float
-    ece_limit: float
-    p_value: float
-    design_effect: float
     auroc: float | None
     auroc_interval: tuple[float, float] | None
     discrimination: str
@@ -443,7 +401,7 @@ class Selection(Struct, frozen=True):
 
 
 class Group(Struct, frozen=True):
-    """Confidences of all values (name None), a field or a slice; without observations only the census."""
+    """Confidences of all values (name None) or of a field; without observations only the census."""
 
     name: str | None
     census: ValueCounts
@@ -460,16 +418,6 @@ def thin(points: tuple[Point, ...], most: int) -> tuple[Point, ...]:
 
 
 MOST_BINS, LEAST_VALUES = 10, 20
-
-
-NULL_DRAWS = 1000
-
-
-LIMIT = 0.95
-"""The quantile of the calibration errors that a calibrated scorer shows by chance."""
-
-
-_AT_ONCE = 1 << 22
 
 
 def cut_bins(ordered: Floats) -> Ints:
@@ -517,25 +465,6 @@ def calibration_error(ordered: Floats, is_correct: Bools, starts: Ints) -> float
     0.25
     """
     return float(np.abs(np.add.reduceat(is_correct - ordered, starts)).sum() / len(ordered))
-
-
-def draw_errors(ordered: Floats, starts: Ints, seed: int, draws: int = NULL_DRAWS) -> Floats:
-    """Return calibration errors of a perfectly calibrated scorer with these confidences.
-
-    Each value is drawn as right with the probability of its confidence.
-    """
-    generator = np.random.default_rng(seed)
-    n = len(ordered)
-    expected = np.add.reduceat(ordered, starts)
-    narrow = ordered.astype(np.float32)
-    found = np.empty(draws)
-    block = max(1, _AT_ONCE // n)
-    for first in range(0, draws, block):
-        count = min(block, draws - first)
-        is_right = generator.random((count, n), dtype=np.float32) < narrow
-        sums = np.add.reduceat(is_right, starts, axis=1, dtype=np.int64)
-        found[first : first + count] = np.abs(sums - expected).sum(axis=1) / n
-    return found
 
 
 LEAST_DOCUMENTS = 10
@@ -754,13 +683,11 @@ def measure(
 
 
 def calibrate_values(observations: Observations, chance: BootstrapSettings, fields: int = 1) -> Calibration:
-    """Return the calibration of at least one value, beside that of a calibrated scorer by chance."""
+    """Return the calibration of at least one value."""
     order = np.argsort(observations.confidence, kind="stable")
     seen = observations.take(order)
     ordered, is_correct = seen.confidence, seen.is_correct
     starts = cut_bins(ordered)
-    error, effect = calibration_error(ordered, is_correct, starts), design_effect(seen, starts)
-    drawn = draw_errors(ordered, starts, chance.seed) * np.sqrt(effect)
     found = discriminate(seen, chance.level, fields)
     return Calibration(
         n=len(ordered),
@@ -768,33 +695,10 @@ def calibrate_values(observations: Observations, chance: BootstrapSettings, fiel
         accuracy=float(is_correct.mean()),
         confidence=float(ordered.mean()),
         bins=list_bins(ordered, is_correct, starts),
-        ece=error,
-        ece_expected=float(drawn.mean()),
-        ece_limit=float(np.quantile(drawn, LIMIT)),
-        p_value=float((1 + np.count_nonzero(drawn >= error - 1e-12)) / (len(drawn) + 1)),
-        design_effect=effect,
+        ece=calibration_error(ordered, is_correct, starts),
         auroc=found.area,
         auroc_interval=found.interval,
         discrimination=found.standing.value,
         auroc_note=found.sentence,
         level=chance.level,
     )
-
-
-def design_effect(seen: Observations, starts: Ints) -> float:
-    """Return by how much dependence within documents multiplies the variance of a sum of values; at least 1.
-
-    The values are by ascending confidence, `starts` those of bins, whose mean error is taken off (Kish 1965).
-
-    >>> doc = np.repeat(np.arange(50, dtype=np.int32), 2)
-    >>> lost = np.repeat(np.arange(50) % 5 > 0, 2)
-    >>> names = tuple(map(str, range(50)))
-    >>> seen = Observations(names, ("n",), doc, doc * 0, np.full(100, 0.8), lost)
-    >>> round(design_effect(seen, np.array([0])), 6)
-    2.0
-    """
-    errors = seen.is_correct - seen.confidence
-    sizes = np.diff(np.append(starts, len(errors)))
-    errors = errors - np.repeat(np.add.reduceat(errors, starts) / sizes, sizes)
-    alone, together = float(errors @ errors), np.bincount(seen.drawn, errors)
-    return max(1.0, float(together @ together) / alone) if alone > 0.0 else 1.0

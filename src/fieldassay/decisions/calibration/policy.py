@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
@@ -499,15 +499,14 @@ JSON_POINTS = 200
 class CalibrationOptions(OptionRecord, frozen=True):
     """What to calibrate (one system, all its fields unless some are named), and the promise to make.
 
-    `scale` is that of the confidences: `probability`, `percent` or `logprob`. `slices` are the keys of
-    tables. `is_brief` leaves out the tables of fields.
+    `scale` is that of the confidences: `probability`, `percent` or `logprob`. `is_brief`
+    leaves out the table of fields.
     """
 
     system: str | None = None
     fields: tuple[str, ...] = ()
     promise: Promise = field(default_factory=Promise)
     scale: Scale = "probability"
-    slices: tuple[str, ...] = ()
     chance: BootstrapSettings = field(default_factory=BootstrapSettings)
     is_brief: bool = False
 
@@ -522,7 +521,6 @@ class CalibrationPage(Brief, Struct, frozen=True):
     pooled: Group
     certificate: Certificate
     fields: tuple[Group, ...] = ()
-    slices: Mapping[str, tuple[Group, ...]] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -535,7 +533,6 @@ class CalibrationPage(Brief, Struct, frozen=True):
             "scale": self.scale,
             "pooled": _group_data(self.pooled),
             "fields": [_group_data(group) for group in self.fields],
-            "slices": {key: [_group_data(group) for group in groups] for key, groups in self.slices.items()},
             "certificate": record_data(self.certificate),
             "remarks": list(self.remarks),
         }
@@ -575,7 +572,7 @@ class Calibrated(Brief, Struct, frozen=True, eq=False):
 def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | None = None) -> Calibrated:
     """Return the calibration of the confidences of one system of a run, with a certified threshold.
 
-    Raises `ProblemsError` for a run that kept too little, for an unknown system, field or slice, for invalid
+    Raises `ProblemsError` for a run that kept too little, for an unknown system or field, for invalid
     options, and where no judged value has a confidence.
 
     >>> from fieldassay.scoring.score import score
@@ -611,7 +608,6 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
         pooled=measure(None, count_rows(given.rows), seen, options.chance),
         certificate=make_certificate(fields, seen, options.promise, options.chance),
         fields=tuple(_measure_fields(given, seen, fields, options.chance)) if has_fields else (),
-        slices={key: tuple(_measure_slices(given, seen, key, options.chance)) for key in options.slices},
     )
     return Calibrated(replace(page, remarks=tuple(remark(page, seen))), given, seen)
 
@@ -622,16 +618,6 @@ def _measure_fields(
     for name in fields:
         census = count_rows(given.of_fields((name,)).rows)
         yield measure(name, census, seen.of_fields((name,)), chance, len(fields))
-
-
-def _measure_slices(
-    given: Confidences, seen: Observations, key: str, chance: BootstrapSettings
-) -> Iterator[Group]:
-    for label, documents in given.slice_documents(key).items():
-        is_in = np.array([name in documents for name in seen.documents], dtype=bool)
-        yield measure(
-            label, count_rows(given.of_documents(documents).rows), seen.take(is_in[seen.doc]), chance
-        )
 
 
 _FIELDS_THAT = {

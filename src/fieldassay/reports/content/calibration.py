@@ -12,7 +12,7 @@ from fieldassay.decisions.calibration.certificate import (
 from fieldassay.decisions.calibration.observations import Calibration, Group, Point, Selection
 from fieldassay.decisions.calibration.policy import CalibrationPage, PolicyCheck, PromiseStatus, Queue
 from fieldassay.io.text.shown import clip, format_count
-from fieldassay.metrics.estimate import NOTHING, format_p, format_p_cell, format_share
+from fieldassay.metrics.estimate import NOTHING, format_share
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 
 STYLES = {
@@ -39,9 +39,7 @@ def render_calibration(found: CalibrationPage, screen: Screen) -> str:
         _add_calibration(page, found.pooled.calibration)
     if found.pooled.selection is not None:
         _add_selection(page, found.pooled.selection)
-    _add_groups(page, "By field", found.fields)
-    for key, groups in found.slices.items():
-        _add_groups(page, f"By {clip(key)}", groups)
+    _add_fields(page, found.fields)
     _add_remarks(page, found.remarks)
     return page.text()
 
@@ -139,16 +137,7 @@ def _add_calibration(page: ScreenPage, found: Calibration) -> None:
         for one in found.bins
     ]
     page.table(columns, rows)
-    chance = (
-        f"a calibrated scorer would show {found.ece_expected:.3f} here, 95% of the time below "
-        f"{found.ece_limit:.3f}; {format_p(found.p_value)}"
-    )
-    page.pairs(
-        [
-            ("calibration error", f"{found.ece:.3f} ({chance})"),
-            ("AUROC", _auroc(found, has_interval=True)),
-        ]
-    )
+    page.pairs([("calibration error", f"{found.ece:.3f}"), ("AUROC", _auroc(found, has_interval=True))])
 
 
 def _add_selection(page: ScreenPage, found: Selection) -> None:
@@ -191,12 +180,12 @@ def _by_coverage(points: Sequence[Point]) -> list[Point]:
     return list(found.values())
 
 
-def _add_groups(page: ScreenPage, title: str, groups: Sequence[Group]) -> None:
+def _add_fields(page: ScreenPage, groups: Sequence[Group]) -> None:
     if not groups:
         return
     page.line()
-    page.title(title)
-    heads = ("values", "right", "mean", "error", "by chance", "p", "AUROC", "omitted")
+    page.title("By field")
+    heads = ("values", "right", "mean", "error", "AUROC", "omitted")
     rows = [[clip(group.name, 48), *_group_cells(group)] for group in groups[:_FIELDS]]
     page.table([PageColumn("", is_name=True), *(PageColumn(head, is_number=True) for head in heads)], rows)
     if len(groups) > _FIELDS:
@@ -206,16 +195,9 @@ def _add_groups(page: ScreenPage, title: str, groups: Sequence[Group]) -> None:
 def _group_cells(group: Group) -> list[str]:
     found, omitted = group.calibration, f"{group.census.omitted:,}"
     if found is None:
-        return ["0", *[NOTHING] * 6, omitted]
-    p = format_p_cell(found.p_value)
-    numbers = (found.accuracy, found.confidence, found.ece, found.ece_expected)
-    return [
-        f"{found.n:,}",
-        *(f"{number:.3f}" for number in numbers),
-        p,
-        _auroc(found, has_interval=False),
-        omitted,
-    ]
+        return ["0", *[NOTHING] * 4, omitted]
+    numbers = (f"{number:.3f}" for number in (found.accuracy, found.confidence, found.ece))
+    return [f"{found.n:,}", *numbers, _auroc(found, has_interval=False), omitted]
 
 
 def _add_certificate(page: ScreenPage, certificate: Certificate, promise: Promise) -> None:

@@ -259,8 +259,8 @@ _MOST_NAMED = 5
 class ReviewRequest(Struct, frozen=True):
     """The inputs of a new review.
 
-    Without predictions every field of every document is asked, blind. `gold` is trusted: the accuracy of
-    reviewers stands on it. `shares` make gold, or are those of an audit.
+    Without predictions every field of every document is asked, blind. `gold` is trusted: the rate of
+    missed errors stands on it. `shares` make gold, or are those of an audit.
     """
 
     spec: Any = None
