@@ -317,11 +317,8 @@ def test_a_deep_record_is_a_tree_at_its_end():
 
 
 OPTIONS = [
-    (["15/03/2567", "16/12/2566"], "date", {"calendar": "buddhist"}),
-    (["R6.6.16", "H31.4.30"], "date", {"calendar": "japanese"}),
+    (["15/03/2567", "16/12/2566"], "date", {}),
     (["113/03/15", "99/12/31"], "id", {}),
-    (["113/03/15", "112/12/31"], "date", {"calendar": "roc"}),
-    (["۱۴۰۳/۰۱/۰۱", "۱۳۹۹/۰۱/۰۱"], "date", {"calendar": "persian"}),
     (["2024-03-15", "2023-11-30"], "date", {}),
     (["1445/09/05", "1403/01/01"], "date", {}),
     (["108.43 CR", "5.00 Dr."], "money", {"signs": (("CR", "-"), ("DR", "+"))}),
@@ -331,7 +328,7 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize(("values", "kind", "options"), OPTIONS, ids=str)
-def test_calendars_signs_and_boxes_are_proposed_where_the_data_show_them(values, kind, options):
+def test_dates_signs_and_boxes_are_proposed_where_the_data_show_them(values, kind, options):
     found = inferred("x", values)
     assert (found.type, {name: value for name, value in found.options if name != "order"}) == (kind, options)
 

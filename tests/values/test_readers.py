@@ -3,7 +3,6 @@
 import datetime as dt
 import json
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from tests.effort import costs_at_most
 from tests.values.record_words import SIGNS_PAGE, render_signs
 
 from fieldassay import explain_values, score, validate
-from fieldassay.errors import MissingExtraError, ProblemsError
+from fieldassay.errors import ProblemsError
 from fieldassay.metrics.evidence import FLAGS
 from fieldassay.options import with_options
 from fieldassay.values.catalogue import NORMALIZERS, READERS
@@ -399,12 +398,6 @@ def test_no_text_stops_the_published_normalizations(text):
 def test_an_unknown_form_is_refused_with_the_valid_ones(name, options):
     with pytest.raises(ValueError, match=r"cannot be .*(did you mean|one of)"):
         NORMALIZERS.load(name)(**options)
-
-
-@pytest.mark.skipif(find_spec("ftfy") is not None, reason="ftfy is installed")
-def test_ftfy_says_how_to_install_it():
-    with pytest.raises(MissingExtraError, match="pip install ftfy"):
-        NORMALIZERS.load("ftfy")()
 
 
 def test_long_text_is_normalized_in_linear_time():

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from msgspec import Struct, field
 
 from fieldassay.errors import MissingExtraError, Problem, ProblemsError, install_line, nearest, problem
-from fieldassay.io.files.typed_json import FileForm, read_typed
+from fieldassay.io.files.typed_json import JsonFormat, read_typed
 from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.text.encoding import SAMPLE, detect_encoding, is_unicode
 from fieldassay.records.keys import RATIO, UNPACKED, SourceOptions
@@ -497,14 +497,13 @@ _ANOTHER = "name a folder that `fieldassay extract` wrote"
 def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of an extraction. Raises `ProblemsError` if it cannot be read."""
     path = folder / MANIFEST
-    form = FileForm(
-        "a manifest of an extraction", "not_json", _AGAIN if (folder / _JOURNAL).is_file() else _ANOTHER
-    )
+    again = _AGAIN if (folder / _JOURNAL).is_file() else _ANOTHER
+    form = JsonFormat("manifest of an extraction", again, "not_json")
     try:
         with open_file(path) as stream:
             data = stream.read()
     except (OSError, ValueError) as error:
-        raise problem(path, f"cannot be read ({error})", form.remedy, form.kind) from None
+        raise form.refusal(path, f"cannot be read ({error})") from None
     return read_typed(data, Manifest, form, str(path))
 
 

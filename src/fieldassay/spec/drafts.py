@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,7 +20,6 @@ from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.language.yaml_text import Steps
 from fieldassay.values.catalogue import READERS
 from fieldassay.values.types.column import Reader, Reading
-from fieldassay.values.types.dates.parts import is_installed
 
 # The most likely type of a column of values: the first whose reader reads nearly all of them.
 
@@ -53,8 +52,6 @@ _CHECKSUMS = {"iban": 3, "lei": 3, "au.abn": 5, "eu.vat": 5, "isbn": 5, "issn": 
 """Checksums with the number of different values that must pass: one in ten passes the last ones by chance."""
 _DATE = r"^(?:(?=[^\t]*+\t\d+-)[^\t]*?(?:[^\W\d]|\d[^\d\t]++\d++[^\d\t]++\d)|\d{8}\t)"
 """Not a year alone: the number of PO-2024 is one, too."""
-_PERSIAN = r"^[^\t]*(?:[۰-۹]|\b13[4-9]\d\b)"
-"""From 1400 on, a year in other digits than those of Iran may be Islamic."""
 _CHECKABLE = r"^(?=\D*\d)[A-Za-z0-9](?:[A-Za-z0-9]|[ ./-](?=[A-Za-z0-9])){6,50}\t"
 _CODE = r"^(?=[^\t]*\d)[A-Za-z0-9#][A-Za-z0-9#./_{}-]{{0,59}}\t"
 
@@ -96,23 +93,14 @@ class _Candidate(Struct, frozen=True):
     """The share of different values."""
 
 
-def _dates(kind: str) -> Iterator[_Candidate]:
-    date = _Candidate(kind, _DATE, named="day", never=("code",))
-    yield replace(date, refused=("calendar",))
-    for name in filter(is_installed, ("buddhist", "roc", "japanese", "persian")):
-        remark, shape = f"years of the {name} calendar, as it seems", _PERSIAN if name == "persian" else _DATE
-        refused = ("calendar", "ambiguous") if name == "roc" else ("calendar",)
-        yield _Candidate(kind, shape, 0.98, {"calendar": name}, remark, never=("code",), refused=refused)
-    yield date
-
-
 CANDIDATES = (
     _Candidate("phone", r"^\+", named="phone"),
     _Candidate("boolean", r"(?i)^(?:#|[^\d\t]{2,}\t|[yntfj]\t|\W\t)"),
     _Candidate("email"),
     _Candidate("url", r"(?i)^(?:[^\t]*://|www\.)", named="site"),
-    *_dates("datetime"),
-    *_dates("date"),
+    *(_Candidate(kind, _DATE, named="day", never=("code",), refused=refused, remark=remark)
+      for kind in ("datetime", "date")
+      for refused, remark in ((("calendar",), ""), ((), "? years of another calendar; `calendar` decides"))),
     _Candidate("time", r"^[^\t-]*\d:\d\d[^\t-]*\t", named="clock"),
     _Candidate("money", r"(?i)[cd]r\.?\t", 1e-9, {"signs": (("CR", "-"), ("DR", "+"))},
                "CR was taken as minus, DR as plus: some banks mean the opposite"),

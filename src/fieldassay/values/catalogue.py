@@ -38,7 +38,6 @@ NORMALIZERS = Catalogue(
         "decimal_comma": "fieldassay.values.types.text:DecimalComma",
         "leading_zero": "fieldassay.values.types.text:LeadingZero",
         "digits": "fieldassay.values.types.text:DigitsOnly",
-        "ftfy": "fieldassay.values.types.text:Ftfy",
         "punctuation": "fieldassay.values.types.text:Punctuation",
         "remove": "fieldassay.values.types.text:Remove",
         "separators": "fieldassay.values.types.text:Separators",

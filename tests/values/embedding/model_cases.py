@@ -41,8 +41,6 @@ BERT = {
     "output.LayerNorm": (SIZE,),
 }
 """The parts of a layer, and the shapes of their weights."""
-DISTILLED = ("attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin", "sa_layer_norm")
-DISTILLED += ("ffn.lin1", "ffn.lin2", "output_layer_norm")
 
 
 @dataclass(frozen=True)
@@ -60,12 +58,8 @@ class TinyModel:
     parts: int = 1
 
     @property
-    def is_distilled(self):
-        return self.family == "distilbert"
-
-    @property
     def pad(self):
-        return 0 if self.family in ("bert", "distilbert") else 1
+        return 0 if self.family == "bert" else 1
 
     @property
     def positions(self):
@@ -91,14 +85,11 @@ def tensors_of(model):
     shapes = {
         "embeddings.word_embeddings.weight": (len(vocabulary(model)), SIZE),
         "embeddings.position_embeddings.weight": (model.positions, SIZE),
+        "embeddings.token_type_embeddings.weight": (1 if model.pad else 2, SIZE),
     }
-    if not model.is_distilled:
-        shapes["embeddings.token_type_embeddings.weight"] = (1 if model.pad else 2, SIZE)
-    stem, names = ("transformer", DISTILLED) if model.is_distilled else ("encoder", BERT)
     parts = {"embeddings.LayerNorm": (SIZE,)}
     for number in range(LAYERS):
-        for name, shape in zip(names, BERT.values(), strict=True):
-            parts[f"{stem}.layer.{number}.{name}"] = shape
+        parts |= {f"encoder.layer.{number}.{name}": shape for name, shape in BERT.items()}
     for name, shape in parts.items():
         shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
     frozen = np.random.RandomState(11)  # its numbers are the same in every version of numpy
@@ -111,14 +102,10 @@ def write_model(model: TinyModel, folder: Path, **changes) -> Path:
     """Write the model's files; `changes` go into config.json."""
     (folder / "1_Pooling").mkdir(parents=True, exist_ok=True)
     names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act")
-    if model.is_distilled:
-        names = ("dim", "n_layers", "n_heads", "hidden_dim", "activation")
     config = dict(zip(names, (SIZE, LAYERS, HEADS, INNER, model.activation), strict=True))
     config |= {"model_type": model.family, "vocab_size": len(vocabulary(model)), "pad_token_id": model.pad}
     config |= {"max_position_embeddings": model.positions, "type_vocab_size": 1 if model.pad else 2}
-    if not model.is_distilled:
-        config["layer_norm_eps"] = 1e-5
-    write_json(folder / "config.json", {**config, **changes})
+    write_json(folder / "config.json", {**config, "layer_norm_eps": 1e-5, **changes})
     write_json(
         folder / "sentence_bert_config.json", {"max_seq_length": model.max_length, "do_lower_case": False}
     )

@@ -198,7 +198,6 @@ MODELS = {
     "roberta": TinyModel("roberta"),
     "xlm-roberta": TinyModel("xlm-roberta", activation="relu"),
     "camembert": TinyModel("camembert"),
-    "distilbert": TinyModel("distilbert"),
 }
 EACH_MODEL = pytest.mark.parametrize(
     "model", [pytest.param(model, id=name) for name, model in MODELS.items()]
@@ -236,7 +235,8 @@ OTHERWISE = "; use `backend: sentence-transformers`"
         (TinyModel("bert"), {"is_decoder": True}, "is_decoder True"),
         (TinyModel("bert"), {"num_attention_heads": 5}, "12 dimensions by 5 heads"),
         (TinyModel("bert"), {"hidden_size": "12"}, "does not say 'hidden_size' as a number"),
-        (TinyModel("distilbert"), {"n_heads": 0}, "does not say 'num_attention_heads' as a number"),
+        (TinyModel("bert"), {"model_type": "distilbert"}, "the model_type 'distilbert'" + OTHERWISE),
+        (TinyModel("bert"), {"num_attention_heads": 0}, "does not say 'num_attention_heads' as a number"),
         (TinyModel("bert", "pooling_mode_lasttoken"), {}, "does not compute the pooling 'lasttoken'"),
         (TinyModel("bert", max_length=2), {}, "2 tokens of a text, which cannot be"),
         (TinyModel("bert"), {"max_position_embeddings": 3}, "3 tokens of a text, which cannot be"),

@@ -1,9 +1,8 @@
 """A baseline, and its file."""
 
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from fieldassay.errors import problem
@@ -82,13 +81,13 @@ class Baseline(Brief, Struct, frozen=True, eq=False):
     run: str
     spec: str
     reason: str
-    is_frozen: bool
+    is_frozen: bool = field(name="frozen")
     """Whether a run is refused unless its basis is this one; else it is compared where gold is the same."""
     digests: Mapping[str, str]
     basis: Mapping[str, Any]
     metrics: tuple[str, ...]
     headlines: tuple[Headline, ...]
-    is_hashed: bool
+    is_hashed: bool = field(name="hashed")
     documents: tuple[str, ...]
     gold: tuple[str, ...]
     systems: tuple[BaselineSystem, ...]
@@ -209,13 +208,9 @@ FORMAT = JsonFormat(
 
 
 def baseline_bytes(baseline: Baseline) -> bytes:
-    """Return a baseline as the bytes of its file: JSON, a document, headline or column a line."""
+    """Return a baseline as the bytes of its file."""
     content = _content(baseline)
-    parts = [
-        f" {_text(key)}: {_lay_out_value(key, value)}"
-        for key, value in {**FORMAT.head(), "checksum": checksum(content), **content}.items()
-    ]
-    return ("{\n" + ",\n".join(parts) + "\n}\n").encode("utf-8", "backslashreplace")
+    return FORMAT.encode({"checksum": checksum(content), **content})
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -268,32 +263,6 @@ def _content(baseline: Baseline) -> dict[str, Any]:
     }
 
 
-def _lay_out_value(key: str, value: Any) -> str:
-    if key == "basis":
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2)
-    if key == "systems":
-        return _lines((_lay_out_system(system) for system in value), "  ")
-    return _lines(map(_text, value), "  ") if isinstance(value, list) else _text(value)
-
-
-def _lay_out_system(system: dict[str, Any]) -> str:
-    slices = ",\n".join(f"    {_text(key)}: {_text(groups)}" for key, groups in system["slices"].items())
-    inner = f"{{\n{slices}\n   }}" if slices else "{}"
-    statistics = _lines(map(_text, system["statistics"]), "    ")
-    keys = [key for key in ("name", "predictions", "repeats") if key in system]
-    names = "".join(f'   "{key}": {_text(system[key])},\n' for key in keys)
-    return f'{{\n{names}   "slices": {inner},\n   "statistics": {statistics}\n  }}'
-
-
-def _lines(items: Iterable[str], indent: str) -> str:
-    text = ",\n".join(f"{indent}{item}" for item in items)
-    return f"[\n{text}\n{indent[:-1]}]" if text else "[]"
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
 class _System(msgspec.Struct):
     name: str
     slices: dict[str, list[list[str]]]
@@ -302,48 +271,16 @@ class _System(msgspec.Struct):
     repeats: Annotated[int, msgspec.Meta(ge=1, le=MOST_REPEATS)] = 1
 
 
-class _File(msgspec.Struct):
-    """The content of the file, as it must be."""
-
-    fieldassay: str
-    created: str
-    run: str
-    spec: str
-    reason: str
-    frozen: bool
-    digests: dict[str, str]
-    basis: dict[str, Any]
-    metrics: list[str]
-    headlines: list[Headline]
-    hashed: bool
-    documents: list[tuple[str, str]]
-    systems: list[_System]
-    history: list[BaselineEntry]
-
-
 def _build(path: Path, content: dict[str, Any]) -> Baseline:
     try:
-        found = msgspec.convert(content, _File)
-        systems = tuple(_build_system(system, len(found.documents)) for system in found.systems)
+        documents = msgspec.convert(content.get("documents"), list[tuple[str, str]])
+        names, gold = zip(*documents, strict=True) if documents else ((), ())
+        found = msgspec.convert(content.get("systems"), list[_System])
+        systems = [_build_system(system, len(names)) for system in found]
+        held = {**content, "documents": names, "gold": gold, "systems": systems}
+        made = msgspec.convert(held, Baseline)
     except (msgspec.ValidationError, ValueError) as error:
         raise FORMAT.malformed(path, error) from None
-    made = Baseline(
-        fieldassay=found.fieldassay,
-        created=found.created,
-        run=found.run,
-        spec=found.spec,
-        reason=found.reason,
-        is_frozen=found.frozen,
-        digests=found.digests,
-        basis=found.basis,
-        metrics=tuple(found.metrics),
-        headlines=tuple(found.headlines),
-        is_hashed=found.hashed,
-        documents=tuple(name for name, _ in found.documents),
-        gold=tuple(digest for _, digest in found.documents),
-        systems=systems,
-        history=tuple(found.history),
-    )
     faults = list(find_faults(made))
     if faults:
         raise FORMAT.refusal(path, f"is not as a baseline must be: {'; '.join(faults)}")

@@ -151,9 +151,7 @@ def policy_bytes(policy: ReviewPolicy) -> bytes:
     words = describe_promise(policy.promise)
     if policy.reviews_everything:
         words = "Nothing is promised: no threshold could be certified, so everything is reviewed."
-    data = {**FORMAT.head(), "words": words, **sealed, "seal": checksum(sealed)}
-    text = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False)
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    return FORMAT.encode({"words": words, **sealed, "seal": checksum(sealed)})
 
 
 def read_policy(path: Path) -> ReviewPolicy:

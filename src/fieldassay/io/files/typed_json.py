@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,14 +22,6 @@ AGAIN = "write it again with `fieldassay score --out DIR`"
 T = TypeVar("T")
 
 _MISSING = re.compile(r"Object missing required field (`[^`]*`)")
-
-
-class FileForm(Struct, frozen=True):
-    """The expected form of a file: its name in a sentence, the kind of problem for any other, a remedy."""
-
-    name: str
-    kind: str
-    remedy: str = AGAIN
 
 
 def parse_json(data: bytes | str, *, once: bool = False, number: type[Any] | None = None) -> Any:
@@ -73,7 +66,7 @@ def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def read_typed(data: bytes, kind: type[T], form: FileForm, where: str) -> T:
+def read_typed(data: bytes, kind: type[T], form: "JsonFormat", where: str) -> T:
     """Return the object in a file of schema version 1.
 
     Raises `ProblemsError` with the place of the first mismatch.
@@ -81,13 +74,13 @@ def read_typed(data: bytes, kind: type[T], form: FileForm, where: str) -> T:
     try:
         parts = parse_json(data)
     except ValueError as error:
-        raise _refusal(where, f"not JSON ({str(error)[:200]})", form) from None
+        raise form.refusal(where, f"not JSON ({str(error)[:200]})") from None
     if not isinstance(parts, dict) or parts.get("schema_version") != SCHEMA_VERSION:
-        raise _refusal(where, f"not {form.name} of schema version {SCHEMA_VERSION}", form)
+        raise form.refusal(where, f"not a {form.noun} of schema version {SCHEMA_VERSION}")
     return check_part(parts, kind, form, f"{where}: $")
 
 
-def check_part(data: Any, kind: type[T], form: FileForm, where: str) -> T:
+def check_part(data: Any, kind: type[T], form: "JsonFormat", where: str) -> T:
     """Return a part of a file as an object of a type.
 
     Raises `ProblemsError` with the place of the mismatch, which begins with `where`.
@@ -96,7 +89,7 @@ def check_part(data: Any, kind: type[T], form: FileForm, where: str) -> T:
         return convert(data, kind)
     except ValueError as error:
         place, what = error.args
-        raise _refusal(f"{where}{place.removeprefix('$')}", what, form) from None
+        raise form.refusal(f"{where}{place.removeprefix('$')}", what) from None
 
 
 def convert(data: Any, kind: type[T]) -> T:
@@ -128,10 +121,6 @@ def _finite(text: str) -> float:
     return number
 
 
-def _refusal(where: str, what: str, form: FileForm) -> ProblemsError:
-    return problem(where, what, form.remedy, form.kind)
-
-
 # JSON documents on disk of a named format and version: read as a whole or refused with the reason.
 
 
@@ -151,8 +140,8 @@ class JsonFormat(Struct, frozen=True):
     noun: str
     restore: str
     bad: str
-    unwritable: str
-    most_bytes: int
+    unwritable: str = ""
+    most_bytes: int = 16 << 20
     after_merge: str = ""
     version: int = 1
 
@@ -191,6 +180,11 @@ class JsonFormat(Struct, frozen=True):
             raise self.refusal(path, what, "install the release of fieldassay that wrote it", "version")
         return held
 
+    def encode(self, content: Mapping[str, Any]) -> bytes:
+        """Return a document with the content, as indented UTF-8 JSON."""
+        text = json.dumps({**self.head(), **content}, ensure_ascii=False, indent=1, allow_nan=False)
+        return text.encode("utf-8", "backslashreplace") + b"\n"
+
     def write(self, path: Path, data: bytes) -> None:
         """Put a document in its place, as a whole.
 
@@ -202,7 +196,7 @@ class JsonFormat(Struct, frozen=True):
             remedy = "name a file in a folder that can be written"
             raise self.refusal(path, f"cannot be written ({_why(error)})", remedy, self.unwritable) from None
 
-    def refusal(self, path: Path, what: str, remedy: str = "", kind: str = "") -> ProblemsError:
+    def refusal(self, path: Path | str, what: str, remedy: str = "", kind: str = "") -> ProblemsError:
         """Return the error for a file of this format."""
         return problem(path, what, remedy or self.restore, kind or self.bad)
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.io.files.typed_json import SCHEMA_VERSION, FileForm, read_typed
+from fieldassay.io.files.typed_json import AGAIN, SCHEMA_VERSION, JsonFormat, read_typed
 from fieldassay.io.json_value import json_line
 from fieldassay.io.text.shown import Brief, clip, join_names
 from fieldassay.metrics.estimate import format_difference, format_p
@@ -267,7 +267,7 @@ class Ranking(Struct, frozen=True):
 
 # `comparisons.json`: the comparisons of a run's systems, written and read back.
 
-_FORM = FileForm("a comparisons file", "bad_comparisons_file")
+_FORM = JsonFormat("comparisons file", AGAIN, "bad_comparisons_file")
 
 
 class Comparisons(Struct, frozen=True):

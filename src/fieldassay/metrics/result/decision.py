@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from fieldassay.errors import Problem, problem
-from fieldassay.io.files.typed_json import AGAIN, FileForm, read_typed
+from fieldassay.errors import Problem
+from fieldassay.io.files.typed_json import AGAIN, JsonFormat, read_typed
 from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
 from fieldassay.metrics.estimate import Count, difference_unit
@@ -265,7 +265,7 @@ class DecisionPage(Brief, Struct, frozen=True):
 
 # `gates.json`, read back: the outcomes of gates at the time of the run.
 
-_FORM = FileForm("a file of gates", "bad_gates_file")
+_FORM = JsonFormat("file of gates", AGAIN, "bad_gates_file")
 
 
 class _Outcome(msgspec.Struct):
@@ -320,4 +320,4 @@ def read_decisions(data: bytes, where: str = "gates.json") -> tuple[Decision, ..
             for one in found.decisions
         )
     except ValueError as error:
-        raise problem(where, f"holds what is no gate ({str(error)[:200]})", AGAIN, _FORM.kind) from None
+        raise _FORM.refusal(where, f"holds what is no gate ({str(error)[:200]})") from None

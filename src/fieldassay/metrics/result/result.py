@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import astuple, force_setattr, replace
 
-from fieldassay.errors import MissingExtraError, Problem, ProblemsError, install_line, nearest, problem
-from fieldassay.io.files.typed_json import AGAIN, SCHEMA_VERSION, FileForm, check_part, read_typed
+from fieldassay.errors import MissingExtraError, Problem, ProblemsError, install_line, nearest
+from fieldassay.io.files.typed_json import AGAIN, SCHEMA_VERSION, JsonFormat, check_part, read_typed
 from fieldassay.io.json_value import json_line
 from fieldassay.io.text.shown import DataFrame, Unchanging, clip, format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
@@ -659,7 +659,7 @@ def tabulate_estimates(result: Result, system: str) -> dict[str, dict[str | None
 
 # `metrics.json`: the estimates of a result, written and read back.
 
-_FORM = FileForm("a metrics file", "bad_metrics_file")
+_FORM = JsonFormat("metrics file", AGAIN, "bad_metrics_file")
 _MOST_LISTED = 20
 
 
@@ -698,7 +698,7 @@ def read_metrics(data: bytes, where: str = "metrics.json") -> Result:
     """
     found = read_typed(data, _MetricsFile, _FORM, where)
     problems = [
-        Problem(f"{where}: $.estimates[{place}].interval", "its ends are not in order", AGAIN, _FORM.kind)
+        Problem(f"{where}: $.estimates[{place}].interval", "its ends are not in order", AGAIN, _FORM.bad)
         for place, one in enumerate(found.estimates)
         if one.interval is not None and one.interval[0] > one.interval[1]
     ]
@@ -708,7 +708,7 @@ def read_metrics(data: bytes, where: str = "metrics.json") -> Result:
         try:
             parse_metric(text)
         except ValueError as error:
-            raise problem(f"{where}: $.run.metrics", f"{error}", AGAIN, _FORM.kind) from None
+            raise _FORM.refusal(f"{where}: $.run.metrics", f"{error}") from None
     check_part(found.counts, Counts, _FORM, f"{where}: $.counts")
     return Result(found.estimates, run=found.run, counts=found.counts, repeats=found.repeats)
 

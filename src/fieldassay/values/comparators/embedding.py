@@ -231,7 +231,7 @@ _POOLINGS: Mapping[str, Callable[[Any], Any]] = {
     "mean": lambda hidden: hidden.mean(axis=1),
 }
 COMPUTED: Mapping[str, tuple[Any, ...]] = {
-    "model_type": ("bert", "camembert", "distilbert", "roberta", "xlm-roberta"),
+    "model_type": ("bert", "camembert", "roberta", "xlm-roberta"),
     "hidden_act": tuple(_ACTIVATIONS),
     "position_embedding_type": ("absolute",),
     "is_decoder": (False,),
@@ -249,15 +249,6 @@ _USUAL = {
 }
 _FLAG = "pooling_mode_"
 _COUNTS = ("hidden_size", "num_attention_heads", "num_hidden_layers", "max_position_embeddings")
-_DISTILBERT = {
-    "hidden_act": "activation", "hidden_size": "dim",
-    "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers",
-    "encoder.layer": "transformer.layer", "attention.self.query": "attention.q_lin",
-    "attention.self.key": "attention.k_lin", "attention.self.value": "attention.v_lin",
-    "attention.output.dense": "attention.out_lin", "attention.output.LayerNorm": "sa_layer_norm",
-    "intermediate.dense": "ffn.lin1", "output.dense": "ffn.lin2", "output.LayerNorm": "output_layer_norm",
-}  # fmt: skip
-"""What DistilBERT calls the keys of `config.json` and the weights of BERT."""
 _WORDS = "embeddings.word_embeddings.weight"
 _LEAST_LENGTH = 4
 _REMEDY = "restore the model's files, or use `backend: sentence-transformers`"
@@ -294,9 +285,6 @@ def _read_settings(folder: Path) -> dict[str, Any]:
     modules = module_folders(folder)
     transformer = modules.get("Transformer", folder)
     config, reading, pooling = read_json(transformer / "config.json"), {}, "mean"
-    if config.get("model_type") == "distilbert":
-        config |= {key: config[other] for key, other in _DISTILBERT.items() if other in config}
-        config["layer_norm_eps"] = 1e-12
     if "Pooling" in modules:
         reading = read_json(transformer / "sentence_bert_config.json")
         modes = read_json(modules["Pooling"] / "config.json")
@@ -318,7 +306,7 @@ def _read_settings(folder: Path) -> dict[str, Any]:
         if not isinstance(settings.get(key), int) or settings[key] < 1:
             what = f"config.json does not say {key!r} as a number of 1 or more"
             raise ValueError(f"{folder}: {what}; restore the file")
-    is_plain = settings["model_type"] in ("bert", "distilbert")
+    is_plain = settings["model_type"] == "bert"
     settings["first_position"] = 0 if is_plain else (settings["pad_token_id"] or 0) + 1
     positions = settings["max_position_embeddings"] - settings["first_position"]
     tokenizer = read_json(transformer / "tokenizer_config.json")
@@ -336,8 +324,7 @@ class NumpyEncoder:
 
     def __init__(self, folder: Path) -> None:
         self._settings = settings = read_settings(folder)
-        size, is_distilled = settings["hidden_size"], settings["model_type"] == "distilbert"
-        path = settings["folder"] / "tokenizer.json"
+        size, path = settings["hidden_size"], settings["folder"] / "tokenizer.json"
         tensors: dict[str, Array] = {}
         try:
             self._tokenizer = Tokenizer.from_file(str(path))
@@ -351,8 +338,6 @@ class NumpyEncoder:
 
         def tensor(name: str, *shape: int) -> Array:
             """Return the tensor of that name, whose last dimensions must have the shape."""
-            for bert, other in _DISTILBERT.items() if is_distilled else ():
-                name = name.replace(bert, other)
             value: Array = tensors.get(prefix + name, np.zeros((), np.float32))
             if value.shape[-len(shape) :] != shape:
                 what = f"the weights have no {prefix + name!r} of the shape {shape}, which config.json wants"
@@ -368,9 +353,8 @@ class NumpyEncoder:
             what = f"its tokenizer makes more tokens than the {len(self._words)} of the weights"
             raise problem(folder, what, _REMEDY, "unreadable_model")
         places = settings["max_position_embeddings"]
-        self._positions = tensor("embeddings.position_embeddings.weight", places, size)
-        if not is_distilled:
-            self._positions = self._positions + tensor("embeddings.token_type_embeddings.weight", size)[0]
+        kind = tensor("embeddings.token_type_embeddings.weight", size)[0]
+        self._positions = tensor("embeddings.position_embeddings.weight", places, size) + kind
         self._layers = []
         for number in range(settings["num_hidden_layers"]):
             stem = f"encoder.layer.{number}"

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.errors import MissingExtraError, nearest
+from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.column import Column, Reader, Reading, objects, read_distinct
 
@@ -292,27 +292,6 @@ class DigitsOnly(Normalizer, Struct, frozen=True):
         if text.isascii():
             return "".join(filter(str.isdigit, text))
         return "".join([str(unicodedata.decimal(char)) for char in text if char.isdecimal()])
-
-
-class Ftfy(Normalizer, Struct, frozen=True):
-    """Repairs mojibake with the ftfy package, which must be installed separately.
-
-    It also changes correct text (quotes, ligatures, control characters), so it applies only where a spec
-    names it.
-    """
-
-    def __post_init__(self) -> None:
-        from importlib.util import find_spec
-
-        if find_spec("ftfy") is None:
-            raise MissingExtraError(
-                "the normalizer 'ftfy' needs the package ftfy; install it with: pip install ftfy"
-            )
-
-    def apply(self, text: str) -> str:
-        from importlib import import_module
-
-        return str(import_module("ftfy").fix_text(text))
 
 
 # Text, and the text of other values.
