@@ -14,7 +14,7 @@ from fieldassay.decisions.baseline.runs import list_regressions, match_result, m
 from fieldassay.decisions.gates.judge import Holder, Holdings, judge_gates
 from fieldassay.decisions.gates.records import RunRecords, read_records
 from fieldassay.decisions.gates.regression import BaselineMatch
-from fieldassay.decisions.gates.several import Candidate, GatedSystems
+from fieldassay.decisions.gates.several import GatedSystem, GatedSystems
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
 from fieldassay.metrics.estimate import parts_of
@@ -206,7 +206,7 @@ def _decide_result(
     rules = [TitledGate(gate) for gate in gates]
     systems = GatedSystems(lambda: result.paired, len(result.systems))
     cases = [
-        _Case(name, rules, [Holder("", result, name, matches.get(name), Candidate(systems, name))])
+        _Case(name, rules, [Holder("", result, name, matches.get(name), GatedSystem(systems, name))])
         for name in result.systems
         if rules
     ]
@@ -284,7 +284,7 @@ def _hold_systems(
             run.estimates,
             system,
             matches.get(system),
-            Candidate(systems, _name_member(run, system)),
+            GatedSystem(systems, _name_member(run, system)),
         )
         for system in run.estimates.systems
     }

@@ -194,7 +194,7 @@ class WeightBlock(NamedTuple):
     unseen: Floats
 
 
-class Draws(NamedTuple):
+class ReplicateWeights(NamedTuple):
     """The weights of all replicates, of documents by their `names`: those of one family weigh the same."""
 
     names: Sequence[str]
@@ -206,7 +206,7 @@ class Draws(NamedTuple):
         return contraharmonic_mean(add_families(values, self.names))
 
 
-def draw_weights(documents: Sequence[str], settings: BootstrapSettings) -> Draws:
+def draw_weights(documents: Sequence[str], settings: BootstrapSettings) -> ReplicateWeights:
     """Return the weights of all replicates, before which there is one in which each document weighs 1.
 
     `documents` are their names, or those of their families.
@@ -221,10 +221,10 @@ def draw_weights(documents: Sequence[str], settings: BootstrapSettings) -> Draws
         blocks.append(WeightBlock(drawn, unseen[first : first + count]))
     drawn, signed = blocks[0]
     blocks[0] = WeightBlock(np.insert(drawn, 0, STEPS, axis=1), np.insert(signed, 0, 0.0))
-    return Draws(documents, settings, blocks)
+    return ReplicateWeights(documents, settings, blocks)
 
 
-def ratio(part: Floats, whole: Floats, draws: Draws) -> Floats:
+def ratio(part: Floats, whole: Floats, draws: ReplicateWeights) -> Floats:
     """Return a ratio of sums over documents in all replicates, NaN where it is undefined.
 
     Each part is at most its whole.
@@ -368,7 +368,7 @@ class Coefficients(NamedTuple):
     is_sampled: bool = False
 
 
-def agree(ratings: Ratings, pairs: RatedPairs, draws: Draws) -> Coefficients:
+def agree(ratings: Ratings, pairs: RatedPairs, draws: ReplicateWeights) -> Coefficients:
     """Return observed agreement, Krippendorff's alpha and Gwet's AC1 of ratings with these pairs.
 
     Alpha is 1 - observed / expected distance. All answers to the unseen document are one that nobody gave, at
@@ -495,7 +495,7 @@ def _compare_both_ways(coded: Coded, first: Ints, second: Ints) -> Floats:
     return distance
 
 
-def _of_ratings(path: str, kind: str, ratings: Ratings, draws: Draws) -> FieldAnswers:
+def _of_ratings(path: str, kind: str, ratings: Ratings, draws: ReplicateWeights) -> FieldAnswers:
     pairs = ratings.pairs()
     agreed, values = ratings.agreed(pairs)
     if np.isnan(pairs.distance).any():
@@ -653,7 +653,7 @@ def _notes(sheets: Iterable[Answers], undeclared: Iterable[str]) -> Iterator[str
         yield f"not in the spec, left out: {join_names(names)}"
 
 
-def _of_field(sums: FieldAnswers, names: Sequence[str], draws: Draws) -> FieldAgreement:
+def _of_field(sums: FieldAnswers, names: Sequence[str], draws: ReplicateWeights) -> FieldAgreement:
     values, coefficients = sums.values, sums.coefficients
     if coefficients is None:
         chance = _measure(np.full(1, np.nan), values, draws, IN_LIST)
@@ -673,7 +673,7 @@ def _of_field(sums: FieldAnswers, names: Sequence[str], draws: Draws) -> FieldAg
 
 
 def _measure(
-    replicates: Floats, values: Floats, draws: Draws, reason: str, marks: tuple[str, ...] = ()
+    replicates: Floats, values: Floats, draws: ReplicateWeights, reason: str, marks: tuple[str, ...] = ()
 ) -> Measure:
     """Return a number with its percentile interval; `values` are the values behind it by document."""
     value, n, documents = float(replicates[0]), round(float(values.sum())), int(np.count_nonzero(values))

@@ -16,7 +16,7 @@ from fieldassay.decisions.gates.regression import (
     decide_changes,
     judge_change,
 )
-from fieldassay.decisions.gates.several import Candidate, as_bound, is_of_chance, tell_best, watch, widen
+from fieldassay.decisions.gates.several import GatedSystem, as_bound, is_of_chance, tell_best, watch, widen
 from fieldassay.errors import ProblemsError
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
@@ -67,7 +67,7 @@ class GateEstimate(Struct, frozen=True):
     is_count: bool = False
     evidence: tuple[str, ...] = ()
     baseline: BaselineMatch | None = None
-    candidate: Candidate | None = None
+    candidate: GatedSystem | None = None
     """The system that it is of, among those that this one can be the best of."""
 
 
@@ -134,7 +134,7 @@ class Holder(Struct, frozen=True, eq=False):
     result: Result
     system: str
     baseline: BaselineMatch | None = None
-    candidate: Candidate | None = None
+    candidate: GatedSystem | None = None
     """The system among those that it can be the best of; None: their documents are not known."""
 
     def select(self, call: MetricCall) -> list[Estimate]:

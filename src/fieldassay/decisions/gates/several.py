@@ -80,7 +80,7 @@ def view_metric(arena: PairedMatrix, call: MetricCall) -> tuple[PairedMatrix, Vi
     return arena.units, arena.layout.view(bound)
 
 
-class Candidate(NamedTuple):
+class GatedSystem(NamedTuple):
     """A system that is decided on, by its name among those that it can be the best of."""
 
     systems: GatedSystems
@@ -138,7 +138,7 @@ def as_bound(gate: Gate) -> Gate:
     return replace(gate, function=side if gate.function == "value" else gate.function)
 
 
-def widen(gate: Gate, estimate: Estimate, candidate: Candidate | None) -> tuple[Estimate, str]:
+def widen(gate: Gate, estimate: Estimate, candidate: GatedSystem | None) -> tuple[Estimate, str]:
     """Return an estimate with the interval that its gate asks for, and what that interval is, in words.
 
     Raises ValueError, or `ProblemsError`, with the reason why there is none.
@@ -167,7 +167,7 @@ def _say_wider(now: tuple[float, float], before: tuple[float, float] | None) -> 
     return f"; {format_share((now[1] - now[0]) / (before[1] - before[0]) - 1.0, 0)} wider"
 
 
-def tell_best(outcome: GateOutcome, estimate: Estimate, candidate: Candidate | None) -> GateOutcome:
+def tell_best(outcome: GateOutcome, estimate: Estimate, candidate: GatedSystem | None) -> GateOutcome:
     """Return the outcome of a gate, with the threshold that the best of several systems needs if it passed.
 
     Nothing is added where it passes for the best, too, and where that is not known.
