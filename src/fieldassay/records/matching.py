@@ -454,19 +454,15 @@ def _join_by_key(gold: Source, source: Source) -> Joined:
         for key, value in (record.data or {}).items():
             if (text := id_text(value)) is not None:
                 values.setdefault(key, {})[record.id] = text
-    owners: dict[str, dict[str, str]] = {}
-    for key, texts in values.items():
-        if 2 * len(texts) > len(source) and len({*texts.values()}) == len(texts):
-            named = join_names([*texts.values()], gold.ids, may_be_part=False).owners
-            owners[key] = {name: named[text] for name, text in texts.items() if text in named}
-    keys = [key for key, own in owners.items() if 2 * len(own) > len(source)]
-    if len(keys) != 1:
-        return Joined()
-    found = owners[keys[0]]
-    name, own = next(iter(found.items()))
-    return Joined(
-        found, note=f"no id is one of gold's; {name} is taken for gold's {own}, which is its {keys[0]}"
-    )
+    found = []
+    distinct = ((key, texts) for key, texts in values.items() if len({*texts.values()}) == len(texts))
+    for key, texts in distinct:
+        named = join_names([*texts.values()], gold.ids, may_be_part=False).owners
+        owners = {name: named[text] for name, text in texts.items() if text in named}
+        if 2 * len(owners) > len(source):
+            told = _told(owners, f", which is its {key}")
+            found.append(Joined(owners, note=f"no id is one of gold's; {told}"))
+    return found[0] if len(found) == 1 else Joined()
 
 
 def _share(

@@ -92,7 +92,7 @@ INVALID_RUNS = {
     ),
     "placeholder": ({**RUN, "code": "TODO"}, "says nothing"),
     "no restarted": (without(RUN, "restarted"), "has no 'restarted'"),
-    "typo": ({**without(RUN, "restarted"), "restartd": False}, "there is 'restartd'"),
+    "typo": ({**without(RUN, "restarted"), "restartd": False}, "did you mean 'restarted'?"),
     "misspelled note": ({**RUN, "nte": "boom"}, "did you mean 'note'?"),
     "restarted is a text": ({**RUN, "restarted": "no"}, "must be true or false"),
     "success is a number": ({**RUN, "success": 1}, "must be true or false"),

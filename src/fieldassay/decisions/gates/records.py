@@ -2,29 +2,28 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
-from fieldassay.io.files.typed_json import convert
 from fieldassay.io.files.whole_files import open_file
-from fieldassay.io.json_value import id_text
+from fieldassay.io.json_value import id_text, is_blank
 from fieldassay.io.text.encoding import decode_charset, read_rows, split_named
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.spec.language.parse import SpecSource, read_source
-from fieldassay.spec.language.yaml_text import Cursor, Report
+from fieldassay.spec.language.yaml_text import Cursor, Report, as_number
 
 SECTIONS = ("reliability", "offline", "proofs")
 KEYS = ("system", *SECTIONS, "manifest", "description")
 RUN_KEYS = ("success", "code", "configuration", "restarted", "started", "doc_id", "note")
-_POSITIVE = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
-_FIELDS: Mapping[str, tuple[Any, str]] = {
+_KINDS = {str: "a text", bool: "true or false", float: "a number above 0"}
+_FIELDS: Mapping[str, tuple[type[Any], str]] = {
     "success": (bool, "write true or false"),
     "code": (str, "name the git commit or the version"),
     "configuration": (str, "name the configuration, or write its settings"),
@@ -33,10 +32,12 @@ _FIELDS: Mapping[str, tuple[Any, str]] = {
     "backend": (str, "name the backend, such as INFERENCE_BACKEND=transformers"),
     "command": (str, "write the command that was run"),
     "hardware": (str, "name the machine: processor, memory, graphics card"),
-    "latency_seconds": (_POSITIVE, "write how many seconds one full run took"),
+    "latency_seconds": (float, "write how many seconds one full run took"),
     "interpretation": (str, "say in a sentence why this matters"),
 }
-_PLACEHOLDER = re.compile(r"n/a|na|none|null|nil|todo|tbd|tba|xxx|unknown|pending|fixme|placeholder")
+_NOTHING = re.compile(
+    r"(?i)[\W_]*+(?:(?:n/a|na|none|null|nil|todo|tbd|tba|xxx|unknown|pending|fixme|placeholder)[\W_]*+)?"
+)
 _MOST_LISTED, _LARGEST = 12, 64 * 1024 * 1024
 
 
@@ -48,44 +49,6 @@ class RunRecords(Struct, frozen=True, eq=False):
     evidence: Mapping[str, tuple[str, ...]]
     invalid: tuple[Problem, ...] = ()
     system: str | None = None
-
-
-class EventRecord(Struct):
-    """One record at a place, with its faults."""
-
-    data: Mapping[str, Any]
-    where: Callable[[tuple[str, ...]], str]
-    problems: list[Problem] = field(default_factory=list)
-
-    def refuse(self, key: str | None, what: str, remedy: str) -> None:
-        where = self.where(() if key is None else (key,))
-        self.problems.append(Problem(where, what, remedy, "invalid_record"))
-
-    def read(self, *keys: str) -> dict[str, Any]:
-        """Return the values that fit; each other one is a fault."""
-        values = {}
-        for key in keys:
-            kind, remedy = _FIELDS[key]
-            value: Any = self.data.get(key)
-            what = ""
-            if value is None:
-                near = nearest(key, [name[:100] for name in self.data if name != key])
-                name = near.removeprefix("did you mean ").removesuffix("?")
-                what = f"has no {key!r}" + (f" (there is {name})" if name != near else "")
-            else:
-                try:
-                    value = convert(value, kind)
-                except ValueError:
-                    wanted = {str: "a text", bool: "true or false"}.get(kind, "a number above 0")
-                    what = f"{key!r} must be {wanted}, not {kind_of(value)}"
-                    remedy = "write it in quotes" if kind is str else remedy
-            if not what and kind is str and not _says(value):
-                what = f"{key!r} says nothing ({value.strip()[:40]!r})"
-            if what:
-                self.refuse(key, what, remedy)
-            else:
-                values[key] = value.strip() if kind is str else value
-        return values
 
 
 def read_records(path: Path) -> RunRecords:
@@ -113,7 +76,7 @@ def read_records(path: Path) -> RunRecords:
     report.raise_any()
     reliability, offline, proofs = (_list_records(source, section) for section in SECTIONS)
     tell_proof = partial(_tell_proof, ids, label)
-    counts: list[tuple[str, list[EventRecord], float, list[str]]] = [
+    counts: list[tuple[str, list[Cursor], float, list[str]]] = [
         ("reliability_runs", reliability, *_count_stable(reliability)),
         ("offline_runs", offline, *_count_distinct(offline, _tell_offline, "no offline run counts")),
         ("proofs", proofs, *_count_distinct(proofs, tell_proof, "no proof counts")),
@@ -123,34 +86,54 @@ def read_records(path: Path) -> RunRecords:
         for name, records, value, _ in counts
     }
     evidence = {name: tuple(sentences) for name, _, _, sentences in counts}
-    invalid = (fault for _, records, _, _ in counts for record in records for fault in record.problems)
+    faults = (fault for _, records, _, _ in counts for record in records for fault in record.report.problems)
+    invalid = (replace(fault, kind="invalid_record") for fault in faults)
     return RunRecords(str(path), estimates, evidence, tuple(invalid), system)
 
 
-def _list_records(source: SpecSource, section: str) -> list[EventRecord]:
+def _list_records(source: SpecSource, section: str) -> list[Cursor]:
     """Return the records of a section; one that is not a mapping becomes an empty record, with a fault."""
     records = []
     for number, item in enumerate(source.data.get(section) or ()):
-        steps = (section, number)
-        record = EventRecord(item, lambda inner, steps=steps: source.places.where((*steps, *inner)))  # type: ignore[misc]
-        if not isinstance(item, dict):
-            record.data = {}
-            record.refuse(None, f"must be a mapping, not {kind_of(item)}", "write keys and values")
+        is_mapping = isinstance(item, dict)
+        record = Cursor(item if is_mapping else {}, (section, number), Report(source.places))
+        if not is_mapping:
+            record.report.add(
+                record.steps, f"must be a mapping, not {kind_of(item)}", "write keys and values"
+            )
         records.append(record)
     return records
 
 
-def _count_stable(records: Sequence[EventRecord]) -> tuple[int, list[str]]:
+def _read_fields(record: Cursor, *keys: str) -> dict[str, Any]:
+    """Return the values that fit; each other one is a fault."""
+    values = {}
+    for key in keys:
+        value, (kind, remedy) = record.data.get(key), _FIELDS[key]
+        fits = (as_number(value) or 0) > 0 if kind is float else isinstance(value, kind)
+        if value is None:
+            record.refuse(key, f"has no {key!r}", remedy)
+        elif not fits:
+            remedy = "write it in quotes" if kind is str else remedy
+            record.refuse(key, f"{key!r} must be {_KINDS[kind]}, not {kind_of(value)}", remedy)
+        elif kind is str and not _says(value):
+            record.refuse(key, f"{key!r} says nothing ({value.strip()[:40]!r})", remedy)
+        else:
+            values[key] = value.strip() if kind is str else value
+    return values
+
+
+def _count_stable(records: Sequence[Cursor]) -> tuple[int, list[str]]:
     """Return how many runs up to the last have succeeded with the same code and configuration in a row."""
     stable: list[str] = []
     run: dict[str, Any] = {}
     end, latest = "", None
     for number, record in enumerate(records, 1):
         before, run = run, _read_run(record, latest)
-        if latest is None or not record.problems:
+        if latest is None or not record.report.problems:
             latest = run["started"] or latest
         changed = [key for key in ("code", "configuration") if stable and run.get(key) != before[key]]
-        if record.problems:
+        if record.report.problems:
             stable, end = [], f"the record of run {number} is not valid"
         elif not run["success"]:
             stable, end = [], f"run {number} was no success"
@@ -158,7 +141,7 @@ def _count_stable(records: Sequence[EventRecord]) -> tuple[int, list[str]]:
             stable, end = [], f"there was a restart before run {number}"
         elif changed:
             stable, end = [], f"the {changed[0]} changed between runs {number - 1} and {number}"
-        if not record.problems and run["success"]:
+        if not record.report.problems and run["success"]:
             settings = f"code {run['code'][:60]}, configuration {run['configuration'][:80]}"
             stable.append(f"run {number}, {run['started'].isoformat()}: success, {settings}")
     if not records:
@@ -168,15 +151,14 @@ def _count_stable(records: Sequence[EventRecord]) -> tuple[int, list[str]]:
     return len(stable), [summary, *stable[-_MOST_LISTED:], *more]
 
 
-def _read_run(record: EventRecord, latest: datetime | None) -> dict[str, Any]:
+def _read_run(record: Cursor, latest: datetime | None) -> dict[str, Any]:
     """Return the values of a reliability run that fit, and when it `started`."""
-    for key in (key for key in record.data if key not in RUN_KEYS):
-        record.refuse(key, f"unknown key {key[:100]!r}", nearest(key[:100], RUN_KEYS))
+    record.refuse_unknown(RUN_KEYS)
     settings = record.data.get("configuration")
     if isinstance(settings, dict | list) and not is_blank(settings):
         text = json.dumps(settings, sort_keys=True, ensure_ascii=False)
         record.data = {**record.data, "configuration": text}
-    values = record.read("success", "code", "configuration", "restarted", "started")
+    values = _read_fields(record, "success", "code", "configuration", "restarted", "started")
     text, started = values.get("started", ""), None
     try:
         started = datetime.fromisoformat(text) if text else None
@@ -192,26 +174,26 @@ def _read_run(record: EventRecord, latest: datetime | None) -> dict[str, Any]:
 
 
 def _count_distinct(
-    records: Sequence[EventRecord], tell: Callable[[EventRecord], tuple[str, str]], nothing: str
+    records: Sequence[Cursor], tell: Callable[[Cursor], tuple[str, str]], nothing: str
 ) -> tuple[int, list[str]]:
     """Return how many records are valid and say what none before them does, and a sentence about each."""
     sentences: dict[str, str] = {}
     for record in records:
         identity, sentence = tell(record)
-        if identity in sentences and not record.problems:
-            record.refuse(None, "says the same as a record before it", "give another one")
-        elif not record.problems:
+        if identity in sentences and not record.report.problems:
+            record.report.add(record.steps, "says the same as a record before it", "give another one")
+        elif not record.report.problems:
             sentences[identity] = sentence
     return len(sentences), _list_some([*sentences.values()]) or [nothing]
 
 
-def _tell_offline(record: EventRecord) -> tuple[str, str]:
-    values = record.read("backend", "command", "hardware", "latency_seconds")
-    template = "" if record.problems else "{backend} on {hardware}: {latency_seconds:g} s ({command})"
+def _tell_offline(record: Cursor) -> tuple[str, str]:
+    values = _read_fields(record, "backend", "command", "hardware", "latency_seconds")
+    template = "" if record.report.problems else "{backend} on {hardware}: {latency_seconds:g} s ({command})"
     return json.dumps(values), template.format(**values)
 
 
-def _tell_proof(ids: Set[str], label: str, record: EventRecord) -> tuple[str, str]:
+def _tell_proof(ids: Set[str], label: str, record: Cursor) -> tuple[str, str]:
     doc = id_text(record.data.get("doc_id"))
     if doc is None:
         what = "has no 'doc_id'" if record.data.get("doc_id") is None else "'doc_id' is no id"
@@ -234,26 +216,17 @@ def _tell_proof(ids: Set[str], label: str, record: EventRecord) -> tuple[str, st
         observed = {"measured": observed["measured"]}
     elif len(observed) < 2:
         what = "has only one of 'before' and 'after'" if observed else "has no evidence"
-        record.refuse(None, what, "add `before` and `after`, or `measured`")
+        record.report.add(record.steps, what, "add `before` and `after`, or `measured`")
     elif observed["before"] == observed["after"]:
         record.refuse("after", "'after' is the same as 'before'", "show what changed")
     shown = (f"{name} {text if len(text) <= 100 else f'{text[:99]}…'}" for name, text in observed.items())
-    meaning = record.read("interpretation").get("interpretation")
+    meaning = _read_fields(record, "interpretation").get("interpretation")
     return json.dumps([doc, observed]), f"{doc}: {', '.join(shown)}: {meaning}"
-
-
-def is_blank(value: Any, depth: int = 0) -> bool:
-    """Return whether a value is blank: null, text without letter or digit, or a list or mapping of such."""
-    if isinstance(value, dict | list):
-        inner = value.values() if isinstance(value, dict) else value
-        return depth >= 200 or all(is_blank(item, depth + 1) for item in inner)
-    return value is None or (isinstance(value, str) and not any(map(str.isalnum, value)))
 
 
 def _says(value: Any) -> bool:
     """Return whether a value is not blank, no placeholder, and neither a boolean nor NaN."""
-    text = value.strip(" \t\r\n.,:;!?-_()[]<>\"'*#") if isinstance(value, str) and len(value) < 100 else ""
-    is_empty = is_blank(value) or _PLACEHOLDER.fullmatch(text.casefold()) is not None
+    is_empty = is_blank(value) or (isinstance(value, str) and _NOTHING.fullmatch(value) is not None)
     return not is_empty and not isinstance(value, bool) and bool(value == value)
 
 
