@@ -4,6 +4,7 @@ import ast
 import doctest
 import re
 import tomllib
+import typing
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -29,7 +30,7 @@ from fieldassay.metrics.catalogue.definitions import DEFAULT, list_groups
 from fieldassay.metrics.catalogue.grammar import GATE_FUNCTIONS
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import FLAGS, Kind, Outcome, evidence_schema
-from fieldassay.metrics.result.comparison import VERDICTS
+from fieldassay.metrics.result import comparison
 from fieldassay.metrics.result.decision import GateAnswer, Verdict
 from fieldassay.metrics.result.documents import STATISTICS
 from fieldassay.reports.formats import FORMATS
@@ -178,7 +179,7 @@ NAMED = {
     "gate functions": ("docs/gates.md", GATE_FUNCTIONS, "`{}`"),
     "verdicts": ("docs/gates.md", list(Verdict), "| {} |"),
     "decisions": ("docs/gates.md", list(GateAnswer), "| {} |"),
-    "verdicts of comparisons": ("docs/statistics.md", VERDICTS, "`{}`"),
+    "verdicts of comparisons": ("docs/statistics.md", typing.get_args(comparison.Outcome), "`{}`"),
     "what becomes of a document": ("docs/runs.md", CLASSES, "| `{}` |"),
     "run statuses": ("docs/runs.md", [run.COMPLETE, run.PARTIAL, run.NOTHING, run.DAMAGED], "| {} |"),
     "files of a run": ("docs/runs.md", RUN_FILES, "`{}`"),

@@ -106,7 +106,6 @@ class Rates(Struct, frozen=True):
     """p': the share of values that reading lost."""
     wrong_lost: float | None
     """q': the same among wrong values."""
-    risk_ratio: float | None
 
 
 class FieldShares(Struct, frozen=True):
@@ -185,7 +184,7 @@ def corrected(sums: Floats, case: Literal["likely", "least", "most"] = "likely")
         return {
             "chance": chance, "power": power, "total": total, "wrong": wrong, "read": read,
             "wrong_read": wrong_read, "lost": lost, "wrong_lost": wrong_lost, "p": p, "q": q,
-            "due": wrong_lost - errors * lost, "ratio": q * (1.0 - p) / (p * (1.0 - q)),
+            "due": wrong_lost - errors * lost,
         }  # fmt: skip
 
 
@@ -333,7 +332,7 @@ def _rates(point: Floats, found: dict[str, float], chance_over: str, errors_over
         at["missed"] / at["perfect"] if at["perfect"] else None,
         at["unsure"] / right if right else None,
         chance_over, errors_over, int(at["foreign"]), int(at["perfect"]),
-        _number(found["p"]), _number(found["q"]), _number(found["ratio"]),
+        _number(found["p"]), _number(found["q"]),
     )  # fmt: skip
 
 

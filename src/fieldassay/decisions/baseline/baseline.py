@@ -194,9 +194,6 @@ def _split_run(part: str) -> tuple[int, int]:
     return int(value), int(count or 1)
 
 
-BASELINE = "fieldassay-baseline.json"
-"""The default name of a baseline."""
-
 FORMAT = JsonFormat(
     "baseline",
     "restore it from version control, or set it again with `fieldassay baseline set RUN`",

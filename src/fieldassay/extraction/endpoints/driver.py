@@ -156,7 +156,6 @@ class Drive(Generic[T]):
         """The cost of all answers, those among them that may have been billed."""
         self._progress = Progress()
         self._stop: Failure | None = None
-        self._unfinished: list[str] = []
         self._drawn, self._is_drained, self._is_closed = 0, False, False
 
     def __enter__(self) -> "Drive[T]":
@@ -201,11 +200,7 @@ class Drive(Generic[T]):
     @property
     def summary(self) -> RunSummary:
         """How the run ended."""
-        return RunSummary(
-            self.progress,
-            self._stop,
-            tuple(self._unfinished),
-        )
+        return RunSummary(self.progress, self._stop)
 
     def _is_over(self) -> bool:
         if self._stop is not None:
@@ -421,10 +416,8 @@ class Drive(Generic[T]):
             raise error
         for number in numbers:
             active = self._active.pop(number, None)
-            if active is not None:
-                if active.steps is not None:
-                    active.steps.close()
-                self._unfinished.append(active.job.id)
+            if active is not None and active.steps is not None:
+                active.steps.close()
 
     def _collect(self, active: _Active[T]) -> tuple[ModelAnswer, ...]:
         """Return the answers of a step, and add its longest path to the times."""
@@ -505,7 +498,6 @@ class Drive(Generic[T]):
         finally:
             for channel in self._channels.values():
                 channel.close()
-            self._unfinished.extend(one.job.id for one in self._active.values())
             progress = self._progress
             self._journal.write(
                 "end",

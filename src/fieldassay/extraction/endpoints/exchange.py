@@ -368,8 +368,6 @@ class RunSummary(Struct, frozen=True):
     progress: Progress
     stop: Failure | None = None
     """The reason for an early stop: finished documents are valid, the others not begun or not ended."""
-    unfinished: tuple[str, ...] = ()
-    """Documents that were begun and not ended; there may be more that were not begun."""
 
 
 # The journal of an extraction: every answer on disk before it is used; a file that only grows. A line is

@@ -1,7 +1,7 @@
 """A comparison, and the file of comparisons."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,8 +14,6 @@ from fieldassay.metrics.estimate import format_difference, format_p
 # The results of comparing systems: a difference with everything that qualifies it, and a ranking.
 
 Outcome: TypeAlias = Literal["better", "worse", "no_difference_shown", "identical", "undefined"]
-
-VERDICTS: tuple[str, ...] = get_args(Outcome)
 """The verdict on the second system of a comparison."""
 
 

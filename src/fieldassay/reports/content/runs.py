@@ -359,22 +359,6 @@ def render_sweep(made: Sweep) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def frontier(points: dict[str, tuple[float, float]]) -> set[str]:
-    """Return the systems that no other beats in one of cost and accuracy without losing in the other.
-
-    >>> sorted(frontier({"a": (1.0, 0.8), "b": (2.0, 0.7), "c": (3.0, 0.9)}))
-    ['a', 'c']
-    """
-    return {
-        name
-        for name, (cost, value) in points.items()
-        if not any(
-            other_cost <= cost and other >= value and (other_cost, other) != (cost, value)
-            for other_cost, other in points.values()
-        )
-    }
-
-
 def trade_offs(made: Sweep) -> list[str]:
     """Return a table of quality, cost, time and failures by system."""
     assert made.run is not None
@@ -387,15 +371,8 @@ def trade_offs(made: Sweep) -> list[str]:
         count_apart([find_named(result, name, (metric,)) for name in names], documents)
         for metric in ("cost_usd", "latency_p50")
     )
-    values = {name: headline[name].value if name in headline else None for name in names}
     metric = next((one.metric for one in headline.values()), "accuracy")
-    points = {
-        name: (cost, value)
-        for name in names
-        if (cost := costs[name]) is not None and (value := values[name]) is not None
-    }
-    best = frontier(points) if len(points) > 1 else set()
-    rows = [("", _words(metric), "cost of 1,000", "median time", "failed", "")]
+    rows = [("", metric.replace("_", " "), "cost of 1,000", "median time", "failed")]
     for at, name in enumerate(names):
         told = made.extractions[name].manifest
         median = find_named(result, name, ("latency_p50",))
@@ -407,33 +384,22 @@ def trade_offs(made: Sweep) -> list[str]:
                 "unknown" if costs[name] is None else format_cost(costs[name] or 0.0) + priced[at],
                 (NOTHING if time is None else format_seconds(time)) + timed[at],
                 f"{told['documents']['failed']:,}",
-                "on the frontier" if name in best else "",
             )
         )
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    head = "Accuracy, cost and time" + ("; on the frontier: nothing is cheaper and as good" if best else "")
-    table = [_line(row, widths) for row in rows]
-    return ["", head, *(f"  {line}" for line in table)]
+    return ["", "Accuracy, cost and time", *(f"  {_line(row, widths)}" for row in rows)]
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    numbers = (text.rjust(width) for text, width in zip(row[1:5], widths[1:5], strict=True))
-    return "  ".join([row[0].ljust(widths[0]), *numbers, row[5]]).rstrip()
-
-
-def _words(metric: str) -> str:
-    return metric.replace("_", " ")
+    numbers = (text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True))
+    return "  ".join([row[0].ljust(widths[0]), *numbers])
 
 
 def _cost(made: Sweep, result: Result, name: str) -> float | None:
     """Return the mean cost of a document; 0 only where nothing was sent."""
-    found = [
-        one.value
-        for one in result.estimates
-        if (one.metric, one.system, one.field, dict(one.slice)) == ("cost_usd", name, None, {})
-    ]
-    if found and found[0] is not None:
-        return found[0]
+    found = find_named(result, name, ("cost_usd",))
+    if found is not None and found.value is not None:
+        return found.value
     told = made.extractions[name].manifest
     answers, attempted = told["cost"]["answers_usd"], told["documents"]["attempted"]
     return None if answers is None or not attempted else answers / attempted
@@ -445,7 +411,7 @@ def _effect(one: Effect) -> str:
     if told.difference is None:
         return f"{name}: undefined"
     interval = "" if told.interval is None else f" ({format_changes(told.interval, told.unit)})"
-    parts = [f"{format_difference(told.difference, told.unit)} of {_words(told.metric)}{interval}"]
+    parts = [f"{format_difference(told.difference, told.unit)} of {told.metric.replace('_', ' ')}{interval}"]
     if one.cost_usd is not None:
         parts.append(f"{format_difference(one.cost_usd, 'usd')} a document")
     if one.latency_ms is not None:

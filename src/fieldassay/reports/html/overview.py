@@ -33,7 +33,6 @@ from fieldassay.reports.content.run.summary import (
     describe_units,
     summarize,
 )
-from fieldassay.reports.content.runs import frontier
 from fieldassay.reports.findings.losses import Loss, count_mistakes, find_losses
 from fieldassay.reports.findings.recommendation import (
     Recommendation,
@@ -251,11 +250,6 @@ class Overview(Struct, frozen=True, eq=False):
     changed: tuple[int, int] | None
     """How many values the second of two systems breaks and fixes, where the evidence tells."""
 
-    @property
-    def has_intervals(self) -> bool:
-        """Return whether intervals were computed."""
-        return any(one is not None and one.interval for line in self.lines for one in line.estimates)
-
 
 def format_estimate(one: Estimate | None) -> PageEstimate | None:
     """Return an estimate as pages show it; None for None and for an undefined one."""
@@ -372,20 +366,11 @@ def _method(source: ReportSource) -> str:
     )
 
 
-# The gates of a report in words: what is looked at, its value, what is needed, and both on one axis.
+# The gates of a report in words: what is looked at, its value, and what is needed.
 
 SIGNS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "NO LOSS SHOWN": "○", "SKIPPED": "–"}
 TONES = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "unsure", "NO LOSS SHOWN": "none", "SKIPPED": "none"}
 _FUNCTIONS = {"lower": "cautious value", "upper": "cautious value"}
-
-
-class Bullet(Struct, frozen=True):
-    """A value, its interval and its threshold as places on an axis from 0 to 100."""
-
-    low: float
-    value: float
-    high: float
-    threshold: float
 
 
 class GateLine(Struct, frozen=True):
@@ -402,7 +387,6 @@ class GateLine(Struct, frozen=True):
     n: int
     why: str
     """Why there is no verdict; empty if there is one."""
-    bullet: Bullet | None
 
 
 class SystemVerdict(Struct, frozen=True):
@@ -450,7 +434,6 @@ def _gate(one: Mapping[str, Any]) -> GateLine:
         interval=interval,
         n=int(one.get("n") or 0),
         why="" if verdict in ("PASS", "FAIL") else str(one.get("rule") or ""),
-        bullet=_bullet(one) if one["unit"] in ("ratio", "percent") and value is not None else None,
     )
 
 
@@ -469,18 +452,6 @@ def _metric(gate: Gate) -> str:
     name = gate.metric.name
     short = name.removeprefix("field_") if gate.metric.field or gate.is_each else name
     return str(NAMES.get(short, short)).replace("_", " ")
-
-
-def _bullet(one: Mapping[str, Any]) -> Bullet:
-    """Return the places on an axis to 100% that begins below value, interval and threshold."""
-    factor = 100.0 if one["unit"] == "ratio" else 1.0
-    low, high = one["interval"] or (one["value"], one["value"])
-    begin = max(0.0, 10 * ((factor * min(low, one["value"], one["threshold"])) // 10) - 10)
-    places = [
-        100 * (min(100.0, factor * number) - begin) / (100.0 - begin)
-        for number in (low, one["value"], high, one["threshold"])
-    ]
-    return Bullet(*places)
 
 
 # The page of systems: intervals, differences, slices, cost, latency, as rows for charts and tables.
@@ -555,16 +526,10 @@ def _beside(whole: list[Estimate], main: list[Estimate], metric: str) -> list[di
         for one in whole
         if one.metric == metric and not one.slice and one.value is not None
     }
-    points = {
-        one.system: (other[one.system], one.value if one.better == "higher" else -one.value)
+    return [
+        {**_estimate_row(one), "cost": other[one.system]}
         for one in main
         if one.system in other and one.value is not None
-    }
-    best = frontier(points) if len(points) > 1 else set()
-    return [
-        {**_estimate_row(one), "cost": other[one.system], "frontier": one.system in best}
-        for one in main
-        if one.system in points
     ]
 
 

@@ -202,9 +202,12 @@ def over_protocol(
     own = {key: value for key, value in data.items() if value is not None}
     if "all" in replaced:
         return own
-    is_tree, fields = _is_tree(protocol.get("fields")), own.get("fields")
-    is_apart = own.get("type", protocol.get("type")) != protocol.get("type") or "fields" in replaced
-    is_apart = is_apart or (is_tree and isinstance(fields, dict) and not _is_tree(fields))
+    fields, is_tree = own.get("fields"), _is_tree(protocol.get("fields"))
+    is_apart = (
+        "fields" in replaced
+        or own.get("type", protocol.get("type")) != protocol.get("type")
+        or (is_tree and isinstance(fields, dict) and not _is_tree(fields))
+    )
     dropped = {*_OWN, *replaced, *(("fields", "type", "align") if is_apart else ())}
     merged = {key: value for key, value in protocol.items() if key not in dropped}
     if "fields" in replaced:  # the rules of the protocol's fields stay for those of their names

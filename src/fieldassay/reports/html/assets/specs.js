@@ -122,7 +122,6 @@ function costSpec(rows, title, unit) {
   return (width) => ({
     data: { values: placeLabels(values, width - 70, 240) }, height: 260, encoding: { x, tooltip },
     layer: [
-      { transform: [{ filter: "datum.frontier" }], mark: { type: "line", strokeDash: [4, 4], opacity: 0.6, color: color("text") }, encoding: { y: { ...y, field: "value" }, order: { field: "cost" } } },
       { mark: { type: "rule", strokeWidth: 4, opacity: 0.35, color: color("accent") }, encoding: { y: { ...y, field: "low" }, y2: { field: "high" } } },
       { mark: { type: "point", filled: true, size: 80, opacity: 1, color: color("accent") }, encoding: { y: { ...y, field: "value" } } },
       { mark: { type: "text", align: { expr: "datum.labelSide" }, dx: { expr: "datum.labelX" }, dy: { expr: "datum.labelY" }, fontSize: 12, color: color("text"), limit: LABEL_WIDTH }, encoding: { y: { ...y, field: "value" }, text: { field: "label" } } },

@@ -48,7 +48,7 @@ function drawSlices(figure, { main, slices }) {
 
 function drawCost(figure, { main, cost }) {
   if (drawn.has(figure)) return redraw(figure);
-  const columns = ["system", "cost", "value", "low", "high", "documents", "frontier"];
+  const columns = ["system", "cost", "value", "low", "high", "documents"];
   return drawChart(figure, { title: `${main.label} against cost`, name: "cost", columns, rows: cost, make: costSpec(cost, main.label, main.unit) });
 }
 
