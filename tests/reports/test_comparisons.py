@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from click.testing import CliRunner
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from fieldassay.commands.cli.main import commands, main
 from fieldassay.metrics.estimate import Estimate, format_difference, format_in_unit, format_p
-from fieldassay.metrics.result.comparison import VERDICTS, Comparison
+from fieldassay.metrics.result.comparison import Comparison, Outcome
 from fieldassay.reports.wording import (
     describe_comparison,
     describe_estimate,
@@ -128,7 +128,7 @@ def test_every_verdict_is_a_sentence(changed: dict[str, Any], said: str) -> None
     assert describe_comparison(made(**changed)) == said
 
 
-@given(st.sampled_from(VERDICTS), st.floats(-1, 1), st.floats(0, 1))
+@given(st.sampled_from(get_args(Outcome)), st.floats(-1, 1), st.floats(0, 1))
 def test_no_system_is_better_without_a_verdict(verdict: Any, difference: float, p: float) -> None:
     sentence = describe_comparison(made(verdict=verdict, difference=difference, p_adjusted=p))
     assert ("better" in sentence or "worse" in sentence) == (verdict in ("better", "worse"))

@@ -250,6 +250,11 @@ class Overview(Struct, frozen=True, eq=False):
     changed: tuple[int, int] | None
     """How many values the second of two systems breaks and fixes, where the evidence tells."""
 
+    @property
+    def has_intervals(self) -> bool:
+        """Return whether intervals were computed."""
+        return any(one is not None and one.interval for line in self.lines for one in line.estimates)
+
 
 def format_estimate(one: Estimate | None) -> PageEstimate | None:
     """Return an estimate as pages show it; None for None and for an undefined one."""
