@@ -338,3 +338,15 @@ def test_a_review_knows_families_by_gold_by_predictions_and_by_ids(cluster, expe
             row,
         )
     assert list(name_documents(db, cluster).values()) == expected
+
+
+def test_a_vendor_is_one_family_whatever_its_number_is_written_as():
+    gold = [{"id": at, "n": at, "vendor": at // 5 * 1.0 if at % 2 else at // 5} for at in range(60)]
+    result = score(gold, gold, "fields: {n: number}", cluster="vendor", slices=("vendor",), bootstrap=50)
+    assert {dict(one.slice).get("vendor") for one in result.estimates} == {None, *map(str, range(12))}
+
+
+@pytest.mark.parametrize("keywords", [{"cluster": "[v]"}, {"slices": ("a..b",)}])
+def test_a_key_that_is_no_path_is_refused(keywords):
+    with pytest.raises(ProblemsError, match="not a path"):
+        score([{"id": 1, "n": 1}], [{"id": 1, "n": 1}], "fields: {n: number}", **keywords)

@@ -1,13 +1,10 @@
-"""Documents that a system was tuned on: told of, and left out."""
+"""Documents that a system was tuned on are told of."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import fieldassay as fa
-from fieldassay.errors import ProblemsError
 from fieldassay.extraction.systems import ExtractionInput, open_system
 from fieldassay.records.files import MANIFEST, PREDICTIONS, seen_documents
 from fieldassay.spec.language.parse import read_spec
@@ -24,30 +21,16 @@ def extraction(folder: Path, *seen: str) -> Path:
     return folder
 
 
-def test_a_system_tuned_on_scored_documents_is_told_of_with_the_option_that_leaves_them_out(
-    tmp_path: Path,
-) -> None:
+def test_a_system_tuned_on_scored_documents_is_told_of(tmp_path: Path) -> None:
     systems = {"a": extraction(tmp_path / "a", "d1.pdf", "d2", "other"), "b": extraction(tmp_path / "b")}
     result = fa.score(GOLD, systems, SPEC)
     [warning] = [one for one in result.warnings if "tuned on" in one]
-    assert warning.startswith("a was tuned on 2 of the 10 documents") and "--unseen" in warning
-    fair = fa.score(GOLD, systems, SPEC, unseen=True)
-    assert sorted(set(fair.documents["doc"])) == [f"d{at}" for at in (0, 3, 4, 5, 6, 7, 8, 9)]
-    assert not any("tuned on" in one for one in fair.warnings)
-    assert any("8 of 10 documents: documents that no system was tuned on" in one for one in fair.notes)
+    assert warning.startswith("a was tuned on 2 of the 10 documents")
 
 
 def test_nothing_is_known_of_other_predictions(tmp_path: Path) -> None:
-    assert not any("tuned on" in one for one in fa.score(GOLD, GOLD, SPEC, unseen=True).warnings)
+    assert not any("tuned on" in one for one in fa.score(GOLD, GOLD, SPEC).warnings)
     assert seen_documents(str(tmp_path / PREDICTIONS)) == frozenset()
-
-
-def test_results_without_seen_documents_are_no_results_of_all(tmp_path: Path) -> None:
-    systems = {"a": extraction(tmp_path / "a", "d1")}
-    whole = fa.score(GOLD, systems, SPEC).save(tmp_path / "whole")
-    fair = fa.score(GOLD, systems, SPEC, unseen=True).save(tmp_path / "fair")
-    with pytest.raises(ProblemsError, match="--unseen"):
-        fa.diff(whole, fair)
 
 
 def test_a_file_of_systems_says_what_a_prompt_was_tuned_on(tmp_path: Path) -> None:

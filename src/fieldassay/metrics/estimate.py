@@ -152,7 +152,6 @@ def parts_of(facts: Mapping[str, Any]) -> tuple[RunPart, ...]:
     if held := facts.get("holdout"):
         words = "kept for the verdict" if held.endswith("--verdict") else "for choosing"
         parts.append(RunPart(f"documents {words}", f"{HOLDOUT} {held}"))
-    parts += [RunPart("documents that no system was tuned on", "--unseen")] if facts.get("unseen") else []
     return (*parts, *([RunPart(f"the first {limit} documents", "--limit")] if limit is not None else []))
 
 

@@ -154,7 +154,6 @@ class RunFile(Provenance, frozen=True):
     where: list[str] | None = None
     holdout: str | None = None
     """The options of `--holdout`: the share kept for the verdict, the seed, `--verdict` if it was scored."""
-    unseen: bool = False
     workers: Count | None = None
     batch: Count | None = None
     options: RecordedOptions | None = None

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, list_names, problem
+from fieldassay.io.json_value import id_text
 from fieldassay.io.text.shown import format_count, make_printable
 from fieldassay.metrics.estimate import parts_of
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable, name_families
@@ -77,8 +78,6 @@ class ScoreOptions(OptionRecord, frozen=True):
     """The share of documents kept apart for the verdict, by a digest of their ids: the others are scored."""
     verdict: bool = False
     """Whether the documents that `holdout` keeps apart are scored, and the others are not."""
-    unseen: bool = False
-    """Whether documents are left out that a system was shown as examples, or was tuned on."""
     evidence_folder: Path | None = None
     """Where evidence goes while the run lasts, in parts, instead of being held in memory."""
     keeps_statistics: bool = False
@@ -267,7 +266,8 @@ def slice_values(key: str, row: tuple[Record, Record | None, str | None]) -> tup
     value = value_at(gold.data, key)
     if value is None and key == FORMAT:
         value = format_of(gold.id)
-    return (str(value).strip(),) if isinstance(value, (str, int, float)) and str(value).strip() else ()
+    text = str(value) if isinstance(value, bool) else id_text(value)
+    return () if text is None else (text,)
 
 
 def list_families(
@@ -448,22 +448,12 @@ def find_seen(matching: Matching) -> dict[str, Positions]:
     }
 
 
-def leave_out_seen(matching: Matching) -> Choice:
-    """Return the documents that no system was shown as examples, or tuned on, as far as that is known."""
-    seen = np.concatenate([np.zeros(0, np.int64), *find_seen(matching).values()])
-    chosen = np.setdiff1d(np.arange(len(matching)), seen)
-    [said] = parts_of({"unseen": True})
-    return Choice(
-        chosen, Problem("gold", f"{len(chosen):,} of {len(matching):,} documents: {said}", kind=CHOSEN)
-    )
-
-
 def warn_of_seen(matching: Matching) -> tuple[str, ...]:
     """Return a warning for each system that was tuned on some of the documents."""
     documents = format_count(len(matching), "document")
     return tuple(
         f"{system} was tuned on {len(seen):,} of the {documents} (examples of its prompt, or `tuned_on`), "
-        "which say too much good of it, or count as missing; leave them out with --unseen"
+        "which say too much good of it, or count as missing; score it on other documents"
         for system, seen in find_seen(matching).items()
     )
 

@@ -33,6 +33,7 @@ from fieldassay.metrics.repeats import Repeats
 from fieldassay.metrics.result.result import WITHOUT, Lazy, Result, find_ungated
 from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES
 from fieldassay.metrics.uncertainty.families import find_likeness
+from fieldassay.paths import split_path
 from fieldassay.records.keys import Positions, cap_problems
 from fieldassay.records.matching import BY_POSITION, FORMAT, JOINED, Matching
 from fieldassay.scoring.checking import CHECK_METRICS, Tallies, count_checks, join_tallies, name_idle
@@ -52,7 +53,6 @@ from fieldassay.scoring.inputs import (
     ScoreOptions,
     drop_absent_fields,
     hold_out,
-    leave_out_seen,
     list_candidates,
     name_part,
     open_inputs,
@@ -178,9 +178,6 @@ def score(
         raise problem(
             "verdict", "goes with holdout", "write such as --holdout 0.5 --verdict", "missing_option"
         )
-    if options.unseen:
-        left = leave_out_seen(matching)
-        matching = _take(matching, left.positions, left.note)
     if options.limit is not None:
         matching = _take(matching, np.arange(min(options.limit, len(matching))))
     if not len(matching) or not matching.predictions:
@@ -241,6 +238,13 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
     calls = tuple(dict.fromkeys((*calls, *asked)))
     slices = plan.spec.slices if options.slices is None else options.slices
     statistics = plan.spec.statistics
+    for key in (*slices, statistics.cluster or ""):
+        try:
+            split_path(key if "{family}" not in key else "")
+        except ValueError as error:
+            raise problem(
+                "slices", str(error), "name a key or a path, such as vendor.name", "invalid"
+            ) from None
     return FoldPlan(
         calls,
         tuple(slices),
@@ -300,7 +304,6 @@ def _result(run: _Run, done: Done) -> Result:
         {
             **provenance(run.plan, run.folding, run.matching),
             **({"holdout": held} if held is not None else {}),
-            **({"unseen": True} if run.options.unseen else {}),
             "asked": list(run.options.metrics or run.plan.spec.metrics),
             "digests": {**run.frozen, "gold": digest_rows(gold)},
         },

@@ -132,11 +132,16 @@ def validate(
 
 def _of_spec(plan: Plan) -> Validation:
     """Return the validation of a sound spec alone."""
-    metrics = tuple(plan.spec.metrics or DEFAULT_METRICS)
     name = plan.spec.protocol
     changes = () if name is None else tuple(list_changes(plan.spec, read_spec({"protocol": name})))
-    checks = tuple(describe_checks(plan))
-    return Validation((), tuple(describe(plan)), metrics, checks=checks, protocol=name, changes=changes)
+    return Validation(
+        (),
+        tuple(describe(plan)),
+        tuple(plan.spec.metrics or DEFAULT_METRICS),
+        checks=tuple(describe_checks(plan)),
+        protocol=name,
+        changes=changes,
+    )
 
 
 _UNCOMPARED = ("name", "protocol", "replace", "version", "citation", "description")

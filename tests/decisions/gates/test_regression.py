@@ -172,6 +172,19 @@ def test_a_change_is_judged_by_the_paired_interval(case: str, bench: Bench) -> N
     assert (outcome.documents_needed is None) or verdict is OPEN
 
 
+@pytest.mark.parametrize(
+    ("gate", "verdict"), [("regression(accuracy) >= 0", FAIL), ("regression(accuracy) > -0.01", OPEN)]
+)
+def test_a_loss_that_is_shown_fails_without_an_interval_over_few_families(
+    gate: str, verdict: Verdict, bench: Bench
+) -> None:
+    rows = [{**row, "vendor": at % 7} for at, row in enumerate(GOLD)]
+    bench.set(run_of(rows, GOLD, cluster="vendor"))
+    outcome = bench.judge(gate, rows, spoil(GOLD, 0.5, 1), cluster="vendor")
+    assert outcome.verdict is verdict and "7 families are too few for an interval" in outcome.rule
+    assert ("a loss is shown" in outcome.rule) == (verdict is FAIL)
+
+
 def test_what_cannot_be_decided_says_what_it_would_take(bench: Bench) -> None:
     bench.set(run_of(GOLD, OLD))
     outcome = bench.judge("regression(accuracy) > -0.01", GOLD, spoil(GOLD, 0.1, 3))

@@ -143,13 +143,6 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     help="Of --holdout: score the documents kept apart, once you have chosen.",
 )
 @option(
-    "--unseen",
-    group="Inputs",
-    is_rare=True,
-    is_flag=True,
-    help="Leave out the documents that a system was shown as examples, or tuned on.",
-)
-@option(
     "--fields",
     group="Inputs",
     is_rare=True,
@@ -304,7 +297,7 @@ def score_options(given: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> Sco
         evidence=evidence,
         **{
             name: given[name]
-            for name in ("workers", "engine", "batch", "limit", "holdout", "verdict", "unseen")
+            for name in ("workers", "engine", "batch", "limit", "holdout", "verdict")
             if given[name] is not None
         },
         only=tuple(given["only"]) or None,

@@ -183,7 +183,9 @@ def judge_change(gate: Gate, change: MetricChange, failed: int = 0) -> GateOutco
     if change.is_same and not failed:
         return _judge_same(outcome, found.unit)
     if "few_families" in found.marks:
-        return replace(outcome, rule=say_too_few_families(found.families or 0))
+        is_lost = found.verdict == "worse" and gate.threshold >= 0.0  # p values need no interval
+        why = f"{'a loss is shown; ' if is_lost else ''}{say_too_few_families(found.families or 0)}"
+        return replace(outcome, verdict=Verdict.FAIL if is_lost else outcome.verdict, rule=why)
     if change.interval is None or change.guarded is None:
         why = "it has no interval: score with a bootstrap, and use a rate in place of a count"
         return replace(outcome, rule=why)

@@ -117,6 +117,10 @@ def parse_metric(text: str) -> MetricCall:
     return call
 
 
+_CLAUSES = ("if present", "for the best system", "at any look")
+"""What may follow a gate, in any order."""
+
+
 @lru_cache(maxsize=4096)
 def parse_gate(text: str) -> Gate:
     """Return the gate of an expression such as `lower(accuracy) >= 0.85`. Raises ValueError.
@@ -139,11 +143,14 @@ def parse_gate(text: str) -> Gate:
         raise scanner.complaint(f"expected a comparison, {nearest('', OPERATORS)}")
     threshold = scanner.read_number()
     is_each = scanner.accept_each(call)
-    is_optional = scanner.accept_words("if", "present")
+    said: set[str] = set()
+    while clause := next(
+        (one for one in _CLAUSES if one not in said and scanner.accept_words(*one.split())), ""
+    ):
+        said.add(clause)
+    is_optional, is_for_best, is_for_looks = (clause in said for clause in _CLAUSES)
     if is_optional and call.slice is None:
         raise scanner.complaint("'if present' needs a slice, such as {type=invoice},")
-    is_for_best = scanner.accept_words("for", "the", "best", "system")
-    is_for_looks = scanner.accept_words("at", "any", "look")
     scanner.expect_end()
     if is_for_best and function == "regression":
         raise scanner.complaint("'for the best system' goes with a value or a bound, not with a regression,")

@@ -774,7 +774,7 @@ def _bound_one(draft: _Draft, level: float, drawn: Sequence[_Drawn]) -> _Bounds:
 
 
 def _mark_few(draft: _Draft) -> tuple[str, ...]:
-    return ("few_documents",) if draft.documents < FEW_DOCUMENTS else ()
+    return ("few_documents",) if (draft.families or draft.documents) < FEW_DOCUMENTS else ()
 
 
 def value_bounds(bound: BoundMetric) -> tuple[float, float] | None:

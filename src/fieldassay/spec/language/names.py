@@ -152,7 +152,7 @@ def _joined(types: dict[str, dict[str, Any]], steps: Steps, report: Report) -> d
         while isinstance(name, str) and name in types and name not in joined and name not in chain:
             chain[name] = None
             name = types[name].get("type", name)
-        if name in chain and types[name].get("type", name) != name:
+        if isinstance(name, str) and name in chain and types[name].get("type", name) != name:
             report.add(
                 (*steps, name, "type"),
                 f"the type {name!r} stands for itself",
@@ -181,7 +181,7 @@ def over_rules(own: Mapping[str, Any], rules: Mapping[str, Any], kind: Any) -> d
     {'type': 'money', 'currency': 'EUR', 'compare': 'exact'}
     """
     name = rules.get("type", kind)
-    if "compare" in own and name in READERS:
+    if "compare" in own and isinstance(name, str) and name in READERS:
         kept = {*FIELD_KEYS, *option_names(READERS.load(name))}
         rules = {key: value for key, value in rules.items() if key in kept}
     return {**rules, **own}
