@@ -48,7 +48,7 @@ def test_a_result_records_its_part_and_says_it() -> None:
     result = fa.score(rows(40), rows(40), SPEC, holdout=0.5, verdict=True, seed=3)
     assert result.run["holdout"] == "0.5 --seed 3 --verdict"
     [note] = [note for note in result.notes if "verdict" in note]
-    assert "of 40 documents: documents kept for the verdict only (--holdout 0.5 --seed 3 --verdict)" in note
+    assert "of 40 documents: the part for the verdict only (--holdout 0.5 --seed 3 --verdict)" in note
 
 
 def test_results_of_unlike_parts_are_not_compared_in_silence(tmp_path: Path) -> None:
@@ -56,11 +56,11 @@ def test_results_of_unlike_parts_are_not_compared_in_silence(tmp_path: Path) -> 
         name: fa.score(rows(60), rows(60, total), SPEC, holdout=0.5, verdict=verdict).save(tmp_path / name)
         for name, total, verdict in (("a", 1, False), ("b", 1, True), ("c", 2, True))
     }
-    with pytest.raises(ProblemsError, match="documents kept for the verdict only"):
+    with pytest.raises(ProblemsError, match="the part for the verdict only"):
         fa.diff(runs["a"], runs["b"])
     assert fa.diff(runs["b"], runs["c"]).changes.count("broken") > 0
     page = fa.gate(runs["b"], gates=["accuracy >= 0.9"])
-    assert any("documents kept for the verdict" in remark for remark in page.remarks)
+    assert any("the part for the verdict" in remark for remark in page.remarks)
 
 
 def test_a_part_can_be_a_baseline_of_the_same_part_alone(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_part_can_be_a_baseline_of_the_same_part_alone(tmp_path: Path) -> None
     [
         ({"verdict": True}, "write such as --holdout 0.5 --verdict"),
         ({"holdout": 1.0}, "holdout: must be a number above 0 and below 1"),
-        ({"holdout": 0.001, "verdict": True}, "none of 10 documents is among documents kept for the verdict"),
+        ({"holdout": 0.001, "verdict": True}, "none of 10 documents is in the part for the verdict"),
     ],
 )
 def test_what_is_no_part_is_refused(options: dict[str, Any], said: str) -> None:

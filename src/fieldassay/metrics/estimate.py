@@ -144,14 +144,14 @@ def parts_of(facts: Mapping[str, Any]) -> tuple[RunPart, ...]:
     >>> [str(part) for part in parts_of({"limit": 5, "where": ["type=invoice"]})]
     ['documents with type=invoice only (--where)', 'the first 5 documents only (--limit)']
     >>> print(*parts_of({"holdout": "0.5 --seed 0 --verdict"}))
-    documents kept for the verdict only (--holdout 0.5 --seed 0 --verdict)
+    the part for the verdict only (--holdout 0.5 --seed 0 --verdict)
     """
     where, only, limit = (facts.get(name) for name in ("where", "only", "limit"))
     parts = [RunPart(f"documents with {', '.join(map(str, where))[:200]}", "--where")] if where else []
     parts += [RunPart("chosen documents", "--only")] if only is not None else []
     if held := facts.get("holdout"):
-        words = "kept for the verdict" if held.endswith("--verdict") else "for choosing"
-        parts.append(RunPart(f"documents {words}", f"{HOLDOUT} {held}"))
+        words = "for the verdict" if held.endswith("--verdict") else "for choosing"
+        parts.append(RunPart(f"the part {words}", f"{HOLDOUT} {held}"))
     return (*parts, *([RunPart(f"the first {limit} documents", "--limit")] if limit is not None else []))
 
 

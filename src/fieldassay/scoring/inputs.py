@@ -425,7 +425,7 @@ def hold_out(plan: Plan, gold: Source, options: ScoreOptions) -> Choice:
     chosen = np.flatnonzero((share < (options.holdout or 0.0)) == options.verdict)
     [said] = parts_of({"holdout": name_part(options, statistics.seed)})
     if not len(chosen):
-        what = f"none of {format_count(len(names), 'document')} is among {said.words}"
+        what = f"none of {format_count(len(names), 'document')} is in {said.words}"
         raise problem("holdout", what, "take another share or seed, or score without it", "holdout")
     return Choice(
         chosen, Problem("gold", f"{len(chosen):,} of {len(names):,} documents: {said}", kind=CHOSEN)

@@ -83,7 +83,7 @@ _STATISTICS: Mapping[str, tuple[str, str]] = {
     ),
     "level": ("SHARE", "The level of intervals, above 0, below 1."),
     "bootstrap": ("N", "Bootstrap replicates; 0: no intervals."),
-    "seed": ("N", "The seed of the bootstrap."),
+    "seed": ("N", "The seed of the bootstrap, and of --holdout."),
     "cluster": (
         "KEY",
         "What documents of one family share, so that families are drawn as a whole: a field of gold, a key "

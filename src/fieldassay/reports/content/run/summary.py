@@ -473,7 +473,7 @@ def describe_method(summary: Summary, most_systems: int | None = None) -> str:
 def _count_documents(result: Result) -> str:
     families = inner_mapping(result.counts, "families")
     told = format_count(int(result.counts.get("documents", 0)), "document")
-    return f"{told} in {int(families['families']):,} families" if families else told
+    return f"{told} in {format_count(families['families'], 'family', 'families')}" if families else told
 
 
 def describe_units(bootstrap: Mapping[str, Any]) -> str:
