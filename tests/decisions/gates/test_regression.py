@@ -185,6 +185,14 @@ def test_a_loss_that_is_shown_fails_without_an_interval_over_few_families(
     assert ("a loss is shown" in outcome.rule) == (verdict is FAIL)
 
 
+def test_a_baseline_of_families_is_compared_with_families_alone(bench: Bench) -> None:
+    rows = [{**row, "vendor": at % 20} for at, row in enumerate(GOLD)]
+    bench.set(run_of(rows, OLD, cluster="vendor"))
+    alone = bench.judge("regression(accuracy) > -0.5", rows, OLD)
+    assert alone.verdict is OPEN and "score with --cluster 'vendor'" in alone.rule
+    assert bench.judge("regression(accuracy) > -0.5", rows, OLD, cluster="vendor").verdict is PASS
+
+
 def test_what_cannot_be_decided_says_what_it_would_take(bench: Bench) -> None:
     bench.set(run_of(GOLD, OLD))
     outcome = bench.judge("regression(accuracy) > -0.01", GOLD, spoil(GOLD, 0.1, 3))

@@ -92,6 +92,8 @@ class Baseline(Brief, Struct, frozen=True, eq=False):
     gold: tuple[str, ...]
     systems: tuple[BaselineSystem, ...]
     history: tuple[BaselineEntry, ...]
+    cluster: str | None = None
+    """What documents of one family share, where families were drawn."""
 
     def label(self) -> str:
         """Return in a few words which baseline it is."""
@@ -257,6 +259,7 @@ def _content(baseline: Baseline) -> dict[str, Any]:
         "documents": [list(pair) for pair in zip(baseline.documents, baseline.gold, strict=True)],
         "systems": systems,
         "history": [asdict(entry) for entry in baseline.history],
+        **({} if baseline.cluster is None else {"cluster": baseline.cluster}),
     }
 
 

@@ -177,6 +177,11 @@ def _match(
             f"or {_NEW}",
             evidence=(_tell(baseline),),
         )
+    if baseline.cluster is not None and data.cluster is None:
+        return BaselineMatch(
+            why=f"{baseline.label()} draws families; score with --cluster '{baseline.cluster[:60]}'",
+            evidence=(_tell(baseline),),
+        )
     wanted = _list_wanted((*calls, *(bound.call for bound in list_field_metrics(data))), data)
     kept = {statistic: system.statistics[statistic] for statistic in wanted if statistic in system.statistics}
     groups = {
@@ -190,9 +195,8 @@ def _match(
     is_same = bool(digest) and digest == stored.predictions
     told = [_tell(baseline, stored.name, system.system)]
     if not is_same:  # answers drawn again may differ as well as systems
-        is_single = stored.repeats == system.repeats == 1
         means = f"means over {stored.repeats} repeated runs in the baseline and {system.repeats} now"
-        told.append(SINGLE_RUNS if is_single else means)
+        told.append(SINGLE_RUNS if stored.repeats == system.repeats == 1 else means)
     return BaselineMatch(arena, "", tuple(told), is_same)
 
 
@@ -329,6 +333,7 @@ def make_baseline(
             for system in systems
         ),
         history=(*(() if before is None else before.history), entry),
+        cluster=run.paired.cluster,
     )
 
 

@@ -212,9 +212,10 @@ def over_protocol(
     merged = {key: value for key, value in protocol.items() if key not in dropped}
     if "fields" in replaced:  # the rules of the protocol's fields stay for those of their names
         own["fields"] = _over_definitions(own.get("fields"), protocol.get("fields"), only_own=True)
-    for key, value in own.items():
-        merged[key] = _over_key(key, value, merged[key]) if key in merged and key in ADDED else value
-    return merged
+    return merged | {
+        key: _over_key(key, value, merged[key]) if key in merged and key in ADDED else value
+        for key, value in own.items()
+    }
 
 
 def _over_key(key: str, own: Any, below: Any) -> Any:
