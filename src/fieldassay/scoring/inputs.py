@@ -421,12 +421,16 @@ def hold_out(plan: Plan, gold: Source, options: ScoreOptions) -> Choice:
             for group in list_families(cluster, records, document_types(plan, records))
         ]
         names = list(name_families(names, groups))
-    share = document_keys([f"holdout {name}" for name in names], statistics.seed) / 2.0**64
-    chosen = np.flatnonzero((share < (options.holdout or 0.0)) == options.verdict)
+    keys = document_keys([f"holdout {name}" for name in names], statistics.seed)
+    chosen = np.flatnonzero((keys / 2.0**64 < (options.holdout or 0.0)) == options.verdict)
     [said] = parts_of({"holdout": name_part(options, statistics.seed)})
     if not len(chosen):
-        what = f"none of {format_count(len(names), 'document')} is in {said.words}"
-        raise problem("holdout", what, "take another share or seed, or score without it", "holdout")
+        raise problem(
+            "holdout",
+            f"none of {format_count(len(names), 'document')} is in {said.words}",
+            "take another share or seed, or score without it",
+            "holdout",
+        )
     return Choice(
         chosen, Problem("gold", f"{len(chosen):,} of {len(names):,} documents: {said}", kind=CHOSEN)
     )
@@ -450,10 +454,9 @@ def find_seen(matching: Matching) -> dict[str, Positions]:
 
 def warn_of_seen(matching: Matching) -> tuple[str, ...]:
     """Return a warning for each system that was tuned on some of the documents."""
-    documents = format_count(len(matching), "document")
     return tuple(
-        f"{system} was tuned on {len(seen):,} of the {documents} (examples of its prompt, or `tuned_on`), "
-        "which say too much good of it, or count as missing; score it on other documents"
+        f"{system} was tuned on {len(seen):,} of {format_count(len(matching), 'document')} (examples of its "
+        "prompt, or `tuned_on`), which say too much good of it, or count as missing; score it on other documents"
         for system, seen in find_seen(matching).items()
     )
 

@@ -184,8 +184,11 @@ def judge_change(gate: Gate, change: MetricChange, failed: int = 0) -> GateOutco
         return _judge_same(outcome, found.unit)
     if "few_families" in found.marks:
         is_lost = found.verdict == "worse" and gate.threshold >= 0.0  # p values need no interval
-        why = f"{'a loss is shown; ' if is_lost else ''}{say_too_few_families(found.families or 0)}"
-        return replace(outcome, verdict=Verdict.FAIL if is_lost else outcome.verdict, rule=why)
+        return replace(
+            outcome,
+            verdict=Verdict.FAIL if is_lost else outcome.verdict,
+            rule=f"{'a loss is shown; ' if is_lost else ''}{say_too_few_families(found.families or 0)}",
+        )
     if change.interval is None or change.guarded is None:
         why = "it has no interval: score with a bootstrap, and use a rate in place of a count"
         return replace(outcome, rule=why)

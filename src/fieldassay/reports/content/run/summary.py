@@ -23,6 +23,7 @@ from fieldassay.metrics.result.result import (
     tabulate_estimates,
     worst_first,
 )
+from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES, say_too_few_families
 from fieldassay.reports.content.run.fields import FieldsBySystem, tabulate_by_system
 from fieldassay.reports.content.run.sections import (
     RepeatsShown,
@@ -482,14 +483,16 @@ def describe_units(bootstrap: Mapping[str, Any]) -> str:
     >>> describe_units({"cluster": "vendor"}), describe_units({})
     ('families by vendor', 'documents')
     """
-    cluster = bootstrap.get("cluster")
-    return f"families by {clip(str(cluster), 40)}" if cluster else "documents"
+    return f"families by {clip(str(bootstrap['cluster']), 40)}" if bootstrap.get("cluster") else "documents"
 
 
 def _method(result: Result) -> str:
     bootstrap = inner_mapping(result.run, "bootstrap")
     if not bootstrap.get("replicates"):
         return "no intervals"
+    families, documents = inner_mapping(result.counts, "families"), result.counts.get("documents", 0)
+    if families and families["families"] < min(FEW_FAMILIES, documents):
+        return f"no intervals: {say_too_few_families(families['families'])}"
     level, units = format_share(float(bootstrap.get("level", 0.95))), describe_units(bootstrap)
     return (
         f"{level} intervals over {units} ({bootstrap['replicates']:,} bootstrap replicates, "
