@@ -456,7 +456,7 @@ def warn_of_seen(matching: Matching) -> tuple[str, ...]:
     """Return a warning for each system that was tuned on some of the documents."""
     return tuple(
         f"{system} was tuned on {len(seen):,} of {format_count(len(matching), 'document')} (examples of its "
-        "prompt, or `tuned_on`), which say too much good of it, or count as missing; score it on other documents"
+        "prompt, or `tuned_on`), which speak too well of it, or count as missing; score it on other documents"
         for system, seen in find_seen(matching).items()
     )
 

@@ -585,7 +585,6 @@ def test_a_server_that_hangs_does_not_keep_an_interrupted_run(tmp_path: Path) ->
             list(run)
     lines = list(lines_of(tmp_path / NAME))
     assert [line["kind"] for line in lines].count("send") == 4 and lines[-1]["reason"] == "interrupted"
-    assert len(run.summary.unfinished) == 4
 
 
 def interrupt(in_flight: int) -> None:
