@@ -1,9 +1,9 @@
 """Measures the coverage of fieldassay's intervals and the errors of its tests on simulated extractors.
 
 `python bench/statistics [--trials N] [--seed N]` prints a Markdown table. With 480 trials, the default, standard
-errors are at most 1 point near 5 and 95%, and 2 where documents are scored in full. `--json` prints JSON instead,
-and `--publish` writes the table into docs/statistics.md. The exit code is 1 if a promise is not kept. The simulations of the test suite are the quick ones, with fewer trials and
-sizes.
+errors are at most 1 point near 5 and 95%. `--json` prints JSON instead, and `--publish` writes the table into
+docs/statistics.md. The exit code is 1 if a promise is not kept. The simulations of the test suite are the quick
+ones, with fewer trials and sizes.
 """
 
 from __future__ import annotations
@@ -55,10 +55,6 @@ MEASURES = (
 )
 
 
-SLOW = (measure_coverage, measure_differences, measure_rankings, measure_regressions)
-"""They score documents in full, and make a quarter of the trials."""
-
-
 def measure_all(trials: int, seed: int) -> Iterator[Rate]:
     """Yield every rate; two processes measure, and what took how long of their time goes to standard error."""
     with ProcessPoolExecutor(2) as pool:
@@ -69,7 +65,7 @@ def measure_all(trials: int, seed: int) -> Iterator[Rate]:
 def _measure(number: int, trials: int, seed: int) -> list[Rate]:
     start = time.process_time()
     measure = MEASURES[number]
-    found = list(measure(trials // 4 if measure in SLOW else trials, seed))
+    found = list(measure(trials, seed))
     print(f"{found[0].part}: {time.process_time() - start:.0f} s", file=sys.stderr, flush=True)
     return found
 
@@ -78,7 +74,7 @@ def publish(rates: list[Rate], trials: int, seed: int) -> None:
     """Write the table of docs/statistics.md, with the command and the date."""
     said = (
         f"Measured on {datetime.now(UTC).date()} with `python bench/statistics --trials {trials} "
-        f"--seed {seed}`. What was counted in a quarter of the trials has twice the standard error."
+        f"--seed {seed}`."
     )
     page = PAGE.read_text(encoding="utf-8")
     before, after = page.split(BEGIN)[0], page.split(END)[1]
