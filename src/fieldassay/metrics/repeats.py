@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,10 +34,6 @@ from fieldassay.metrics.statistics.statistics import (
     join_fields,
     spread_rows,
 )
-
-if TYPE_CHECKING:
-    pass
-
 
 # Statistics of a batch of a system with repeated runs: sums over the runs of each document.
 

@@ -412,15 +412,14 @@ def hold_out(plan: Plan, gold: Source, options: ScoreOptions) -> Choice:
     A digest of seed and id decides, or of the family under `cluster`, so that a document stays where it is
     when gold grows. Raises `ProblemsError` where there is no such document.
     """
-    cluster, statistics, names = plan.spec.statistics.cluster, plan.spec.statistics, list(gold.ids)
-    if cluster is not None:
+    statistics, names = plan.spec.statistics, gold.ids
+    if statistics.cluster is not None:
         whole = replace(gold, options=replace(gold.options, left_out=frozenset()))
-        groups = [
-            group
+        names = [
+            name
             for _, records in _read(whole)
-            for group in list_families(cluster, records, document_types(plan, records))
+            for name in name_units(statistics.cluster, records, document_types(plan, records))
         ]
-        names = list(name_families(names, groups))
     keys = document_keys([f"holdout {name}" for name in names], statistics.seed)
     chosen = np.flatnonzero((keys / 2.0**64 < (options.holdout or 0.0)) == options.verdict)
     [said] = parts_of({"holdout": name_part(options, statistics.seed)})

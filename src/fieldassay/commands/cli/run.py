@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,9 +20,6 @@ from fieldassay.commands.cli.extract import (
 from fieldassay.commands.cli.grouping import GroupedCommand, option
 from fieldassay.commands.cli.inputs import gold_option, spec_options
 from fieldassay.commands.cli.report import VERBOSE
-
-if TYPE_CHECKING:
-    pass
 
 _PATH = click.Path(path_type=Path)
 

@@ -730,10 +730,7 @@ def _draft_number(bound: BoundMetric, key: SliceKey, table: SliceSums, unseen: F
         return draft
     owners = np.concatenate([np.zeros(0, np.uint64), *table.owners.get(recipe.column, ())])
     has_draws = len(owners) and len(unseen) and 0.0 < recipe.share < 1.0
-    drawn = (
-        quantile_replicates(ordered, owners[order], recipe.share, each)
-        for each in ((0.0 * unseen, unseen) if has_draws else ())
-    )
+    drawn = quantile_replicates(ordered, owners[order], recipe.share, unseen) if has_draws else ()
     return replace(draft, families=families, replicates=tuple(drawn))
 
 

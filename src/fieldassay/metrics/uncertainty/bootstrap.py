@@ -408,12 +408,13 @@ def quantile_replicates(
     share: float,
     unseen: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
-    """Return a quantile of ascending values in every replicate; values of one owner are drawn together.
+    """Return a quantile of ascending values in every replicate, without and with an unseen owner.
 
-    Each replicate holds an unseen owner, whose values are all beyond one end, by a coin. Percentiles of these
-    are the values at which the interval of the share below them ends at `share` (Woodruff 1952).
+    Values of one owner are drawn together. Those of the unseen owner are all beyond one end, by a coin.
+    Percentiles of these are the values at which the interval of the share below them ends at `share`
+    (Woodruff 1952).
 
-    >>> drawn = quantile_replicates(np.arange(4.0), document_keys("aabb", 0), 0.5, unseen_weights(0, 800))
+    >>> _, drawn = quantile_replicates(np.arange(4.0), document_keys("aabb", 0), 0.5, unseen_weights(0, 800))
     >>> sorted(set(drawn.tolist()))
     [-1e+300, 0.0, 1.0, 2.0, 3.0, 1e+300]
     """
@@ -425,9 +426,10 @@ def quantile_replicates(
         part = slice(first, min(first + width, len(unseen)))
         drawn = weights(keys, first, part.stop - first, weight_table())[place]
         below = np.cumsum(drawn, axis=0, dtype=np.int64) / STEPS
-        reached = share * (below[-1] + mass[part]) - np.where(unseen[part] > 0, mass[part], 0.0)
-        parts.append(ends[np.where(reached > 0, 1 + (below < reached).sum(axis=0), 0)])
-    return np.concatenate(parts)
+        with_unseen = share * (below[-1] + mass[part]) - np.where(unseen[part] > 0, mass[part], 0.0)
+        reached = np.stack([share * below[-1], with_unseen])
+        parts.append(ends[np.where(reached > 0, 1 + (below[:, None] < reached).sum(axis=0), 0)])
+    return np.concatenate(parts, axis=1)
 
 
 def _binomial_below(n: int, share: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:

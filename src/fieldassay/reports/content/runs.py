@@ -25,9 +25,7 @@ from fieldassay.metrics.estimate import (
     parts_of,
 )
 from fieldassay.metrics.result.result import find_headline, find_named
-from fieldassay.metrics.thresholds import (
-    format_changes,
-)
+from fieldassay.metrics.thresholds import format_changes
 from fieldassay.reports.content.run.summary import inner_mapping
 from fieldassay.reports.findings.recommendation import count_apart
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage

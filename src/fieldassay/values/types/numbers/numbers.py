@@ -400,8 +400,6 @@ def _shift(value: Decimal, exponent: int) -> Decimal:
     return Decimal((sign, digits, int(power) + exponent))
 
 
-# The tokens of an amount, each with the rule that reads it.
-
 # The readers of numbers and of whole numbers.
 
 
