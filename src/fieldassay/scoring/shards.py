@@ -21,7 +21,8 @@ from fieldassay.io.files.tables import write_parquet
 from fieldassay.io.json_value import fold_null_values, is_empty_text
 from fieldassay.io.text.shown import clip
 from fieldassay.io.workers.program import run_ray
-from fieldassay.metrics.evidence import FLAG, BatchEvidence, DocumentTable, Outcome
+from fieldassay.metrics.costs import find_costs
+from fieldassay.metrics.evidence import COST, FLAG, BatchEvidence, DocumentTable, Outcome
 from fieldassay.metrics.fold import FoldPlan, Partial, fold, fold_repeats, merge
 from fieldassay.paths import field_of, plain_path
 from fieldassay.records.matching import Matching, batches
@@ -166,16 +167,17 @@ class EvidenceRows(Struct, frozen=True):
 
     evidence: BatchEvidence
     only_errors: bool
+    costs: npt.NDArray[np.float64]
 
     def table(self) -> pl.DataFrame:
         """Return the table of the rows, or of those that are neither right nor absent."""
-        assert self.evidence.table is not None
-        frame = self.evidence.table()
-        if not self.only_errors:
-            return frame
         import polars as pl
 
-        return frame.filter(~pl.col("outcome").is_in(["match", "absent"]))
+        assert self.evidence.table is not None
+        frame = self.evidence.table()
+        costs = pl.Series(COST, self.costs, nan_to_null=True)
+        frame = frame.insert_column(frame.columns.index("other_field") + 1, costs)
+        return frame.filter(~pl.col("outcome").is_in(["match", "absent"])) if self.only_errors else frame
 
 
 class Done(Struct, frozen=True, eq=False):
@@ -456,7 +458,7 @@ def _settle(
         repairs[GOLD] = tuple(record.meta.repairs for record in batch.gold)
     return Done(
         partials=partials,
-        frames=_kept(work, judged.evidence, number),
+        frames=_kept(work, judged, number, batch.repeats.get(system)),
         fills={system: of_system, GOLD: of_gold} if is_first else {system: of_system},
         claims={system: Counter({name: int(mask.sum()) for name, mask in table.claims.items()})},
         untyped=judged.untyped if is_first else 0,
@@ -550,10 +552,13 @@ def _is_given(value: object, nulls: frozenset[str]) -> bool:
     return not is_empty_text(value, nulls) if isinstance(value, str) else value not in (None, [], {})
 
 
-def _kept(work: Work, evidence: BatchEvidence, number: int) -> tuple[Frame, ...]:
+def _kept(work: Work, judged: JudgedBatch, number: int, repeat: Repeat | None) -> tuple[Frame, ...]:
+    evidence = judged.evidence
     if work.evidence == "none" or not len(evidence):
         return ()
-    rows = EvidenceRows(evidence, work.evidence == "errors")
+    score_of = work.folding.score_of if work.folding.score else None
+    costs = find_costs(score_of, evidence, judged.documents) / (1 if repeat is None else repeat.runs)
+    rows = EvidenceRows(evidence, work.evidence == "errors", costs)
     if work.folder is None:
         return (rows if work.is_local else rows.table(),)
     path = work.folder / f"part-{work.number:05}-{number:05}.parquet"

@@ -561,9 +561,7 @@ def list_recommendation(run: Run, _: str | None) -> dict[str, Any]:
 def compare_for_executives(run: Run, _: str | None) -> str:
     """Return the comparison of all systems for those who decide, as Markdown."""
     result, rows = run.result, run.evidence
-    losses = {}
-    if rows is not None and result.documents is not None:
-        losses = find_losses(rows, result.documents, result.systems, counts=result.counts)
+    losses = {} if rows is None else find_losses(rows, result)
     return render_executive(result, str(run.facts.get("started") or ""), losses, decisions_of_run(run))
 
 

@@ -423,7 +423,7 @@ def render_executive(
                 else []
             ),
             *(Part("Key findings", lines) for lines in [_findings(result, main, advice.comparison)] if lines),
-            *_advice(standings, advice, losses or {}),
+            *_advice(standings, advice, losses or {}, name_lost(result)),
             *remarks_part(result.warnings, result.notes),
         ]
     )
@@ -495,12 +495,12 @@ def _findings(result: Result, main: Estimate | None, compared: str) -> list[str]
 
 
 def _advice(
-    standings: Sequence[Standing], found: Recommendation, losses: Mapping[str, Sequence[Loss]]
+    standings: Sequence[Standing], found: Recommendation, losses: Mapping[str, Sequence[Loss]], lost: str
 ) -> Iterator[Part]:
     """Yield the recommendation, and the costliest losses: most of the system to use, else of the best."""
     if not standings or standings[0].main is None:
         return
-    best, lost = next(iter(found.systems), standings[0].system), name_lost(standings[0].main)
+    best = next(iter(found.systems), standings[0].system)
     said = ". ".join(format_markdown(text, 600) for text in (found.answer, *found.further))
     lines = [Marked(f"**{said}.**"), *found.reasons]
     for system in sorted((one.system for one in standings), key=lambda name: name != best):

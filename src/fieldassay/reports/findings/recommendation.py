@@ -1,5 +1,6 @@
 """What to do: rankings, findings, and one recommendation."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.estimate import (
+    HIGHEST,
     Estimate,
     format_cost,
     format_in_unit,
@@ -21,10 +23,11 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.comparison import Comparison, Ranking, RankPlace, name_changes
 from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import Result, by_system, find_main, find_named
-from fieldassay.reports.findings.losses import Loss
+from fieldassay.reports.findings.losses import Loss, highest_score
 from fieldassay.reports.wording import (
     CAUSES,
     DIAGNOSES,
+    NAMES,
     PROBLEMS,
     describe,
     describe_interval,
@@ -336,13 +339,18 @@ def is_of_all_values(one: Estimate) -> bool:
     return kind == ("accuracy", None, "filled", "leaf") and not (one.slice or one.parameters)
 
 
-def name_lost(main: Estimate | None) -> str:
-    """Return what losses are points of, beside the metric that systems are ranked by.
-
-    >>> name_lost(None)
-    'accuracy'
-    """
-    return "accuracy" if main is None or is_of_all_values(main) else ALL_VALUES
+def name_lost(result: Result) -> str:
+    """Return what losses are points of: the main metric, where that is the mean score of documents."""
+    main, documents = find_main(result), result.documents
+    if main is None or main.value is None or documents is None:
+        return "accuracy"
+    if result.run.get("score") is None:
+        return "accuracy" if is_of_all_values(main) else ALL_VALUES
+    scores = documents.filter(documents["system"] == main.system)["score"].drop_nulls().to_numpy()
+    mean = float(scores.mean()) if len(scores) else math.nan
+    of_highest = main.value / HIGHEST.get(main.unit, 1.0)
+    is_mean = math.isclose(mean / highest_score(result), of_highest, abs_tol=1e-6)
+    return describe(NAMES, main.metric) + ("" if is_mean else " of single documents")
 
 
 def describe_loss(loss: Loss, of: str = "accuracy") -> str:
@@ -360,7 +368,7 @@ def describe_cost(loss: Loss, of: str = "accuracy") -> str:
     sure = describe_interval(loss.interval, 0.95)
     without = ""
     if loss.without is not None:
-        scale = "" if of == "accuracy" else f" of {ALL_VALUES}"
+        scale = "" if of == "accuracy" else f" of {of}"
         without = f" Without them {clip(loss.system, _NAME)} has {format_in_unit(loss.without)}{scale}."
     what = f"costs {describe_points(loss)} of {of}{f' ({sure})' if sure else ''}"
     return f"{describe_cause(loss)}. It {what}.{without}"

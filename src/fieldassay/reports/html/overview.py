@@ -340,13 +340,11 @@ def _remarks(result: Result, standings: Sequence[Standing]) -> list[str]:
 
 def _fixes(source: ReportSource, first: Sequence[str]) -> dict[str, tuple[Fix, ...]]:
     """Return the costliest losses of each system, those systems first, on one scale."""
-    documents = source.result.documents
-    if source.evidence is None or documents is None or "leaves" not in documents.columns:
+    if source.evidence is None:
         return {}
-    found = find_losses(source.evidence, documents, source.systems, MOST_LOSSES, counts=source.result.counts)
+    found = find_losses(source.evidence, source.result, MOST_LOSSES)
     order = [system for system in dict.fromkeys((*first, *source.systems)) if found[system]]
-    main = find_main(source.result)
-    of = name_lost(main)
+    of = name_lost(source.result)
     ends = [(loss.interval or (0.0, 0.0))[1] for own in found.values() for loss in own]
     scale = 100 / max([1e-9, *ends, *(loss.points for own in found.values() for loss in own)])
     return {system: tuple(_fix(loss, scale, of) for loss in found[system]) for system in order}

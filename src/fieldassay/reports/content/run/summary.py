@@ -299,7 +299,7 @@ def summarize(
             result.rankings,
             {**HEADLINE, "f1": "F1"},
         ),
-        lost=name_lost(standings[0].main if standings else None),
+        lost=name_lost(result),
         losses=losses,
         **cut_suspicious(suspicious),
         grids=list_grids(result),
@@ -327,9 +327,7 @@ def _find(result: Result, evidence: pl.LazyFrame | None, systems: tuple[str, ...
     if documents is None:
         return mistakes, (), SuspiciousGold()
     suspicious = find_suspicious_gold(rows, documents, result.systems)
-    if "leaves" not in documents.columns:
-        return mistakes, (), suspicious
-    losses = find_losses(rows, documents, systems, MOST_LOSSES, replicates=0, counts=result.counts)
+    losses = find_losses(rows, result, MOST_LOSSES, replicates=0)
     return mistakes, tuple(losses[system] for system in systems), suspicious
 
 
