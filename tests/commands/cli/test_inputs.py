@@ -468,7 +468,7 @@ REFUSED = [
     ("calibrate --plan --risk nan", "--risk: must be a number above 1e-06 and below 1"),
     ("calibrate --plan --confidence 95", "write 0.95"),
     ("calibrate --plan run --out p.json", "leave out"),
-    ("calibrate run --apply p.json --risk 0.1", "leave out --risk"),
+    ("calibrate --policy p.json --pred p --risk 0.1", "leave out --risk"),
     ("calibrate run --scale odds", "odds"),
     ("calibrate nowhere", "not a run"),
     ("review export . --log -o log.csv", "is not a review"),
