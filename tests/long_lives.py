@@ -141,12 +141,6 @@ def attribute_transcripts(folder: Path) -> Call:
     return lambda: fa.attribute(run)
 
 
-def apply_to_new(folder: Path) -> Call:
-    result = scored(SURE)
-    policy = fa.calibrate(result).make_policy(NOW)
-    return lambda: fa.apply_policy(result, policy, "policy.json")
-
-
 def read_back(folder: Path) -> Call:
     told = fa.metrics_json(scored())
     return lambda: fa.read_metrics(told)
@@ -184,11 +178,9 @@ PUBLIC: dict[str, Case] = {
     "check_baseline": Case(check_against_baseline),
     "calibrate": Case(of_result(fa.calibrate, SURE)),
     "attribute": Case(attribute_transcripts),
-    "apply_policy": Case(apply_to_new),
     "agreement": Case(lambda folder: lambda: fa.agreement({"ada": GOLD, "bob": PRED}, SPEC)),
     "report": Case(of_run(fa.report)),
     "export_run": Case(into(lambda run, out: fa.export_run(run.folder, out.with_suffix(".xlsx")))),
-    "guide_result": Case(of_result(fa.guide_result)),
     "read_spec": Case(lambda folder: lambda: fa.read_spec(SPEC)),
     "write_spec": Case(write_again),
     "read_plan": Case(lambda folder: lambda: fa.read_plan(SPEC)),

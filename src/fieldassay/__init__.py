@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from fieldassay.commands.runs import set_baseline as set_baseline
     from fieldassay.commands.score import score as score
     from fieldassay.decisions.calibration.certificate import Promise as Promise
-    from fieldassay.decisions.calibration.policy import apply_policy as apply_policy
     from fieldassay.decisions.diff.diff import Diff as Diff
     from fieldassay.errors import FieldassayError as FieldassayError
     from fieldassay.errors import NothingEvaluatedError as NothingEvaluatedError
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from fieldassay.metrics.result.result import metrics_json as metrics_json
     from fieldassay.metrics.result.result import read_metrics as read_metrics
     from fieldassay.reports.export.export import export_run as export_run
-    from fieldassay.reports.export.export import guide_result as guide_result
     from fieldassay.runs.run import Run as Run
     from fieldassay.runs.run import list_stored as list_stored
     from fieldassay.scoring.explain import explain_field as explain_field
@@ -92,11 +90,9 @@ _HOMES = {
     "calibrate": "fieldassay.commands.runs",
     "attribute": "fieldassay.commands.runs",
     "Promise": "fieldassay.decisions.calibration.certificate",
-    "apply_policy": "fieldassay.decisions.calibration.policy",
     "agreement": "fieldassay.commands.runs",
     "report": "fieldassay.commands.runs",
     "export_run": "fieldassay.reports.export.export",
-    "guide_result": "fieldassay.reports.export.export",
     "Spec": "fieldassay.spec.language.model",
     "read_spec": "fieldassay.spec.language.parse",
     "write_spec": "fieldassay.spec.language.write",

@@ -119,7 +119,7 @@ def _score(*more: str) -> tuple[str, ...]:
 _RUN_COMMANDS = (
     ("report", "work", "--format", "html", "--out", "page.html"), ("report", "work", "--format", "junit"),
     ("report", "work", "--format", "github"),
-    ("report", "work", "-o", "metrics.tex"), ("diff", "run:m", "work:m"), ("explain", "work", "d1"),
+    ("report", "work", "--table", "metrics", "-o", "metrics.csv"), ("diff", "run:m", "work:m"), ("explain", "work", "d1"),
     ("explain", "work", "d1", "total"),
     ("report", "work", "-o", "out.csv"), ("report", "work", "-o", "out.xlsx"),
     ("report", "work", "-o", "out.json"),
@@ -227,7 +227,7 @@ TARGETS: dict[str, Target] = {
     "policy.json": Target(
         "policy.json",
         (mutate_json, mutate_text),
-        (("calibrate", "run", "--system", "m", "--apply", "policy.json"),),
+        (("calibrate", "--policy", "policy.json", "--pred", "m=pred.jsonl", "--spec", "spec.yaml"),),
     ),
     **{
         f"run: {name}": Target(f"work/{name}", (mutate_json, mutate_text), _RUN_COMMANDS, "run")

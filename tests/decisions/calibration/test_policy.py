@@ -15,10 +15,8 @@ from fieldassay.decisions.calibration.policy import (
     Basis,
     CalibrationOptions,
     Item,
-    PromiseStatus,
     ReviewPolicy,
     ReviewReason,
-    apply_policy,
     calibrate,
     list_reviews,
     policy_bytes,
@@ -164,81 +162,6 @@ def test_without_enough_labels_everything_is_reviewed_and_the_reason_says_how_ma
     assert policy.certificate.reason == "label at least 49 more documents (149 in all)"
     assert policy.needs_review("total", 1.0) is ReviewReason.NOT_CERTIFIED
     assert "Nothing is promised" in json.loads(policy_bytes(policy))["words"]
-
-
-@pytest.mark.parametrize("wrong", [0.0, 0.02, 0.5])
-def test_another_run_says_whether_the_promise_held(wrong: float) -> None:
-    n = 400
-    gold = [{"id": f"e{number}", "total": 5} for number in range(n)]
-    pred = [
-        {"id": f"e{number}", "total": 5 + (number % n < wrong * n), "confidence": 0.98} for number in range(n)
-    ]
-    held_out = score_rows(
-        gold, pred, "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money}}"
-    )
-    found = apply_policy(held_out, certified(), "policy.json")
-    assert (found.accepted, found.errors, found.documents) == (n, int(wrong * n), n)
-    assert found.risk == pytest.approx(wrong)
-    assert found.standing is (PromiseStatus.BROKEN if wrong > 0.1 else PromiseStatus.HELD)
-    assert found.is_broken == (wrong > 0.1)
-    assert found.interval is not None and found.interval[0] <= wrong <= found.interval[1]
-
-
-def test_a_few_more_errors_than_promised_may_be_chance() -> None:
-    gold = [{"id": f"e{number}", "total": 5} for number in range(50)]
-    pred = [{"id": f"e{number}", "total": 5 + (number < 3), "confidence": 0.98} for number in range(50)]
-    found = apply_policy(
-        score_rows(gold, pred, "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money}}"),
-        certified(),
-        "p",
-    )
-    assert found.standing is PromiseStatus.UNDECIDED
-
-
-def test_the_run_that_a_policy_was_made_from_is_no_test_of_it() -> None:
-    found = apply_policy(bills(400, 40), certified(), "policy.json")
-    assert any("computed from" in remark for remark in found.remarks)
-    assert not any(
-        "computed from" in remark
-        for remark in apply_policy(bills(400, 40, first=900), certified(), "p").remarks
-    )
-
-
-def test_what_goes_to_review_and_what_that_catches_is_counted() -> None:
-    found = apply_policy(bills(400, 40, first=900), certified(), "policy.json")
-    reviewed = found.reviewed[ReviewReason.BELOW_THRESHOLD.value]
-    assert found.accepted + reviewed == 400
-    assert found.caught + found.errors == 40
-
-
-def test_a_run_judged_by_another_spec_is_refused() -> None:
-    other = score_rows([{"id": "a", "total": 5}], [{"id": "a", "total": 5, "confidence": 1}])
-    with pytest.raises(ProblemsError) as caught:
-        apply_policy(other, certified(), "policy.json")
-    assert caught.value.problems[0].kind == "policy_mismatch"
-
-
-def test_the_risk_of_another_run_counts_every_document_once() -> None:
-    # a: four values, two of them accepted, one of those wrong; b: one value, accepted and right
-    gold = [{"id": "a", "tags": ["p", "q", "r", "s"]}, {"id": "b", "tags": ["p"]}]
-    pred = [
-        {"id": "a", "tags": ["p", "no", "r", "s"], "confidence": {"tags": [0.9, 0.9, 0.1, 0.1]}},
-        {"id": "b", "tags": ["p"], "confidence": {"tags": [0.9]}},
-    ]
-    run = score_rows(
-        gold,
-        pred,
-        "{fieldassay: 1, data: {id_key: id}, fields: {tags: {type: list, items: text, align: ordered}}}",
-    )
-    policy = replace(
-        POLICY,
-        certificate=replace(CERTIFICATE, fields=("tags[]",), threshold=0.8),
-        promise=Promise(0.5),
-        digests={"spec": run.run["spec"]["digest"]},
-    )
-    check = apply_policy(run, policy, "p")
-    assert (check.risk, check.accepted, check.errors) == (pytest.approx(1 / 4), 3, 1)
-    assert check.interval is not None and check.interval[0] <= 1 / 4 <= check.interval[1]
 
 
 def test_the_least_sure_value_is_reviewed_first() -> None:

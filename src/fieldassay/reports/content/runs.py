@@ -7,8 +7,6 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from fieldassay.errors import list_names
 from fieldassay.io.json_value import json_text
 from fieldassay.io.text.shown import clip, format_count, visible
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
 
 _MOST_SYSTEMS = 3
 _NAME = 32
-_MOST_LEFT = 5
 _LONGEST = 1000
 _MOST_FILES = 6
 _DIRTY = {"True": ", with changes", "False": ""}
@@ -50,21 +47,9 @@ _HEADLINE = 4
 _NAMES = ("id", "started (UTC)", "spec", "system")
 
 
-class Listed(Struct, frozen=True):
-    """The content of a store: its runs, and what killed runs left."""
-
-    store: Path
-    listing: Listing
-    leftovers: Sequence[Path]
-
-
-def listed_json(listed: Listed) -> str:
-    """Return the runs as JSON."""
-    runs = list(map(_data, listed.listing.runs))
-    left = list(map(str, listed.leftovers))
-    return json_text(
-        {"store": str(listed.store), "total": listed.listing.total, "runs": runs, "leftovers": left}
-    )
+def listed_json(store: Path, listing: Listing) -> str:
+    """Return the runs of a store as JSON."""
+    return json_text({"store": str(store), "total": listing.total, "runs": list(map(_data, listing.runs))})
 
 
 def run_json(run: Run) -> str:
@@ -72,10 +57,10 @@ def run_json(run: Run) -> str:
     return json_text({**_data(run), "record": run.facts})
 
 
-def render_listed(listed: Listed, screen: Screen) -> str:
+def render_listed(store: Path, listing: Listing, screen: Screen) -> str:
     """Return the runs as a table, each with its best systems."""
     page = ScreenPage(screen)
-    headlines = {run.folder: sorted(run.headline, key=_worth) for run in listed.listing.runs}
+    headlines = {run.folder: sorted(run.headline, key=_worth) for run in listing.runs}
     names = {one.metric for headline in headlines.values() for one in headline}
     heads = [
         "id",
@@ -86,19 +71,17 @@ def render_listed(listed: Listed, screen: Screen) -> str:
         "status",
     ]
     rows, styles = [], []
-    for run in listed.listing.runs:
+    for run in listing.runs:
         own = _rows(run, headlines[run.folder], has_name=heads[_HEADLINE] == "headline")
         rows += own
         styles += ["red" if run.damage or run.verdict == "FAIL" else ""] * len(own)
     if rows:
         page.table([PageColumn(head, is_name=head in _NAMES) for head in heads], rows, styles)
-    hidden = listed.listing.total - len(listed.listing.runs)
+    hidden = listing.total - len(listing.runs)
     if hidden:
         page.line(f"and {format_count(hidden, 'older run')}; --limit shows more")
-    if not listed.listing.total:
-        page.line(f"no run in {clip(str(listed.store), 300)}")
-    for line in _remarks(listed):
-        page.line(line)
+    if not listing.total:
+        page.line(f"no run in {clip(str(store), 300)}")
     return page.text().lstrip("\n")
 
 
@@ -160,16 +143,6 @@ def _status(run: Run) -> str:
         parts[0] += f" ({format_count(run.file.counts.documents, 'document')})"
     parts += [f"gates {run.verdict}"] if run.verdict else []
     return "; ".join(parts)
-
-
-def _remarks(listed: Listed) -> list[str]:
-    """Return the remarks on the store besides its runs."""
-    left = listed.leftovers
-    lines = [
-        f"left by a killed run: {clip(path.name, 80)}; `fieldassay runs rm --leftovers` removes it"
-        for path in left[:_MOST_LEFT]
-    ]
-    return lines + ([f"and {len(left) - _MOST_LEFT} more of these"] if len(left) > _MOST_LEFT else [])
 
 
 def _numbers(run: Run, one: Estimate) -> list[str]:
