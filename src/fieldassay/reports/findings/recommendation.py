@@ -27,11 +27,11 @@ from fieldassay.reports.findings.losses import Loss, highest_score
 from fieldassay.reports.wording import (
     CAUSES,
     DIAGNOSES,
-    NAMES,
     PROBLEMS,
     describe,
     describe_interval,
     describe_places,
+    name_metric,
 )
 
 # The best system by a metric, and whether its difference to the others is more than chance.
@@ -350,7 +350,7 @@ def name_lost(result: Result) -> str:
     mean = float(scores.mean()) if len(scores) else math.nan
     of_highest = main.value / HIGHEST.get(main.unit, 1.0)
     is_mean = math.isclose(mean / highest_score(result), of_highest, abs_tol=1e-6)
-    return describe(NAMES, main.metric) + ("" if is_mean else " of single documents")
+    return name_metric(main.metric, result.run) + ("" if is_mean else " of single documents")
 
 
 def describe_loss(loss: Loss, of: str = "accuracy") -> str:
@@ -598,7 +598,7 @@ def _choose(result: Result, usable: Sequence[Standing]) -> Recommendation:
     better = f"{name} is better than {_name(doubtful)} on documents like these" if doubtful else ""
     further = [f"{_pass_too(doubtful)}; {better}"] if rivals and doubtful else []
     if rivals:
-        metric = first.main.metric.replace("_", " ") if first.main is not None else ""
+        metric = name_metric(first.main.metric, result.run) if first.main is not None else ""
         untested = all(leads[one.system].certainty == "unknown" for one in rivals)
         what = (
             "their difference was not tested" if untested else f"no clear difference in {metric} between them"

@@ -405,8 +405,9 @@ def _core(source: ReportSource) -> dict[str, Any]:
 
 def _call(name: str, source: ReportSource) -> str:
     """Return the name of a metric on the page; a spec's own metric has the name given in the spec."""
-    spaced = name.replace("_", " ")
-    return spaced if name in source.definitions else METRIC_NAMES.get(name, spaced)
+    own = name.replace("_", " ") if name in source.definitions else ""
+    labels: Mapping[str, str] = source.result.run.get("labels", {})
+    return labels.get(name) or own or METRIC_NAMES.get(name, name.replace("_", " "))
 
 
 def _metric_names(page: Overview) -> Mapping[str, str]:

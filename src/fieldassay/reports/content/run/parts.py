@@ -133,9 +133,8 @@ def shorten_names(
 
 def systems_table(summary: Summary) -> tuple[list[str], list[list[str]]]:
     """Return the heads and rows of the table of all systems."""
-    main = next((one.main for one in summary.standings if one.main is not None), None)
     counts = {one.main.n for one in summary.standings if one.main is not None}
-    name = "value" if main is None else main.metric.replace("_", " ")
+    name = summary.main
     cells = {
         "place": [one.place for one in summary.standings],
         "system": list(summary.systems),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.catalogue.definitions import list_groups
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
-from fieldassay.metrics.estimate import FEW, NOTHING, Estimate, format_share, format_value, is_narrow
+from fieldassay.metrics.estimate import FEW, NOTHING, SLACK, Estimate, format_share, format_value, is_narrow
 from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import (
     CheckCount,
@@ -41,7 +41,7 @@ from fieldassay.reports.findings.recommendation import (
     name_lost,
     recommend,
 )
-from fieldassay.reports.wording import hide_folders
+from fieldassay.reports.wording import hide_folders, name_metric
 from fieldassay.reports.writers.tables import Part
 from fieldassay.runs.run import mark_failed_answers
 
@@ -99,6 +99,45 @@ def list_grids(result: Result) -> tuple[SummaryTable, ...]:
             result, "Tokens of all documents", {label: f"{name}_sum" for label, name in TOKENS.items()}, asked
         )
     return tuple(grids)
+
+
+LEVELS = {"perfect": 1.0, "0.8 and more": 0.8, "0.5 and more": 0.5, "below 0.5": 1e-6, "0": -1.0}
+"""The levels of scores, each with its least score: from there to the level before."""
+
+
+def list_levels(evidence: pl.LazyFrame, result: Result) -> Iterator[SummaryTable]:
+    """Yield for each system how many values of a field have a score of each level, of fields with any between.
+
+    Where neither side has a value counts as the fields do in the spec's own metric: perfect, or not at all.
+    """
+    import polars as pl
+
+    is_silent = pl.col("outcome") == "absent"
+    counted = {
+        one.system: one.regime == "baseline" for one in result.estimates if one.metric == "field_accuracy"
+    }
+    score = pl.when(is_silent).then(1.0).otherwise(pl.col("score").fill_null(0.0))
+    level = pl.lit("0")
+    for name, least in reversed(LEVELS.items()):
+        level = pl.when(score >= least - SLACK).then(pl.lit(name)).otherwise(level)
+    rows = evidence.filter((pl.col("kind") == "value") & (pl.col("outcome") != "failed"))
+    found = rows.group_by("system", "field", level=level, silent=is_silent).len().collect()
+    for system in result.systems:
+        own = found.filter((pl.col("system") == system) & (~pl.col("silent") | counted.get(system, False)))
+        counts: dict[str, dict[str, int]] = {}
+        for field, name, count in own.select("field", "level", "len").iter_rows():
+            of_field = counts.setdefault(field, dict.fromkeys(LEVELS, 0))
+            of_field[name] += count
+        shown = [
+            (field, *(format_share(one / sum(counts[field].values()), 0) for one in counts[field].values()))
+            for field in result.fields
+            if any(list(counts.get(field, dict.fromkeys(LEVELS, 0)).values())[1:-1])
+        ]
+        if shown:
+            hidden = max(0, len(shown) - MOST_ROWS)
+            yield SummaryTable(
+                f"Scores by level, {system}", ("field", *LEVELS), tuple(shown[:MOST_ROWS]), hidden
+            )
 
 
 def _asked(result: Result) -> set[str]:
@@ -221,6 +260,8 @@ class Summary(Struct, frozen=True, eq=False):
     counted: str
     """The documents in words, and in how many families they are."""
     standings: tuple[Standing, ...]
+    main: str
+    """The name of the metric that systems are ranked by."""
     recommendation: Recommendation
     failed: tuple[int, ...]
     """The answers of each system that failed: missing, unreadable, errors, timeouts."""
@@ -271,8 +312,9 @@ def summarize(
     answers = [decision.to_dict() for decision in decisions]
     standings = list_standings(result, answers)
     systems = tuple(one.system for one in standings)
+    main = next((one.main for one in standings if one.main is not None), None)
     paths = input_paths(result)
-    mistakes, losses, suspicious = _find(result, evidence, systems)
+    mistakes, losses, suspicious, levels = _find(result, evidence, systems)
     violated = worst_first(result.checks)
     headline = _headline(result, systems, shows_all)
     counts = [inner_mapping(inner_mapping(result.counts, "systems"), system) for system in systems]
@@ -281,6 +323,7 @@ def summarize(
         documents=int(result.counts.get("documents", 0)),
         counted=_count_documents(result),
         standings=standings,
+        main="value" if main is None else name_metric(main.metric, result.run),
         recommendation=recommend(result, answers, standings),
         failed=tuple(sum(int(own.get(name) or 0) for name in FAILURES) for own in counts),
         headline=headline,
@@ -302,7 +345,7 @@ def summarize(
         lost=name_lost(result),
         losses=losses,
         **cut_suspicious(suspicious),
-        grids=list_grids(result),
+        grids=(*list_grids(result), *levels),
         repeats=list_repeats(result),
     )
 
@@ -313,22 +356,25 @@ def cut_suspicious(found: SuspiciousGold) -> dict[str, Any]:
     return {"suspicious": first, "hidden_suspicious": len(found.values) - len(first.values)}
 
 
-_Found: TypeAlias = tuple[tuple[Mistake, ...], tuple[tuple[Loss, ...], ...], SuspiciousGold]
+_Found: TypeAlias = tuple[
+    tuple[Mistake, ...], tuple[tuple[Loss, ...], ...], SuspiciousGold, tuple[SummaryTable, ...]
+]
 
 
 def _find(result: Result, evidence: pl.LazyFrame | None, systems: tuple[str, ...]) -> _Found:
-    """Return the mistakes, the costliest losses of each system, and the suspicious gold values."""
+    """Return the mistakes, the costliest losses by system, suspicious gold values, and scores by level."""
     rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
     documents = result.documents
     rows = mark_failed_answers(rows, documents)
     if rows is None:
-        return (), (), SuspiciousGold()
+        return (), (), SuspiciousGold(), ()
     mistakes = count_mistakes(rows)
     if documents is None:
-        return mistakes, (), SuspiciousGold()
+        return mistakes, (), SuspiciousGold(), ()
     suspicious = find_suspicious_gold(rows, documents, result.systems)
     losses = find_losses(rows, result, MOST_LOSSES, replicates=0)
-    return mistakes, tuple(losses[system] for system in systems), suspicious
+    levels = tuple(list_levels(rows, result)) if result.has_right_values else ()
+    return mistakes, tuple(losses[system] for system in systems), suspicious, levels
 
 
 def describe_silent(result: Result) -> str:
@@ -381,6 +427,7 @@ def _merged(group: list[str]) -> list[str]:
 def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tuple[SummaryLine, ...]:
     calls = [parse_metric(text) for text in result.run.get("metrics", ())]
     own = [call for call in calls if call.name in _definitions(result) and _is_whole(call)]
+    labels = inner_mapping(result.run, "labels")
     known = {call.name for call in own}
     usual = {
         call.name: call
@@ -388,9 +435,9 @@ def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tupl
         if call.name in HEADLINE and call.name not in known and _is_whole(call)
     }
     if shows_all or not (usual or own):
-        lines = [_line(result, systems, call, str(call)) for call in calls]
+        lines = [_line(result, systems, call, labels.get(str(call), str(call))) for call in calls]
     else:
-        lines = [_line(result, systems, call, str(call)) for call in own]
+        lines = [_line(result, systems, call, labels.get(str(call), str(call))) for call in own]
         lines += [
             _line(result, systems, usual[name], label) for name, label in HEADLINE.items() if name in usual
         ]
