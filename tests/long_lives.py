@@ -181,6 +181,7 @@ PUBLIC: dict[str, Case] = {
     "agreement": Case(lambda folder: lambda: fa.agreement({"ada": GOLD, "bob": PRED}, SPEC)),
     "report": Case(of_run(fa.report)),
     "export_run": Case(into(lambda run, out: fa.export_run(run.folder, out.with_suffix(".xlsx")))),
+    "guide_result": Case(of_result(fa.guide_result)),
     "read_spec": Case(lambda folder: lambda: fa.read_spec(SPEC)),
     "write_spec": Case(write_again),
     "read_plan": Case(lambda folder: lambda: fa.read_plan(SPEC)),

@@ -272,6 +272,7 @@ SECOND = [{"id": 1, "total": 5, "name": "oak"}, {"id": 2, "total": MINUS, "name"
 COMMANDS = {
     "attribute": ["attribute", "run", "-o", "shares.md"],
     "export-values": ["report", "run", "-o", "values.csv"],
+    "export-results": ["report", "run", "-o", "results.json"],
     "export-errors": ["report", "run", "--table", "errors", "-o", "errors.md"],
     "explain": ["explain", "run", "1"],
     "report": ["report", "run", "-o", "report.html"],

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from fieldassay.metrics.result.result import metrics_json as metrics_json
     from fieldassay.metrics.result.result import read_metrics as read_metrics
     from fieldassay.reports.export.export import export_run as export_run
+    from fieldassay.reports.export.export import guide_result as guide_result
     from fieldassay.runs.run import Run as Run
     from fieldassay.runs.run import list_stored as list_stored
     from fieldassay.scoring.explain import explain_field as explain_field
@@ -93,6 +94,7 @@ _HOMES = {
     "agreement": "fieldassay.commands.runs",
     "report": "fieldassay.commands.runs",
     "export_run": "fieldassay.reports.export.export",
+    "guide_result": "fieldassay.reports.export.export",
     "Spec": "fieldassay.spec.language.model",
     "read_spec": "fieldassay.spec.language.parse",
     "write_spec": "fieldassay.spec.language.write",

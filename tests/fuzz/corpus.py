@@ -119,7 +119,7 @@ def _score(*more: str) -> tuple[str, ...]:
 _RUN_COMMANDS = (
     ("report", "work", "--format", "html", "--out", "page.html"), ("report", "work", "--format", "junit"),
     ("report", "work", "--format", "github"),
-    ("report", "work", "--table", "metrics", "-o", "metrics.csv"), ("diff", "run:m", "work:m"), ("explain", "work", "d1"),
+    ("report", "work", "-o", "metrics.tex"), ("diff", "run:m", "work:m"), ("explain", "work", "d1"),
     ("explain", "work", "d1", "total"),
     ("report", "work", "-o", "out.csv"), ("report", "work", "-o", "out.xlsx"),
     ("report", "work", "-o", "out.json"),

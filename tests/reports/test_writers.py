@@ -1,7 +1,8 @@
-"""Writers of reports: JUnit, tables, numbers and texts."""
+"""Writers of reports: JUnit, LaTeX, tables, numbers and texts."""
 
 import functools
 import json
+import re
 import unicodedata
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -17,6 +18,7 @@ from reports.ci_runs import HOSTILE, hostile, made, records, small
 from rich.cells import cell_len
 from tests.effort import few_examples
 
+from fieldassay import score as score_fully
 from fieldassay.commands.cli.main import main
 from fieldassay.io.text.shown import clip, escape_markdown, format_json, format_pair, shorten, visible
 from fieldassay.metrics.catalogue.grammar import parse_gate
@@ -29,6 +31,7 @@ from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.sections import gates_parts
 from fieldassay.reports.content.run.summary import Summary, summarize
 from fieldassay.reports.content.run.terminal import render_terminal
+from fieldassay.reports.export.export import escape_latex, export_run
 from fieldassay.reports.findings.losses import count_mistakes, read_cases
 from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.writers.page import Extent, PageColumn, Screen, ScreenPage, fit
@@ -331,6 +334,50 @@ def test_values_of_ten_million_characters_are_cut_and_the_file_stays_small() -> 
 
 GOLD = [{"id": at, "total": at, "name": "x"} for at in range(40)]
 SPEC = "{name: 'pay_100%', fields: {total: number, name: text}}"
+
+
+def wrong(count: int) -> list[dict[str, object]]:
+    return [{"id": at, "total": at if at >= count else -1, "name": "x"} for at in range(40)]
+
+
+def latex(folder: Path, predictions: dict[str, list[dict[str, object]]], table: str = "metrics") -> str:
+    run = score_fully(GOLD, predictions, SPEC).save(folder / "run")
+    export_run(run.folder, folder / "table.tex", table=table)
+    return (folder / "table.tex").read_text(encoding="utf-8")
+
+
+def test_a_table_for_a_paper_has_the_metrics_of_each_system_with_intervals(tmp_path: Path) -> None:
+    text = latex(tmp_path, {"first": wrong(20), "goo&d": wrong(0)})
+    lines = text.splitlines()
+    assert r"metric & goo\&d & first \\" in lines
+    assert any(re.fullmatch(r"accuracy & 100\.0\\% .*& 75\.0\\% \(.* to .*\) \\\\", line) for line in lines)
+    caption = re.search(r"\\caption\{(.*)\}", text)
+    assert caption is not None and r"pay\_100\%, 40 documents; 95\% intervals" in caption[1]
+
+
+def test_any_table_of_a_run_can_be_one_for_a_paper(tmp_path: Path) -> None:
+    text = latex(tmp_path, {"first": wrong(20)}, "estimates")
+    assert r"first & field\_accuracy & total &  & 0.500 &" in text
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+def test_no_text_is_a_command(text: str) -> None:
+    escaped = escape_latex(text)
+    rest = re.sub(
+        r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater|textbar|textquotedbl|ldots)\{\}"
+        r"|\\[#$%&_{}]|\$-\$|\$\\rightarrow\$",
+        "",
+        escaped,
+    )
+    assert not set(rest) & set("\\{}$&#^_%~")
+
+
+def test_hostile_names_stay_in_their_cells(tmp_path: Path) -> None:
+    name = "\\input{/etc/passwd}\n\\end{table} & % $x$ \u202e"
+    text = latex(tmp_path, {name: wrong(1), "b": wrong(2)})
+    assert text.count(r"\end{table}") == text.count(r"\begin{table}")
+    assert "\\input" not in text
+    assert "\u202e" not in text
 
 
 # How numbers are written: a score reads like 1 only if it is 1, wherever it stands

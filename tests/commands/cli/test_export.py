@@ -13,8 +13,12 @@ import pytest
 from command_runs import Files, Ran
 from python_calamine import CalamineWorkbook
 
+from fieldassay import score
 from fieldassay.commands.cli.main import main
+from fieldassay.errors import ProblemsError
 from fieldassay.io.files.tables import MOST_CHARACTERS, WorkbookTable, csv_text, make_harmless, workbook_bytes
+from fieldassay.reports.export.export import guide_result
+from fieldassay.scoring.inputs import ScoreOptions
 
 # `fieldassay report`, and what it writes
 
@@ -103,6 +107,42 @@ def test_the_scores_of_a_csv_add_up_to_the_metrics(run: Run, folder: Path, tmp_p
     assert (len(scores), sum(scores) / len(scores)) == (pooled["n"], pytest.approx(pooled["value"], abs=1e-9))
 
 
+def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("report", folder, "-o", tmp_path / "result.json").code == 0
+    found = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    atlas = found["atlas"]
+    assert list(found) == ["atlas", "birch"]
+    assert list(atlas) == [
+        "overall_accuracy", "overall_correct", "overall_total", "field_accuracies", "detailed_results",
+        "images_evaluated", "perfect_documents",
+        "best_performing_image", "best_performance_accuracy", "worst_performing_image",
+        "worst_performance_accuracy", "summary_stats", "scores",
+    ]  # fmt: skip
+    assert (atlas["overall_total"], atlas["images_evaluated"], atlas["perfect_documents"]) == (110, 8, 1)
+    assert atlas["field_accuracies"]["SUPPLIER_NAME"] == pytest.approx(
+        {"accuracy": (5 + 0.9 * 2 + 6 / 7) / 8, "correct": 5 + 1.8 + 6 / 7, "total": 8}, abs=1e-8
+    )
+    assert (atlas["best_performing_image"], atlas["best_performance_accuracy"]) == ("receipt_03.png", 1.0)
+    assert found["birch"]["worst_performing_image"] == "statement_02.png"
+    first = atlas["detailed_results"][0]
+    assert first["fields"]["DOCUMENT_TYPE"] == {
+        "extracted": "Tax Invoice",
+        "ground_truth": "INVOICE",
+        "correct": True,
+        "accuracy_score": 1.0,
+    }
+    assert first["overall_accuracy"] == pytest.approx(
+        sum(field["accuracy_score"] for field in first["fields"].values()) / 15, abs=1e-9
+    )
+    assert "TRANSACTION_DATES" not in first["fields"]
+    stats = atlas["summary_stats"]
+    assert (stats["worst_fields"][0][0], len(stats["best_fields"])) == ("TRANSACTION_DATES", 5)
+    figures = [field["accuracy"] for field in atlas["field_accuracies"].values()]
+    assert stats["avg_field_accuracy"] == pytest.approx(sum(figures) / len(figures))
+    values = [image["overall_accuracy"] for image in atlas["detailed_results"]]
+    assert atlas["overall_accuracy"] == pytest.approx(sum(values) / len(values), abs=1e-9)
+
+
 def test_an_input_is_never_written_over(run: Run, files: Files, tmp_path: Path) -> None:
     gold = tmp_path / "gold.csv"
     gold.write_text("id,total\n1,5\n", encoding="utf-8")
@@ -187,6 +227,53 @@ def test_hostile_values_survive_the_way_through_a_csv(run: Run, tmp_path: Path) 
     assert run("report", tmp_path / "run", "-o", tmp_path / "out.csv").code == 0
     found = [row["extracted"] for row in rows_of(tmp_path / "out.csv")]
     assert found == ["'" + values[0], values[1], "\\x1b[2J\\u202eevil", "\ufffd", values[4]]
+
+
+def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
+    gold = [
+        {"id": "a", "name": "Ada", "lines": [{"sku": "x", "n": 1}, {"sku": "y", "n": 2}]},
+        {"id": "b", "name": None, "lines": []},
+    ]
+    pred = [{"id": "a", "name": "Bo", "lines": [{"sku": "x", "n": 1}]}]
+    spec = "fields: {name: text, lines: {items: {fields: {sku: id, n: number}}, align: {key: sku}}}"
+    found = guide_result(score(gold, pred, spec, bootstrap=0))
+    assert (found["overall_accuracy"], found["overall_correct"], found["overall_total"]) == pytest.approx(
+        (2 / 5, 2, 5), abs=1e-9
+    )
+    assert [image["overall_accuracy"] for image in found["detailed_results"]] == [pytest.approx(2 / 5), None]
+    fields = found["detailed_results"][0]["fields"]
+    assert fields["lines[1].n"] == {
+        "extracted": None,
+        "ground_truth": 2,
+        "correct": False,
+        "accuracy_score": 0.0,
+    }
+    assert found["detailed_results"][1]["fields"] == {}
+    alone = guide_result(score(gold, pred, spec, ScoreOptions(metrics=("correct",)), bootstrap=0))
+    assert (alone["overall_correct"], alone["field_accuracies"], alone["scores"]) == (
+        2.0,
+        {},
+        {"correct": 2},
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "system", "said"),
+    [
+        (ScoreOptions(), None, "several systems"),
+        (ScoreOptions(), "aa", "no system 'aa'"),
+        (ScoreOptions(evidence="none"), "a", "kept no evidence"),
+    ],
+)
+def test_what_a_result_lacks_is_told(options: ScoreOptions, system: str | None, said: str) -> None:
+    result = score(
+        [{"id": 1, "n": 5}],
+        {"a": [{"id": 1, "n": 5}], "b": [{"id": 1, "n": 6}]},
+        "fields: {n: number}",
+        options,
+    )
+    with pytest.raises(ProblemsError, match=said):
+        guide_result(result, system)
 
 
 ENTRIES = {
@@ -361,3 +448,78 @@ def test_more_rows_than_a_sheet_holds_go_to_the_next(tmp_path: Path, monkeypatch
         "t (2)": 4,
         "t (3)": 2,
     }
+
+
+# The classification report and the pairs that are least alike, as exports and on the terminal
+
+GOLD = [{"id": 1, "a": "x", "b": "p"}, {"id": 2, "a": "y", "b": "q"}, {"id": 3, "a": "z"}]
+PREDICTION = [{"id": 1, "a": "x", "b": "p"}, {"id": 2, "a": "w"}, {"id": 3, "a": "z", "b": "r"}]
+
+
+def write(path: Path, rows: list[dict[str, object]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def score_run(
+    folder: Path, gold: list[dict[str, object]], prediction: list[dict[str, object]], *more: str
+) -> str:
+    data = [
+        "--gold",
+        write(folder / "gold.jsonl", gold),
+        "--pred",
+        "s=" + write(folder / "p.jsonl", prediction),
+    ]
+    assert main(["score", *data, "--out", str(folder / "run"), "--quiet", "--bootstrap", "0", *more]) == 0
+    return str(folder / "run")
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> str:
+    (tmp_path / "spec.yaml").write_text("fields: {a: text, b: text}\n")
+    return score_run(
+        tmp_path, GOLD, PREDICTION, "--spec", str(tmp_path / "spec.yaml"), "--metrics", "default,f1"
+    )
+
+
+def test_the_report_has_the_rows_and_columns_of_scikit_learn(scored: str, tmp_path: Path) -> None:
+    assert main(["report", scored, "--table", "fields", "-o", str(tmp_path / "c.csv")]) == 0
+    rows = list(csv.reader((tmp_path / "c.csv").open(encoding="utf-8", newline="")))
+    assert rows[0] == ["system", "field", "precision", "recall", "f1-score", "support"]
+    found = {row[1]: [float(cell) for cell in row[2:]] for row in rows[1:]}
+    assert found == {
+        "a": pytest.approx([2 / 3, 2 / 3, 2 / 3, 3]),
+        "b": pytest.approx([1 / 2, 1 / 2, 1 / 2, 2]),
+        "micro avg": pytest.approx([3 / 5, 3 / 5, 3 / 5, 5]),
+        "macro avg": pytest.approx([7 / 12, 7 / 12, 7 / 12, 5]),
+        "weighted avg": pytest.approx([3 / 5, 3 / 5, 3 / 5, 5]),
+    }
+
+
+def test_the_report_is_printed_and_written_as_markdown_and_json(
+    scored: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", scored, "--table", "fields"]) == 0
+    assert "weighted avg" in capsys.readouterr().out
+    for ending in ("md", "json"):
+        assert main(["report", scored, "--table", "fields", "-o", str(tmp_path / f"c.{ending}")]) == 0
+        assert "weighted avg" in (tmp_path / f"c.{ending}").read_text(encoding="utf-8")
+
+
+def test_a_run_without_the_metrics_is_refused_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "spec.yaml").write_text("fields: {a: text, b: text}\n")
+    run = score_run(tmp_path, GOLD, PREDICTION, "--spec", str(tmp_path / "spec.yaml"))
+    assert main(["report", run, "--table", "fields"]) == 2
+    assert "--metrics default,f1" in capsys.readouterr().err
+
+
+def test_business_documents_have_the_report(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"image_file": "a.png", "DOCUMENT_TYPE": "INVOICE", "SUPPLIER_NAME": "Acme", "TOTAL_AMOUNT": "$5"}
+    ]
+    run = score_run(tmp_path, rows, rows, "--protocol", "business-documents")
+    assert main(["report", run, "--table", "fields", "-o", str(tmp_path / "c.json")]) == 0
+    found = {row["field"]: row for row in json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))}
+    assert (found["SUPPLIER_NAME"]["f1-score"], found["weighted avg"]["support"]) == (1.0, 3)

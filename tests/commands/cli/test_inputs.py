@@ -425,7 +425,7 @@ REFUSED = [
     (f"explain {INPUTS} d1 'lines[\"'", "not a path"),
     (f"explain {INPUTS} d1 --system lama", "did you mean 'llama'?"),
     ("report run --table valeus -o x.csv", "did you mean 'values'?"),
-    ("report run --table recommendation -o x.md", "use one of: .json"),
+    ("report run --table results -o x.md", "use one of: .json"),
     ("report run --table valeus", "did you mean 'values'?"),
     ("report run -o out.xls", ".csv, .xlsx, .parquet, .json"),
     ("report run -o out --table values", "use one of: .csv"),

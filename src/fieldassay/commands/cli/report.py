@@ -134,8 +134,8 @@ def write_reports(
     "--table",
     metavar="NAME",
     help=(
-        "Its data: values, estimates, metrics, errors, comparison, suspicious-gold, curve, recommendation.  "
-        "[default: values, for .csv, .xlsx, .parquet and .json]"
+        "Its data: values, estimates, metrics, fields, errors, comparison, suspicious-gold, curve, results. "
+        "[default: values for .csv, .xlsx and .parquet, results for .json, metrics for .tex]"
     ),
 )
 @click.option("--system", metavar="NAME", help="Of --table: this system only.")

@@ -1,4 +1,4 @@
-"""Tables of a run as files."""
+"""Tables of a run as files, and the guide of a result."""
 
 from __future__ import annotations
 
@@ -12,22 +12,27 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from fieldassay.attribution.share import Suspicion, suspicious_gold_of_run
-from fieldassay.errors import nearest, problem
+from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.io.files.tables import WorkbookTable, csv_text, format_hidden, workbook_bytes, write_parquet
 from fieldassay.io.files.whole_files import write_whole
 from fieldassay.io.json_value import json_line, read_given
 from fieldassay.io.text.shown import clip, format_markdown
-from fieldassay.metrics.estimate import NOTHING, format_both, format_number, format_slice
+from fieldassay.metrics.catalogue.grammar import parse_metric
+from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_number, format_slice
 from fieldassay.metrics.result.result import (
+    POOLED,
     Result,
     find_main,
+    find_named,
+    list_fields,
+    tabulate_estimates,
 )
 from fieldassay.metrics.result.tables import trace_curves
 from fieldassay.public import public
 from fieldassay.reports.content.run.sections import decisions_of_run
 from fieldassay.reports.content.run.summary import describe_method, summarize
 from fieldassay.reports.export.pages import render_error_report, render_executive
-from fieldassay.reports.findings.losses import find_losses
+from fieldassay.reports.findings.losses import JUDGED, find_losses
 from fieldassay.reports.findings.recommendation import advise
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.reports.writers.tables import markdown_row
@@ -37,7 +42,170 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Tables of a run for other programs, and the one function that writes any of them.
+# A result in the shape of the business documents guide: per field, per image, best and worst.
+
+MOST_FIELDS = 5
+"""How many of the best and of the worst fields are listed."""
+
+
+@public
+def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
+    """Return one system's result as the guide's programmatic evaluation does; any spec will do.
+
+    `overall_accuracy` is the main metric (the spec's score, else the accuracy); `overall_correct` and
+    `overall_total` are numerator and denominator of the pooled one: the sum of scores, and the number of
+    values; `scores` has every metric of the run. Without `field_accuracy` no field is listed. Each field has
+    `accuracy`, `correct` (a sum of scores) and `total`; each image its accuracy and its fields. A missing
+    value is None, and so is an undefined figure. `best_fields` and `worst_fields` pair names and figures.
+
+    Raises `ProblemsError` if the system is ambiguous, or if the result kept no evidence or not all of it.
+
+    >>> from fieldassay.scoring.score import score
+    >>> gold = [{"image_file": "a.png", "SUPPLIER_NAME": "Liberty Oil", "TOTAL_AMOUNT": "$94.87"}]
+    >>> pred = [{"image_file": "a.png", "SUPPLIER_NAME": "Liberty Oil Ltd", "TOTAL_AMOUNT": "$94.87"}]
+    >>> found = guide_result(score(gold, pred, {"protocol": "business-documents"}))
+    >>> round(found["overall_accuracy"], 6), found["images_evaluated"], found["best_performing_image"]
+    (0.95, 1, 'a.png')
+    >>> found["detailed_results"][0]["fields"]["SUPPLIER_NAME"]
+    {'extracted': 'Liberty Oil Ltd', 'ground_truth': 'Liberty Oil', 'correct': True, 'accuracy_score': 0.9}
+    """
+    name = _choose_system(result, system)
+    evidence, documents = result.evidence, result.documents
+    if evidence is None or documents is None:
+        raise _refusal("the result kept no evidence", "score with `evidence` set to all")
+    main = find_main(result)
+    overall = None if main is None else find_named(result, name, (main.metric,))
+    pooled, fields = find_named(result, name, POOLED), list_fields(result, name)
+    table = {
+        field: {"accuracy": estimate.value, "correct": _numerator(estimate), "total": estimate.n}
+        for field, estimate in fields.items()
+    }
+    own = documents.filter(documents["system"] == name)
+    judged = evidence["outcome"].is_in(JUDGED) & (evidence["kind"] == "value")
+    values = evidence.filter(judged & (evidence["system"] == name))
+    perfect = find_named(result, name, ("perfect_documents",))
+    return {
+        "overall_accuracy": None if overall is None else overall.value,
+        "overall_correct": float(values["score"].sum()) if pooled is None else _numerator(pooled),
+        "overall_total": len(values) if pooled is None else pooled.n,
+        "field_accuracies": table,
+        "detailed_results": _images(
+            own, judge_rows(evidence.lazy(), name, with_silence=counts_silence(result))
+        ),
+        "images_evaluated": len(own),
+        "perfect_documents": int(perfect.value)
+        if perfect is not None and perfect.unit == "count" and perfect.value is not None
+        else int(own["perfect"].fill_null(0.0).sum()),
+        **_extremes(own),
+        "summary_stats": _summary(table),
+        "scores": _scores(result, name),
+    }
+
+
+def _scores(result: Result, system: str) -> dict[str, float | None]:
+    """Return the system's value of each metric of the run over all documents and fields, as it is written."""
+    found = {text: result.select(parse_metric(text)) for text in result.run.get("metrics", ())}
+    return {
+        text: one.value
+        for text, estimates in found.items()
+        for one in estimates
+        if (one.system, one.field, one.slice) == (system, None, {})
+    }
+
+
+def _choose_system(result: Result, system: str | None) -> str:
+    systems = result.systems
+    if system is None and len(systems) == 1:
+        return systems[0]
+    if system in systems:
+        return str(system)
+    if system is None:
+        raise _refusal("the result has several systems", f"name one of: {', '.join(systems)}")
+    raise problem("guide", f"no system {system[:100]!r}", nearest(system[:100], systems), "unknown_name")
+
+
+def _refusal(what: str, remedy: str) -> ProblemsError:
+    return problem("guide", what, remedy, "missing_part")
+
+
+def _numerator(estimate: Estimate) -> float | None:
+    return None if estimate.value is None else estimate.value * estimate.n
+
+
+def judge_rows(evidence: pl.LazyFrame, system: str | None, *, with_silence: bool) -> pl.LazyFrame:
+    """Return the judged values, of one system or of all: `correct`, and its `score` (None: failed).
+
+    `field` is the path of the value. With `with_silence` a value that neither side has is one too: correct,
+    with the score 1.
+    """
+    import polars as pl
+
+    outcome = pl.col("outcome")
+    chosen = pl.col("kind") == "value"
+    chosen &= pl.lit(value=True) if system is None else pl.col("system") == system
+    chosen &= pl.lit(value=True) if with_silence else outcome != "absent"
+    score = pl.when(outcome == "absent").then(1.0).when(outcome != "failed").then(pl.col("score"))
+    return evidence.filter(chosen).with_columns(
+        field=pl.coalesce("gold_path", "pred_path", "field"),
+        correct=outcome.is_in(["absent", "match"]),
+        score=score,
+    )
+
+
+def counts_silence(result: Result) -> bool:
+    """Return whether the result's main metric counts values that neither side has."""
+    main = find_main(result)
+    return main is not None and main.regime == "baseline"
+
+
+def _images(documents: pl.DataFrame, judged: pl.LazyFrame) -> list[dict[str, Any]]:
+    fields: dict[str, dict[str, Any]] = {name: {} for name in documents["doc"]}
+    for row in judged.select("doc", "field", "pred", "gold", "correct", "score").collect().iter_rows():
+        name, field, pred, gold, correct, score = row
+        fields.setdefault(name, {})[field] = {
+            "extracted": read_given(pred),
+            "ground_truth": read_given(gold),
+            "correct": correct,
+            "accuracy_score": score,
+        }
+    scores = dict(zip(documents["doc"], documents["score"], strict=True))
+    return [
+        {"image_name": name, "overall_accuracy": scores.get(name), "fields": found}
+        for name, found in fields.items()
+    ]
+
+
+def _extremes(documents: pl.DataFrame) -> dict[str, Any]:
+    """Return the first of the best and the first of the worst documents, with their scores."""
+    scored = [
+        (name, score)
+        for name, score in zip(documents["doc"], documents["score"], strict=True)
+        if score is not None
+    ]
+    best = max(scored, key=lambda pair: pair[1], default=(None, None))
+    worst = min(scored, key=lambda pair: pair[1], default=(None, None))
+    return {
+        "best_performing_image": best[0],
+        "best_performance_accuracy": best[1],
+        "worst_performing_image": worst[0],
+        "worst_performance_accuracy": worst[1],
+    }
+
+
+def _summary(table: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    known = [(name, figures) for name, figures in table.items() if figures["accuracy"] is not None]
+    ordered = sorted(known, key=lambda pair: -pair[1]["accuracy"])
+    worst = sorted(known, key=lambda pair: pair[1]["accuracy"])
+    return {
+        "best_fields": ordered[:MOST_FIELDS],
+        "worst_fields": worst[:MOST_FIELDS],
+        "avg_field_accuracy": sum(figures["accuracy"] for _, figures in known) / len(known)
+        if known
+        else None,
+    }
+
+
+# Tables of a run for other programs and for papers, and the one function that writes any of them.
 
 _ROWS_AT_ONCE = 50_000
 _BYTES_AT_ONCE = 1 << 20
@@ -76,7 +244,7 @@ class RunTable(Struct, frozen=True):
 
     words: str
     make: Callable[[Run, str | None], Content]
-    endings: tuple[str, ...] = (".csv", ".xlsx", ".parquet", ".json", ".md")
+    endings: tuple[str, ...] = (".csv", ".xlsx", ".parquet", ".json", ".md", ".tex")
     is_of_all: bool = False
     """Whether it is of all systems together."""
 
@@ -87,10 +255,11 @@ def export_run(
 ) -> str:
     """Write a table of a run to a file and return its content in words.
 
-    `table` is one of `TABLES`, and the ending of the file determines its format. Without it the table has the
-    judged values, beside the estimates in `.xlsx`. The file appears whole or not at all. Raises
-    `ProblemsError` for another ending, an unknown system, a run that kept too little, and a target that is
-    one of the run's own inputs or files.
+    `table` is one of `TABLES`, and the ending of the file determines its format. Without it `.csv` and
+    `.parquet` are the judged values, `.xlsx` those and the estimates, `.json` the results by system, `.tex`
+    the metrics of the systems. The file appears whole or not at all. Raises `ProblemsError` for another
+    ending, an unknown system, a run that kept too little, and a target that is one of the run's own inputs or
+    files.
     """
     target = Path(target)
     ending = target.suffix.lower()
@@ -160,7 +329,9 @@ def _write(contents: Sequence[tuple[str, Content]], ending: str) -> Iterator[str
         return workbook_bytes([WorkbookTable(each, rows.columns, map(_show, rows)) for each, rows in sheets])
     if ending == ".parquet":
         return _parquet(content)
-    return {".csv": _csv, ".json": _json, ".md": _markdown}[ending](TABLES[name].words, content)
+    return {".csv": _csv, ".json": _json, ".md": _markdown, ".tex": _latex}[ending](
+        TABLES[name].words, content
+    )
 
 
 def _csv(_: str, rows: ExportRows) -> Iterator[str]:
@@ -196,6 +367,34 @@ def _markdown(words: str, rows: ExportRows) -> Iterator[str]:
         yield "" if at else markdown_row(["---"] * len(rows.columns))
 
 
+def _latex(words: str, rows: ExportRows) -> Iterator[str]:
+    """Yield a table of booktabs; no character of a cell is a command of LaTeX."""
+    yield "% needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}\n"
+    caption = escape_latex(clip(rows.note or words, 2 * _CELL))
+    yield f"\\begin{{table}}\n\\centering\n\\caption{{{caption}.}}\n"
+    yield f"\\begin{{tabular}}{{l{'r' * (len(rows.columns) - 1)}}}\n\\toprule\n"
+    for at, line in enumerate(chain([rows.columns], map(_texts, rows))):
+        yield f"{' & '.join(escape_latex(clip(cell, _NAME)) for cell in line)} \\\\\n"
+        yield "" if at else "\\midrule\n"
+    yield "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
+
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "—": "---", "…": r"\ldots{}",
+    "−": "$-$", "→": r"$\rightarrow$", **{char: f"\\{char}" for char in "#$%&_{}"},
+}  # fmt: skip
+
+
+def escape_latex(text: str) -> str:
+    r"""Return the text so that LaTeX prints it as it is: no character of it is a command.
+
+    >>> print(escape_latex("50 % of a_b\\input{x}"))
+    50 \% of a\_b\textbackslash{}input\{x\}
+    """
+    return "".join(_SPECIAL.get(char, char) for char in text)
+
+
 def _show(row: Iterable[Any]) -> list[Any]:
     """Return a row without control characters and direction marks in its texts, but their line breaks."""
     return [
@@ -223,21 +422,14 @@ def list_values(run: Run, system: str | None) -> ExportRows:
     import polars as pl
 
     result, rows = _with_evidence(run)
-    main, outcome = find_main(result), pl.col("outcome")
-    chosen = pl.col("kind") == "value"
-    if system is not None:
-        chosen &= pl.col("system") == system
-    if main is None or main.regime != "baseline":
-        chosen &= outcome != "absent"
+    with_silence = counts_silence(result)
 
     def shape(part: pl.LazyFrame) -> pl.LazyFrame:
         as_text = {name: pl.col(name).map_elements(_as_text, pl.String) for name in ("pred", "gold")}
-        return part.filter(chosen).select(
-            "doc", "system", pl.coalesce("gold_path", "pred_path", "field").alias("field"),
+        return judge_rows(part, system, with_silence=with_silence).select(
+            "doc", "system", "field",
             as_text["pred"].alias("extracted"), as_text["gold"].alias("ground_truth"),
-            outcome.is_in(["absent", "match"]).alias("correct"),
-            pl.when(outcome == "absent").then(1.0).when(outcome != "failed").then("score").alias("score"),
-            "outcome", "reason", pl.col("diagnoses").list.join(" | ").alias("diagnosis"),
+            "correct", "score", "outcome", "reason", pl.col("diagnoses").list.join(" | ").alias("diagnosis"),
         )  # fmt: skip
 
     return ExportRows(rows, shape)
@@ -286,6 +478,48 @@ def list_metrics_by_system(run: Run, system: str | None) -> ExportRows:
     return ExportRows(pl.LazyFrame(columns), note=f"{note}; {describe_method(summary)}")
 
 
+def field_rows(run: Run, system: str | None) -> ExportRows:
+    """Return precision, recall, F1 and support of each field, and their averages, as in scikit-learn.
+
+    The numbers are those of the run's metrics; raises `ProblemsError` where it lacks one.
+    """
+    import polars as pl
+
+    measures, averages = (
+        ("precision", "recall", "f1"),
+        {"micro": "", "macro": "macro_", "weighted": "weighted_"},
+    )
+    rows: list[tuple[Any, ...]] = []
+    for name in run.result.systems if system is None else (system,):
+        table = tabulate_estimates(run.result, name)
+        lacking = [metric for metric in (*measures, "support") if not any(table.get(metric, {}))]
+        means = [f"{prefix}{metric}" for prefix in ("macro_", "weighted_") for metric in measures]
+        lacking += [metric for metric in means if metric not in table]
+        if lacking:
+            what, remedy = f"has no {', '.join(lacking)}", "score again with --metrics default,f1"
+            raise problem(run.folder, what, remedy, "missing_part")
+        fields = dict.fromkeys(field for metric in (*measures, "support") for field in table[metric] if field)
+        rows += [
+            (name, field, *(_number(table[metric].get(field)) for metric in (*measures, "support")))
+            for field in fields
+        ]
+        rows += [
+            (
+                name, f"{label} avg", *(_number(table[f"{prefix}{metric}"].get(None)) for metric in measures),
+                _number(table["support"].get(None)),
+            )
+            for label, prefix in averages.items()
+        ]  # fmt: skip
+    columns = ("system", "field", "precision", "recall", "f1-score", "support")
+    return ExportRows(pl.LazyFrame(rows, schema=columns, orient="row", infer_schema_length=None))
+
+
+def _number(estimate: Estimate | None) -> float | int | None:
+    if estimate is None or estimate.value is None:
+        return None
+    return round(estimate.value) if estimate.unit == "count" else estimate.value
+
+
 def list_suspicious_gold(run: Run, _: str | None) -> ExportRows:
     """Return the gold values of a run that all or most of its systems contradict in the same way.
 
@@ -313,6 +547,12 @@ def list_curve(run: Run, system: str | None) -> ExportRows:
     return ExportRows(steps.lazy())
 
 
+def list_results(run: Run, system: str | None) -> dict[str, Any]:
+    """Return the results by system, in the shape of the business documents guide."""
+    result, _ = _with_evidence(run)
+    return {name: guide_result(result, name) for name in (result.systems if system is None else (system,))}
+
+
 def list_recommendation(run: Run, _: str | None) -> dict[str, Any]:
     """Return what every report of a run recommends."""
     return asdict(advise(run.result, decisions_of_run(run)))
@@ -329,13 +569,17 @@ TABLES: Mapping[str, RunTable] = {
     "values": RunTable("judged values", list_values),
     "estimates": RunTable("estimates", list_estimates),
     "metrics": RunTable("metrics of the systems", list_metrics_by_system),
+    "fields": RunTable("precision, recall and F1 of fields", field_rows),
     "curve": RunTable("F(t)", list_curve),
     "suspicious-gold": RunTable("suspicious gold", list_suspicious_gold, is_of_all=True),
+    "results": RunTable("results by system", list_results, (".json",)),
     "recommendation": RunTable("recommendation", list_recommendation, (".json",), is_of_all=True),
     "comparison": RunTable("comparison of the systems", compare_for_executives, (".md",), is_of_all=True),
     "errors": RunTable("error report", render_error_report, (".md",)),
 }
 """The tables by their names for `report --table`."""
 
-BY_ENDING = dict.fromkeys((".csv", ".xlsx", ".parquet", ".json"), "values")
+BY_ENDING = {
+    ".csv": "values", ".xlsx": "values", ".parquet": "values", ".json": "results", ".tex": "metrics",
+}  # fmt: skip
 """The table that a file is without a name of one."""
