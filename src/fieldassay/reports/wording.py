@@ -320,7 +320,7 @@ NAMES: dict[str, str] = {
 
 
 def name_metric(name: str, run: Mapping[str, Any]) -> str:
-    """Return the name of a metric in reports: the label that the spec of a run gives it, or its name in words.
+    """Return the name of a metric in reports: the label that the spec of a run gives it, or its own in words.
 
     >>> name_metric("imq", {"labels": {"imq": "IMQ"}}), name_metric("perfect_documents", {})
     ('IMQ', 'perfect documents')

@@ -552,7 +552,8 @@ def _recommend(
         return Recommendation("No system has a number to go by", (), "none")
     first = standings[0]
     if documents < FEWEST:
-        few = f"{format_count(documents, 'document')} are too few to recommend a system"
+        are = "is" if documents == 1 else "are"
+        few = f"{format_count(documents, 'document')} {are} too few to recommend a system"
         return Recommendation(few, _facts(result, first, standings), "none")
     if not decisions:
         facts = _facts(result, first, standings)

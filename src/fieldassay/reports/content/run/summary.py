@@ -106,7 +106,7 @@ LEVELS = {"perfect": 1.0, "0.8 and more": 0.8, "0.5 and more": 0.5, "below 0.5":
 
 
 def list_levels(evidence: pl.LazyFrame, result: Result) -> Iterator[SummaryTable]:
-    """Yield for each system how many values of a field have a score of each level, of fields with any between.
+    """Yield for each system the shares of scores of each level, of the fields that have any between 0 and 1.
 
     Where neither side has a value counts as the fields do in the spec's own metric: perfect, or not at all.
     """
