@@ -118,8 +118,7 @@ def write_reports(
     "shape",
     type=click.Choice(list(FORMATS)),
     help=(
-        "The format; github is a step summary, annotations are GitHub's, comment is for a pull "
-        "request.  "
+        "The format; github is a step summary, comment is for a pull request.  "
         "[default: by the ending of --out, else table]"
     ),
 )
@@ -181,7 +180,6 @@ def report(**given: Any) -> int:
     fieldassay report run -o report.html --documents docs
     fieldassay report run -o junit.xml
     fieldassay report run --format github
-    fieldassay report run --format annotations
     fieldassay report run --format comment --name invoices -o comment.md
     fieldassay report run -o values.xlsx
     fieldassay report run --table suspicious-gold
@@ -286,4 +284,4 @@ def _print(reported: Sequence[Reported], shape: str, options: ReportOptions) -> 
         complain("appended to the step summary")
         return
     for text in render_report(reported, shape, options):
-        write(text, has_commands=shape == "annotations")
+        write(text)
