@@ -72,18 +72,6 @@ def test_a_step_summary_that_cannot_be_written_is_said(
     assert done.code == 2 and "cannot be written" in done.err
 
 
-def test_several_runs_stand_in_one_report(run: Run, scored: Path) -> None:
-    shutil.copytree(scored, "other")
-    root = ET.fromstring(run("report", scored, "other", "--format", "junit").out.encode())
-    assert [one.attrib["name"] for one in root] == [
-        "run: gates",
-        "run: all documents",
-        "other: gates",
-        "other: all documents",
-    ]
-    assert run("report", scored, "other", "--format", "comment").out.count("## NO-GO") == 2
-
-
 def test_the_name_of_a_comment_can_be_chosen(run: Run, scored: Path) -> None:
     assert run("report", scored, "--format", "comment", "--name", "a -->").out.startswith(
         "<!-- fieldassay:a -->\n"
