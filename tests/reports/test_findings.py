@@ -204,7 +204,7 @@ def test_causes_are_those_of_every_system_in_every_report() -> None:
         terminal,
         markdown,
         executive,
-        "".join(render_step_summary([Reported(result, result.evidence.lazy())], ReportOptions())),
+        "".join(render_step_summary(Reported(result, result.evidence.lazy()), ReportOptions())),
     ):  # type: ignore[union-attr]
         assert "1 of 4 answers is missing" in text and "(4 values)" in text
 

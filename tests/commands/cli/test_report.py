@@ -32,9 +32,9 @@ def scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("run")
 
 
-OWN = ("junit", "markdown", "github", "annotations", "comment")
+OWN = ("junit", "markdown", "github", "comment")
 STARTS = {
-    "junit": "<?xml", "markdown": "# tiny", "github": "## NO-GO llama: tiny", "annotations": "::error title=",
+    "junit": "<?xml", "markdown": "# tiny", "github": "## NO-GO llama: tiny",
     "comment": "<!-- fieldassay:report -->\n"
 }  # fmt: skip
 
@@ -47,10 +47,6 @@ def test_a_report_goes_to_standard_output_or_to_a_file(run: Run, scored: Path, n
     written = run("report", scored, "--format", name, "--out", "there.txt")
     assert (written.code, written.out) == (0, "")
     assert Path("there.txt").read_text(encoding="utf-8") == printed.out
-
-
-def test_annotations_name_the_document(run: Run, scored: Path) -> None:
-    assert "::error title=d3 by llama::" in run("report", scored, "--format", "annotations").out
 
 
 def test_a_step_summary_is_appended_to_what_github_names(
@@ -74,18 +70,6 @@ def test_a_step_summary_that_cannot_be_written_is_said(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "no/such/folder")
     done = run("report", scored, "--format", "github")
     assert done.code == 2 and "cannot be written" in done.err
-
-
-def test_several_runs_stand_in_one_report(run: Run, scored: Path) -> None:
-    shutil.copytree(scored, "other")
-    root = ET.fromstring(run("report", scored, "other", "--format", "junit").out.encode())
-    assert [one.attrib["name"] for one in root] == [
-        "run: gates",
-        "run: all documents",
-        "other: gates",
-        "other: all documents",
-    ]
-    assert run("report", scored, "other", "--format", "comment").out.count("## NO-GO") == 2
 
 
 def test_the_name_of_a_comment_can_be_chosen(run: Run, scored: Path) -> None:

@@ -320,7 +320,7 @@ def overview(source: ReportSource) -> Overview:
 
 def _count_changed(source: ReportSource, systems: Sequence[str]) -> tuple[int, int] | None:
     """Return how many values the second of two systems of one run breaks and fixes."""
-    if source.evidence is None or len(systems) != 2 or len(source.runs) > 1:
+    if source.evidence is None or len(systems) != 2:
         return None
     first, second = (source.evidence.filter(system=name) for name in systems)
     changes = find_changes(first, second)
@@ -396,7 +396,6 @@ class SystemVerdict(Struct, frozen=True):
     """The gates of one system, and the verdict by them."""
 
     system: str
-    run: str
     answer: str
     reasons: tuple[str, ...]
     gates: tuple[GateLine, ...]
@@ -407,18 +406,12 @@ def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[SystemVerdict
     return tuple(
         SystemVerdict(
             str(one["system"]),
-            str(one.get("run") or ""),
             str(one["answer"]),
             tuple(map(str, one.get("reasons", ()))),
             tuple(map(_gate, one.get("gates", ()))),
         )
         for one in decisions
     )
-
-
-def have_common_gates(verdicts: Sequence[SystemVerdict]) -> bool:
-    """Return whether all systems have the same gates; those of several runs in one report may differ."""
-    return len({tuple(line.gate for line in one.gates) for one in verdicts}) == 1
 
 
 def _gate(one: Mapping[str, Any]) -> GateLine:
