@@ -1,4 +1,4 @@
-"""The step summary and the comment: within GitHub's limits, and inert for any document."""
+"""The step summary, comment and annotations: within GitHub's limits, and inert for any document."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -7,12 +7,15 @@ from functools import cache
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reports.ci_runs import hostile, made, small
+from msgspec.structs import replace
+from reports.ci_runs import hostile, made, records, small
 from tests.effort import few_examples
 
 from fieldassay.reports.ci import outputs
 from fieldassay.reports.ci.outputs import (
+    command,
     mark,
+    render_annotations,
     render_comment,
     render_step_summary,
 )
@@ -143,3 +146,44 @@ def test_hostile_values_are_inert_in_every_cell(maker: Maker) -> None:
 def test_the_marker_is_alone_on_the_first_line_and_cannot_be_broken(name: str, marker: str) -> None:
     page = text(render_comment, small(), options=ReportOptions(name=name))
     assert page.split("\n")[0] == mark(name) == f"<!-- fieldassay:{marker} -->"
+
+
+def annotations(*runs: Reported) -> list[str]:
+    return "".join(render_annotations(runs, OPTIONS)).splitlines()
+
+
+def test_failed_gates_come_first_then_the_worst_documents_then_undecided_gates_as_warnings() -> None:
+    lines = annotations(small())
+    assert lines[0].startswith("::error title=gate failed%3A accuracy >= 0.9::llama: ")
+    assert lines[1].startswith("::error title=d1 by llama::") and "gold Shop 1, predicted Shop 0" in lines[1]
+    assert lines[-1].startswith(
+        "::warning title=gate cannot be decided%3A regression(accuracy) > -0.01::llama: no baseline"
+    )
+
+
+@pytest.mark.parametrize(("gates", "errors"), [(0, 10), (3, 10), (10, 10), (25, 10)])
+def test_there_are_at_most_ten_errors(gates: int, errors: int) -> None:
+    rules = tuple(f"accuracy >= 0.9{k:02d}" for k in range(1, gates + 1))
+    gold, pred = records(30)
+    lines = annotations(made(gold, pred, spec="fields: {name: text, lines: any}", gates=rules))
+    assert sum(line.startswith("::error ") for line in lines) == errors
+    if gates > 10:
+        assert lines[9].endswith(f"::{gates - 9} more gates failed")
+
+
+def test_a_value_never_starts_a_command_of_its_own() -> None:
+    lines = annotations(hostile())
+    assert len(lines) > 10
+    for line in lines:
+        assert re.fullmatch(r"::(error|warning) title=[^,:]*::.*", line), line
+        assert not any(char in line for char in "\x00\x1b\r\u2028\x85")
+
+
+@given(st.text(st.characters(), max_size=40), st.text(st.characters(), max_size=40))
+def test_any_text_stays_one_command(message: str, title: str) -> None:
+    line = command("error", message, title)
+    assert line.count("\n") == 1 and line.endswith("\n") and "\r" not in line
+    _, properties, data = line.rstrip("\n").split("::", 2)
+    assert properties == "error title=" + properties.removeprefix("error title=") and "::" not in properties
+    unescaped = data.replace("%0D", "\r").replace("%0A", "\n").replace("%25", "%")
+    assert unescaped == message

@@ -30,6 +30,7 @@ FORMATS: dict[str, Format] = {
     "junit": Format("fieldassay.reports.ci.outputs:render_junit", "junit.xml"),
     "markdown": Format("fieldassay.reports.report:render_markdown_report", "report.md"),
     "github": Format("fieldassay.reports.ci.outputs:render_step_summary", "summary.md"),
+    "annotations": Format("fieldassay.reports.ci.outputs:render_annotations", "annotations.txt"),
     "comment": Format("fieldassay.reports.ci.outputs:render_comment", "comment.md"),
     "html": Format("fieldassay.reports.html.page:render_html_report", "report.html"),
 }

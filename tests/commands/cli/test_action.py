@@ -205,6 +205,8 @@ def test_a_run_that_fails_fails_the_job_after_everything_was_reported(runner: Ru
     title = "## GO new model · NO-GO birch: sample"
     assert runner.summary.startswith(title)
     assert title in runner.comments[1]["body"] and "| new model |" in runner.comments[1]["body"]
+    commands = [line for line in ended.logs["Report"].splitlines() if line.startswith("::")]
+    assert len(commands) == 10 and commands[0].startswith("::error title=gate failed")
 
 
 def test_the_comment_is_updated_and_not_written_again(runner: Runner) -> None:
@@ -276,7 +278,7 @@ EVIL = "$(touch pwned)`touch pwned`'; touch pwned; \"&& touch pwned"
     "names",
     [
         ("spec", "gold", "pred", "args", "protocol", "baseline", "fail_on_regression"),
-        ("out", "name"),
+        ("out", "name", "annotations"),
     ],
 )
 def test_inputs_are_never_run(runner: Runner, names: tuple[str, ...]) -> None:

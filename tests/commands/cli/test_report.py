@@ -32,9 +32,9 @@ def scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("run")
 
 
-OWN = ("junit", "markdown", "github", "comment")
+OWN = ("junit", "markdown", "github", "annotations", "comment")
 STARTS = {
-    "junit": "<?xml", "markdown": "# tiny", "github": "## NO-GO llama: tiny",
+    "junit": "<?xml", "markdown": "# tiny", "github": "## NO-GO llama: tiny", "annotations": "::error title=",
     "comment": "<!-- fieldassay:report -->\n"
 }  # fmt: skip
 
@@ -47,6 +47,10 @@ def test_a_report_goes_to_standard_output_or_to_a_file(run: Run, scored: Path, n
     written = run("report", scored, "--format", name, "--out", "there.txt")
     assert (written.code, written.out) == (0, "")
     assert Path("there.txt").read_text(encoding="utf-8") == printed.out
+
+
+def test_annotations_name_the_document(run: Run, scored: Path) -> None:
+    assert "::error title=d3 by llama::" in run("report", scored, "--format", "annotations").out
 
 
 def test_a_step_summary_is_appended_to_what_github_names(

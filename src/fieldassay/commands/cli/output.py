@@ -33,14 +33,14 @@ def fill_streams() -> None:
             setattr(sys, name, open(place, "w" if place else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
-def write(text: str) -> None:
+def write(text: str, *, has_commands: bool = False) -> None:
     """Write a text to standard output; a reader that has gone away (`| head`) is no error.
 
-    A runner of GitHub Actions finds no command in it, whatever names and values hold.
+    Without `has_commands` a runner of GitHub Actions finds no command in it, whatever names and values hold.
     """
     from fieldassay.io.text.shown import break_commands
 
-    _write(sys.stdout, break_commands(text))
+    _write(sys.stdout, text if has_commands else break_commands(text))
 
 
 def tell(data: Callable[[], Any], text: Callable[[], str], *, is_json: bool) -> None:

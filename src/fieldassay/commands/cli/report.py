@@ -118,7 +118,8 @@ def write_reports(
     "shape",
     type=click.Choice(list(FORMATS)),
     help=(
-        "The format; github is a step summary, comment is for a pull request.  "
+        "The format; github is a step summary, annotations are GitHub's, comment is for a pull "
+        "request.  "
         "[default: by the ending of --out, else table]"
     ),
 )
@@ -180,6 +181,7 @@ def report(**given: Any) -> int:
     fieldassay report run -o report.html --documents docs
     fieldassay report run -o junit.xml
     fieldassay report run --format github
+    fieldassay report run --format annotations
     fieldassay report run --format comment --name invoices -o comment.md
     fieldassay report run -o values.xlsx
     fieldassay report run --table suspicious-gold
@@ -280,4 +282,4 @@ def _print(reported: Reported, shape: str, options: ReportOptions) -> None:
         complain("appended to the step summary")
         return
     for text in render_report(reported, shape, options):
-        write(text)
+        write(text, has_commands=shape == "annotations")

@@ -1,4 +1,4 @@
-"""What CI shows of a run: JUnit, the step summary and the comment."""
+"""What CI shows of a run: JUnit, annotations, the step summary and the comment."""
 
 import hashlib
 import re
@@ -258,6 +258,8 @@ def _escape_xml(text: str) -> str:
     return "".join(_ENTITIES.get(char, char) for char in visible(text))
 
 
+# GitHub: annotations, step summaries and comments.
+
 # The failure message of a test: the gates, the worst fields, and one example of each.
 
 MOST_FIELDS = 5
@@ -303,9 +305,95 @@ def _render_field(field: str, accuracy: Estimate, mistake: Mistake | None) -> st
     return f"{head}  {kind} ({mistake.count}): gold {gold}, predicted {pred}"
 
 
-# The worst documents in words.
+# Annotations of GitHub: workflow commands for gates that did not pass, and for the worst documents.
 
-_LONG_NAME, _LONG_VALUE = 80, 60
+MOST = 10
+"""GitHub shows so many errors of a step, and so many warnings."""
+
+_LONG_NAME, _LONG, _LONG_VALUE = 80, 400, 60
+_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
+
+
+def render_annotations(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
+    """Yield workflow commands, a line each: failed gates, worst documents, undecided gates.
+
+    Failed gates are errors, then documents up to ten errors; undecided gates are warnings.
+
+    >>> list(render_annotations([], ReportOptions()))
+    []
+    """
+    outcomes = [
+        (run, decision, outcome)
+        for run in reported
+        for decision in run.decisions
+        for outcome in decision.outcomes
+    ]
+    failed, undecided = (
+        [one for one in outcomes if one[2].verdict is verdict]
+        for verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)
+    )
+    shown = failed if len(failed) <= MOST else failed[: MOST - 1]
+    yield from (_gate("error", *one) for one in shown)
+    if len(shown) < len(failed):
+        yield command("error", f"{format_count(len(failed) - len(shown), 'more gate')} failed", "fieldassay")
+    yield from _worst(reported, MOST - min(MOST, len(failed)))
+    told = undecided if len(undecided) <= MOST else undecided[: MOST - 1]
+    yield from (_gate("warning", *one) for one in told)
+    if len(told) < len(undecided):
+        yield command(
+            "warning",
+            f"{format_count(len(undecided) - len(told), 'more gate')} cannot be decided",
+            "fieldassay",
+        )
+
+
+def command(level: str, message: str, title: str) -> str:
+    r"""Return one annotation as a line; no text can start another command.
+
+    >>> command("error", "100% wrong\n::set-output name=a::b", "x: y, z")
+    '::error title=x%3A y%2C z::100%25 wrong%0A::set-output name=a::b\n'
+    """
+    return f"::{level} title={_escape(title, _PROPERTY)}::{_escape(message, _DATA)}\n"
+
+
+def _escape(text: str, table: Mapping[str, str]) -> str:
+    return "".join(table.get(char, char) for char in text)
+
+
+def _gate(level: str, run: Reported, decision: Decision, outcome: GateOutcome) -> str:
+    about = f"{run.label}: " if run.label else ""
+    said = {Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "cannot be decided"}[outcome.verdict]
+    title = clip(f"{about}gate {said}: {outcome.gate}", 2 * _LONG_NAME)
+    stands_on = (
+        f" (n = {outcome.n:,}, {format_count(outcome.documents, 'document')})"
+        if outcome.n or outcome.documents
+        else ""
+    )
+    return command(
+        level, f"{clip(decision.system, _LONG_NAME)}: {clip(outcome.rule, _LONG)}{stands_on}", title
+    )
+
+
+def _worst(reported: Sequence[Reported], most: int) -> Iterator[str]:
+    """Yield the worst documents of all runs together."""
+    if most <= 0:
+        return
+    found = [
+        (at, one)
+        for at, run in enumerate(reported)
+        if run.evidence is not None
+        for one in find_worst(run.evidence, most)
+    ]
+    chosen = sorted(found, key=lambda pair: (-pair[1].critical, -pair[1].wrong))[:most]
+    for at, document in chosen:
+        label = reported[at].label
+        about = f"{clip(label, _LONG_NAME)}: " if label else ""
+        yield command(
+            "error",
+            describe_document(document),
+            f"{about}{clip(document.document, _LONG_NAME)} by {clip(document.system, _LONG_NAME)}",
+        )
 
 
 def describe_document(document: WorstDocument) -> str:
