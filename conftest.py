@@ -13,7 +13,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
-from tests.costs import Recorder, mark_costly
+from tests.costs import Recorder, beyond, mark_costly, name_of
 from tests.effort import is_full
 from tests.warm_program import warm_program
 from tests.workers import run_in_workers
@@ -56,11 +56,13 @@ def pytest_collect_file(file_path: Path) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the slow tests, and leave those of the full size to the profile `full`."""
+    """Mark the slow tests; leave those of the full size, and all but two cases of a simulation, to `full`."""
+    simulated = [item for item in items if "simulations" in item.path.parts]
     if not is_full():
-        left = [item for item in items if item.get_closest_marker("full") is not None]
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in left] if left else items
+        left = {item for item in items if item.get_closest_marker("full") is not None}
+        left |= beyond(simulated, dict.fromkeys(map(name_of, simulated), 2))
+        config.hook.pytest_deselected(items=list(left))
+        items[:] = [item for item in items if item not in left]
     for item in items:
         if not {*COSTLY}.isdisjoint(getattr(item, "fixturenames", ())) or "simulations" in item.path.parts:
             item.add_marker("slow")

@@ -20,18 +20,23 @@ MOST = 1.0
 
 
 def mark_costly(items: list[pytest.Item]) -> None:
-    """Mark the cases of tests beyond those that fit; those that stay are spread over the table."""
+    """Mark the cases of tests beyond those that fit."""
     lines = RECORD.read_text(encoding="utf-8").splitlines()
-    fitting = {name: int(fits) for fits, _, name in (line.partition(" ") for line in lines)}
+    for item in beyond(items, {name: int(fits) for fits, _, name in (line.partition(" ") for line in lines)}):
+        item.add_marker("slow")
+
+
+def beyond(items: list[pytest.Item], most: dict[str, int]) -> set[pytest.Item]:
+    """Return the cases of tests beyond so many of each; those that stay are spread over the table."""
     cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         cases[name_of(item)].append(item)
-    for name, fits in fitting.items():
-        found = cases[name]
-        kept = {at * len(found) // fits for at in range(fits)}
-        for at, item in enumerate(found):
-            if at not in kept:
-                item.add_marker("slow")
+    return {
+        item
+        for name, number in most.items()
+        for at, item in enumerate(cases[name])
+        if at not in {kept * len(cases[name]) // number for kept in range(number)}
+    }
 
 
 def name_of(item: pytest.Item) -> str:

@@ -269,7 +269,9 @@ def test_hopeless_labels_are_planned_as_unlikely() -> None:
     assert find_enough(held, Promise(0.02)) is None
 
 
-def test_families_drawn_again_are_whole_and_take_more_labels() -> None:
+def test_families_drawn_again_are_whole_and_take_more_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DRAWS", "FEW_DRAWS"):
+        monkeypatch.setattr(f"fieldassay.decisions.calibration.certificate.{name}", 24)
     names = tuple(f"{at // 5}/{at % 5}" for at in range(280))
     generator = np.random.default_rng(4)
     confidence, doc = generator.random(280), np.arange(280, dtype=np.int32)
