@@ -220,7 +220,9 @@ def test_points_are_of_the_score_of_the_protocol_in_every_report() -> None:
     executive = render_executive(result, losses=dict(zip(result.systems, summary.losses, strict=True)))
     html = report(result).split("<script type")[0]
     for text in (render_terminal(summary, Screen(200)), render_markdown(report_parts(summary)), executive):
-        assert ("overall accuracy" in text and "accuracy you'd gain)" in text) or "of overall accuracy" in text
+        assert (
+            "overall accuracy" in text and "accuracy you'd gain)" in text
+        ) or "of overall accuracy" in text
     assert "The overall accuracy you’d gain." in html
     assert "12.5 points of overall accuracy" in html
 

@@ -315,37 +315,34 @@ _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 
 
-def render_annotations(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
+def render_annotations(reported: Reported, options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
     """Yield workflow commands, a line each: failed gates, worst documents, undecided gates.
 
     Failed gates are errors, then documents up to ten errors; undecided gates are warnings.
-
-    >>> list(render_annotations([], ReportOptions()))
-    []
     """
-    outcomes = [
-        (run, decision, outcome)
-        for run in reported
-        for decision in run.decisions
-        for outcome in decision.outcomes
-    ]
+    outcomes = [(decision, outcome) for decision in reported.decisions for outcome in decision.outcomes]
     failed, undecided = (
-        [one for one in outcomes if one[2].verdict is verdict]
+        [one for one in outcomes if one[1].verdict is verdict]
         for verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)
     )
-    shown = failed if len(failed) <= MOST else failed[: MOST - 1]
-    yield from (_gate("error", *one) for one in shown)
-    if len(shown) < len(failed):
-        yield command("error", f"{format_count(len(failed) - len(shown), 'more gate')} failed", "fieldassay")
-    yield from _worst(reported, MOST - min(MOST, len(failed)))
-    told = undecided if len(undecided) <= MOST else undecided[: MOST - 1]
-    yield from (_gate("warning", *one) for one in told)
-    if len(told) < len(undecided):
-        yield command(
-            "warning",
-            f"{format_count(len(undecided) - len(told), 'more gate')} cannot be decided",
-            "fieldassay",
-        )
+    yield from _annotate_gates("error", failed, "failed")
+    if len(failed) < MOST and reported.evidence is not None:
+        for document in find_worst(reported.evidence, MOST - len(failed)):
+            title = f"{clip(document.document, _LONG_NAME)} by {clip(document.system, _LONG_NAME)}"
+            yield command("error", describe_document(document), title)
+    yield from _annotate_gates("warning", undecided, "cannot be decided")
+
+
+def _annotate_gates(level: str, gates: Sequence[tuple[Decision, GateOutcome]], said: str) -> Iterator[str]:
+    """Yield the first gates, and how many more there are where GitHub would leave some out."""
+    shown = gates if len(gates) <= MOST else gates[: MOST - 1]
+    for decision, outcome in shown:
+        counted = f" (n = {outcome.n:,}, {format_count(outcome.documents, 'document')})"
+        message = f"{clip(decision.system, _LONG_NAME)}: {clip(outcome.rule, _LONG)}"
+        title = clip(f"gate {said}: {outcome.gate}", 2 * _LONG_NAME)
+        yield command(level, message + counted * bool(outcome.n or outcome.documents), title)
+    if len(shown) < len(gates):
+        yield command(level, f"{format_count(len(gates) - len(shown), 'more gate')} {said}", "fieldassay")
 
 
 def command(level: str, message: str, title: str) -> str:
@@ -359,41 +356,6 @@ def command(level: str, message: str, title: str) -> str:
 
 def _escape(text: str, table: Mapping[str, str]) -> str:
     return "".join(table.get(char, char) for char in text)
-
-
-def _gate(level: str, run: Reported, decision: Decision, outcome: GateOutcome) -> str:
-    about = f"{run.label}: " if run.label else ""
-    said = {Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "cannot be decided"}[outcome.verdict]
-    title = clip(f"{about}gate {said}: {outcome.gate}", 2 * _LONG_NAME)
-    stands_on = (
-        f" (n = {outcome.n:,}, {format_count(outcome.documents, 'document')})"
-        if outcome.n or outcome.documents
-        else ""
-    )
-    return command(
-        level, f"{clip(decision.system, _LONG_NAME)}: {clip(outcome.rule, _LONG)}{stands_on}", title
-    )
-
-
-def _worst(reported: Sequence[Reported], most: int) -> Iterator[str]:
-    """Yield the worst documents of all runs together."""
-    if most <= 0:
-        return
-    found = [
-        (at, one)
-        for at, run in enumerate(reported)
-        if run.evidence is not None
-        for one in find_worst(run.evidence, most)
-    ]
-    chosen = sorted(found, key=lambda pair: (-pair[1].critical, -pair[1].wrong))[:most]
-    for at, document in chosen:
-        label = reported[at].label
-        about = f"{clip(label, _LONG_NAME)}: " if label else ""
-        yield command(
-            "error",
-            describe_document(document),
-            f"{about}{clip(document.document, _LONG_NAME)} by {clip(document.system, _LONG_NAME)}",
-        )
 
 
 def describe_document(document: WorstDocument) -> str:
