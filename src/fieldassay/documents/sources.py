@@ -490,7 +490,7 @@ class MarkedText:
 
 # Loads one document: its kind, its loader, its transcript.
 
-LOADER_VERSION = 6
+LOADER_VERSION = 7
 """Raised whenever any loader reads a document in another way than before."""
 
 _LOADERS = {
