@@ -47,7 +47,7 @@ USED = {
 """The methods of patterns that go through several names."""
 CHARACTERS = {_constants.LITERAL, _constants.NOT_LITERAL, _constants.IN, _constants.ANY}
 REPEATS = {_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT}
-MOST, MANY = 160, 60
+MOST, MANY = 80, 60
 """So many texts are made of a pattern, and a piece that may stand so often is pumped."""
 SIZES = (20, 200, 2_000, 20_000, 200_000) if is_full() else (20, 200, 2_000, 20_000)
 SHORT, SLOW, GROWTH = 0.0002, 0.002, 30

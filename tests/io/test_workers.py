@@ -233,21 +233,15 @@ else:
     import multiprocessing
     multiprocessing.set_start_method("spawn")
 """
-SCORE = """
-import fieldassay as fa
-rows = [{"id": str(at), "total": at} for at in range(2_000)]
-result = fa.score(rows, rows, "fields: {total: number}", workers=2)
-print([result.value("accuracy")])
-"""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["file", "standard input", "daemonic", "scored"])
+@pytest.mark.parametrize("way", ["file", "standard input", "daemonic"])
 def test_workers_run_nothing_of_the_program_that_starts_them(tmp_path: Path, way: str) -> None:
     (tmp_path / "docs").mkdir()
     for name in "abc":
         (tmp_path / "docs" / f"{name}.txt").write_text("Total 5")
-    code = SCORE if way == "scored" else f"MODE = {way!r}\n{EXTRACT}"
+    code = f"MODE = {way!r}\n{EXTRACT}"
     (tmp_path / "script.py").write_text(code)
     arguments = ["-"] if way == "standard input" else ["script.py"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -259,7 +253,7 @@ def test_workers_run_nothing_of_the_program_that_starts_them(tmp_path: Path, way
         capture_output=True,
         text=True,
     )
-    assert done.stdout == ("[1.0]\n" if way == "scored" else "[3]\n"), done.stderr
+    assert done.stdout == "[3]\n", done.stderr
     if way != "scored":
         assert (tmp_path / "billing.log").read_text() == "charged\n"
 

@@ -515,7 +515,7 @@ def test_a_comparison_of_many_fields_takes_the_memory_of_their_draws_alone(
 ):
     monkeypatch.setattr("fieldassay.metrics.comparisons.pair._MOST_SUMS", 1 << 15)
     peaks = []
-    for fields in (40, 160):
+    for fields in (20, 80):
         names = [f"n{at}" for at in range(fields)]
         truth = [{"id": row, **dict.fromkeys(names, row)} for row in range(20)]
         systems = {
@@ -529,10 +529,11 @@ def test_a_comparison_of_many_fields_takes_the_memory_of_their_draws_alone(
             truth,
             {str(every): rows for every, rows in systems.items()},
             {"fields": dict.fromkeys(names, "number")},
+            bootstrap=20,
         )
         tracemalloc.start()
         contest(result.paired, "3", is_brief=True)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    draws = 2 * (160 - 40) * 8 * 9_999
+    draws = 2 * (80 - 20) * 8 * 9_999
     assert peaks[1] < peaks[0] + 1.2 * draws

@@ -723,7 +723,7 @@ def numbers(run: Run, systems: str, spec: str, *more: Any) -> Any:
 def test_a_key_of_a_section_is_the_option_of_score(
     name: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (value, prepare), systems = KEYS[name], "a" if name == "systems_key" else "abc"
+    (value, prepare), systems = KEYS[name], "a" if name == "systems_key" else "ab"
     monkeypatch.chdir(tmp_path)
     prepare()
     by_spec = numbers(run, systems, f"{SHOPS}{HOMES[name]}: {{{name}: {json.dumps(value)}}}\n")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.effort import is_full
 from tests.reports.html.hostile_records import SPEC, gold_records, predictions
 from tests.reports.html.opened_report import OpenReport, Pages
 from tests.reports.html.unpacked_rows import read_blocks
@@ -219,7 +220,7 @@ def test_the_count_on_a_link_is_the_count_behind_it(demo: OpenReport, view: str,
         if "%" not in text and (number := re.search(r"\d[\d,]*", text))
     }
     assert len(counted) > 5
-    for href, count in counted.items():
+    for href, count in [*counted.items()][:: 1 if is_full() else 4]:
         demo.show(href.partition("#")[2])
         name = href.partition("#")[2].partition("?")[0]
         assert demo.text(f"#{name}-count").startswith(f"{count:,} of "), href
