@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,16 @@ def test_status_tells_how_far_a_review_is_and_close_ends_it(
     assert "closed" in capsys.readouterr().out
     assert main(["review", "status", str(tmp_path)]) == 0
     assert "closed" in capsys.readouterr().out
+
+
+def test_without_the_extra_the_server_says_how_to_install_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.review.receipts import make_receipts
+
+    make_receipts(tmp_path, 1)
+    monkeypatch.delitem(sys.modules, "fieldassay.review.web.serve", raising=False)
+    monkeypatch.delattr("fieldassay.review.web.serve", raising=False)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert main(["review", "open", str(tmp_path), "--no-browser"]) == 2
+    assert "pip install '.[review]'" in capsys.readouterr().err
