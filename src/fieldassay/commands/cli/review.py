@@ -88,18 +88,11 @@ _PATH = click.Path(path_type=Path)
     is_flag=True,
     help="One sheet per document: what both reviewers say, or what was ruled.",
 )
-@click.option(
-    "--log",
-    "is_log",
-    is_flag=True,
-    help="What happened in place of the labels, as CSV: who, when, which value, before and after.",
-)
-def export(folder: Path, target: Path, *, is_settled: bool, is_log: bool) -> int:
-    """Write the labels of the finished sheets of a review, or what happened in it.
+def export(folder: Path, target: Path, *, is_settled: bool) -> int:
+    """Write the labels of the finished sheets of a review.
 
     \b
     fieldassay review export invoices-1 -o labels.jsonl
-    fieldassay review export invoices-1 -o log.csv --log
     """
     from fieldassay.io.files.whole_files import write_whole
     from fieldassay.records.labels_file import labels_lines
@@ -107,9 +100,6 @@ def export(folder: Path, target: Path, *, is_settled: bool, is_log: bool) -> int
     from fieldassay.review.log import Store
 
     store = Store(folder)
-    if is_log:
-        _write_log(store, target)
-        return 0
     sheets: Sequence[Sheet] = settled_sheets(store) if is_settled else finished_sheets(store)
     write_whole(target, labels_lines(sheets))
     labels = format_count(sum(len(sheet.labels) for sheet in sheets), "label")
@@ -117,19 +107,6 @@ def export(folder: Path, target: Path, *, is_settled: bool, is_log: bool) -> int
     if not sheets:
         complain(_why_empty(store, is_settled=is_settled))
     return 0
-
-
-def _write_log(store: Store, target: Path) -> None:
-    from fieldassay.io.files.tables import csv_text, show_names
-    from fieldassay.io.files.whole_files import write_whole
-    from fieldassay.review.log import COLUMNS, list_events
-
-    if target.suffix.lower() != ".csv":
-        raise click.UsageError("--log writes CSV: -o FILE.csv")
-    with store.reading() as db:
-        events = [show_names(event) for event in list_events(db)]
-    write_whole(target, [csv_text([COLUMNS, *events])])
-    write(f"{target}: {format_count(len(events), 'event')}\n")
 
 
 def _why_empty(store: Store, *, is_settled: bool) -> str:
