@@ -29,10 +29,8 @@ class Showing(StrEnum):
 class Reason(StrEnum):
     """Why a value is asked, besides the reasons of a review policy."""
 
-    AUDIT = "random audit"
     NOT_PREDICTED = "not predicted"
     DOUBLE = "double review"
-    DOUBLE_FLAGGED = "double review, sent to review by the policy"
     NO_PREDICTIONS = "no predictions"
     SUSPICIOUS = "all systems contradict gold"
     CONTEXT = "context"
@@ -151,7 +149,7 @@ def _document(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
         (number, body["name"], body["path"], body["sha256"], body["gold_digest"]),
     )
     db.executemany(
-        "INSERT INTO asked VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO asked VALUES (?,?,?,?,?,?,?,?)",
         [(number, one[0], place, *one[1:]) for place, one in enumerate(body["asked"])],
     )
     for one in body["sheets"]:
@@ -274,36 +272,6 @@ _KINDS: Mapping[str, Callable[[sqlite3.Connection, int, int, Body], None]] = {
 }
 
 
-# The log as a table for auditors: who did what to which value, and when
-
-COLUMNS = ("seq", "at", "actor", "kind", "document", "sheet", "node", "before", "after", "note")
-
-
-def list_events(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
-    """Yield a row with a value for each of `COLUMNS` per event, in order.
-
-    `before` and `after` are labels: the text, or a state in parentheses.
-    """
-    documents = dict(
-        db.execute("SELECT sheet.id, document.name FROM sheet JOIN document ON document=document.id")
-    )
-    labels: dict[tuple[int, str], str] = {}
-    for seq, at, actor, kind, sheet, text in db.execute(
-        "SELECT seq, at, actor, kind, sheet, body FROM event ORDER BY seq"
-    ):
-        body: Mapping[str, Any] = json.loads(text)
-        name = body.get("name") if kind == "document" else documents.get(sheet)
-        node, note = body.get("node"), body.get("note") or body.get("reason")
-        before = after = None
-        if kind == "label":
-            before = labels.get((sheet, body["node"]))
-            said = body["text"] or "" if body["state"] == "value" else f"({body['state']})"
-            after = labels[sheet, body["node"]] = said
-        elif kind == "ruling":
-            after = body.get("choice")
-        yield seq, at, actor, kind, name, sheet, node, before, after, note
-
-
 # A review on disk: a folder with a database, made whole or not at all, written in single transactions.
 
 Outcome = TypeVar("Outcome")
@@ -419,13 +387,13 @@ def _fill(staged: Path, entries: Iterable[ReviewEvent], clock: Callable[[], str]
 
 
 def read_facts(db: sqlite3.Connection) -> dict[str, Any]:
-    """Return the facts of a review by name: its spec, seed, shares, and whether it is closed."""
+    """Return the facts of a review by name: its spec, seed, and whether it is closed."""
     return {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM fact")}
 
 
 # The database: its tables, and how it is opened
 
-VERSION = 3
+VERSION = 4
 FILE = "review.sqlite"
 _APPLICATION = 0x6661_7276
 _OLDEST_SQLITE = (3, 37)
@@ -446,8 +414,8 @@ CREATE TABLE document(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, path TEXT, sha256 TEXT, gold_digest TEXT) STRICT;
 CREATE TABLE asked(
   document INTEGER NOT NULL REFERENCES document(id), node TEXT NOT NULL, place INTEGER NOT NULL,
-  field TEXT NOT NULL, shown TEXT NOT NULL, given TEXT, predicted TEXT, truth TEXT, reason TEXT NOT NULL,
-  margin REAL NOT NULL, probability REAL NOT NULL, PRIMARY KEY(document, node)) STRICT, WITHOUT ROWID;
+  field TEXT NOT NULL, shown TEXT NOT NULL, given TEXT, predicted TEXT, reason TEXT NOT NULL,
+  PRIMARY KEY(document, node)) STRICT, WITHOUT ROWID;
 CREATE TABLE sheet(
   id INTEGER PRIMARY KEY, document INTEGER NOT NULL REFERENCES document(id), slot INTEGER NOT NULL,
   blind INTEGER NOT NULL, margin REAL NOT NULL, state TEXT NOT NULL, holder INTEGER, done_by INTEGER,

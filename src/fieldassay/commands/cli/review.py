@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +14,6 @@ from fieldassay.commands.cli.grouping import (
     GroupedCommands,
     json_option,
     option,
-    record_option,
 )
 from fieldassay.commands.cli.inputs import (
     keep_interruptible,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from fieldassay.records.labels_file import Sheet
     from fieldassay.review.log import Store
-    from fieldassay.review.sheets.make import Made, Shares
+    from fieldassay.review.sheets.make import Made
 
 
 # `fieldassay review agreement`.
@@ -89,18 +88,11 @@ _PATH = click.Path(path_type=Path)
     is_flag=True,
     help="One sheet per document: what both reviewers say, or what was ruled.",
 )
-@click.option(
-    "--log",
-    "is_log",
-    is_flag=True,
-    help="What happened in place of the labels, as CSV: who, when, which value, before and after.",
-)
-def export(folder: Path, target: Path, *, is_settled: bool, is_log: bool) -> int:
-    """Write the labels of the finished sheets of a review, or what happened in it.
+def export(folder: Path, target: Path, *, is_settled: bool) -> int:
+    """Write the labels of the finished sheets of a review.
 
     \b
     fieldassay review export invoices-1 -o labels.jsonl
-    fieldassay review export invoices-1 -o log.csv --log
     """
     from fieldassay.io.files.whole_files import write_whole
     from fieldassay.records.labels_file import labels_lines
@@ -108,9 +100,6 @@ def export(folder: Path, target: Path, *, is_settled: bool, is_log: bool) -> int
     from fieldassay.review.log import Store
 
     store = Store(folder)
-    if is_log:
-        _write_log(store, target)
-        return 0
     sheets: Sequence[Sheet] = settled_sheets(store) if is_settled else finished_sheets(store)
     write_whole(target, labels_lines(sheets))
     labels = format_count(sum(len(sheet.labels) for sheet in sheets), "label")
@@ -118,19 +107,6 @@ def export(folder: Path, target: Path, *, is_settled: bool, is_log: bool) -> int
     if not sheets:
         complain(_why_empty(store, is_settled=is_settled))
     return 0
-
-
-def _write_log(store: Store, target: Path) -> None:
-    from fieldassay.io.files.tables import csv_text, show_names
-    from fieldassay.io.files.whole_files import write_whole
-    from fieldassay.review.log import COLUMNS, list_events
-
-    if target.suffix.lower() != ".csv":
-        raise click.UsageError("--log writes CSV: -o FILE.csv")
-    with store.reading() as db:
-        events = [show_names(event) for event in list_events(db)]
-    write_whole(target, [csv_text([COLUMNS, *events])])
-    write(f"{target}: {format_count(len(events), 'event')}\n")
 
 
 def _why_empty(store: Store, *, is_settled: bool) -> str:
@@ -233,11 +209,6 @@ _MOVED = click.option(
 _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
 
-def _share(flag: str, name: str, told: str) -> Callable[[Any], Any]:
-    place = "fieldassay.review.sheets.make:Shares"
-    return record_option(place, name, flag, group="Work", metavar="SHARE", help=told)
-
-
 @click.group(cls=GroupedCommands)
 def review() -> None:
     """Make gold, and check systems, with people.
@@ -269,7 +240,7 @@ def review() -> None:
     "--gold",
     group="Inputs",
     metavar="PATH",
-    help="Trusted gold of some documents: the rate of missed errors stands on it.",
+    help="The gold that labels will go into: `promote` tells where it has changed since.",
 )
 @option(
     "--documents",
@@ -283,7 +254,7 @@ def review() -> None:
     group="Work",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Ask only for what this policy of `calibrate` sends to review, and audits.  [default: everything]",
+    help="Ask only for what this policy of `calibrate` sends to review.  [default: everything]",
 )
 @option(
     "--suspicious",
@@ -292,26 +263,23 @@ def review() -> None:
     help="Review gold of this run instead: the values that all or most systems contradict in the same way.",
 )
 @option(
-    "--mode",
+    "--double",
     group="Work",
-    type=click.Choice(["gold", "audit"]),
-    help="gold asks every field of every document once, and shows what was predicted; audit samples, and "
-    "hides.  [default: gold; audit with --policy]",
+    metavar="SHARE",
+    type=click.FloatRange(0.0, 1.0),
+    default=0.0,
+    help="The share of the documents that two people label, each without seeing a prediction.  [default: 0]",
 )
-@_share("--double", "double", "With --mode audit: documents that two people label, blind.  [default: 0.1]")
-@_share("--withhold", "withheld", "With --mode audit: values whose prediction is hidden.  [default: 0.1]")
-@_share("--empty", "empty", "With --mode audit: fields without a prediction that are asked.  [default: 0.05]")
-@_share("--audited", "audited", "With --policy: accepted values that are asked, blind.  [default: 0.03]")
 @lookup_option
 def new(folder: Path, **given: Any) -> int:
-    """Make a review of the predictions of one system, for gold or for an audit.
+    """Make a review of the predictions of one system.
 
-    For gold, every field of every document is on the sheet, with its prediction where there is one. Without
+    Every field of every document is on the sheet, with its prediction where there is one. Without
     predictions, --documents alone asks every field of every document. What is asked is fixed from then on.
 
     \b
     fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
-    fieldassay review new invoices-2 --policy policy.json --pred new.jsonl --documents scans --gold gold.jsonl
+    fieldassay review new invoices-2 --policy policy.json --pred new.jsonl --documents scans
     fieldassay review new gold-1 --suspicious runs/a --documents scans
     fieldassay review new gold-2 --spec spec.yaml --documents scans
     """
@@ -333,12 +301,11 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     from fieldassay.review.sheets.make import ReviewRequest, make_review, make_suspicious_review
     from fieldassay.runs.run import Run
 
-    shares = _shares(given)
     if given["suspicious"] is not None:
         if given["preds"] or given["policy"] or given["gold"] or given["spec"] or given["protocol"]:
             raise click.UsageError("--suspicious takes spec, gold and predictions from the run.")
         run = Run.open(find_stored(given["suspicious"], given["store"]))
-        return make_suspicious_review(folder, run, ReviewRequest(documents=given["documents"], shares=shares))
+        return make_suspicious_review(folder, run, given["documents"])
     policy = None if given["policy"] is None else read_policy(given["policy"])
     needs_spec = policy is None or given["spec"] or given["protocol"]
     keep_interruptible()
@@ -346,27 +313,9 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     if policy is not None and len(names) == 1 and "=" not in given["preds"][0]:
         names = {policy.system: next(iter(names.values()))}
     spec = read_spec_option(given) if needs_spec else None
-    return make_review(folder, ReviewRequest(spec, names, policy, given["gold"], given["documents"], shares))
-
-
-def _shares(given: dict[str, Any]) -> Shares:
-    """Return the shares of the mode; raise UsageError for those of an audit in another one."""
-    from msgspec.structs import replace
-
-    from fieldassay.review.sheets.make import GOLD, Shares
-
-    mode = given["mode"] or ("gold" if given["policy"] is None else "audit")
-    audit = {
-        name: given[name] for name in ("double", "withheld", "empty", "audited") if given[name] is not None
-    }
-    if mode == "gold" and given["policy"] is not None:
-        raise click.UsageError("--policy asks for a part of the values: it goes with --mode audit.")
-    if mode == "gold" and audit:
-        option = {"withheld": "withhold"}.get(name := next(iter(audit)), name)
-        raise click.UsageError(
-            f"--{option} goes with --mode audit: making gold asks every field once, and hides nothing."
-        )
-    return replace(GOLD if mode == "gold" else Shares(), **audit)
+    return make_review(
+        folder, ReviewRequest(spec, names, policy, given["gold"], given["documents"], given["double"])
+    )
 
 
 @review.command("open")
@@ -380,13 +329,25 @@ def open_review(folder: Path, port: int, documents: Path | None, *, no_browser: 
     The link works once, within a minute. The server listens to this machine only, and ends with Ctrl-C.
     """
     from fieldassay.review.log import Store
-    from fieldassay.review.web.serve import open_alone
 
     def tell(link: str) -> None:
         write(f"open this link within a minute: {link}\nCtrl-C ends the server; every label is saved\n")
 
-    open_alone(Store(folder), tell, opens_browser=not no_browser, port=port, documents=documents)
+    _load_server().open_alone(
+        Store(folder), tell, opens_browser=not no_browser, port=port, documents=documents
+    )
     return 0
+
+
+def _load_server() -> ModuleType:
+    """Return the server of a review. Raises `MissingExtraError` without the packages that it stands on."""
+    from fieldassay.review.web import guard
+
+    try:
+        from fieldassay.review.web import serve
+    except ImportError:
+        raise guard.missing_extra() from None
+    return serve
 
 
 _ACTIONS = ("list", "add", "passwd", "role", "disable", "enable")
@@ -414,43 +375,21 @@ _ACTIONS = ("list", "add", "passwd", "role", "disable", "enable")
     default=0,
     help="The port.  [default: a free one]",
 )
-@click.option(
-    "--name",
-    "names",
-    metavar="HOST",
-    multiple=True,
-    help="A host by which browsers ask; repeat for more.",
-)
-@click.option(
-    "--cert",
-    "certificate",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The certificate for TLS, in PEM; with --key.",
-)
-@click.option(
-    "--key",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The key of the certificate.",
-)
 @click.option("--behind", metavar="URL", help="The address of a proxy that ends TLS and asks here.")
 @_MOVED
 def team(folder: Path, action: str | None, person: str | None, **given: Any) -> int:
     """Serve a review to a team with accounts, or change its accounts.
 
-    Without ACTION it serves. Beyond this machine it needs TLS: --cert and --key, or a proxy that ends it
-    (--behind). ACTION is list, add, passwd, role, disable or enable. Logs and exports hold aliases, never
-    names. Nobody is deleted: a disabled account cannot sign in.
+    Without ACTION it serves: on this machine, or behind a proxy that ends TLS. ACTION is list, add, passwd,
+    role, disable or enable. Logs and exports hold aliases, never names. Nobody is deleted: a disabled account
+    cannot sign in.
 
     \b
     fieldassay review team invoices-1 add anna --role reviewer
     fieldassay review team invoices-1 list
-    fieldassay review team invoices-1 --host 10.0.0.5 --name review.example --cert cert.pem --key key.pem
     fieldassay review team invoices-1 --port 8000 --behind https://review.example
     """
     from fieldassay.review.log import Store
-    from fieldassay.review.web.serve import Address, serve_team
 
     role, is_piped, documents = given.pop("role"), given.pop("is_piped"), given.pop("documents")
     if action is not None:
@@ -460,7 +399,8 @@ def team(folder: Path, action: str | None, person: str | None, **given: Any) -> 
     def tell(address: str) -> None:
         write(f"serving at {address}\nCtrl-C ends the server; every label is saved\n")
 
-    serve_team(Store(folder), Address(**given), tell, documents)
+    server = _load_server()
+    server.serve_team(Store(folder), server.Address(**given), tell, documents)
     return 0
 
 
@@ -504,25 +444,19 @@ def _read_password(is_piped: bool) -> str:
     "--close",
     "closes",
     is_flag=True,
-    help="Close the review for good first; a later correction is a new review. All audits must be done.",
+    help="Close the review for good first; a later correction is a new review.",
 )
 @json_option
 def status(folder: Path, *, closes: bool, is_json: bool) -> int:
-    """Tell how far a review is, and what it says of the system.
-
-    The system's accuracy stands on values that were labeled unseen; the rate of missed errors on wrong ones
-    of documents with gold.
-    """
+    """Tell how far a review is."""
     from fieldassay.review.log import Store
-    from fieldassay.review.sheets.sheets import read_form
     from fieldassay.review.status import close_review, read_status, render_status
 
     store = Store(folder)
     if closes:
         close_review(store)
-    form, _ = read_form(store)
     with store.reading() as db:
-        found = read_status(db, form)
+        found = read_status(db)
     tell(found.to_dict, lambda: render_status(found), is_json=is_json)
     return 0
 
