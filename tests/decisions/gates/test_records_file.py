@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scored_runs import write_measured
 
 from fieldassay import score
 from fieldassay.decisions.gates.records import RunRecords, read_records
@@ -44,39 +45,10 @@ CAUSES = {
 }  # fmt: skip
 
 
-def write_run(folder: Path, number: int, change: dict[str, Any]) -> str:
-    """Write what `run` writes of a system, with a change in what was measured, and return its name."""
-    score([{"id": 1, "total": 5}], {"m": [{"id": 1, "total": 5}]}, SPEC, bootstrap=0).save(
-        folder / f"r{number}" / "run"
-    )
-    times = {
-        key: f"2026-03-01T09:{number + 10}:{second}+00:00"
-        for key, second in (("started", "00"), ("ended", "30"))
-    }
-    counts = {"attempted": 1, "failed": change.pop("failed", 0), "reused": change.pop("reused", 0)}
-    own = {
-        "status": "complete",
-        "documents": counts,
-        "parts": {"strategy": "a"},
-        "options": {"strategy": "rules"},
-        "endpoints": {},
-        "versions": {},
-        **times,
-        **change,
-    }
-    told = {
-        "systems": {"m": own},
-        "host": {"name": "box", "cpus": 8},
-        "command": ["fieldassay", "run", "s.yaml"],
-    }
-    (folder / f"r{number}" / "sweep.json").write_text(json.dumps(told), encoding="utf-8")
-    return f"r{number}"
-
-
 @pytest.mark.parametrize("case", CAUSES)
 def test_measured_runs_that_are_stable_are_counted_back_from_the_last(tmp_path: Path, case: str) -> None:
     changes, stable, said = CAUSES[case]
-    names = [write_run(tmp_path, number, dict(change)) for number, change in enumerate(changes)]
+    names = [write_measured(tmp_path, number, dict(change)) for number, change in enumerate(changes)]
     records = read(tmp_path, {"reliability": names})
     assert records.estimates["reliability_runs"].value == stable
     sentences = " ".join(records.evidence["reliability_runs"])
@@ -104,7 +76,7 @@ def test_a_run_that_asked_nobody_elsewhere_is_an_offline_run(
     tmp_path: Path, endpoint: str | None, strategy: str, counts: int
 ) -> None:
     asked = {} if endpoint is None else {"server": {"url": endpoint}}
-    name = write_run(tmp_path, 0, {"endpoints": asked, "options": {"strategy": strategy}})
+    name = write_measured(tmp_path, 0, {"endpoints": asked, "options": {"strategy": strategy}})
     records = read(tmp_path, {"offline": [name]})
     assert records.estimates["offline_runs"].value == counts
     assert ("30 s, fieldassay run s.yaml (measured in r0)" in records.evidence["offline_runs"][0]) == bool(
