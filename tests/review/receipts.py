@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldassay.review.log import Store
-from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.sheets.sheets import LabelAnswer, Person, ReviewForm, claim, read_form, save_label
 from fieldassay.review.web import guard
 
@@ -25,6 +25,7 @@ fields:
     items: {type: object, fields: {sku: id, amount: {type: money, currency: AUD}}}
 """
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
+NONE = Shares(0.0, 0.0, 0.0)
 
 
 def prediction(number: int, **more: Any) -> dict[str, Any]:
@@ -40,10 +41,10 @@ def prediction(number: int, **more: Any) -> dict[str, Any]:
     return row | more
 
 
-def make_receipts(folder: Path, count: int = 3, double: float = 0.0, **more: Any) -> Store:
+def make_receipts(folder: Path, count: int = 3, shares: Shares = NONE, **more: Any) -> Store:
     """Return a new review of so many receipts."""
     rows = [prediction(number) for number in range(1, count + 1)]
-    return make_review(folder, ReviewRequest(SPEC, {"llama": rows}, double=double, **more)).store
+    return make_review(folder, ReviewRequest(SPEC, {"llama": rows}, shares=shares, **more)).store
 
 
 def add(store: Store, name: str = "me", role: str = guard.EVERYTHING, password: str | None = None) -> Person:

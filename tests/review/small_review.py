@@ -27,8 +27,8 @@ def document(number: int, *, slots: int = 1) -> dict[str, Any]:
         "sha256": None,
         "gold_digest": None,
         "asked": [
-            ["total", "total", "prediction", f"{number}.00", f'"{number}.00"', "review"],
-            ["shop", "shop", "nothing", None, '"Müller"', "double review"],
+            ["total", "total", "prediction", f"{number}.00", f'"{number}.00"', None, "review", 1.5, 1.0],
+            ["shop", "shop", "nothing", None, '"Müller"', None, "audit", 0.5, 0.03],
         ],
         "sheets": [
             {

@@ -6,13 +6,15 @@ from collections import Counter
 
 import pytest
 from msgspec.structs import replace
-from tests.review.receipts import SPEC, add, form_of, make_receipts, prediction, say, take
+from tests.review.receipts import NONE, SPEC, add, form_of, make_receipts, prediction, say, take
 
 from fieldassay import score
 from fieldassay.commands.cli.main import main
 from fieldassay.decisions.calibration.certificate import (
     Certificate,
     Promise,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
 )
 from fieldassay.decisions.calibration.policy import ReviewPolicy
 from fieldassay.errors import ProblemsError
@@ -21,10 +23,12 @@ from fieldassay.review.export import settled_sheets
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.make import (
     ReviewRequest,
+    Shares,
     make_review,
     make_suspicious_review,
 )
 from fieldassay.review.sheets.sheets import Person, RefusedError
+from fieldassay.review.status import ReviewedValue, wrong_of
 from fieldassay.runs.run import Run
 from fieldassay.spec.plan.compile import read_plan
 
@@ -49,60 +53,65 @@ def policy():
     return ReviewPolicy("llama", Promise(), certificate, digests={"spec": read_plan(SPEC).digest})
 
 
-def test_without_a_policy_every_field_is_asked_and_every_prediction_shown(tmp_path):
+def test_without_a_policy_every_predicted_value_is_asked_and_shown(tmp_path):
     rows = asked(make_receipts(tmp_path))
-    assert Counter(row["shown"] for row in rows) == {"prediction": 27, "nothing": 3}
-    assert [row["node"] for row in rows[:10]] == [
-        "kind", "shop", "total", "day", "paid", "due", "lines[0].sku", "lines[0].amount", "lines[1].sku",
+    assert Counter(row["shown"] for row in rows) == {"prediction": 27}
+    assert [row["node"] for row in rows[:9]] == [
+        "kind", "shop", "total", "day", "paid", "lines[0].sku", "lines[0].amount", "lines[1].sku",
         "lines[1].amount",
     ]  # fmt: skip
 
 
-def test_with_a_policy_only_what_it_sends_to_review_is_asked(tmp_path):
-    sure = {"total": 0.95, "shop": 0.5}
-    rows = [prediction(1, confidence=sure), prediction(2, confidence={**sure, "shop": 0.97})]
-    store = make_review(tmp_path, ReviewRequest(SPEC, {"llama": rows}, policy())).store
-    found = asked(store, "field IN ('total', 'shop', 'due')")
-    assert [(row["name"], row["node"], row["shown"]) for row in found] == [("doc-001", "shop", "prediction")]
+def test_the_policy_decides_what_is_flagged_audited_and_accepted(tmp_path):
+    rows = [
+        prediction(number, confidence={"total": 0.95, "shop": 0.5, "kind": 0.99}) for number in range(1, 41)
+    ]
+    made = make_review(
+        tmp_path,
+        ReviewRequest(
+            predictions={"llama": rows}, policy=policy(), spec=SPEC, shares=replace(NONE, audited=0.5)
+        ),
+    )
+    found = asked(made.store, "field IN ('total', 'shop')")
+    audits = [row for row in found if row["node"] == "total"]
+    assert 8 < len(audits) < 32
+    assert {(row["shown"], row["given"], row["reason"], row["probability"]) for row in audits} == {
+        ("nothing", None, "random audit", 0.5)
+    }
+    assert {row["shown"] for row in found if row["node"] == "shop"} == {"prediction"}
 
 
-def test_the_order_of_documents_decides_nothing(tmp_path):
+def test_shares_are_kept_and_the_order_of_documents_decides_nothing(tmp_path):
+    shares = Shares(double=0.2, withheld=0.3, empty=0.25, seed=7)
     rows = [prediction(number) for number in range(1, 201)]
 
     def draw(name, given):
-        made = make_review(tmp_path / name, ReviewRequest(SPEC, {"llama": given}, double=0.2))
-        return {row["name"] for row in asked(made.store, "reason='double review'")}
+        made = make_review(tmp_path / name, ReviewRequest(SPEC, {"llama": given}, shares=shares))
+        return {(row["name"], row["node"], row["shown"]) for row in asked(made.store)}
 
     found = draw("forward", rows)
     assert found == draw("backward", rows[::-1])
-    assert 25 <= len(found) <= 55
+    double = {name for name, node, _ in found if node == "lines"}
+    single = [(node, shown) for name, node, shown in found if name not in double]
+    assert 25 <= len(double) <= 55
+    assert (
+        0.25
+        < sum(shown == "nothing" for node, shown in single if node != "due") / (9 * (200 - len(double)))
+        < 0.35
+    )
+    assert not any(node == "due" for node, _ in single), "receipts have no due date"
 
 
-def test_empty_cells_of_predicted_rows_are_asked_like_empty_fields(tmp_path):
+def test_empty_cells_of_predicted_rows_are_drawn_like_empty_fields(tmp_path):
     rows = [prediction(1, lines=[{"sku": "A-1"}, {"amount": "2.00"}])]
-    store = make_review(tmp_path, ReviewRequest(SPEC, {"llama": rows})).store
+    store = make_review(tmp_path, ReviewRequest(SPEC, {"llama": rows}, shares=Shares(0.0, 0.0, 1.0))).store
     found = {one["node"]: (one["shown"], one["given"]) for one in asked(store, "reason='not predicted'")}
     blank = ("nothing", None)
     assert found == {"due": blank, "lines[0].amount": blank, "lines[1].sku": blank}
 
 
-def test_sheets_come_by_their_worth_and_blind_ones_among_them(tmp_path):
-    rows = [prediction(at, confidence={"shop": at / 60, "total": 0.95}) for at in range(1, 61)]
-    only = "fields: {shop: text, total: money}"
-    chosen = replace(policy(), digests={"spec": read_plan(only).digest})
-    store = make_review(tmp_path, ReviewRequest(only, {"llama": rows}, chosen, double=0.3)).store
-    with store.reading() as db:
-        order = [is_blind for (is_blind,) in db.execute("SELECT blind FROM sheet ORDER BY margin DESC, id")]
-        worth = db.execute(
-            "SELECT name FROM sheet JOIN document ON document.id=document WHERE blind=0 ORDER BY margin DESC"
-        ).fetchall()
-    blind = [place for place, is_blind in enumerate(order) if is_blind]
-    assert worth == sorted(worth) and len(worth) > 20
-    assert min(blind) < len(order) / 3 and max(blind) > len(order) / 2
-
-
 def test_a_document_labeled_twice_shows_nothing_of_any_field(tmp_path):
-    store = make_receipts(tmp_path, double=1.0)
+    store = make_receipts(tmp_path, shares=Shares(1.0, 0.0, 0.0))
     rows = asked(store)
     assert {(row["shown"], row["given"]) for row in rows} == {("nothing", None)}
     assert tuple(row["node"] for row in rows[:7]) == FIELDS
@@ -114,8 +123,29 @@ def test_without_predictions_every_field_is_asked(tmp_path):
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "a.txt").write_text("Total 5.00")
-    made = make_review(tmp_path / "review", ReviewRequest(SPEC, documents=folder))
+    made = make_review(tmp_path / "review", ReviewRequest(SPEC, documents=folder, shares=NONE))
     assert tuple(row["node"] for row in asked(made.store)) == FIELDS
+
+
+def test_sheets_come_by_their_worth_and_audits_among_them(tmp_path):
+    rows = [
+        prediction(number, confidence={"shop": 0.99, "total": (number % 10) / 10 if number % 2 else 0.95})
+        for number in range(1, 61)
+    ]
+    only = "fields: {shop: text, total: money}"
+    chosen = replace(policy(), digests={"spec": read_plan(only).digest})
+    shares = replace(NONE, audited=0.3)
+    store = make_review(tmp_path, ReviewRequest(only, {"llama": rows}, chosen, shares=shares)).store
+    with store.reading() as db:
+        order = db.execute(
+            "SELECT sheet.margin, max(asked.shown='prediction') FROM sheet JOIN asked USING(document) "
+            "GROUP BY sheet.id ORDER BY sheet.margin DESC, sheet.id"
+        ).fetchall()
+    flagged = [place for place, (_, is_flagged) in enumerate(order) if is_flagged]
+    audits = [place for place, (_, is_flagged) in enumerate(order) if not is_flagged]
+    assert len(flagged) == 24
+    assert min(audits) < len(order) / 3
+    assert max(audits) > len(order) / 2
 
 
 def test_gold_that_all_systems_contradict_is_asked_blind(tmp_path):
@@ -128,10 +158,10 @@ def test_gold_that_all_systems_contradict_is_asked_blind(tmp_path):
     preds = [word for name in "ab" for word in ("--pred", str(tmp_path / f"{name}.jsonl"))]
     files = ["--spec", str(tmp_path / "spec.yaml"), "--gold", str(tmp_path / "gold.jsonl"), *preds]
     assert main(["score", *files, "--out", str(tmp_path / "run"), "--bootstrap", "0", "-q"]) == 0
-    made = make_suspicious_review(tmp_path / "review", Run.open(tmp_path / "run"))
+    made = make_suspicious_review(tmp_path / "review", Run.open(tmp_path / "run"), ReviewRequest(shares=NONE))
     [row] = asked(made.store)
     assert (row["name"], row["node"], row["shown"], row["given"]) == ("doc-003", "total", "nothing", None)
-    assert row["predicted"] == '"31.50"'
+    assert (row["predicted"], row["truth"]) == ('"31.50"', '"999.00"')
 
 
 @pytest.mark.parametrize(
@@ -158,6 +188,24 @@ def test_documents_without_a_file_are_told(tmp_path):
         make_receipts(tmp_path / "review", 2, documents=folder)
 
 
+# The share of wrong values among the accepted, from audits by inverse probability weights.
+
+
+@pytest.mark.parametrize("wrong", [0, 5])
+def test_audits_alike_have_the_exact_binomial_interval(wrong):
+    found = wrong_of([ReviewedValue(f"d{at}", at >= wrong, 0.03) for at in range(100)])
+    assert (found.share, found.n) == (wrong / 100, 100)
+    bounds = (clopper_pearson_lower(wrong, 100, 0.025), clopper_pearson_upper(wrong, 100, 0.025))
+    assert found.interval == pytest.approx(bounds, abs=1e-6)
+
+
+def test_weights_stand_for_what_was_not_looked_at():
+    # 20 wrong at 1 in 1, 20 right at 1 in 10: 20 of 220
+    values = [ReviewedValue(f"d{at}", at % 2 == 0, 0.1 if at % 2 == 0 else 1.0) for at in range(40)]
+    assert wrong_of(values).share == pytest.approx(20 / 220)
+    assert wrong_of(values[:19]).share is None
+
+
 # A review of predictions that hold a document once per variant, beside the reading that each comes from.
 
 VARIANT_SPEC = "fields: {shop: text}"
@@ -180,7 +228,7 @@ def readings(folder, names):
 
 
 def review(folder, preds, documents=None, **more):
-    return make_review(folder, ReviewRequest(VARIANT_SPEC, preds, documents=documents, **more))
+    return make_review(folder, ReviewRequest(VARIANT_SPEC, preds, documents=documents, shares=NONE, **more))
 
 
 def paths(made):
@@ -287,7 +335,7 @@ def labeled_twice(
     shop=FIRST["shop"],
 ):
     """Return a review of one document labeled by two people, and a third person."""
-    store = make_receipts(folder, 1, 1.0)
+    store = make_receipts(folder, 1, Shares(1.0, 0.0, 0.0))
     form = form_of(store)
     for name, answers, listed in (("anna", FIRST | {"shop": shop}, lines[0]), ("ben", SECOND, lines[1])):
         person = add(store, name, "reviewer")

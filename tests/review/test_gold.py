@@ -16,9 +16,9 @@ from fieldassay.paths import value_at
 from fieldassay.records.labels_file import Label, Sheet, labels_lines
 from fieldassay.review.promote import PromoteOptions, promote
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.sheets.sheets import RefusedError
-from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.compile import read_plan, with_sections
 
 # Labels become gold: applied by path, written canonically, all or nothing
 
@@ -452,12 +452,15 @@ PLACES = [
 
 
 @few_examples()
-@given(st.sets(st.sampled_from(PLACES), max_size=7))
-def test_a_system_that_is_right_is_right_in_gold_made_from_any_predictions(tmp_path_factory, gone):
+@given(st.sets(st.sampled_from(PLACES), max_size=7), st.sampled_from([0.0, 0.5]), st.integers(0, 50))
+def test_a_system_that_is_right_is_right_in_gold_made_from_any_predictions_with_any_shares(
+    tmp_path_factory, gone, empty, seed
+):
     """A perfect reviewer answers what is asked; what is not asked must not count against a perfect system."""
     folder = tmp_path_factory.mktemp("review")
     predicted = {"id": "a", **leave_out(TRUTH, "", gone)}
-    request = ReviewRequest(SPEC, {"m": [predicted]})
+    shares, plan = Shares(double=0.0, withheld=0.3, empty=empty), with_sections(read_plan(SPEC), seed=seed)
+    request = ReviewRequest(plan, {"m": [predicted]}, shares=shares)
     store = make_review(folder / "r", request).store
     me, form = add(store), form_of(store)
     number = take(store, me)

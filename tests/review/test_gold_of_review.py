@@ -13,7 +13,7 @@ from tests.review.web.served import served
 
 from fieldassay.review.log import ReviewEvent
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.sheets.sheets import RefusedError
 
 # What was shown and confirmed comes back from gold
@@ -294,7 +294,7 @@ def test_two_sheets_are_gold_once_both_are_finished_and_each_difference_is_told(
     told,
     capsys,
 ):
-    store = make_receipts(tmp_path / "r", 1, 1.0)
+    store = make_receipts(tmp_path / "r", 1, Shares(1.0, 0.0, 0.0))
     form = form_of(store)
     (tmp_path / "gold.jsonl").write_text('{"id": "b"}')
     for at, name in enumerate(("anna", "ben")):
@@ -360,7 +360,9 @@ def test_what_two_sheets_say_alike_or_a_third_person_ruled_is_gold(
     ruled,
     gold,
 ):
-    store = make_review(tmp_path / "r", ReviewRequest(SETTLED, {"m": [{"id": "a"}]}, double=1.0)).store
+    store = make_review(
+        tmp_path / "r", ReviewRequest(SETTLED, {"m": [{"id": "a"}]}, shares=Shares(1.0, 0.0, 0.0))
+    ).store
     for number, (name, answers) in enumerate(zip(("anna", "ben"), said, strict=True), 1):
         me = add(store, name, "reviewer")
         assert take(store, me) == number

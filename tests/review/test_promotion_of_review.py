@@ -3,10 +3,11 @@
 import json
 
 import pytest
-from tests.review.receipts import add, form_of, make_receipts, prediction, take
+from tests.review.receipts import NONE, add, form_of, make_receipts, prediction, take
 
 from fieldassay.commands.cli.main import main
 from fieldassay.review.sheets import sheets
+from fieldassay.review.sheets.make import Shares
 
 
 def answer(store, person, changes, skipped=frozenset()):
@@ -45,7 +46,7 @@ def promote(folder, gold, *more):
 
 def test_a_review_is_promoted_once_and_each_value_is_traced_to_a_person(tmp_path, capsys):
     gold = write_gold(tmp_path, {"id": "doc-001", "shop": "Shop 1", "total": "10.00", "page": 4})
-    store = make_receipts(tmp_path / "review", 1, gold=gold)
+    store = make_receipts(tmp_path / "review", 1, NONE, gold=gold)
     answer(store, add(store), {"total": "10.00", "shop": "Shop One"})
     assert promote(tmp_path / "review", gold) == 0
     assert "single items" not in capsys.readouterr().out
@@ -62,7 +63,7 @@ def test_a_review_is_promoted_once_and_each_value_is_traced_to_a_person(tmp_path
 def test_a_shown_list_never_replaces_rows_of_gold(tmp_path, capsys):
     lines = [{"sku": "A-1", "amount": "1.00", "count": "2"}]
     gold = write_gold(tmp_path, {"id": "doc-001", "lines": lines})
-    store = make_receipts(tmp_path / "review", 1, gold=gold)
+    store = make_receipts(tmp_path / "review", 1, NONE, gold=gold)
     answer(store, add(store), {})
     assert promote(tmp_path / "review", gold) == 0
     told = capsys.readouterr().out
@@ -73,7 +74,7 @@ def test_a_shown_list_never_replaces_rows_of_gold(tmp_path, capsys):
 
 def test_a_list_with_a_value_that_was_skipped_is_not_whole(tmp_path, capsys):
     gold = write_gold(tmp_path, {"id": "doc-001", "shop": "Shop 1"})
-    store = make_receipts(tmp_path / "review", 1)
+    store = make_receipts(tmp_path / "review", 1, NONE)
     answer(store, add(store), {}, skipped={"lines[1].amount"})
     assert promote(tmp_path / "review", gold) == 0
     assert "3 labels of single items left out" in capsys.readouterr().out
@@ -84,7 +85,7 @@ def test_a_list_with_a_value_that_was_skipped_is_not_whole(tmp_path, capsys):
 def test_gold_that_changed_since_the_review_began_is_refused_with_what_to_do(tmp_path, capsys, is_new):
     row = {"id": "doc-001", "shop": "Shop 1", "total": "10.00"}
     gold = write_gold(tmp_path, row, *([] if is_new else [prediction(2)]))
-    store = make_receipts(tmp_path / "review", 2, gold=gold)
+    store = make_receipts(tmp_path / "review", 2, NONE, gold=gold)
     me = add(store)
     answer(store, me, {})
     answer(store, me, {"shop": "Shop Two"})
@@ -103,7 +104,7 @@ def test_gold_that_changed_since_the_review_began_is_refused_with_what_to_do(tmp
 
 def test_an_empty_export_says_what_to_do(tmp_path, capsys):
 
-    store = make_receipts(tmp_path / "review", 1, 1.0)
+    store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0))
     asked = ["review", "export", str(store.folder), "-o", str(tmp_path / "labels.jsonl"), "--settled"]
     assert main(asked) == 0
     assert "no sheet is finished: label with `fieldassay review open" in capsys.readouterr().err

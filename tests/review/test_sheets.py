@@ -1,17 +1,32 @@
 """Sheets of a review: drawn, asked, and of one variant."""
 
 import json
+import random
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.effort import trials
 from tests.review.receipts import NOW, SPEC, add, form_of, make_receipts, prediction, say, take
 
 from fieldassay.commands.cli.main import main
+from fieldassay.decisions.calibration.certificate import Certificate, Promise
+from fieldassay.decisions.calibration.policy import ReviewPolicy
+from fieldassay.errors import ProblemsError
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.review.export import list_sheets
 from fieldassay.review.log import ReviewEvent, Store
 from fieldassay.review.sheets import sheets
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.sheets.sheets import LEASE, RefusedError
+from fieldassay.review.status import (
+    ReviewedValue,
+    bound_residual,
+    close_review,
+    read_status,
+    render_status,
+)
+from fieldassay.spec.plan.compile import read_plan
 
 # Sheets in the hands of people: nobody gets what is not theirs, nothing shown is more than it says
 
@@ -80,7 +95,7 @@ def test_a_sheet_whose_lease_ended_goes_to_the_next_and_its_labels_begin_anew(tm
 
 
 def test_nobody_labels_both_sheets_of_a_document_unless_alone(tmp_path):
-    store = make_receipts(tmp_path / "team", 1, 1.0)
+    store = make_receipts(tmp_path / "team", 1, Shares(1.0, 0.0, 0.0))
     anna, ben, cleo = (add(store, name, "reviewer") for name in ("anna", "ben", "cleo"))
     first = take(store, anna)
     label_all(store, anna, first)
@@ -89,7 +104,7 @@ def test_nobody_labels_both_sheets_of_a_document_unless_alone(tmp_path):
     assert take(store, ben) not in (None, first)
     assert take(store, cleo) is None
 
-    alone = make_receipts(tmp_path / "alone", 1, 1.0)
+    alone = make_receipts(tmp_path / "alone", 1, Shares(1.0, 0.0, 0.0))
     me = add(alone)
     for _ in range(2):
         sheet = take(alone, me)
@@ -118,7 +133,7 @@ def test_an_update_of_what_was_not_seen_is_refused(held):
 @pytest.mark.parametrize(
     ("node", "text", "told"),
     [
-        ("vat", "1/2/2025", "not asked"),
+        ("due", "1/2/2025", "not asked"),
         ("lines[7].sku", "x", "not asked"),
         ("lines[0", "x", "not asked"),
         ("shop", " ", "empty text is no value"),
@@ -133,7 +148,7 @@ def test_only_what_is_asked_can_be_labeled(held, node, text, told):
 
 def test_a_sheet_is_finished_only_without_open_values(held):
     store, me, sheet = held
-    with pytest.raises(RefusedError, match="10 open: kind, shop"):
+    with pytest.raises(RefusedError, match="9 open: kind, shop"):
         finish(store, me, sheet)
     label_all(store, me, sheet)
     finish(store, me, sheet)
@@ -154,7 +169,7 @@ def test_the_origin_of_a_label_is_by_its_meaning_not_by_clicks(held):
 
 
 def test_items_keep_their_labels_while_others_come_and_go(tmp_path):
-    store = make_receipts(tmp_path, 1, 1.0)
+    store = make_receipts(tmp_path, 1, Shares(1.0, 0.0, 0.0))
     me, form = add(store), form_of(store)
     sheet = take(store, me)
 
@@ -182,7 +197,7 @@ def test_items_keep_their_labels_while_others_come_and_go(tmp_path):
 
 
 def test_a_field_of_another_type_of_document_need_not_be_labeled(tmp_path):
-    store = make_receipts(tmp_path, 1, 1.0)
+    store = make_receipts(tmp_path, 1, Shares(1.0, 0.0, 0.0))
     me = add(store)
     sheet = take(store, me)
     assert "day" in open_nodes(store, sheet)
@@ -207,9 +222,12 @@ def test_a_finished_sheet_can_be_taken_up_again(tmp_path):
     assert take(store, me) == second
 
 
-def test_a_sheet_holds_nothing_that_must_not_be_seen(tmp_path):
+@pytest.mark.parametrize(
+    "shares", [Shares(1.0, 0.0, 0.0), Shares(0.0, 0.6, 1.0, 3)], ids=["double", "single"]
+)
+def test_a_sheet_holds_nothing_that_must_not_be_seen(tmp_path, shares):
     rows = [prediction(1, shop="Zyzzyva", total="98765.43")]
-    store = make_receipts(tmp_path, 1, 1.0, gold=rows)
+    store = make_receipts(tmp_path, 1, shares, gold=rows)
     anna, ben = add(store, "anna", "reviewer"), add(store, "ben", "reviewer")
     for person in (anna, ben):
         sheet = take(store, person)
@@ -217,14 +235,17 @@ def test_a_sheet_holds_nothing_that_must_not_be_seen(tmp_path):
             continue
         text = json.dumps(view(store, person, sheet))
         with store.reading() as db:
-            hidden = db.execute("SELECT predicted FROM asked WHERE shown='nothing'").fetchall()
+            hidden = db.execute("SELECT predicted, truth, reason FROM asked WHERE shown='nothing'").fetchall()
             given = {row[0] for row in db.execute("SELECT given FROM asked")}
-        secrets = {str(json.loads(one)) for row in hidden for one in row if one is not None}
+        secrets = {str(json.loads(one)) for row in hidden for one in row[:2] if one is not None}
         for secret in secrets - given - {"receipt", "yes"}:
             assert json.dumps(secret) not in text
         for word in (
+            "audit",
+            "withheld",
             "reason",
             "margin",
+            "probability",
             "confidence",
             "shown",
         ):
@@ -243,7 +264,7 @@ def test_a_closed_review_takes_no_label(held):
         take(store, me)
 
 
-# A review makes gold: all is on the sheet, once, and nothing is hidden
+# A review makes gold, unless it is an audit: then all is on the sheet, once, and nothing is hidden
 
 NESTED = """
 fields:
@@ -294,6 +315,28 @@ def test_nothing_is_hidden_whatever_the_seed(tmp_path, seed):
     assert {node for _, node, given in asked(tmp_path) if given is None} == {"due"}
 
 
+@pytest.mark.parametrize("option", ["--double", "--withhold", "--empty"])
+@pytest.mark.parametrize("mode", [[], ["--mode", "gold"]], ids=["default", "gold"])
+def test_shares_of_an_audit_are_refused_elsewhere(tmp_path, option, mode, capsys):
+    assert new(tmp_path, SPEC, [prediction(1)], *mode, option, "0.5") == 2
+    assert f"{option} goes with --mode audit" in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
+
+
+def test_an_audit_says_of_every_blank_field_that_it_is_left_blank_on_purpose(tmp_path):
+    """Whether a prediction was withheld, or there was none, does not show."""
+    options = ("--mode", "audit", "--double", "0", "--withhold", "0.5", "--empty", "1")
+    assert new(tmp_path, SPEC, [prediction(1)], *options) == 0
+    store = Store(tmp_path / "r")
+    me = add(store)
+    sheet = take(store, me)
+    with store.reading() as db:
+        found = sheets.view(db, form_of(store), me, sheet)["asked"]
+    assert {one["is_left_blank"] for one in found if one["given"] is None} == {True}
+    assert {one["is_left_blank"] for one in found if one["given"] is not None} == {False}
+    assert 2 < sum(one["is_left_blank"] for one in found) < len(found)
+
+
 def test_nothing_is_left_blank_on_purpose_where_gold_is_made(tmp_path):
     assert new(tmp_path, SPEC, [prediction(1)]) == 0
     store = Store(tmp_path / "r")
@@ -328,3 +371,144 @@ def open_of(store, person, sheet):
     with store.reading() as db:
         found: list[str] = sheets.view(db, form_of(store), person, sheet)["open"]
     return found
+
+
+# What a review says, against simulated reviewers whose habits are known
+
+CONTROLS_SPEC = "{fields: {a: integer, b: integer, c: integer}}"
+FIELDS = "abc"
+WRONG, MISSED, SLIP = 0.2, 0.4, 0.02
+CHANCE = BootstrapSettings(replicates=500)
+
+
+def documents(count):
+    """Return gold, and predictions of which so many are wrong."""
+    chance = random.Random(5)
+    gold = [
+        {"id": f"d{at}", **{name: chance.randrange(10_000, 99_999) for name in FIELDS}} for at in range(count)
+    ]
+    return gold, [
+        {key: value + 1 if key != "id" and chance.random() < WRONG else value for key, value in row.items()}
+        for row in gold
+    ]
+
+
+def simulate(store, gold, missed=MISSED):
+    """Label all sheets: a shown wrong value is overlooked with that rate, an unseen one typed with few slips."""
+    me, form, chance = add(store), form_of(store), random.Random(6)
+    truth = {row["id"]: row for row in gold}
+
+    def work(journal):
+        while (sheet := sheets.claim(journal, me, NOW)) is not None:
+            seen = sheets.view(journal.db, form, me, sheet)
+            row = truth[seen["document"]["name"]]
+            for one in seen["asked"]:
+                right, given = str(row[one["node"]]), one["given"]
+                slip = str(int(right) + 7) if chance.random() < SLIP else right
+                text = given if given is not None and (given == right or chance.random() < missed) else slip
+                answer = sheets.LabelAnswer(
+                    one["node"], "value", text, active_ms=2000 if given else 4000, keys=1
+                )
+                sheets.save_label(journal, form, me, sheet, answer)
+            sheets.finish(journal, form, me, sheet)
+
+    store.write(work)
+
+
+def status_of(store):
+    with store.reading() as db:
+        return read_status(db, form_of(store), CHANCE)
+
+
+def test_audits_estimate_the_accuracy_of_accepted_and_reviewed_together(tmp_path):
+    gold, answers = documents(600)
+    chance = random.Random(8)
+    for row, right in zip(answers, gold, strict=True):
+        row["confidence"] = {
+            name: 0.95 if row[name] == right[name] and chance.random() < 0.9 else 0.5 for name in FIELDS
+        }
+    certificate = Certificate(tuple(FIELDS), 0.9)
+    digests = {"spec": read_plan(CONTROLS_SPEC).digest}
+    policy = ReviewPolicy("llama", Promise(), certificate, digests=digests)
+    request = ReviewRequest(
+        CONTROLS_SPEC, {"llama": answers}, policy, gold, shares=Shares(0.1, 0.3, 0.0, audited=0.2)
+    )
+    store = make_review(tmp_path, request).store
+    with pytest.raises(ProblemsError, match="audits are open"):
+        close_review(store)
+    simulate(store, gold)
+    found = status_of(store)
+    truth = sum(a[name] == g[name] for a, g in zip(answers, gold, strict=True) for name in FIELDS) / 1800
+    assert found.accuracy.interval[0] < truth < found.accuracy.interval[1]
+    assert 0 < found.residual < found.residual_upper < 1 - truth
+    close_review(store)
+    assert status_of(store).is_closed
+
+
+@pytest.mark.parametrize(("count", "is_told"), [(19, False), (200, True)])
+def test_few_labels_say_nothing(tmp_path, count, is_told):
+    gold, answers = documents(count)
+    shares = Shares(double=1.0, withheld=0.0, empty=0.0)
+    store = make_review(tmp_path, ReviewRequest(CONTROLS_SPEC, {"llama": answers}, shares=shares)).store
+    simulate(store, gold)
+    found, text = status_of(store), render_status(status_of(store))
+    assert (found.accuracy.share is not None) == is_told
+    assert (found.missed.share, found.accepted.share, found.residual) == (None,) * 3
+    assert ("too few labels" in text) == (not is_told)
+
+
+def test_nothing_is_said_of_what_nobody_answered(tmp_path):
+    _, answers = documents(3)
+    store = make_review(
+        tmp_path, ReviewRequest(CONTROLS_SPEC, {"llama": answers}, shares=Shares(0.0, 0.0, 0.0))
+    ).store
+    found = status_of(store)
+    assert (found.accuracy.share, found.missed.share, found.residual) == (None,) * 3
+    assert json.dumps(found.to_dict())
+    assert render_status(found).count("unknown") == 3
+
+
+def draw_values(chance, number, wrong, *, is_accepted):
+    name = "a" if is_accepted else "b"
+    return [
+        ReviewedValue(f"{name}{at}", chance.random() >= wrong, 0.1 if is_accepted else 1.0, is_accepted)
+        for at in range(number)
+    ]
+
+
+def test_the_bound_of_the_residual_error_allows_for_all_that_is_uncertain():
+    """Nothing wrong in 60 audits is no proof that nothing is wrong among the accepted values."""
+    chance = random.Random(1)
+    audits, flagged = (
+        draw_values(chance, 60, 0.0, is_accepted=True),
+        draw_values(chance, 40, 0.0, is_accepted=False),
+    )
+    missed = [ReviewedValue(f"m{at}", False, 1.0) for at in range(59)]
+    value, upper = bound_residual((1000, 800), [*audits, *flagged], missed) or (1.0, 1.0)
+    assert value == 0.0
+    assert upper > 0.8 * (1 - 0.05 ** (1 / 60)), "as many may be wrong as 60 audits cannot exclude"
+    assert bound_residual((1000, 800), audits, missed) is None
+    assert bound_residual((1000, 800), [*audits, *flagged], []) is None
+    alone, _ = bound_residual((1000, 1000), audits, []) or (1.0, 1.0)
+    assert alone == 0.0, "where all is accepted, nothing else is needed"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "risk", "wrong", "miss"),
+    [
+        pytest.param(800, 0.02, 0.3, 0.1, id="all three matter"),
+        pytest.param(900, 0.05, 0.1, 0.02, id="the accepted ones matter"),
+        pytest.param(100, 0.01, 0.5, 0.3, id="what is overlooked matters"),
+    ],
+)
+def test_the_residual_error_is_rarely_above_its_bound(accepted, risk, wrong, miss):
+    chance, number, above = random.Random(9), trials(400), 0
+    truth = accepted / 1000 * risk + (1 - accepted / 1000) * wrong * miss
+    for _ in range(number):
+        looked = draw_values(chance, 60, risk, is_accepted=True) + draw_values(
+            chance, 40, wrong, is_accepted=False
+        )
+        missed = [ReviewedValue(f"m{at}", chance.random() < miss, 1.0) for at in range(40)]
+        found = bound_residual((1000, accepted), looked, missed)
+        above += found[1] < truth
+    assert above <= number * 0.05 + 1.645 * (number * 0.05 * 0.95) ** 0.5

@@ -178,7 +178,7 @@ def view(db: sqlite3.Connection, form: ReviewForm, person: Person, document: int
 
 def _is_turned(db: sqlite3.Connection, document: int, node: str) -> bool:
     """Return whether the second sheet's answer stands first: by chance, and always the same."""
-    return uniform(read_facts(db)["seed"], "order", str(document), node) < 0.5
+    return uniform(read_facts(db)["shares"]["seed"], "order", str(document), node) < 0.5
 
 
 def rule(

@@ -29,8 +29,10 @@ class Showing(StrEnum):
 class Reason(StrEnum):
     """Why a value is asked, besides the reasons of a review policy."""
 
+    AUDIT = "random audit"
     NOT_PREDICTED = "not predicted"
     DOUBLE = "double review"
+    DOUBLE_FLAGGED = "double review, sent to review by the policy"
     NO_PREDICTIONS = "no predictions"
     SUSPICIOUS = "all systems contradict gold"
     CONTEXT = "context"
@@ -149,7 +151,7 @@ def _document(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
         (number, body["name"], body["path"], body["sha256"], body["gold_digest"]),
     )
     db.executemany(
-        "INSERT INTO asked VALUES (?,?,?,?,?,?,?,?)",
+        "INSERT INTO asked VALUES (?,?,?,?,?,?,?,?,?,?,?)",
         [(number, one[0], place, *one[1:]) for place, one in enumerate(body["asked"])],
     )
     for one in body["sheets"]:
@@ -387,13 +389,13 @@ def _fill(staged: Path, entries: Iterable[ReviewEvent], clock: Callable[[], str]
 
 
 def read_facts(db: sqlite3.Connection) -> dict[str, Any]:
-    """Return the facts of a review by name: its spec, seed, and whether it is closed."""
+    """Return the facts of a review by name: its spec, seed, shares, and whether it is closed."""
     return {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM fact")}
 
 
 # The database: its tables, and how it is opened
 
-VERSION = 4
+VERSION = 3
 FILE = "review.sqlite"
 _APPLICATION = 0x6661_7276
 _OLDEST_SQLITE = (3, 37)
@@ -414,8 +416,8 @@ CREATE TABLE document(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, path TEXT, sha256 TEXT, gold_digest TEXT) STRICT;
 CREATE TABLE asked(
   document INTEGER NOT NULL REFERENCES document(id), node TEXT NOT NULL, place INTEGER NOT NULL,
-  field TEXT NOT NULL, shown TEXT NOT NULL, given TEXT, predicted TEXT, reason TEXT NOT NULL,
-  PRIMARY KEY(document, node)) STRICT, WITHOUT ROWID;
+  field TEXT NOT NULL, shown TEXT NOT NULL, given TEXT, predicted TEXT, truth TEXT, reason TEXT NOT NULL,
+  margin REAL NOT NULL, probability REAL NOT NULL, PRIMARY KEY(document, node)) STRICT, WITHOUT ROWID;
 CREATE TABLE sheet(
   id INTEGER PRIMARY KEY, document INTEGER NOT NULL REFERENCES document(id), slot INTEGER NOT NULL,
   blind INTEGER NOT NULL, margin REAL NOT NULL, state TEXT NOT NULL, holder INTEGER, done_by INTEGER,

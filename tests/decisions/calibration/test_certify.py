@@ -13,6 +13,7 @@ from fieldassay.decisions.calibration.certificate import (
     RankedLabels,
     certify,
     chance_to_certify,
+    clopper_pearson_lower,
     clopper_pearson_upper,
     find_enough,
     list_tests,
@@ -43,6 +44,11 @@ BOUNDS = [
 @pytest.mark.parametrize(("errors", "n", "delta", "bound"), BOUNDS)
 def test_upper_bounds_are_exact(errors: int, n: int, delta: float, bound: float) -> None:
     assert clopper_pearson_upper(errors, n, delta) == pytest.approx(bound, abs=1e-6)
+
+
+@pytest.mark.parametrize(("errors", "n", "delta", "bound"), BOUNDS)
+def test_lower_bounds_mirror_upper_bounds(errors: int, n: int, delta: float, bound: float) -> None:
+    assert clopper_pearson_lower(n - errors, n, delta) == pytest.approx(1 - bound if n else 0.0, abs=1e-6)
 
 
 NEEDED = [

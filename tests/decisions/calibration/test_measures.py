@@ -11,6 +11,7 @@ from fieldassay.decisions.calibration.certificate import (
     RankedLabels,
     allowed_errors,
     chance_of_errors,
+    lower_p_value,
     passes,
     risk_p_value,
     risk_upper,
@@ -95,6 +96,12 @@ BY_HAND = [
 @pytest.mark.parametrize(("name", "given_", "risk", "gaffke"), BY_HAND)
 def test_p_values_by_hand(name: str, given_: Losses, risk: float, gaffke: float) -> None:
     assert risk_p_value(given_, risk) == pytest.approx(gaffke, rel=1e-9)
+
+
+def test_the_lower_p_value_by_hand() -> None:
+    # both wrong, at most a tenth: 0.1^2; one of two at most half: P(0.5 G1 + 0.5 G3 > 0.5 G2) = 3/4
+    assert lower_p_value(losses((1, 1, 2)), 0.1) == pytest.approx(0.01)
+    assert lower_p_value(losses((0, 1, 1), (1, 1, 1)), 0.5) == pytest.approx(0.75)
 
 
 @given(st.integers(1, 100_000), st.floats(0, 3), st.floats(1e-5, 0.9))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import Error
 from tests.reports.html.opened_report import AXE
-from tests.review.receipts import SPEC, add
+from tests.review.receipts import NONE, SPEC, add
 from tests.review.web.served import Served, served
 
 from fieldassay.review.sheets.make import ReviewRequest, make_review
@@ -105,6 +105,7 @@ def at_desk(browser: Browser, site: Served, **options: object) -> Iterator[Desk]
 @contextmanager
 def opened(browser, folder, rows, spec=SPEC, **more):
     """Yield the desk of somebody who works alone, at the first sheet."""
+    more.setdefault("shares", NONE)
     options = more.pop("options", {})
     made = make_review(folder / "review", ReviewRequest(spec, {"llama": rows}, **more))
     add(made.store)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldassay.review.log import Store
-from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.web import guard
 
 PASSWORD = "a long password"
@@ -25,7 +25,7 @@ def make_large(folder: Path, documents: int, clients: int) -> Store:
     """Return a review of so many documents with ten values each, and an account per client."""
     spec = "{fields: {" + ", ".join(f"{name}: text" for name in FIELDS) + "}}"
     rows = [{"id": f"doc-{at:06d}", **dict.fromkeys(FIELDS, f"value {at % 97}")} for at in range(documents)]
-    made = make_review(folder, ReviewRequest(spec, {"llama": rows}))
+    made = make_review(folder, ReviewRequest(spec, {"llama": rows}, shares=Shares(0.0, 0.1, 0.0)))
     for number in range(clients):
         made.store.write(lambda log, n=number: guard.add_person(log, f"client-{n}", "reviewer", PASSWORD))
     return made.store

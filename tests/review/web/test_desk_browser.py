@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.review.receipts import prediction
 from tests.review.web.desk import opened
+from tests.review.web.test_sheet_browser import BLIND
 
 
 def go(desk, node):
@@ -14,7 +15,7 @@ def go(desk, node):
 @pytest.mark.parametrize("typed", ["12.50", "12.50 USD"])
 def test_a_currency_of_the_spec_is_put_behind_the_amount(browser, tmp_path, typed):
     spec = "{locale: en_AU, fields: {total: {type: money, currency: USD}, flow: {type: quantity, canonical: m3/h}}}"
-    with opened(browser, tmp_path, [{"id": "a", "total": "1"}], spec, double=1.0) as desk:
+    with opened(browser, tmp_path, [{"id": "a", "total": "1"}], spec, shares=BLIND) as desk:
         assert desk.page.evaluate("desk.form.get('total').endings") == ["USD", "AUD"]
         desk.page.keyboard.type(typed)
         desk.press("Alt+1")

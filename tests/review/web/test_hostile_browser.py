@@ -3,12 +3,12 @@
 from typing import Any
 
 from tests.documents.making import make_pdf, text
-from tests.review.receipts import add, form_of, take
+from tests.review.receipts import NONE, add, form_of, take
 from tests.review.web.desk import READY, at_desk
 from tests.review.web.served import served
 
 from fieldassay.review.sheets import sheets
-from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 
 CORPUS = (
     "<script>hacked=1</script>",
@@ -76,7 +76,9 @@ def check_harmless(desk):
 
 def test_hostile_texts_are_text_on_the_sheet(browser, tmp_path):
     folder = documents(tmp_path / "documents")
-    store = make_review(tmp_path / "review", ReviewRequest(spec(), {"a": [row()]}, documents=folder)).store
+    store = make_review(
+        tmp_path / "review", ReviewRequest(spec(), {"a": [row()]}, documents=folder, shares=NONE)
+    ).store
     add(store)
     with served(store) as site, at_desk(browser, site) as desk:
         desk.enter()
@@ -95,8 +97,9 @@ def test_hostile_texts_are_text_on_the_sheet(browser, tmp_path):
 
 def test_hostile_texts_are_text_where_people_rule_and_watch(browser, tmp_path):
     folder = documents(tmp_path / "documents")
+    blind = Shares(1.0, 0.0, 0.0)
     store = make_review(
-        tmp_path / "review", ReviewRequest(spec(), {"a": [row()]}, documents=folder, double=1.0)
+        tmp_path / "review", ReviewRequest(spec(), {"a": [row()]}, documents=folder, shares=blind)
     ).store
     form = form_of(store)
     for shift in (0, 1):

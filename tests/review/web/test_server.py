@@ -15,7 +15,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.review.receipts import add, make_receipts, take
+from tests.review.receipts import NONE, add, make_receipts, take
 from tests.review.small_review import count_events
 from tests.review.web.hammer import Client, Server, check, make_large, review_command, work
 from tests.review.web.served import served
@@ -25,7 +25,7 @@ from fieldassay.commands.cli.main import main
 from fieldassay.documents.sources import DocumentPool, list_documents
 from fieldassay.errors import ProblemsError
 from fieldassay.review.log import Store
-from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.web import guard
 from fieldassay.review.web.guard import HEADERS, MOST_BYTES
@@ -90,7 +90,7 @@ def site(tmp_path_factory):
     documents = folder / "documents"
     documents.mkdir()
     (documents / "doc-001.txt").write_text("Shop 1\n\nTotal 11.50\n")
-    store = make_receipts(folder / "review", 1, 1.0, documents=documents)
+    store = make_receipts(folder / "review", 1, Shares(1.0, 0.0, 0.0), documents=documents)
     roles = {"anna": "reviewer", "ben": "reviewer", "cleo": "adjudicator", "dora": "observer"}
     persons = [add(store, name, role, f"password of {name}") for name, role in roles.items()]
     assert take(store, persons[0]) == 1
@@ -291,7 +291,7 @@ def test_the_same_key_saves_a_label_once(site):
 
 
 def test_rows_are_not_changed_by_who_saw_others(tmp_path):
-    store = make_receipts(tmp_path / "review", 1, 1.0)
+    store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0))
     assert take(store, add(store)) == 1
 
     def order(*nodes, expects):
@@ -618,7 +618,7 @@ def test_on_a_full_disk_a_label_is_kept_or_its_client_is_told(tmp_path):
 @LIMITED
 def test_a_command_on_a_full_disk_says_so_and_changes_nothing(tmp_path):
     rows = [{"id": "a", "shop": "x" * 60_000}]
-    store = make_review(tmp_path, ReviewRequest("{fields: {shop: text}}", {"a": rows})).store
+    store = make_review(tmp_path, ReviewRequest("{fields: {shop: text}}", {"a": rows}, shares=NONE)).store
     before = count_events(store)
     words = review_command("status", str(tmp_path), "--close", largest=1000)
     ended = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -8,6 +8,10 @@ from tests.review.receipts import prediction
 from tests.review.small_review import count_events
 from tests.review.web.desk import opened
 
+from fieldassay.review.sheets.make import Shares
+
+BLIND = Shares(1.0, 0.0, 0.0)
+
 
 def test_twelve_right_values_take_thirteen_keys(browser, tmp_path):
     names = [f"field_{number}" for number in range(12)]
@@ -48,7 +52,7 @@ def test_every_type_is_read_live_by_the_spec(browser, tmp_path):
     spec = (
         "{locale: en_AU, fields: {" + ", ".join(f"{name}: {told[0]}" for name, told in TYPED.items()) + "}}"
     )
-    with opened(browser, tmp_path, [{"id": "a", "text": "x"}], spec, double=1.0) as desk:
+    with opened(browser, tmp_path, [{"id": "a", "text": "x"}], spec, shares=BLIND) as desk:
         for name, (_, text, reading) in TYPED.items():
             assert desk.at == name
             desk.page.keyboard.type(text)
@@ -61,7 +65,7 @@ def test_every_type_is_read_live_by_the_spec(browser, tmp_path):
 
 
 def test_an_empty_field_is_never_absent_by_enter(browser, tmp_path):
-    with opened(browser, tmp_path, [prediction(1)], double=1.0) as desk:
+    with opened(browser, tmp_path, [prediction(1)], shares=BLIND) as desk:
         desk.press("Enter")
         assert "F4: the document does not have it" in desk.text("#told")
         desk.press("F4", "F8")
@@ -98,7 +102,7 @@ def test_keys_of_an_input_method_and_of_altgr_do_nothing_else(browser, tmp_path)
 
 
 def test_rows_of_a_list_are_added_moved_and_removed_with_their_labels(browser, tmp_path):
-    with opened(browser, tmp_path, [prediction(1)], double=1.0) as desk:
+    with opened(browser, tmp_path, [prediction(1)], shares=BLIND) as desk:
         desk.page.evaluate("desk.go(desk.byNode.get('lines'))")
         desk.press("Insert")
         desk.until("desk.at && desk.at.node === 'lines[0].sku'")
@@ -178,7 +182,7 @@ def documents(tmp_path):
 
 
 def test_a_word_of_the_page_fills_the_field_with_its_place(browser, tmp_path, documents):
-    with opened(browser, tmp_path, [prediction(1)], documents=documents, double=1.0) as desk:
+    with opened(browser, tmp_path, [prediction(1)], documents=documents, shares=BLIND) as desk:
         desk.until("viewer.words.get(1)?.length === 8")
         desk.page.evaluate("desk.go(desk.byNode.get('total'))")
         box = desk.page.evaluate(
@@ -248,7 +252,7 @@ def test_a_page_without_text_is_shown_and_its_values_are_typed(browser, tmp_path
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "doc-001.pdf").write_bytes(make_pdf(["100 100 300 300 re f"]))
-    with opened(browser, tmp_path, [prediction(1)], documents=folder, double=1.0) as desk:
+    with opened(browser, tmp_path, [prediction(1)], documents=folder, shares=BLIND) as desk:
         desk.until("document.querySelector('.paper img').naturalWidth > 0")
         assert desk.page.evaluate("viewer.words.get(1)") == []
         desk.page.mouse.click(*desk.page.evaluate(MIDDLE))

@@ -11,7 +11,7 @@ from tests.review.web.desk import READY, at_desk, opened
 from tests.review.web.served import served
 
 from fieldassay.commands.cli.main import main
-from fieldassay.review.sheets.make import ReviewRequest, make_review
+from fieldassay.review.sheets.make import GOLD, ReviewRequest, make_review
 
 SPEC = """
 name: bills
@@ -180,7 +180,7 @@ def test_the_first_page_says_what_is_to_be_done_and_how_long_it_takes(browser, t
 
 def test_one_key_takes_the_value_of_the_document_before(browser, tmp_path):
     spec = "{name: bills, fields: {a: text, b: text}}"
-    with opened(browser, tmp_path, [{"id": name} for name in "pq"], spec) as desk:
+    with opened(browser, tmp_path, [{"id": name} for name in "pq"], spec, shares=GOLD) as desk:
         desk.press("F3")
         assert "no document before" in desk.text("#told")
         desk.page.keyboard.type("Oak")
@@ -202,7 +202,7 @@ def test_the_page_goes_to_where_the_value_probably_is(browser, tmp_path):
         "Invoice no. 7\n" + "\n".join(f"line {at}" for at in range(400)) + "\nTotal due 5.00\n"
     )
     spec = "{fields: {invoice_no: id, total: money, other: text}}"
-    with opened(browser, tmp_path, [{"id": "p"}], spec, documents=documents) as desk:
+    with opened(browser, tmp_path, [{"id": "p"}], spec, documents=documents, shares=GOLD) as desk:
         desk.until("viewer.hint && viewer.hint.page === 1")
         desk.page.evaluate("desk.go(desk.byNode.get('total'))")
         desk.until(
@@ -228,6 +228,7 @@ def test_page_and_field_are_seen_together(browser, tmp_path, width):
         SPEC,
         documents=tmp_path / "documents",
         options={"has_touch": True},
+        shares=GOLD,
     ) as desk:
         desk.page.set_viewport_size({"width": width, "height": 740})
         for node in FIELDS:

@@ -6,6 +6,8 @@ import pytest
 from tests.review.receipts import form_of
 from tests.review.web.desk import opened
 
+from fieldassay.review.sheets.make import GOLD
+
 SPEC = """
 fields:
   kind: {type: enum, values: [invoice, credit note, reminder]}
@@ -50,7 +52,7 @@ def test_any_first_key_in_any_widget_is_in_gold_or_is_not_done(browser, tmp_path
     """After the key and Enter a value is open, not readable and marked so, or a label that the spec reads."""
     rows = [{"id": "a", **GIVEN}] if is_shown else [{"id": "a"}]
     wrong = []
-    with opened(browser, tmp_path, rows, SPEC) as desk:
+    with opened(browser, tmp_path, rows, SPEC, shares=GOLD) as desk:
         form = form_of(desk.site.room.store)
         for node in SHOWN if is_shown else BLIND:
             for char in characters:
@@ -79,7 +81,7 @@ def test_any_first_key_in_any_widget_is_in_gold_or_is_not_done(browser, tmp_path
 @pytest.mark.parametrize("is_shown", [True, False], ids=["shown", "blind"])
 def test_the_digit_that_is_shown_takes_the_choice_beside_it(browser, tmp_path, is_shown):
     rows = [{"id": "a", **GIVEN}] if is_shown else [{"id": "a"}]
-    with opened(browser, tmp_path, rows, SPEC) as desk:
+    with opened(browser, tmp_path, rows, SPEC, shares=GOLD) as desk:
         for node in ("kind", "size", "paid", "settled"):
             desk.page.evaluate(RESET, node)
             buttons = desk.page.evaluate(
@@ -99,7 +101,7 @@ LETTERS = {"kind": ("c", "credit note"), "paid": ("n", "no"), "size": ("2", "2")
 @pytest.mark.parametrize("is_shown", [True, False], ids=["shown", "blind"])
 def test_a_first_letter_chooses_and_the_rest_of_the_word_goes_nowhere_else(browser, tmp_path, is_shown):
     rows = [{"id": "a", **GIVEN}] if is_shown else [{"id": "a"}]
-    with opened(browser, tmp_path, rows, SPEC) as desk:
+    with opened(browser, tmp_path, rows, SPEC, shares=GOLD) as desk:
         for node, (letter, choice) in LETTERS.items():
             desk.page.evaluate(RESET, node)
             desk.press(letter)
@@ -116,7 +118,7 @@ def test_a_first_letter_chooses_and_the_rest_of_the_word_goes_nowhere_else(brows
 
 
 def test_what_cannot_be_read_is_marked_asked_about_at_the_end_and_left_out_of_gold(browser, tmp_path):
-    with opened(browser, tmp_path, [{"id": "a"}], "fields: {day: date, shop: text}") as desk:
+    with opened(browser, tmp_path, [{"id": "a"}], "fields: {day: date, shop: text}", shares=GOLD) as desk:
         desk.page.keyboard.type("31.02.2014")
         desk.press("Enter")
         desk.page.keyboard.type("Oak")
@@ -143,7 +145,7 @@ def test_what_was_typed_is_kept_however_its_field_is_left(browser, tmp_path):
     names = "abcde"
     spec = "fields: {" + ", ".join(f"{name}: text" for name in names) + "}"
     rows = [{"id": "x", **dict.fromkeys(names, "old")}]
-    with opened(browser, tmp_path, rows, spec) as desk:
+    with opened(browser, tmp_path, rows, spec, shares=GOLD) as desk:
         desk.press("F2")
         desk.page.keyboard.type("one")
         desk.press("ArrowDown")
@@ -165,7 +167,7 @@ def test_what_was_typed_is_kept_however_its_field_is_left(browser, tmp_path):
 def test_a_list_is_one_widget_and_so_is_one_in_a_row(browser, tmp_path):
     spec = "fields: {lines: {items: {fields: {sku: text, tags: {type: list, items: text}}}}}"
     rows = [{"id": "a"}, {"id": "b", "lines": [{"sku": "A"}]}, {"id": "c", "lines": [{"sku": "ghost"}]}]
-    with opened(browser, tmp_path, rows, spec) as desk:
+    with opened(browser, tmp_path, rows, spec, shares=GOLD) as desk:
         assert desk.page.locator("#values > .row").count() == 0
         assert desk.page.locator("#values > .grid").count() == 1
         desk.press("Enter")
@@ -203,7 +205,7 @@ def test_a_list_is_one_widget_and_so_is_one_in_a_row(browser, tmp_path):
 
 def test_what_is_typed_quickly_at_an_empty_list_is_its_first_row(browser, tmp_path):
     spec = "fields: {lines: {items: {fields: {sku: text}}}}"
-    with opened(browser, tmp_path, [{"id": "a"}], spec) as desk:
+    with opened(browser, tmp_path, [{"id": "a"}], spec, shares=GOLD) as desk:
         desk.page.keyboard.type("Plug a-j")
         desk.until("desk.at.node === 'lines[0].sku' && desk.at.draft === 'Plug a-j'")
         desk.press("Enter")

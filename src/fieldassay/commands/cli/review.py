@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from fieldassay.commands.cli.grouping import (
     GroupedCommands,
     json_option,
     option,
+    record_option,
 )
 from fieldassay.commands.cli.inputs import (
     keep_interruptible,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from fieldassay.records.labels_file import Sheet
     from fieldassay.review.log import Store
-    from fieldassay.review.sheets.make import Made
+    from fieldassay.review.sheets.make import Made, Shares
 
 
 # `fieldassay review agreement`.
@@ -209,6 +211,11 @@ _MOVED = click.option(
 _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
 
+def _share(flag: str, name: str, told: str) -> Callable[[Any], Any]:
+    place = "fieldassay.review.sheets.make:Shares"
+    return record_option(place, name, flag, group="Work", metavar="SHARE", help=told)
+
+
 @click.group(cls=GroupedCommands)
 def review() -> None:
     """Make gold, and check systems, with people.
@@ -240,7 +247,7 @@ def review() -> None:
     "--gold",
     group="Inputs",
     metavar="PATH",
-    help="The gold that labels will go into: `promote` tells where it has changed since.",
+    help="Trusted gold of some documents: the rate of missed errors stands on it.",
 )
 @option(
     "--documents",
@@ -254,7 +261,7 @@ def review() -> None:
     group="Work",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Ask only for what this policy of `calibrate` sends to review.  [default: everything]",
+    help="Ask only for what this policy of `calibrate` sends to review, and audits.  [default: everything]",
 )
 @option(
     "--suspicious",
@@ -263,23 +270,26 @@ def review() -> None:
     help="Review gold of this run instead: the values that all or most systems contradict in the same way.",
 )
 @option(
-    "--double",
+    "--mode",
     group="Work",
-    metavar="SHARE",
-    type=click.FloatRange(0.0, 1.0),
-    default=0.0,
-    help="The share of the documents that two people label, each without seeing a prediction.  [default: 0]",
+    type=click.Choice(["gold", "audit"]),
+    help="gold asks every field of every document once, and shows what was predicted; audit samples, and "
+    "hides.  [default: gold; audit with --policy]",
 )
+@_share("--double", "double", "With --mode audit: documents that two people label, blind.  [default: 0.1]")
+@_share("--withhold", "withheld", "With --mode audit: values whose prediction is hidden.  [default: 0.1]")
+@_share("--empty", "empty", "With --mode audit: fields without a prediction that are asked.  [default: 0.05]")
+@_share("--audited", "audited", "With --policy: accepted values that are asked, blind.  [default: 0.03]")
 @lookup_option
 def new(folder: Path, **given: Any) -> int:
-    """Make a review of the predictions of one system.
+    """Make a review of the predictions of one system, for gold or for an audit.
 
-    Every field of every document is on the sheet, with its prediction where there is one. Without
+    For gold, every field of every document is on the sheet, with its prediction where there is one. Without
     predictions, --documents alone asks every field of every document. What is asked is fixed from then on.
 
     \b
     fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
-    fieldassay review new invoices-2 --policy policy.json --pred new.jsonl --documents scans
+    fieldassay review new invoices-2 --policy policy.json --pred new.jsonl --documents scans --gold gold.jsonl
     fieldassay review new gold-1 --suspicious runs/a --documents scans
     fieldassay review new gold-2 --spec spec.yaml --documents scans
     """
@@ -301,11 +311,12 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     from fieldassay.review.sheets.make import ReviewRequest, make_review, make_suspicious_review
     from fieldassay.runs.run import Run
 
+    shares = _shares(given)
     if given["suspicious"] is not None:
         if given["preds"] or given["policy"] or given["gold"] or given["spec"] or given["protocol"]:
             raise click.UsageError("--suspicious takes spec, gold and predictions from the run.")
         run = Run.open(find_stored(given["suspicious"], given["store"]))
-        return make_suspicious_review(folder, run, given["documents"])
+        return make_suspicious_review(folder, run, ReviewRequest(documents=given["documents"], shares=shares))
     policy = None if given["policy"] is None else read_policy(given["policy"])
     needs_spec = policy is None or given["spec"] or given["protocol"]
     keep_interruptible()
@@ -313,9 +324,27 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     if policy is not None and len(names) == 1 and "=" not in given["preds"][0]:
         names = {policy.system: next(iter(names.values()))}
     spec = read_spec_option(given) if needs_spec else None
-    return make_review(
-        folder, ReviewRequest(spec, names, policy, given["gold"], given["documents"], given["double"])
-    )
+    return make_review(folder, ReviewRequest(spec, names, policy, given["gold"], given["documents"], shares))
+
+
+def _shares(given: dict[str, Any]) -> Shares:
+    """Return the shares of the mode; raise UsageError for those of an audit in another one."""
+    from msgspec.structs import replace
+
+    from fieldassay.review.sheets.make import GOLD, Shares
+
+    mode = given["mode"] or ("gold" if given["policy"] is None else "audit")
+    audit = {
+        name: given[name] for name in ("double", "withheld", "empty", "audited") if given[name] is not None
+    }
+    if mode == "gold" and given["policy"] is not None:
+        raise click.UsageError("--policy asks for a part of the values: it goes with --mode audit.")
+    if mode == "gold" and audit:
+        option = {"withheld": "withhold"}.get(name := next(iter(audit)), name)
+        raise click.UsageError(
+            f"--{option} goes with --mode audit: making gold asks every field once, and hides nothing."
+        )
+    return replace(GOLD if mode == "gold" else Shares(), **audit)
 
 
 @review.command("open")
@@ -444,19 +473,25 @@ def _read_password(is_piped: bool) -> str:
     "--close",
     "closes",
     is_flag=True,
-    help="Close the review for good first; a later correction is a new review.",
+    help="Close the review for good first; a later correction is a new review. All audits must be done.",
 )
 @json_option
 def status(folder: Path, *, closes: bool, is_json: bool) -> int:
-    """Tell how far a review is."""
+    """Tell how far a review is, and what it says of the system.
+
+    The system's accuracy stands on values that were labeled unseen; the rate of missed errors on wrong ones
+    of documents with gold.
+    """
     from fieldassay.review.log import Store
+    from fieldassay.review.sheets.sheets import read_form
     from fieldassay.review.status import close_review, read_status, render_status
 
     store = Store(folder)
     if closes:
         close_review(store)
+    form, _ = read_form(store)
     with store.reading() as db:
-        found = read_status(db)
+        found = read_status(db, form)
     tell(found.to_dict, lambda: render_status(found), is_json=is_json)
     return 0
 

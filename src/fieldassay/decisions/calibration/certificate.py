@@ -120,6 +120,17 @@ def clopper_pearson_upper(errors: int, n: int, delta: float) -> float:
     return 1.0 if errors >= n else float(betaincinv(errors + 1, n - errors, 1.0 - delta))
 
 
+def clopper_pearson_lower(errors: int, n: int, delta: float) -> float:
+    """Return the one-sided lower bound of a proportion at the level 1 - delta; 0 without errors.
+
+    >>> round(clopper_pearson_lower(1, 10, 0.05), 6)
+    0.005116
+    """
+    from scipy.special import betaincinv
+
+    return 0.0 if errors == 0 else float(betaincinv(errors, n - errors + 1, delta))
+
+
 def passes(errors: int, n: int, risk: float, delta: float) -> bool:
     """Return whether so many errors among n labels show, at level 1 - delta, that the risk is at most `risk`.
 
@@ -215,11 +226,31 @@ def risk_p_value(losses: Losses, risk: float) -> float:
     return _sum_above_zero(np.append(gains, 1.0 - risk), np.append(losses.count, 1.0))
 
 
+def lower_p_value(losses: Losses, risk: float) -> float:
+    """Return the p value of the hypothesis that the risk is at most `risk`: how surely it is above.
+
+    >>> all_wrong = Losses(np.array([1.0]), np.array([1.0]), np.array([2.0]))
+    >>> round(lower_p_value(all_wrong, 0.1), 6)
+    0.01
+    """
+    gains = losses.wrong - risk * losses.whole
+    return _sum_above_zero(np.append(-gains, risk), np.append(losses.count, 1.0))
+
+
 def risk_upper(losses: Losses, delta: float) -> float:
     """Return the upper bound of the risk at 1 - delta: the least risk whose p value is at most delta."""
     if losses.is_yes_no:
         return clopper_pearson_upper(losses.count_errors(), round(losses.size), delta)
     return _invert(lambda risk: _log_odds(risk_p_value(losses, risk)) - _log_odds(delta))
+
+
+def risk_lower(losses: Losses, delta: float) -> float:
+    """Return the lower bound of the risk at 1 - delta, 0 without errors."""
+    if losses.is_yes_no:
+        return clopper_pearson_lower(losses.count_errors(), round(losses.size), delta)
+    if not losses.wrong.any():
+        return 0.0
+    return _invert(lambda risk: _log_odds(delta) - _log_odds(lower_p_value(losses, risk)))
 
 
 def _log_odds(p: float) -> float:

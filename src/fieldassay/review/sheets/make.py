@@ -6,11 +6,12 @@ import math
 import shlex
 from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Meta, Struct, field
+from msgspec.structs import asdict, replace
 
 from fieldassay.attribution.share import suspicious_gold_of_run
 from fieldassay.decisions.calibration.certificate import Certificate, Promise
@@ -20,7 +21,6 @@ from fieldassay.decisions.calibration.policy import (
     ReviewTask,
     find_plan,
     list_items,
-    list_reviews,
     policy_bytes,
 )
 from fieldassay.documents.sources import DocumentFile, list_documents
@@ -28,11 +28,13 @@ from fieldassay.errors import Problem, ProblemsError, list_names, problem
 from fieldassay.io.files.typed_json import checksum
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
+from fieldassay.options import OptionRecord
 from fieldassay.paths import field_of
 from fieldassay.records.keys import cap_problems, stem_of
-from fieldassay.review.log import Reason, ReviewEvent, Showing, Store, create_store, items_above
+from fieldassay.review.log import Reason, ReviewEvent, Showing, Store, create_store, is_in_list, items_above
 from fieldassay.review.sheets.sheets import ReviewForm, show
 from fieldassay.runs.run import Run
+from fieldassay.scoring.engine.scopes import canonical_type
 from fieldassay.scoring.explain import judge_without_gold
 from fieldassay.scoring.inputs import open_gold, open_predictions
 from fieldassay.spec.language.write import write_spec
@@ -40,7 +42,39 @@ from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
 from fieldassay.version import __version__
 
-# The draw of a review: by a hash of seed and document alone, so that the order of documents decides nothing.
+# The draw of a review: which values are asked, and which of them are shown as predicted. Everything is
+# drawn by a hash of seed, document and path alone: the order of documents decides nothing, and the
+# probability of every choice is known.
+
+
+Share = Annotated[float, Meta(ge=0, le=1, examples=[0.1])]
+
+
+class Shares(OptionRecord, frozen=True):
+    """The shares of an audit, fixed when the review is made.
+
+    `double` of the documents are labeled twice, blind; the prediction is withheld of `withheld` of the values
+    that the policy sends to review; `empty` of the fields without a prediction are asked; `audited` of the
+    values that the policy accepts are asked nevertheless.
+    """
+
+    double: Share = 0.1
+    withheld: Share = 0.1
+    empty: Share = 0.05
+    seed: int = 0
+    audited: Share = 0.03
+
+    def is_double(self, document: str) -> bool:
+        """Return whether a document is labeled by two people, each blind.
+
+        >>> sum(Shares().is_double(f"doc-{number}") for number in range(10_000))
+        987
+        """
+        return uniform(self.seed, "double", document) < self.double
+
+
+GOLD = Shares(double=0.0, withheld=0.0, empty=1.0, audited=0.0)
+"""Makes gold: everything is asked once, and every prediction shown."""
 
 
 def uniform(seed: int, purpose: str, document: str, path: str = "") -> float:
@@ -52,6 +86,22 @@ def uniform(seed: int, purpose: str, document: str, path: str = "") -> float:
     text = f"review {purpose} {seed} {len(document)} {document} {path}"
     drawn = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(drawn, "little") / 2.0**64
+
+
+def looked_at(shares: Shares, *, is_flagged: bool, is_in_list: bool) -> float:
+    """Return the probability that a predicted value is labeled without its prediction being seen.
+
+    `is_flagged`: the policy sends it to review. Values in lists are not asked one by one where a document is
+    labeled twice.
+
+    >>> shares = Shares(double=0.5, withheld=0.2, audited=0.1)
+    >>> looked_at(shares, is_flagged=False, is_in_list=False)
+    0.55
+    >>> looked_at(shares, is_flagged=True, is_in_list=True)
+    0.1
+    """
+    alone = shares.withheld if is_flagged else shares.audited
+    return (0.0 if is_in_list else shares.double) + (1.0 - shares.double) * alone
 
 
 def spread(margins: Sequence[float], place: float) -> float:
@@ -67,14 +117,17 @@ def spread(margins: Sequence[float], place: float) -> float:
 
 
 class Asked(NamedTuple):
-    """A value that is asked, or shown beside asked ones; `predicted` is a JSON text."""
+    """A value that is asked, or shown beside asked ones; `predicted` and `truth` are JSON texts."""
 
     node: str
     field: str
     shown: str
     given: str | None
     predicted: str | None
+    truth: str | None
     reason: str
+    margin: float
+    probability: float
 
 
 class Predicted(NamedTuple):
@@ -86,11 +139,14 @@ class Predicted(NamedTuple):
 
 
 class AskedDocument(Struct, frozen=True):
-    """What is known of a document before its review: predictions, and why people look at them."""
+    """What is known of a document before its review: predictions, why people look at them, trusted gold."""
 
     name: str
     values: Sequence[Predicted] = ()
     tasks: Mapping[str, ReviewTask] = field(default_factory=dict)
+    truth: Mapping[str, str] = field(default_factory=dict)
+    kind: str | None = None
+    """Its type as predicted."""
 
 
 class Questions(Struct, frozen=True):
@@ -101,50 +157,65 @@ class Questions(Struct, frozen=True):
     is_blind: bool
     margin: float
     is_flagged: bool
-    """Whether any of its values is sent to review."""
+    """Whether the policy sends any of its values to review."""
 
 
 class Interview(Struct, frozen=True):
     """Makes the questions of documents."""
 
     form: ReviewForm
-    double: float = 0.0
-    """The share of the documents that two people label, each blind."""
-    seed: int = 0
+    shares: Shares
     has_predictions: bool = True
-    asks_all: bool = True
-    """Whether fields without a prediction are asked; with a policy they are not."""
 
     def ask(self, document: AskedDocument) -> Questions | None:
         """Return the questions of a document; None where nothing is asked."""
-        is_double = uniform(self.seed, "double", document.name) < self.double
+        is_double = self.shares.is_double(document.name)
         if is_double or not self.has_predictions:
-            reason = Reason.DOUBLE if is_double else Reason.NO_PREDICTIONS
-            return Questions(tuple(self._blind(document, reason)), 2 if is_double else 1, True, 0.0, False)
-        asked = [*self._asked(document), *(self._empty(document) if self.asks_all else ())]
+            return Questions(tuple(self._blind(document, is_double)), 2 if is_double else 1, True, 0.0, False)
+        asked = [*self._asked(document), *self._empty(document)]
         if not asked:
             return None
         shown = (*asked, *self._context(document, asked))
-        margin = math.fsum(task.item.doubt for task in document.tasks.values())
+        tasks = [task for task in document.tasks.values() if task.reason is not Reason.AUDIT]
+        margin = math.fsum(task.item.doubt for task in tasks)
         in_order = tuple(sorted(shown, key=lambda one: self.form.place(one.node)))
-        return Questions(in_order, 1, False, margin, bool(document.tasks))
+        return Questions(in_order, 1, False, margin, bool(tasks))
 
-    def _blind(self, document: AskedDocument, reason: Reason) -> Iterator[Asked]:
+    def _is_drawn(self, share: str, document: AskedDocument, path: str) -> bool:
+        return bool(uniform(self.shares.seed, share, document.name, path) < getattr(self.shares, share))
+
+    def _blind(self, document: AskedDocument, is_double: bool) -> Iterator[Asked]:
         """Yield every field, with nothing shown."""
-        values = {value.path: value.value for value in document.values}
+        values = {value.path: value for value in document.values}
         for path in self.form.asked:
-            yield Asked(path, path, Showing.NOTHING, None, values.get(path), reason)
+            value = values.get(path)
+            task = document.tasks.get(path)
+            is_flagged = task is not None and task.reason is not Reason.AUDIT
+            reason = Reason.DOUBLE_FLAGGED if is_flagged else Reason.DOUBLE
+            reason = reason if is_double else Reason.NO_PREDICTIONS
+            chance = (
+                looked_at(self.shares, is_flagged=is_flagged, is_in_list=False) if value is not None else 1.0
+            )
+            predicted = None if value is None else value.value
+            truth = document.truth.get(path)
+            yield Asked(path, path, Showing.NOTHING, None, predicted, truth, reason, 0.0, chance)
 
     def _asked(self, document: AskedDocument) -> Iterator[Asked]:
-        """Yield the predicted values that people look at."""
+        """Yield the predicted values that the policy sends to review, or that are audited."""
         for path, name, value in document.values:
             task = document.tasks.get(path)
-            if task is not None:
-                given = show(self.form.leaf(name), read_given(value))
-                yield Asked(path, name, Showing.PREDICTION, given, value, task.reason)
+            if task is None:
+                continue
+            is_audit = task.reason is Reason.AUDIT
+            is_hidden = is_audit or self._is_drawn("withheld", document, path)
+            chance = looked_at(self.shares, is_flagged=not is_audit, is_in_list=is_in_list(path))
+            given = None if is_hidden else show(self.form.leaf(name), read_given(value))
+            shown = Showing.NOTHING if is_hidden else Showing.PREDICTION
+            truth = document.truth.get(path)
+            yield Asked(path, name, shown, given, value, truth, task.reason, task.item.doubt, chance)
 
     def _empty(self, document: AskedDocument) -> Iterator[Asked]:
-        """Yield the fields without a prediction, and the empty cells of predicted rows."""
+        """Yield the drawn fields without a prediction, and the drawn empty cells of predicted rows."""
         filled = {value.path for value in document.values}
         above = [pair for value in document.values for pair in items_above(value.path)]
         filled |= {listed for listed, _ in above}
@@ -153,8 +224,12 @@ class Interview(Struct, frozen=True):
         rows = dict.fromkeys(item for _, item in above)
         places += [cell for item in rows for cell in self.form.cells(item)]
         for path, name in places:
-            if path not in filled:
-                yield Asked(path, name, Showing.NOTHING, None, None, Reason.NOT_PREDICTED)
+            types = self.form.types_of.get(name)
+            is_possible = self.shares.empty == 1.0 or document.kind in (None, *(types or [document.kind]))
+            if path not in filled and is_possible and self._is_drawn("empty", document, path):
+                truth = None if is_in_list(path) else document.truth.get(path)
+                reason = Reason.NOT_PREDICTED
+                yield Asked(path, name, Showing.NOTHING, None, None, truth, reason, 0.0, self.shares.empty)
 
     def _context(self, document: AskedDocument, asked: Sequence[Asked]) -> Iterator[Asked]:
         """Yield the other values of lists with an asked value: they help to find it on the page."""
@@ -164,14 +239,14 @@ class Interview(Struct, frozen=True):
             above = list(items_above(path))
             if path not in taken and above and above[0][0] in near:
                 given = show(self.form.leaf(name), read_given(value))
-                yield Asked(path, name, Showing.CONTEXT, given, value, Reason.CONTEXT)
+                yield Asked(path, name, Showing.CONTEXT, given, value, None, Reason.CONTEXT, 0.0, 0.0)
 
 
-def ask_blind(asked: Sequence[tuple[str, str]]) -> Questions:
-    """Return questions about given places (path, value of the systems), with nothing shown."""
+def ask_blind(asked: Sequence[tuple[str, str, str]]) -> Questions:
+    """Return questions about given places (path, value of the systems, gold), with nothing shown."""
     questions = tuple(
-        Asked(path, field_of(path), Showing.NOTHING, None, predicted, Reason.SUSPICIOUS)
-        for path, predicted in asked
+        Asked(path, field_of(path), Showing.NOTHING, None, predicted, truth, Reason.SUSPICIOUS, 1.0, 1.0)
+        for path, predicted, truth in asked
     )
     return Questions(questions, 1, False, float(len(asked)), True)
 
@@ -184,9 +259,8 @@ _MOST_NAMED = 5
 class ReviewRequest(Struct, frozen=True):
     """The inputs of a new review.
 
-    Without predictions every field of every document is asked, blind; with a policy the values that it sends
-    to review. `gold` is that which labels go into: changes of it meanwhile are told then. The share `double`
-    of the documents is labeled by two people, each blind.
+    Without predictions every field of every document is asked, blind. `gold` is trusted: the rate of
+    missed errors stands on it. `shares` make gold, or are those of an audit.
     """
 
     spec: Any = None
@@ -194,7 +268,7 @@ class ReviewRequest(Struct, frozen=True):
     policy: ReviewPolicy | None = None
     gold: Any = None
     documents: Path | None = None
-    double: float = 0.0
+    shares: Shares = GOLD
 
 
 class Made(Struct, frozen=True):
@@ -216,7 +290,9 @@ class _Known(Struct, frozen=True, eq=False):
     values: Mapping[str, Sequence[Predicted]] = field(default_factory=dict)
     tasks: Mapping[str, Mapping[str, ReviewTask]] = field(default_factory=dict)
     variants: Mapping[str, str] = field(default_factory=dict)
+    truth: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     gold_digests: Mapping[str, str] = field(default_factory=dict)
+    accepted: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -224,20 +300,18 @@ def make_review(folder: Path, request: ReviewRequest) -> Made:
     """Return a new review in a folder. Raises `ProblemsError` with the problems of the inputs."""
     policy = request.policy
     plan = read_plan(request.spec) if policy is None else find_plan(policy, request.spec)
+    request = replace(request, shares=replace(request.shares, seed=plan.spec.statistics.seed))
     known = _read(plan, request)
-    seed = plan.spec.statistics.seed
-    interview = Interview(
-        ReviewForm(plan), request.double, seed, known.system is not None, asks_all=policy is None
-    )
-    asked: dict[str, Questions] = {}
-    for name in known.names:
-        document = AskedDocument(name, known.values.get(name, ()), known.tasks.get(name, {}))
-        if (questions := interview.ask(document)) is not None:
-            asked[name] = questions
+    interview = Interview(ReviewForm(known.plan), request.shares, known.system is not None)
+    asked = {
+        name: questions
+        for name in known.names
+        if (questions := interview.ask(_document(known, name))) is not None
+    }
     return _create(folder, request, known, asked)
 
 
-def make_suspicious_review(folder: Path, run: Run, documents: Path | None = None) -> Made:
+def make_suspicious_review(folder: Path, run: Run, request: ReviewRequest) -> Made:
     """Return a new review of the gold values that all or most systems of a run contradict in the same way.
 
     Each is asked with nothing shown: neither gold nor the systems' value.
@@ -246,12 +320,11 @@ def make_suspicious_review(folder: Path, run: Run, documents: Path | None = None
     if not suspicious.values:
         what = f"no gold value is contradicted by all or most systems in the same way; {suspicious.extent}"
         raise problem(run.folder, what, "there is nothing to review", "nothing_to_review")
-    places: dict[str, list[tuple[str, str]]] = {}
+    places: dict[str, list[tuple[str, str, str]]] = {}
     for one in suspicious.values:
-        places.setdefault(one.doc, []).append((one.path, one.agreed or "null"))
+        places.setdefault(one.doc, []).append((one.path, one.agreed or "null", one.gold or "null"))
     known = _Known(run.plan, None, tuple(places))
-    asked = {name: ask_blind(own) for name, own in places.items()}
-    return _create(folder, ReviewRequest(documents=documents), known, asked)
+    return _create(folder, request, known, {name: ask_blind(asked) for name, asked in places.items()})
 
 
 def _read(plan: Plan, request: ReviewRequest) -> _Known:
@@ -277,8 +350,15 @@ def _read_predictions(plan: Plan, request: ReviewRequest) -> _Known:
     rows, unread = judge_without_gold(plan, source)
     rows = rows.filter(is_judged())
     tasks: dict[str, dict[str, ReviewTask]] = {}
-    for task in list_reviews(policy, list_items(rows, policy)):
-        tasks.setdefault(task.item.document, {})[task.item.path] = task
+    accepted = 0
+    for item in list_items(rows, policy):
+        reason: StrEnum | None = policy.needs_review(item.field, item.confidence)
+        accepted += reason is None
+        drawn = uniform(request.shares.seed, "audit", item.document, item.path)
+        if reason is None and drawn < request.shares.audited:
+            reason = Reason.AUDIT
+        if reason is not None:
+            tasks.setdefault(item.document, {})[item.path] = ReviewTask(item, reason)
     values: dict[str, list[Predicted]] = {}
     for doc, *rest in rows.select("doc", "pred_path", "field", "pred").iter_rows():
         values.setdefault(doc, []).append(Predicted(*rest))
@@ -299,6 +379,7 @@ def _read_predictions(plan: Plan, request: ReviewRequest) -> _Known:
         values,
         tasks,
         variants,
+        accepted=accepted,
         notes=tuple(notes),
     )
 
@@ -315,26 +396,40 @@ def _several(systems: Iterable[str], request: ReviewRequest) -> ProblemsError:
 
 
 def _with_gold(known: _Known, request: ReviewRequest) -> _Known:
-    """Return what is known with the digests of the gold that documents have."""
+    """Return what is known with the truth of documents that have trusted gold."""
     source = open_gold(known.plan, request.gold)
+    rows, _ = judge_without_gold(known.plan, source)
     wanted = set(known.names)
+    truth: dict[str, dict[str, str]] = {}
+    for doc, path, value in rows.filter(is_judged()).select("doc", "pred_path", "pred").iter_rows():
+        if doc in wanted:
+            truth.setdefault(doc, {})[path] = value
     digests = {record.id: checksum(record.data) for record in source if record.id in wanted}
     if not digests:
         what = "has no document of the review"
         remedy = "give gold with the ids of the predictions"
         raise problem(source.label, what, remedy, "unknown_document")
-    return replace(known, gold_digests=digests)
+    return replace(known, truth=truth, gold_digests=digests)
+
+
+def _document(known: _Known, name: str) -> AskedDocument:
+    """Return what is known of a document; its type is the predicted one."""
+    nothing: dict[str, Any] = {}
+    values, declared = known.values.get(name, ()), known.plan.spec.document_type
+    kinds = [value.value for value in values if declared is not None and value.path == declared.field]
+    kind = canonical_type(known.plan, read_given(kinds[0])) if kinds else None
+    return AskedDocument(name, values, known.tasks.get(name, nothing), known.truth.get(name, nothing), kind)
 
 
 def _create(folder: Path, request: ReviewRequest, known: _Known, asked: Mapping[str, Questions]) -> Made:
     if not asked:
-        what = "the policy sends no value to review"
+        what = "no value is sent to review, audited or drawn"
         raise problem("review", what, "nothing is left to review", "nothing_to_review")
     notes, files = list(known.notes), dict[str, DocumentFile]()
     if request.documents is not None:
         files = _find_files(request.documents, known, asked)
         notes += _remarks(request.documents, known, files)
-    ordered = _place(asked, known.plan.spec.statistics.seed)
+    ordered = _place(asked, request.shares.seed)
     entries = (_facts(request, known), *_events(ordered, files, known))
     store = create_store(folder, entries)
     counted = [one for questions in asked.values() for one in questions.asked if one.shown != "context"]
@@ -349,8 +444,9 @@ def _facts(request: ReviewRequest, known: _Known) -> ReviewEvent:
         "plan_digest": known.plan.digest,
         "system": known.system,
         "policy": policy,
-        "double": request.double,
-        "seed": known.plan.spec.statistics.seed,
+        "shares": asdict(request.shares),
+        "accepted": known.accepted,
+        "values": sum(map(len, known.values.values())),
         "documents": None if request.documents is None else str(request.documents.resolve()),
         "fieldassay": __version__,
         "closed": False,
@@ -361,8 +457,8 @@ def _facts(request: ReviewRequest, known: _Known) -> ReviewEvent:
 def _place(asked: Mapping[str, Questions], seed: int) -> list[tuple[str, Questions]]:
     """Return the documents with margins by which they are taken in turn.
 
-    Documents with doubtful values come by what reviewing them is worth; blind ones are spread among them by
-    chance, so that their place tells nothing.
+    Documents that the policy sends to review come by what that is worth; the others, audits and blind ones,
+    are spread among them by chance, so that their place tells nothing.
     """
     flagged: list[float] = []
     for questions in asked.values():

@@ -740,10 +740,12 @@ def view(db: sqlite3.Connection, form: ReviewForm, person: Person, sheet: int) -
     if row is None or person.id not in (row[4], row[5]):
         raise RefusedError("forbidden", "this sheet is not yours; it may have gone back after a long pause")
     asked = db.execute(
-        "SELECT node, field, given, shown='context', reason IN (?,?) FROM asked WHERE document=? "
-        "ORDER BY place",
-        (Reason.DOUBLE, Reason.SUSPICIOUS, row[0]),
+        "SELECT node, field, given, shown='context', reason<>? FROM asked WHERE document=? ORDER BY place",
+        (Reason.NO_PREDICTIONS, row[0]),
     )
+    facts = read_facts(db)  # an audit, or a review of doubtful gold, leaves fields blank on purpose
+    hides = any(facts["shares"][name] for name in ("withheld", "double")) or facts["policy"] is not None
+    hides = hides or facts["system"] is None
     items: dict[str, list[str]] = {}
     for listed, node in db.execute("SELECT list, node FROM item WHERE sheet=? ORDER BY list, rank", (sheet,)):
         items.setdefault(listed, []).append(node)
@@ -757,9 +759,9 @@ def view(db: sqlite3.Connection, form: ReviewForm, person: Person, sheet: int) -
                 "field": field,
                 "given": given,
                 "is_context": bool(is_context),
-                "is_left_blank": bool(is_left_blank),
+                "is_left_blank": hides and given is None and bool(is_known),
             }
-            for node, field, given, is_context, is_left_blank in asked
+            for node, field, given, is_context, is_known in asked
         ],
         "items": items,
         "orders": _orders(db, sheet),

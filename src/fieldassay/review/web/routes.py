@@ -14,6 +14,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.review import export
 from fieldassay.review.log import ReviewJournal
 from fieldassay.review.sheets import sheets
@@ -24,6 +25,8 @@ from fieldassay.review.web.guard import EVERYTHING, list_people
 from fieldassay.review.web.room import ReviewRoom, WebCall
 
 # The requests of those who rule, lead and watch: differences, rulings, progress.
+
+_QUICK = BootstrapSettings(replicates=500)
 
 
 def list_open(call: WebCall) -> dict[str, Any]:
@@ -45,8 +48,8 @@ def rule(call: WebCall) -> dict[str, Any]:
 
 
 def progress(call: WebCall) -> dict[str, Any]:
-    """Return how far the review is; names are for the lead alone."""
-    status = read_status(call.room.db)
+    """Return how far the review is, and what it says; names are for the lead alone."""
+    status = read_status(call.room.db, call.room.form, _QUICK)
     people = list_people(call.room.db)
     if call.person.role == "observer":
         people = [{**one, "name": None} for one in people]
