@@ -74,21 +74,25 @@ def median(values: list[float]) -> float:
     return values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2
 
 
-def find_rows(words: Sequence[Word], boxes: Sequence[Box] | None = None) -> list[LayoutRow]:
-    """Return the rows of words from top to bottom; a row may slope, as in a photograph.
+def find_rows(words: Sequence[Word]) -> list[LayoutRow]:
+    """Return the rows of words from top to bottom; a row may slope, as in a photograph."""
+    placed = [word for word in words if word.box is not None]
+    boxes = [word.box for word in placed if word.box is not None]
+    return _rows_of(_side_by_side(boxes), placed, boxes)
 
-    `boxes` are those of the words if their page lies askew.
-    """
-    if boxes is None:
-        words = [word for word in words if word.box is not None]
-        boxes = [word.box for word in words if word.box is not None]
+
+def _rows_of(lines: Iterable[list[int]], words: Sequence[Word], boxes: Sequence[Box]) -> list[LayoutRow]:
+    """Return the rows, from top to bottom, of words that stand side by side."""
     rows = []
-    for beside in _side_by_side(boxes):
-        held = [boxes[at] for at in beside]
-        is_stacked = any(one.right > other.left and _is_above(one, other) for one, other in pairwise(held))
-        for row in _stacked(beside, boxes) if is_stacked else [beside]:
-            placed = [boxes[at] for at in row] if is_stacked else held
-            rows.append(row_of([words[at] for at in row], placed))
+    for line in lines:
+        held = [boxes[at] for at in line]
+        if len(line) > 1 and any(
+            one.right > other.left and _is_above(one, other) for one, other in pairwise(held)
+        ):
+            for row in _stacked(line, boxes):
+                rows.append(row_of([words[at] for at in row], [boxes[at] for at in row]))
+        else:
+            rows.append(row_of([words[at] for at in line], held))
     return sorted(rows, key=lambda row: (row.top + row.bottom, row.segments[0][0]))
 
 
@@ -98,27 +102,30 @@ def _side_by_side(boxes: Sequence[Box]) -> list[list[int]]:
     A white strip across the page parts rows. Between two of them, where not all boxes stand side by side,
     each joins the row whose last is most beside it.
     """
-    tops, bottoms, lefts = ([getattr(box, side) for box in boxes] for side in ("top", "bottom", "left"))
+    if not boxes:
+        return []
+    tops, bottoms = [box.top for box in boxes], [box.bottom for box in boxes]
     heights = [box.bottom - box.top for box in boxes]
-    order = sorted(range(len(boxes)), key=tops.__getitem__)
-    common = 0.49 * min(heights, default=0.0)  # of boxes in different rows, at least
+    common = 0.49 * min(heights)  # of boxes in different rows, at most
     bands: list[list[int]] = []
     reach = -_INFINITY
-    for at in order:
+    for at in sorted(range(len(boxes)), key=tops.__getitem__):
         if tops[at] > reach - common:
             bands.append([])
         bands[-1].append(at)
-        reach = max(reach, bottoms[at])
-    step = max(median(list(heights)), 1.0) if boxes else 1.0
+        if bottoms[at] > reach:
+            reach = bottoms[at]
+    lefts, step = [box.left for box in boxes], max(median(list(heights)), 1.0)
     rows: list[list[int]] = []
     for band in bands:
-        tallest = max([heights[at] for at in band])
-        beside = min([bottoms[at] for at in band]) - tops[band[-1]]
-        band.sort(key=lefts.__getitem__)
-        if len(band) == 1 or (beside > _SAME_ROW * max(tallest, _LOW) and tallest <= 2 * step):
-            rows.append(band)
-        else:
-            rows += _join_rows(band, tops, bottoms, step)
+        if len(band) > 1:
+            tallest, lowest = max(map(heights.__getitem__, band)), tops[band[-1]]
+            beside = min(map(bottoms.__getitem__, band)) - lowest
+            band.sort(key=lefts.__getitem__)
+            if beside <= _SAME_ROW * max(tallest, _LOW) or tallest > 2 * step:
+                rows += _join_rows(band, tops, bottoms, step)
+                continue
+        rows.append(band)
     return rows
 
 
@@ -138,10 +145,11 @@ def _join_rows(
         for place in (slot - 1, slot, slot + 1):
             for row in near.get(place, ()):
                 last = rows[row][-1]
-                common = min(bottom, bottoms[last]) - max(top, tops[last])
+                above, below = tops[last], bottoms[last]
+                common = (bottom if bottom < below else below) - (top if top > above else above)
                 if common <= 0 or slots[row] != place:
                     continue
-                share = common / max(min(bottom - top, bottoms[last] - tops[last]), _LOW)
+                share = common / max(min(bottom - top, below - above), _LOW)
                 if share > most or (share == most and best < 0):
                     best, most = row, share
         if best < 0:
@@ -179,16 +187,20 @@ def _is_above(one: Box, other: Box) -> bool:
 def row_of(words: list[Word], boxes: list[Box]) -> LayoutRow:
     """Return the row of words given from left to right."""
     segments: list[Segment] = []
-    start, before, right = 0, boxes[0], boxes[0].right
-    for at, box in enumerate(boxes):
-        if box.left - before.right > box.bottom - box.top and is_wide_gap(before, box):
-            segments.append((boxes[start].left, right, words[start:at], boxes[start:at]))
-            start, right = at, box.right
-        elif box.right > right:
-            right = box.right
-        before = box
-    segments.append((boxes[start].left, right, words[start:], boxes[start:]))
+    for start, end in _find_segments(boxes):
+        held = boxes[start:end]
+        segments.append((held[0].left, max([box.right for box in held]), words[start:end], held))
     return row_with(boxes, segments)
+
+
+def _find_segments(boxes: Sequence[Box]) -> Iterable[tuple[int, int]]:
+    """Return the begins and ends of words without wide gaps between them."""
+    wide = [
+        at + 1
+        for at, (before, box) in enumerate(pairwise(boxes))
+        if box.left - before.right > box.bottom - box.top and is_wide_gap(before, box)
+    ]
+    return pairwise([0, *wide, len(boxes)])
 
 
 # Tables drawn with rules: horizontal and vertical strokes to grids of cells, merged cells among them.
@@ -699,44 +711,53 @@ _MANY_ROWS = 1.4
 
 
 def find_level_rows(words: Sequence[Word]) -> tuple[list[LayoutRow], bool]:
-    """Return the rows of words with boxes as if their page lay straight, and whether it lies askew.
+    """Return the rows of words as if their page lay straight, and whether it lies askew.
 
     Words close together show how far rows fall; all words of a row, once the page lies almost straight.
     """
-    boxes = [word.box for word in words if word.box is not None]
-    given = rows = find_rows(words)
-    slant = 0.0
+    placed = [word for word in words if word.box is not None]
+    given = boxes = [word.box for word in placed if word.box is not None]
+    level = lines = _side_by_side(given)
+    slant, least = 0.0, _LEAST_SLANT / 2
     for reaches in (False, False, True):
-        turned = _find_slant(rows, reaches)
-        if abs(turned) < _LEAST_SLANT / 2:
-            if not slant:
-                break
-            continue
-        slant += turned
-        rows = find_rows(words, _straighten(boxes, slant))
-        if abs(slant) > _MOST_SLANT or len(rows) > _MANY_ROWS * len(given):
-            return given, False
-    is_askew = abs(slant) >= _LEAST_SLANT
-    return rows if is_askew else given, is_askew
+        turned = _find_slant([[boxes[at] for at in line] for line in lines], reaches)
+        if abs(turned) >= least:
+            slant += turned
+            boxes = _straighten(given, slant)
+            lines = _side_by_side(boxes)
+        elif not slant:
+            break
+        least = _LEAST_SLANT
+    is_likely = _LEAST_SLANT <= abs(slant) <= _MOST_SLANT and len(lines) <= _MANY_ROWS * len(level)
+    return (_rows_of(lines, placed, boxes), True) if is_likely else (_rows_of(level, placed, given), False)
 
 
-def _find_slant(rows: Iterable[LayoutRow], reaches: bool) -> float:
-    """Return the angle, in radians, by which rows fall to the right, or by which their segments do.
+def lay_out_scan(words: Sequence[Word], grids: Sequence[Grid] = (), source: Source = "ocr") -> Layout:
+    """Return the layout of words of a page that may lie askew; then there are no grids."""
+    rows, is_askew = find_level_rows(words)
+    layout = lay_out(words, () if is_askew else grids, source, rows)
+    if not is_askew:
+        return layout
+    around = [union([word.box for word in line.words]) for line in layout.lines]
+    lines = [Line(line.words, box, line.source) for line, box in zip(layout.lines, around, strict=True)]
+    return Layout(tuple(lines), layout.tables)
+
+
+def _find_slant(lines: Iterable[list[Box]], reaches: bool) -> float:
+    """Return the angle, in radians, by which lines fall to the right, or by which their segments do.
 
     It is the median, each weighed by its length; 0 where fewer than three words stand close together.
     """
-    runs = [
-        [box for segment in row.segments for box in segment[3]] if reaches else segment[3]
-        for row in rows
-        for segment in (row.segments[:1] if reaches else row.segments)
-    ]
-    falls = []
-    for run in runs:
-        first, last = run[0], run[-1]
+    if not reaches:
+        lines = [line[start:end] for line in lines for start, end in _find_segments(line)]
+    falls, count = [], 0
+    for line in lines:
+        first, last = line[0], line[-1]
         step = last.left + last.right - first.left - first.right
+        count += len(line) - 1
         if step > 0:
             falls.append(((last.top + last.bottom - first.top - first.bottom) / step, step))
-    if sum(map(len, runs)) - len(runs) < 2 or not falls:
+    if count < 2 or not falls:
         return 0.0
     falls.sort()
     sums = list(accumulate(step for _, step in falls))
@@ -792,12 +813,7 @@ def lay_out_turned(
         group = [word.word for word in words if word.quarters == quarters]
         straight = [_turn_word(word, -quarters, (width, height)) for word in group] if quarters else group
         upright = [turn(rule, -quarters, width, height) for rule in rules] if position == 0 else []
-        rows, is_askew = find_level_rows(straight) if is_scan else (None, False)
-        layout = lay_out(straight, () if is_askew else find_grids(upright), source, rows)
-        if is_askew:
-            around = [union([word.box for word in line.words]) for line in layout.lines]
-            held = [replace(line, box=box) for line, box in zip(layout.lines, around, strict=True)]
-            layout = Layout(tuple(held), layout.tables)
+        layout = (lay_out_scan if is_scan else lay_out)(straight, find_grids(upright), source)
         sides = (height, width) if quarters % 2 else (width, height)
         tables += [_turn_table(table, len(lines), quarters, sides) for table in layout.tables]
         lines += [_turn_line(line, quarters, sides) for line in layout.lines]
