@@ -816,3 +816,34 @@ def test_families_are_drawn_as_a_whole_and_few_have_no_interval(
     told = " ".join(capsys.readouterr().out.split())
     assert f"replicates over {30 // each} families" in told
     assert ("6 families are too few for an interval" in told) is not has_interval
+
+
+@pytest.mark.parametrize(("broken", "mended"), [("call", "call"), ("workers", "")])
+def test_the_option_of_a_matrix_that_mends_the_errors_of_the_model_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str, mended: str
+) -> None:
+    """Of two options in a matrix the program errs alike under both numbers of workers, or whatever is chosen."""
+    good, bad = f"blame_{broken}_good", f"blame_{broken}_bad"
+    body = "def read(document):\n    name, total = document['pages'][0].split()\n    return {{'name': name, 'total': {}}}\n"
+    for name in (good, bad):
+        says = "total" if name == good and broken == "call" else "'7'"
+        (tmp_path / f"{name}.py").write_text(body.format(says), encoding="utf-8")
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    gold = [{"id": f"d{at}", "name": f"n{at}", "total": 1000 + 37 * at} for at in range(12)]
+    for row in gold:
+        (docs / f"{row['id']}.txt").write_text(f"{row['name']} {row['total']}", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    systems = {
+        "systems": {"base": {"strategy": "function", "call": f"{bad}:read"}},
+        "matrix": {"base": {"call": [f"{bad}:read", f"{good}:read"], "workers": [1, 2]}},
+    }
+    made = fa.run(docs, "fields: {name: text, total: integer}", gold, tmp_path / "out", systems)
+    found = fa.attribute(made.run)
+    worst = next(one for one in found.systems if "bad" in one.system)
+    assert {one.option: (one.values, one.only, one.of) for one in worst.mends} == {
+        "call": (12, 12, 12) if mended else (0, 0, 12),
+        "workers": (0, 0, 12),
+    }
+    assert ("change the call" in answer_of(worst)) == bool(mended)

@@ -191,11 +191,11 @@ class Extractions(Struct, frozen=True, eq=False, dict=True):
         """Drop the texts that are held: those of the document before."""
         self._texts.clear()
 
-    def strategy(self, system: str) -> str:
-        """Return the strategy of a system's extraction; the empty text where it is not known."""
+    def options(self, system: str) -> Mapping[str, Any]:
+        """Return the options of a system's extraction; {} where they are not known."""
         folders = [held.folder for (name, _), held in self.rows.items() if name == system]
         found = [read_manifest(folder).options for folder in folders[:1] if is_extraction(folder)]
-        return str(found[0].get("strategy", "")) if found else ""
+        return found[0] if found else {}
 
     def of(self, system: str, document: str, repeat: int | None) -> Sent:
         """Return what is known of a prediction."""
