@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.effort import few_examples
 
@@ -121,6 +121,10 @@ def mend(row: dict[str, Any], gold: dict[str, Any], pred: dict[str, Any]) -> dic
 
 @pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS)
 @few_examples()
+@example(
+    gold={"total": "one", "place": "one", "lines": []},
+    pred={"total": "one", "place": "two", "lines": [{"sku": "A", "note": "one"}]},
+)
 @given(gold=RECORD, pred=RECORD)
 def test_an_error_costs_what_its_document_scores_without_it(
     formula: str, gold: dict[str, Any], pred: dict[str, Any]

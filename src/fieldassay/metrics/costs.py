@@ -99,6 +99,7 @@ class _Errors(Struct, frozen=True, eq=False):
         is_mended = self.unit[at] == units[doc]
         one = _mend_rows(evidence, at, is_mended, self.is_answer[units][doc] | self._is_of_item(units)[doc])
         self._mend_items(one, units, start, place)
+        _empty_lists(one, doc)
         kept = one.outcome != _GONE
         numbers = {name: values[self.docs[units]] for name, values in self.table.numbers.items()}
         is_answer = self.is_answer[units]
@@ -170,6 +171,16 @@ def _mend_rows(evidence: BatchEvidence, at: Ints, is_mended: Masks, is_whole: Ma
     others = ("field", "kind", "weight", "critical", "reason", "confidence")
     columns = {name: getattr(evidence, name)[at] for name in others}
     return replace(evidence, outcome=outcome, score=score, flags=flags, extras=extras, **columns)
+
+
+def _empty_lists(one: BatchEvidence, doc: Ints) -> None:
+    """Make the lists that gold lacks absent where nothing is left in them."""
+    for field, info in enumerate(one.fields):
+        is_list = (one.field == field) & (one.kind == Kind.LIST) & (one.outcome == Outcome.SPURIOUS)
+        if is_list.any() and not is_item_path(info.path):
+            inside = [own.path.startswith(f"{info.path}[]") for own in one.fields]
+            left = doc[np.array(inside)[one.field] & (one.outcome != _GONE) & (one.kind <= Kind.ITEM)]
+            one.outcome[is_list & ~np.isin(doc, left)] = Outcome.ABSENT
 
 
 def _find_errors(evidence: BatchEvidence, table: DocumentTable) -> _Errors:

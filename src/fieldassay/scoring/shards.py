@@ -38,13 +38,14 @@ from fieldassay.scoring.engine.judge import (
     judge_reviewed,
     mark_critical,
     mark_failed,
+    mark_unreadable,
 )
 from fieldassay.scoring.engine.lists import MOST_PAIRS, count_pairs
 from fieldassay.scoring.engine.scopes import Masks, applicability
 from fieldassay.scoring.fit import GOLD, Fill, fills_of, merge_fills
 from fieldassay.scoring.inputs import ScoreOptions, document_table, document_types
 from fieldassay.scoring.provenance import digest_part
-from fieldassay.spec.plan.nodes import Plan
+from fieldassay.spec.plan.nodes import Leaf, Plan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -216,7 +217,7 @@ class Done(Struct, frozen=True, eq=False):
     """The digests of the gold records, part by part."""
     too_long: tuple[Problem, ...]
     """Documents with a list that is too long to be judged."""
-    unreadable: Mapping[tuple[str, str], tuple[int, str]]
+    unreadable: Mapping[tuple[str, str, bool], tuple[int, str]]
     """The number of gold values that cannot be read, and the first document, by field and its type."""
     invalid: Mapping[str, tuple[int, str, str]]
     """By system, the number of answers that cannot be read, and the first document with its reason."""
@@ -348,7 +349,7 @@ class GoldBatch(Struct, frozen=True, eq=False):
         places: list[frozenset[str]] = [_NONE] * len(metas)
         for path, pair in judged.too_long:
             places[pair.doc] |= {path}
-        judged = mark_failed(judged, places, TOO_LONG)
+        judged = mark_unreadable(mark_failed(judged, places, TOO_LONG), len(metas))
         judged = mark_failed(judged, [_plain_paths(meta.illegible_paths) for meta in metas])
         return mark_critical(judged, [_plain_paths(meta.critical_paths) for meta in metas])
 
@@ -477,7 +478,7 @@ def _settle(
         repaired={name: _name_repaired(batch, done) for name, done in repairs.items()},
         labels=(digest_part(work.plan, batch.gold),) if is_first else (),
         too_long=judged.too_long,
-        unreadable=_find_unreadable(judged.evidence, batch) if is_first else {},
+        unreadable=_find_unreadable(work.plan, judged.evidence, batch) if is_first else {},
         invalid=_find_invalid(system, table),
     )
 
@@ -516,18 +517,36 @@ def _find_invalid(system: str, table: DocumentTable) -> dict[str, tuple[int, str
     return {system: (len(at), table.documents[at[0]], table.texts["answer_problem"][at[0]])}
 
 
-def _find_unreadable(evidence: BatchEvidence, batch: Batch) -> dict[tuple[str, str], tuple[int, str]]:
-    """Return by field the number of gold values that cannot be read, and the first document with one."""
-    at = np.flatnonzero(evidence.flags & FLAG["unreadable_gold"])
-    fields = evidence.field[at]
-    return {
-        (info.path, info.type): (
-            int((fields == number).sum()),
-            batch.ids[evidence.doc[at[fields == number]].min()],
-        )
-        for number, info in enumerate(evidence.fields)
-        if number in fields
-    }
+def _find_unreadable(
+    plan: Plan, evidence: BatchEvidence, batch: Batch
+) -> dict[tuple[str, str, bool], tuple[int, str]]:
+    """Return the number of gold values that cannot be read, and the first document with one.
+
+    They are named by the path and the type of their field, and whether nothing of them counts; the lists in
+    a field that is one list of single values by the type `nested`.
+    """
+    is_odd = evidence.flags & FLAG["unreadable_gold"] != 0
+    found = {}
+    for child in plan.root.children:
+        of_gold = [(record.data or {}).get(child.name) for record in batch.gold]
+        is_one_list = isinstance(child, Leaf) and child.is_list
+        nested = [
+            doc
+            for doc, value in enumerate(of_gold if is_one_list else ())
+            if isinstance(value, list)
+            for item in value
+            if isinstance(item, list)
+        ]
+        if nested:
+            found[child.path, "nested", False] = len(nested), batch.ids[nested[0]]
+    for number, info in enumerate(evidence.fields):
+        of_field = is_odd & (evidence.field == number)
+        failed = evidence.outcome == int(Outcome.FAILED)
+        for left_out in (False, True) if of_field.any() else ():
+            docs = evidence.doc[of_field & (failed == left_out)]
+            if len(docs):
+                found[info.path, info.type, left_out] = len(docs), batch.ids[docs.min()]
+    return found
 
 
 def _count_unreviewed(plan: Plan, batch: Batch) -> Counter[str]:

@@ -57,12 +57,25 @@ def test_measured_runs_that_are_stable_are_counted_back_from_the_last(tmp_path: 
 
 @pytest.mark.parametrize(
     ("record", "said"),
-    [("nowhere", "is no folder that `run` wrote"), ({"success": True}, "is no folder of a run"), (7, "must be a folder")],
-    ids=["no folder", "written down", "a number"],
+    [("nowhere", "is no folder that `run` wrote"), ({"success": True}, "has no 'started'"), (7, "must be a folder"),
+     ({"started": "9 o'clock", "success": True, "code": "a", "configuration": "b"}, "is no time"),
+     ({"started": "2026-03-02T09:00Z", "success": "yes", "code": "a", "configuration": "b"}, "'success' must be true or false")],
+    ids=["no folder", "not all that is asked", "a number", "no time", "no truth value"],
 )  # fmt: skip
-def test_reliability_is_of_runs_that_were_measured(tmp_path: Path, record: Any, said: str) -> None:
+def test_a_run_that_cannot_be_read_does_not_count(tmp_path: Path, record: Any, said: str) -> None:
     records = read(tmp_path, {"reliability": [record]})
     assert records.estimates["reliability_runs"].value == 0 and said in str(records.invalid[0])
+
+
+def test_runs_that_were_written_down_count_and_say_so(tmp_path: Path) -> None:
+    """The third changed its configuration, so that the row goes back to it and no further."""
+    runs = [
+        {"started": f"2026-03-02T09:0{at}:00Z", "success": True, "code": "8c1d0e4", "configuration": name}
+        for at, name in enumerate(["a", "a", "b", "b"])
+    ]
+    records = read(tmp_path, {"reliability": runs})
+    assert records.estimates["reliability_runs"].value == 2 and not records.invalid
+    assert [line.count("as written down") for line in records.evidence["reliability_runs"]] == [0, 1, 1, 0]
 
 
 @pytest.mark.parametrize(

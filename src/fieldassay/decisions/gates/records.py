@@ -32,8 +32,13 @@ _FIELDS: Mapping[str, tuple[type[Any], str]] = {
     "command": (str, "write the command that was run"),
     "hardware": (str, "name the machine: processor, memory, graphics card"),
     "latency_seconds": (float, "write how many seconds one full run took"),
+    "started": (str, 'write when the run began, such as "2026-03-02T09:00:00Z"'),
+    "success": (bool, "write true, or false"),
+    "code": (str, "name the version of the program, such as its commit"),
+    "configuration": (str, "name the configuration of the run"),
     "interpretation": (str, "say in a sentence why this matters"),
 }
+_TEXT = "a text that says something, in quotes"
 _NOTHING = re.compile(
     r"(?i)[\W_]*+(?:(?:n/a|na|none|null|nil|todo|tbd|tba|xxx|unknown|pending|fixme|placeholder)[\W_]*+)?"
 )
@@ -135,11 +140,12 @@ def _read_fields(record: Cursor, *keys: str) -> dict[str, Any]:
     values = {}
     for key in keys:
         value, (kind, remedy) = record.data.get(key), _FIELDS[key]
-        fits = (as_number(value) or 0) > 0 if kind is float else isinstance(value, str) and _says(value)
+        fits = (as_number(value) or 0) > 0 if kind is float else isinstance(value, kind)
+        fits = fits and (kind is not str or _says(value))
         if value is None:
             record.refuse(key, f"has no {key!r}", remedy)
         elif not fits:
-            wanted = "a number above 0" if kind is float else "a text that says something, in quotes"
+            wanted = {float: "a number above 0", bool: "true or false"}.get(kind, _TEXT)
             record.refuse(key, f"{key!r} must be {wanted}, not {kind_of(value)}", remedy)
         else:
             values[key] = value.strip() if kind is str else value
@@ -165,10 +171,16 @@ def _measure(folder: Path, name: str, system: str | None) -> tuple[dict[str, Any
 
 
 def _read_run(folder: Path, system: str | None, record: Cursor) -> RowRun:
-    """Return a run of a row, as it was measured."""
+    """Return a run of a row, as it was measured or written down."""
     name = record.text("folder")
     if name is None:
-        raise problem("", "is no folder of a run", "name the folder that `run` wrote", "invalid_record")
+        values = _read_fields(record, "started", "success", "code", "configuration")
+        started = _read_time(values.get("started", ""))
+        if started is None:
+            record.refuse("started", "'started' is no time", _FIELDS["started"][1])
+        basis = {key: values.get(key, "") for key in ("code", "configuration")}
+        begun = started or datetime.min.replace(tzinfo=UTC)
+        return RowRun(begun, begun, bool(values.get("success")), basis, _WRITTEN)
     made, own = _measure(folder, name, system)
     rates = [one.value for one in Run.open(folder / name / "run").estimates.estimates if one.metric == RATE]
     count, failed = (own["documents"][key] for key in ("attempted", "failed"))
@@ -178,6 +190,15 @@ def _read_run(folder: Path, system: str | None, record: Cursor) -> RowRun:
     started, ended = (datetime.fromisoformat(own[key]) for key in ("started", "ended"))
     success = is_whole and all(rate == 100 for rate in rates)
     return RowRun(started, ended, success, basis, f"{count:,} documents, measured in {name}")
+
+
+def _read_time(text: str) -> datetime | None:
+    """Return a time that is written as ISO 8601, in UTC where no zone is named."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _count_stable(runs: Sequence[RowRun | None]) -> tuple[int, list[str]]:
