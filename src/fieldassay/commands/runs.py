@@ -154,7 +154,7 @@ def gate(
 def set_baseline(run: Reference, file: str | os.PathLike[str], reason: str = "", **options: Any) -> Baseline:
     """Make a run the baseline in a file, and return the baseline; the file keeps the history of those before.
 
-    `options` are `systems`, `metrics`, `hashes_ids`, `freezes` and `store`. Raises `ProblemsError` for an
+    `options` are `systems`, `metrics`, `freezes` and `store`. Raises `ProblemsError` for an
     unsuitable run, and if a frozen baseline is replaced without a reason.
 
     >>> import fieldassay as fa

@@ -246,14 +246,6 @@ def test_a_frozen_baseline_is_replaced_with_a_reason_only(frozen: Frozen) -> Non
     assert frozen.score("--baseline", frozen.file).code == 0
 
 
-def test_hashed_ids_are_named_where_the_run_has_them(run: Run, files: Files) -> None:
-    frozen = Frozen(run, files)
-    assert frozen.set("first", "--freeze", "--hash-ids").code == 0
-    assert frozen.score("--baseline", frozen.file).code == 0
-    change_value(frozen, 2, name="CY")
-    assert "1 document changed (d3)" in frozen.score("--baseline", frozen.file).err
-
-
 def test_a_file_in_the_folder_holds_no_run_that_does_not_take_it(
     frozen: Frozen, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -383,12 +383,6 @@ def baseline() -> None:
     help="The file to write.",
 )
 @click.option(
-    "--hash-ids",
-    "hashes_ids",
-    is_flag=True,
-    help="Write digests in place of ids and of the values of slices.",
-)
-@click.option(
     "--freeze",
     "freezes",
     is_flag=True,
@@ -420,9 +414,7 @@ def set_baseline(**given: Any) -> int:
 
     path = given["out"]
     metrics = split_calls(given["metrics"])
-    request = BaselineRequest(
-        given["systems"], metrics, given["hashes_ids"], given["reason"], given["freezes"]
-    )
+    request = BaselineRequest(given["systems"], metrics, given["reason"], given["freezes"])
     run = Run.open(find_stored(given["run"], given["store"]))
     made = make_baseline(run, request, datetime.now(UTC), read_before(path))
     write_baseline(path, made)

@@ -114,7 +114,6 @@ def baseline_data(held: Baseline) -> dict[str, Any]:
         "digests": dict(held.digests),
         "systems": [system.name for system in held.systems],
         "documents": len(held.documents),
-        "hashed": held.is_hashed,
         "metrics": list(held.metrics),
         "headlines": [asdict(one) for one in held.headlines],
         "history": [asdict(one) for one in held.history],
@@ -157,7 +156,7 @@ def _summary(held: Baseline) -> list[str]:
     spec = f" of the spec {held.spec}" if held.spec else ""
     lines = [
         f"run {held.run}{spec}, "
-        f"{format_count(len(held.documents), 'document')}{' (ids hashed)' if held.is_hashed else ''}, "
+        f"{format_count(len(held.documents), 'document')}, "
         f"{', '.join(system.name for system in held.systems)}"
     ]
     lines += ["frozen: every run of another spec or gold is refused"] if held.is_frozen else []
