@@ -45,7 +45,7 @@ def add_answer(page: ScreenPage, summary: Summary, most: int) -> None:
     """Add the verdict, the recommendation with its reasons, at most so many fields, and all systems."""
     add_verdict(page, summary)
     told = summary.recommendation
-    page.line(". ".join([told.answer, *told.further]))
+    page.line(". ".join([told.answer, *told.reasons]))
     if told.comparison:
         page.line(told.comparison)
     if summary.silent:
@@ -105,10 +105,10 @@ def add_systems(page: ScreenPage, summary: Summary) -> None:
     heads, rows = systems_table(summary)
     if len(rows) == 1:
         page.line(describe_system(heads, rows[0]))
-        return
-    numbers = [PageColumn(head, is_number=True) for head in heads[3:]]
-    columns = [PageColumn(heads[0]), PageColumn(heads[1], is_name=True), PageColumn(heads[2]), *numbers]
-    page.table(columns, shorten_names(page, columns, rows, 1))
+    else:
+        numbers = [PageColumn(head, is_number=True) for head in heads[3:]]
+        columns = [PageColumn(heads[0]), PageColumn(heads[1], is_name=True), PageColumn(heads[2]), *numbers]
+        page.table(columns, shorten_names(page, columns, rows, 1))
     if counts := describe_counts(summary.standings):
         page.line(counts)
 
@@ -216,7 +216,7 @@ def answer_part(summary: Summary) -> Part:
     told = summary.recommendation
     said = [told.comparison, summary.silent]
     order = "; ".join(filter(None, said))
-    sentences = [format_markdown(text, 600) for text in (told.answer, *told.further, order) if text]
+    sentences = [format_markdown(text, 600) for text in (told.answer, *told.reasons, order) if text]
     heads, rows = systems_table(summary)
     fields = fields_table(summary.fields)
     counts, method = describe_counts(summary.standings), describe_method(summary)

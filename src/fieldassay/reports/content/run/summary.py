@@ -268,8 +268,7 @@ def summarize(
 
     `shows_all` puts every requested metric at the head instead of the usual ones.
     """
-    answers = [decision.to_dict() for decision in decisions]
-    standings = list_standings(result, answers)
+    standings = list_standings(result, decisions)
     systems = tuple(one.system for one in standings)
     paths = input_paths(result)
     mistakes, losses, suspicious = _find(result, evidence, systems)
@@ -281,7 +280,7 @@ def summarize(
         documents=int(result.counts.get("documents", 0)),
         counted=_count_documents(result),
         standings=standings,
-        recommendation=recommend(result, answers, standings),
+        recommendation=recommend(result, decisions, standings),
         failed=tuple(sum(int(own.get(name) or 0) for name in FAILURES) for own in counts),
         headline=headline,
         failures=tuple(map(_failures, counts)),

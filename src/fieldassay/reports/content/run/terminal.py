@@ -10,6 +10,7 @@ from fieldassay.reports.content.run.parts import (
     REPAIRS,
     add_answer,
     add_repairs,
+    add_systems,
     checks_parts,
     count_documents,
     shorten_names,
@@ -50,6 +51,13 @@ def render_answer(summary: Summary, screen: Screen, *, has_numbers: bool = False
     add_repairs(page, summary, (first,), REPAIRS)
     _remarks(page, summary.warnings, [note for note in summary.notes if _PART.search(note)])
     _hint(page, summary)
+    return page.text()
+
+
+def render_systems(summary: Summary, screen: Screen) -> str:
+    """Return the table of all systems alone."""
+    page = ScreenPage(screen)
+    add_systems(page, summary)
     return page.text()
 
 
