@@ -199,9 +199,7 @@ def test_times_and_costs_say_how_many_documents_they_have_where_that_differs(
     assert expected in render_answer(summary, Screen(120))
     assert expected.capitalize() in render_markdown(report_parts(summary))
     assert ("cost over" in render_answer(summary, Screen(120))) == bool(counts)
-    page = fa.report(result)
-    assert all(f">1.5 s{f' n = {n}' if counts else ''}" in page for n in known if n)
-    assert ("1.5 s n = " in page) == bool(counts)
+    assert expected in fa.report(result)
 
 
 @pytest.mark.parametrize("others", [{"oak": 3}, {"oak": 3, "elm": 12}], ids=["two", "three"])

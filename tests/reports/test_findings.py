@@ -13,7 +13,6 @@ from fieldassay.decisions.gate import decide_result
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import FLAGS as BITS
 from fieldassay.metrics.evidence import Outcome
-from fieldassay.metrics.result.decision import decisions_data
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.outputs import render_step_summary
 from fieldassay.reports.content.run.parts import report_parts
@@ -253,7 +252,7 @@ def recommended(
 ) -> tuple[str, str, tuple[str, ...]]:
     documents = len(next(iter(systems.values())))
     result = score_fully(records(documents, 0), systems, spec, bootstrap=800)
-    decisions = decisions_data(decide_result(result))["decisions"]
+    decisions = decide_result(result)
     standings = list_standings(result, decisions)
     found = recommend(result, decisions, standings)
     return found.answer, found.tone, found.reasons
@@ -350,7 +349,7 @@ def test_a_system_is_not_replaced_by_one_that_is_better_on_documents_like_these_
     ash = [{**row, "f0": "y"} for row in gold]
     spec = f"{{fields: {{{', '.join(f'{name}: text' for name in fields)}}}, gates: [accuracy >= 0.8]}}"
     result = score_fully(gold, {"ash": ash, "birch": [*gold[:29], ash[29]]}, spec)
-    decisions = decisions_data(decide_result(result))["decisions"]
+    decisions = decide_result(result)
     found = recommend(result, decisions, list_standings(result, decisions))
     assert found.answer == (
         "Use birch or ash: both pass all gates, and birch is better than ash on documents like these"

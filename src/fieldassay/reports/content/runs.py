@@ -15,24 +15,19 @@ from fieldassay.metrics.estimate import (
     Estimate,
     format_both,
     format_bounds,
-    format_cost,
     format_difference,
     format_in_unit,
     format_seconds,
-    format_value,
     parts_of,
 )
-from fieldassay.metrics.result.result import find_headline, find_named
 from fieldassay.metrics.thresholds import format_changes
 from fieldassay.reports.content.run.summary import inner_mapping
-from fieldassay.reports.findings.recommendation import count_apart
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.runs.run import Listing, Run
 
 if TYPE_CHECKING:
     from fieldassay.extraction.endpoints.exchange import CostEstimate
     from fieldassay.extraction.extract import Extraction
-    from fieldassay.metrics.result.result import Result
     from fieldassay.runs.sweep import Effect, Sweep
 
 
@@ -310,14 +305,12 @@ def _say_cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
     )
 
 
-# A sweep as text for a terminal: quality, cost and time of each system, effects of factors, the choice.
+# A sweep as text for a terminal: failures, and effects of factors.
 
 
 def render_sweep(made: Sweep) -> str:
     """Return the lines on a sweep, below the table of its run."""
     lines: list[str] = []
-    if made.run is not None:
-        lines += trade_offs(made)
     failures = [line for name, one in made.extractions.items() for line in list_failures(one.manifest, name)]
     lines += ["", *failures] if failures else []
     if made.effects:
@@ -328,52 +321,6 @@ def render_sweep(made: Sweep) -> str:
         lines += ["", f"not complete, and so not compared: {', '.join(stopped)}; the same command goes on"]
     lines += ["", f"written to {made.folder}: {', '.join(made.extractions)}" + (", run" if made.run else "")]
     return "".join(f"{line}\n" for line in lines)
-
-
-def trade_offs(made: Sweep) -> list[str]:
-    """Return a table of quality, cost, time and failures by system."""
-    assert made.run is not None
-    result = made.run.result
-    names = [name for name, one in made.extractions.items() if one.is_complete]
-    costs = {name: _cost(made, result, name) for name in names}
-    headline = {one.system: one for one in find_headline(result)}
-    documents = max((one.documents for one in headline.values()), default=0)
-    priced, timed = (
-        count_apart([find_named(result, name, (metric,)) for name in names], documents)
-        for metric in ("cost_usd", "latency_p50")
-    )
-    metric = next((one.metric for one in headline.values()), "accuracy")
-    rows = [("", metric.replace("_", " "), "cost of 1,000", "median time", "failed")]
-    for at, name in enumerate(names):
-        told = made.extractions[name].manifest
-        median = find_named(result, name, ("latency_p50",))
-        time = told["timings"]["p50_ms"] if median is None else median.value
-        rows.append(
-            (
-                visible(name),
-                format_value(headline.get(name)),
-                "unknown" if costs[name] is None else format_cost(costs[name] or 0.0) + priced[at],
-                (NOTHING if time is None else format_seconds(time)) + timed[at],
-                f"{told['documents']['failed']:,}",
-            )
-        )
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return ["", "Accuracy, cost and time", *(f"  {_line(row, widths)}" for row in rows)]
-
-
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    numbers = (text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True))
-    return "  ".join([row[0].ljust(widths[0]), *numbers])
-
-
-def _cost(made: Sweep, result: Result, name: str) -> float | None:
-    """Return the mean cost of a document; 0 only where nothing was sent."""
-    found = find_named(result, name, ("cost_usd",))
-    if found is not None and found.value is not None:
-        return found.value
-    told = made.extractions[name].manifest
-    answers, attempted = told["cost"]["answers_usd"], told["documents"]["attempted"]
-    return None if answers is None or not attempted else answers / attempted
 
 
 def _effect(one: Effect) -> str:

@@ -406,8 +406,8 @@ def render_executive(
     counted = format_count(documents if isinstance(documents, int) else 0, "document")
     head = [f"**Run**: {generated}"] if generated else []
     head.append(f"**Spec**: {format_markdown(name or 'unnamed')}, {counted}")
-    standings = list_standings(result, gates := [one.to_dict() for one in decisions])
-    advice = recommend(result, gates, standings)
+    standings = list_standings(result, decisions)
+    advice = recommend(result, decisions, standings)
     fields = tabulate_by_system(result, [one.system for one in standings], ())
     main = find_main(result)
     keys = [] if main is None else list(map(str, result.run.get("slices", ())))
@@ -501,8 +501,8 @@ def _advice(
     if not standings or standings[0].main is None:
         return
     best = next(iter(found.systems), standings[0].system)
-    said = ". ".join(format_markdown(text, 600) for text in (found.answer, *found.further))
-    lines = [Marked(f"**{said}.**"), *found.reasons]
+    said = ". ".join(format_markdown(text, 600) for text in (found.answer, *found.reasons))
+    lines: list[str] = [Marked(f"**{said}.**")]
     for system in sorted((one.system for one in standings), key=lambda name: name != best):
         repairs = list(losses.get(system, ()))[: MOST_REPAIRS if system == best else 1]
         lines += [_fact(f"Repair first in {system}", describe_loss(loss, lost)) for loss in repairs]

@@ -32,9 +32,9 @@ from fieldassay.reports.html.overview import (
     ANSWERS,
     MOST_CARDS,
     Overview,
+    describe_gates,
     describe_systems,
     format_estimate,
-    list_verdicts,
     overview,
 )
 from fieldassay.reports.html.source import Crops, ReportSource, pack, pack_text
@@ -129,7 +129,7 @@ def render_html_report(reported: Reported, options: ReportOptions) -> Iterator[s
     source = ReportSource(
         result=reported.result,
         evidence=reported.evidence,
-        decisions=tuple(one.to_dict() for one in reported.decisions),
+        decisions=reported.decisions,
         kept="none" if reported.evidence is None else reported.kept,
         facts=reported.facts or reported.result.run,
         sources=ValueSources() if reported.evidence is None else reported.open_sources(),
@@ -149,13 +149,12 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
     page = overview(source)
     documents = order_documents(source, crops)
     names = name_rows(source)
-    gates = list_verdicts(source.decisions)
     confidences = describe_confidences(source)
     yield _template().render(
         policy=_policy(script, style, charts), style=style, views=_views(source, bool(confidences)),
         source=source.without_tables(), page=page, confidences=confidences,
         changes=describe_changes(source.diffs),
-        gates=gates,
+        gates=[(one, describe_gates(one)) for one in source.decisions],
         methods=methods(source), answers=ANSWERS, most_cards=MOST_CARDS, format_estimate=format_estimate,
         meanings=MEANINGS, headline=_metric_names(page), describe_change=describe_change,
         describe_rest=describe_rest, worst_fields=worst_fields, most_fields=MOST_ROWS,

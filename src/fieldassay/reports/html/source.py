@@ -26,6 +26,7 @@ from fieldassay.documents.transcript import Box, DocumentError, TranscriptStore,
 from fieldassay.errors import MissingExtraError
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.definitions import Definition
+from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.tables import WRONG
 from fieldassay.reports.findings.losses import join_items
@@ -263,13 +264,13 @@ _FILE_NAMES = ("gold", "labels", "truth", "ground_truth", "annotations", "record
 class ReportSource(Struct, frozen=True, eq=False, dict=True):
     """A result with all other data shown in its report.
 
-    `evidence` are its rows, unread (None: none were kept), `kept` is their choice. `decisions` are as in
-    `gates.json`, `facts` those of `run.json` (command, time).
+    `evidence` are its rows, unread (None: none were kept), `kept` is their choice. `facts` are
+    those of `run.json` (command, time).
     """
 
     result: Result
     evidence: pl.LazyFrame | None = None
-    decisions: tuple[Mapping[str, Any], ...] = ()
+    decisions: tuple[Decision, ...] = ()
     kept: str = "all"
     facts: Mapping[str, Any] = field(default_factory=dict)
     sources: ValueSources = ValueSources()

@@ -309,8 +309,7 @@ def summarize(
 
     `shows_all` puts every requested metric at the head instead of the usual ones.
     """
-    answers = [decision.to_dict() for decision in decisions]
-    standings = list_standings(result, answers)
+    standings = list_standings(result, decisions)
     systems = tuple(one.system for one in standings)
     main = next((one.main for one in standings if one.main is not None), None)
     paths = input_paths(result)
@@ -324,7 +323,7 @@ def summarize(
         counted=_count_documents(result),
         standings=standings,
         main="value" if main is None else name_metric(main.metric, result.run),
-        recommendation=recommend(result, answers, standings),
+        recommendation=recommend(result, decisions, standings),
         failed=tuple(sum(int(own.get(name) or 0) for name in FAILURES) for own in counts),
         headline=headline,
         failures=tuple(map(_failures, counts)),
