@@ -974,7 +974,7 @@ def _is_read_otherwise(page: Any, layer: TextLayer, size: tuple[float, float], t
         return False
     scale = min(task.options.dpi / 72, MOST_DOTS / max(extent))
     image = page.render(scale=scale, crop=(left, size[1] - bottom, size[0] - right, top)).to_pil()
-    found = [one.word for one in recognized_words(image.convert("RGB"), extent, task.options)]
+    found = [one.word for one in recognized_words(image.convert("RGB"), extent)]
     task.beat()
     text = "".join([word.text for word in found]).casefold()
     certain = sum(len(word.text) * (word.confidence or 0.0) for word in found)
@@ -1058,7 +1058,7 @@ def _recognize(
     known = [word.word.box for word in words if word.word.visible and word.word.box is not None]
     return [
         found
-        for found in recognized_words(image, size, task.options)
+        for found in recognized_words(image, size)
         if not any(_holds_center(box, found.word.box) for box in known)
     ]
 
