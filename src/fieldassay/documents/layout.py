@@ -43,7 +43,7 @@ The boxes of words of a page that lies askew are those as if it lay straight.
 """
 
 
-class LayoutRow(Struct):
+class LayoutRow(Struct, gc=False):
     """Words side by side, in segments; `top` and `bottom` are the medians of those of its words."""
 
     top: float
@@ -186,6 +186,9 @@ def _is_above(one: Box, other: Box) -> bool:
 
 def row_of(words: list[Word], boxes: list[Box]) -> LayoutRow:
     """Return the row of words given from left to right."""
+    if len(boxes) == 1:
+        (box,) = boxes
+        return LayoutRow(box.top, box.bottom, box, [(box.left, box.right, words, boxes)])
     segments: list[Segment] = []
     for start, end in _find_segments(boxes):
         held = boxes[start:end]
@@ -629,7 +632,7 @@ def _emit(rows: list[LayoutRow], lines: list[Line], tables: list[Table], source:
             at = end
             continue
         words = tuple(_as_read(rows[at].words))
-        is_recognized = any(word.confidence is not None for word in words)
+        is_recognized = source == "ocr" or any([word.confidence is not None for word in words])
         lines.append(Line(words, rows[at].box, "ocr" if is_recognized else source))
         at += 1
 
@@ -773,8 +776,9 @@ def _straighten(boxes: Iterable[Box], slant: float) -> list[Box]:
         width, height = box.right - box.left, box.bottom - box.top
         x, y = box.left + box.right, box.top + box.bottom
         across, down = x * cosine + y * sine, y * cosine - x * sine
-        wide = max((width * cosine - height * tilt) / double, 0.1 * width)
-        high = max((height * cosine - width * tilt) / double, min(width, height) * 0.3)
+        wide, high = (width * cosine - height * tilt) / double, (height * cosine - width * tilt) / double
+        if wide < 0.1 * width or high < 0.3 * height:
+            wide, high = max(wide, 0.1 * width), max(high, 0.3 * min(width, height))
         straight.append(Box((across - wide) / 2, (down - high) / 2, (across + wide) / 2, (down + high) / 2))
     return straight
 
