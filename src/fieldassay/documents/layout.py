@@ -632,7 +632,7 @@ def _emit(rows: list[LayoutRow], lines: list[Line], tables: list[Table], source:
             at = end
             continue
         words = tuple(_as_read(rows[at].words))
-        is_recognized = source == "ocr" or any([word.confidence is not None for word in words])
+        is_recognized = source == "ocr" or any(word.confidence is not None for word in words)
         lines.append(Line(words, rows[at].box, "ocr" if is_recognized else source))
         at += 1
 
