@@ -34,7 +34,6 @@ from fieldassay.documents.transcript import (
     Word,
     page_text,
     round_all,
-    transcript_text,
     turn,
 )
 
@@ -488,7 +487,7 @@ def test_a_line_of_many_marks_is_read_in_time() -> None:
 
 
 def test_offsets_lead_to_boxes_and_pieces() -> None:
-    found = transcript_text(load_bytes(PLAIN.encode(), "a.txt"), 1)
+    found = page_text(load_bytes(PLAIN.encode(), "a.txt").pages[0])
     start = found.text.index("12.00")
     (piece,) = found.pieces(start, start + 5)
     assert (piece.table, found.text[piece.start : piece.end]) == (0, "12.00")

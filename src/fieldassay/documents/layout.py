@@ -233,20 +233,9 @@ class Grid(Struct, frozen=True):
     owners: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @property
-    def left(self) -> float:
-        return self.xs[0]
-
-    @property
-    def right(self) -> float:
-        return self.xs[-1]
-
-    @property
-    def top(self) -> float:
-        return self.ys[0]
-
-    @property
-    def bottom(self) -> float:
-        return self.ys[-1]
+    def box(self) -> Box:
+        """Return the box around its rules."""
+        return Box(self.xs[0], self.ys[0], self.xs[-1], self.ys[-1])
 
     def find(self, x: float, y: float) -> int | None:
         """Return the index of the cell that holds a point; None outside of the grid."""
@@ -267,7 +256,7 @@ def find_grids(rules: Iterable[Box]) -> list[Grid]:
         grid = _grid(across, down)
         if grid is not None:
             grids.append(grid)
-    return sorted(grids, key=lambda grid: (grid.top, grid.left))
+    return sorted(grids, key=lambda grid: (grid.box.top, grid.box.left))
 
 
 def _join_strokes(rules: list[Box], places: Callable[[Box], tuple[float, float, float, float]]) -> list[Box]:
@@ -432,7 +421,7 @@ def lay_out(
     for grid in grids:
         inside, placed = _split(placed, grid)
         ruled.append((grid, inside))
-    bands = sorted(grid.bottom for grid in grids if _is_broad(grid, placed))
+    bands = sorted(grid.box.bottom for grid in grids if _is_broad(grid, placed))
     lines: list[Line] = []
     tables: list[Table] = []
     for band in _bands(find_rows(placed) if rows is None or grids else rows, bands):
@@ -485,7 +474,7 @@ def _fill(grid: Grid, held: dict[int, list[Word]]) -> tuple[Cell, ...]:
 
 def _is_broad(grid: Grid, words: list[Word]) -> bool:
     around = union(word.box for word in words)
-    return around is not None and grid.right - grid.left > 0.6 * (around.right - around.left)
+    return around is not None and grid.box.right - grid.box.left > 0.6 * (around.right - around.left)
 
 
 def _bands(rows: list[LayoutRow], bounds: Sequence[float]) -> Iterable[list[LayoutRow]]:
@@ -499,9 +488,9 @@ def _bands(rows: list[LayoutRow], bounds: Sequence[float]) -> Iterable[list[Layo
 
 def _line_before(lines: Sequence[Line], grid: Grid) -> int:
     above = [
-        (at, line.box.left < grid.right and line.box.right > grid.left)
+        (at, line.box.left < grid.box.right and line.box.right > grid.box.left)
         for at, line in enumerate(lines)
-        if line.box is not None and line.box.bottom <= grid.top + (line.box.bottom - line.box.top) / 2
+        if line.box is not None and line.box.bottom <= grid.box.top + (line.box.bottom - line.box.top) / 2
     ]
     overlapping = [at for at, overlaps in above if overlaps]
     return max(overlapping or [at for at, _ in above], default=-1)
