@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from math import atan, cos, radians, sin
-from operator import itemgetter
 from typing import TypeAlias
 from unicodedata import bidirectional
 
@@ -662,22 +661,20 @@ def _find_table(rows: list[LayoutRow], start: int) -> tuple[int, list[tuple[floa
 
 def _grow(columns: list[tuple[float, float]], row: LayoutRow, adds: bool) -> list[tuple[float, float]] | None:
     """Return the columns widened by a row's segments; None if a segment crosses columns or shares one."""
-    grown = list(columns)
-    taken: set[int] = set()
+    begins, ends, grown = [begin for begin, _ in columns], [end for _, end in columns], list(columns)
     fresh: list[tuple[float, float]] = []
+    last = -1
     for left, right, *_ in row.segments:
-        first = bisect_right(columns, left, key=itemgetter(1))
-        touched = range(first, bisect_left(columns, right, first, key=itemgetter(0)))
-        if len(touched) > 1 or (touched and touched[0] in taken):
+        first = bisect_right(ends, left)
+        touched = bisect_left(begins, right, first) - first
+        if touched > 1 or (touched and first == last) or not (touched or adds):
             return None
         if touched:
-            begin, end = grown[touched[0]]
-            grown[touched[0]] = (min(begin, left), max(end, right))
-            taken.add(touched[0])
-        elif adds:
-            fresh.append((left, right))
+            grown[first], last = (min(begins[first], left), max(ends[first], right)), first
         else:
-            return None
+            fresh.append((left, right))
+    if not fresh and grown == columns:
+        return columns
     grown = sorted(grown + fresh)
     return None if any(one[1] > other[0] for one, other in pairwise(grown)) else grown
 
@@ -688,9 +685,11 @@ def _cells(rows: list[LayoutRow], columns: list[tuple[float, float]]) -> tuple[C
     for at, row in enumerate(rows):
         for left, _, words, _ in row.segments:
             column = bisect_right(ends, left)
-            text = " ".join([word.text for word in _as_read(words)])
-            box = union([word.box for word in words])
-            cells.append(Cell(at, column, text, box=box, visible=any(word.visible for word in words)))
+            text, box, visible = words[0].text, words[0].box, words[0].visible
+            if len(words) > 1:
+                text, box = " ".join([word.text for word in _as_read(words)]), union([w.box for w in words])
+                visible = any(word.visible for word in words)
+            cells.append(Cell(at, column, text, box=box, visible=visible))
     return tuple(cells)
 
 

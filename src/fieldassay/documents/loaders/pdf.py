@@ -316,10 +316,14 @@ class _PdfReader:
 
     def _fonts(self, starts: Sequence[int]) -> Iterable[list[int]]:
         """Return the words of each font."""
+        shapes = list(self._objects(starts))
+        distinct = dict.fromkeys(shapes)
+        font_of = dict(
+            zip(distinct, map(call("FPDFTextObj_GetFont", c_size_t), map(Handle, distinct)), strict=True)
+        )
         fonts = defaultdict[int, list[int]](list)
-        get_font = call("FPDFTextObj_GetFont", c_size_t)
-        for shape, words in groupby(enumerate(self._objects(starts)), itemgetter(1)):
-            fonts[get_font(Handle(shape))] += [at for at, _ in words]
+        for at, shape in enumerate(shapes):
+            fonts[font_of[shape]].append(at)
         return fonts.values()
 
     def _objects(self, places: Iterable[int]) -> Iterator[int]:
