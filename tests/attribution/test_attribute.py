@@ -142,24 +142,12 @@ def test_every_wrong_value_has_a_label_and_a_stage(tmp_path: Path) -> None:
     assert sum(value or 0.0 for value in stages.values()) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("form", ["transcript as pages", "folder of texts", "folder of pages"])
-def test_what_was_sent_is_taken_from_rows_or_from_a_folder(tmp_path: Path, form: str) -> None:
+def test_what_was_sent_is_a_text_or_the_texts_of_pages(tmp_path: Path) -> None:
     rows = [right(row) for row in GOLD]
     rows[1]["pred"]["number"] = None
-    texts = {row["id"]: row["transcript"] for row in rows}
-    options: dict[str, Any] = {}
     for row in rows:
-        if form == "transcript as pages":
-            row["transcript"] = row["transcript"].split("\n")
-            continue
-        (tmp_path / "texts").mkdir(exist_ok=True)
-        name, text = (f"{row['id']}.txt", texts[row["id"]])
-        if form == "folder of pages":
-            name, text = f"{row['id']}.json", json.dumps(text.split("\n"))
-        (tmp_path / "texts" / name).write_text(text, encoding="utf-8")
-        del row["transcript"]
-        options = {"transcripts": tmp_path / "texts"}
-    found = fa.attribute(scored(tmp_path, GOLD, rows), **options)
+        row["transcript"] = row["transcript"].split("\n")
+    found = fa.attribute(scored(tmp_path, GOLD, rows))
     assert labels(found) == {"b number": "model_omitted"}
     assert found.system("m").whole.share("model").value == 1.0
 
@@ -171,9 +159,9 @@ def test_without_a_text_nothing_is_told_apart_and_the_reason_is_said(tmp_path: P
     rows[1]["pred"]["number"] = None
     found = fa.attribute(scored(tmp_path, GOLD, rows))
     assert labels(found) == {"b number": "ambiguous"}
-    assert "--transcripts" in found.labelled[0].finding.found
+    assert "have no 'transcript'" in found.labelled[0].finding.found
     (why,) = found.system("m").no_text
-    assert "--transcripts" in why
+    assert "have no 'transcript'" in why
     whole = found.system("m").whole
     assert (whole.wrong, whole.covered) == (1, 0)
     assert whole.share("reading").value is None
@@ -262,9 +250,7 @@ def test_a_run_that_cannot_be_attributed_says_why(tmp_path: Path) -> None:
     run = scored(tmp_path, GOLD, rows, evidence="errors")
     assert "score again with --evidence all" in refused(lambda: fa.attribute(run))
     assert "no system 'n'" in refused(lambda: fa.attribute(run, systems="n"))
-    assert "did you mean 'transcripts'" in refused(lambda: fa.attribute(run, transcript="x"))
-    run = scored(tmp_path, GOLD, rows)
-    assert "is not a folder" in refused(lambda: fa.attribute(run, transcripts=tmp_path / "none"))
+    assert "did you mean 'systems'" in refused(lambda: fa.attribute(run, system="x"))
 
 
 def test_predictions_that_changed_since_are_not_taken_for_those_that_were_scored(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -189,8 +188,6 @@ class AttributeOptions(OptionRecord, frozen=True):
 
     systems: tuple[str, ...] = ()
     """The systems; none: all."""
-    transcripts: Path | None = None
-    """A folder with the text that was sent of each document, in place of what the predictions keep."""
 
 
 Rows = Sequence[Mapping[str, Any]]
@@ -210,7 +207,7 @@ def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribut
         problems.append(Problem(where, what, "score again with --evidence all", "missing_part"))
     if problems:
         raise ProblemsError(problems)
-    work = AttributionWork.open(run, options)
+    work = AttributionWork.open(run)
     draw = (
         BootstrapSettings() if drawn is None else BootstrapSettings(drawn.replicates, drawn.seed, drawn.level)
     )
@@ -254,7 +251,7 @@ class AttributionWork(Struct, frozen=True, eq=False, dict=True):
         return field_labels(self.run.plan.spec)
 
     @classmethod
-    def open(cls, run: Run, options: AttributeOptions) -> AttributionWork:
+    def open(cls, run: Run) -> AttributionWork:
         """Return the data of a run."""
         import polars as pl
 
@@ -267,8 +264,7 @@ class AttributionWork(Struct, frozen=True, eq=False, dict=True):
             rows[row["system"]].append(row)
         facts = {(row["system"], row["doc"]): row for row in run.documents.to_dicts()}
         documents = tuple(sorted({doc for _, doc in facts}))
-        extractions = open_extractions(run, options.transcripts)
-        return cls(run, extractions, find_twins(run), rows, documents, facts)
+        return cls(run, open_extractions(run), find_twins(run), rows, documents, facts)
 
     def leaf(self, name: str) -> Leaf | None:
         """Return the leaf of a field; None for what the spec does not declare."""

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from math import atan, cos, radians, sin
-from operator import itemgetter
 from typing import TypeAlias
 from unicodedata import bidirectional
 
@@ -43,7 +42,7 @@ The boxes of words of a page that lies askew are those as if it lay straight.
 """
 
 
-class LayoutRow(Struct):
+class LayoutRow(Struct, gc=False):
     """Words side by side, in segments; `top` and `bottom` are the medians of those of its words."""
 
     top: float
@@ -186,6 +185,9 @@ def _is_above(one: Box, other: Box) -> bool:
 
 def row_of(words: list[Word], boxes: list[Box]) -> LayoutRow:
     """Return the row of words given from left to right."""
+    if len(boxes) == 1:
+        (box,) = boxes
+        return LayoutRow(box.top, box.bottom, box, [(box.left, box.right, words, boxes)])
     segments: list[Segment] = []
     for start, end in _find_segments(boxes):
         held = boxes[start:end]
@@ -230,20 +232,9 @@ class Grid(Struct, frozen=True):
     owners: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @property
-    def left(self) -> float:
-        return self.xs[0]
-
-    @property
-    def right(self) -> float:
-        return self.xs[-1]
-
-    @property
-    def top(self) -> float:
-        return self.ys[0]
-
-    @property
-    def bottom(self) -> float:
-        return self.ys[-1]
+    def box(self) -> Box:
+        """Return the box around its rules."""
+        return Box(self.xs[0], self.ys[0], self.xs[-1], self.ys[-1])
 
     def find(self, x: float, y: float) -> int | None:
         """Return the index of the cell that holds a point; None outside of the grid."""
@@ -264,7 +255,7 @@ def find_grids(rules: Iterable[Box]) -> list[Grid]:
         grid = _grid(across, down)
         if grid is not None:
             grids.append(grid)
-    return sorted(grids, key=lambda grid: (grid.top, grid.left))
+    return sorted(grids, key=lambda grid: (grid.box.top, grid.box.left))
 
 
 def _join_strokes(rules: list[Box], places: Callable[[Box], tuple[float, float, float, float]]) -> list[Box]:
@@ -429,7 +420,7 @@ def lay_out(
     for grid in grids:
         inside, placed = _split(placed, grid)
         ruled.append((grid, inside))
-    bands = sorted(grid.bottom for grid in grids if _is_broad(grid, placed))
+    bands = sorted(grid.box.bottom for grid in grids if _is_broad(grid, placed))
     lines: list[Line] = []
     tables: list[Table] = []
     for band in _bands(find_rows(placed) if rows is None or grids else rows, bands):
@@ -482,7 +473,7 @@ def _fill(grid: Grid, held: dict[int, list[Word]]) -> tuple[Cell, ...]:
 
 def _is_broad(grid: Grid, words: list[Word]) -> bool:
     around = union(word.box for word in words)
-    return around is not None and grid.right - grid.left > 0.6 * (around.right - around.left)
+    return around is not None and grid.box.right - grid.box.left > 0.6 * (around.right - around.left)
 
 
 def _bands(rows: list[LayoutRow], bounds: Sequence[float]) -> Iterable[list[LayoutRow]]:
@@ -496,9 +487,9 @@ def _bands(rows: list[LayoutRow], bounds: Sequence[float]) -> Iterable[list[Layo
 
 def _line_before(lines: Sequence[Line], grid: Grid) -> int:
     above = [
-        (at, line.box.left < grid.right and line.box.right > grid.left)
+        (at, line.box.left < grid.box.right and line.box.right > grid.box.left)
         for at, line in enumerate(lines)
-        if line.box is not None and line.box.bottom <= grid.top + (line.box.bottom - line.box.top) / 2
+        if line.box is not None and line.box.bottom <= grid.box.top + (line.box.bottom - line.box.top) / 2
     ]
     overlapping = [at for at, overlaps in above if overlaps]
     return max(overlapping or [at for at, _ in above], default=-1)
@@ -629,7 +620,7 @@ def _emit(rows: list[LayoutRow], lines: list[Line], tables: list[Table], source:
             at = end
             continue
         words = tuple(_as_read(rows[at].words))
-        is_recognized = any(word.confidence is not None for word in words)
+        is_recognized = source == "ocr" or any(word.confidence is not None for word in words)
         lines.append(Line(words, rows[at].box, "ocr" if is_recognized else source))
         at += 1
 
@@ -670,22 +661,20 @@ def _find_table(rows: list[LayoutRow], start: int) -> tuple[int, list[tuple[floa
 
 def _grow(columns: list[tuple[float, float]], row: LayoutRow, adds: bool) -> list[tuple[float, float]] | None:
     """Return the columns widened by a row's segments; None if a segment crosses columns or shares one."""
-    grown = list(columns)
-    taken: set[int] = set()
+    begins, ends, grown = [begin for begin, _ in columns], [end for _, end in columns], list(columns)
     fresh: list[tuple[float, float]] = []
+    last = -1
     for left, right, *_ in row.segments:
-        first = bisect_right(columns, left, key=itemgetter(1))
-        touched = range(first, bisect_left(columns, right, first, key=itemgetter(0)))
-        if len(touched) > 1 or (touched and touched[0] in taken):
+        first = bisect_right(ends, left)
+        touched = bisect_left(begins, right, first) - first
+        if touched > 1 or (touched and first == last) or not (touched or adds):
             return None
         if touched:
-            begin, end = grown[touched[0]]
-            grown[touched[0]] = (min(begin, left), max(end, right))
-            taken.add(touched[0])
-        elif adds:
-            fresh.append((left, right))
+            grown[first], last = (min(begins[first], left), max(ends[first], right)), first
         else:
-            return None
+            fresh.append((left, right))
+    if not fresh and grown == columns:
+        return columns
     grown = sorted(grown + fresh)
     return None if any(one[1] > other[0] for one, other in pairwise(grown)) else grown
 
@@ -696,9 +685,11 @@ def _cells(rows: list[LayoutRow], columns: list[tuple[float, float]]) -> tuple[C
     for at, row in enumerate(rows):
         for left, _, words, _ in row.segments:
             column = bisect_right(ends, left)
-            text = " ".join([word.text for word in _as_read(words)])
-            box = union([word.box for word in words])
-            cells.append(Cell(at, column, text, box=box, visible=any(word.visible for word in words)))
+            text, box, visible = words[0].text, words[0].box, words[0].visible
+            if len(words) > 1:
+                text, box = " ".join([word.text for word in _as_read(words)]), union([w.box for w in words])
+                visible = any(word.visible for word in words)
+            cells.append(Cell(at, column, text, box=box, visible=visible))
     return tuple(cells)
 
 
@@ -773,8 +764,9 @@ def _straighten(boxes: Iterable[Box], slant: float) -> list[Box]:
         width, height = box.right - box.left, box.bottom - box.top
         x, y = box.left + box.right, box.top + box.bottom
         across, down = x * cosine + y * sine, y * cosine - x * sine
-        wide = max((width * cosine - height * tilt) / double, 0.1 * width)
-        high = max((height * cosine - width * tilt) / double, min(width, height) * 0.3)
+        wide, high = (width * cosine - height * tilt) / double, (height * cosine - width * tilt) / double
+        if wide < 0.1 * width or high < 0.3 * height:
+            wide, high = max(wide, 0.1 * width), max(high, 0.3 * min(width, height))
         straight.append(Box((across - wide) / 2, (down - high) / 2, (across + wide) / 2, (down + high) / 2))
     return straight
 

@@ -53,7 +53,6 @@ class LoadOptions(Struct, frozen=True):
 
     ocr: Ocr = "auto"
     """`auto` recognizes pages without a text layer, `always` every page of PDFs and images, `off` none."""
-    engine: Literal["rapidocr", "tesseract"] = "rapidocr"
     dpi: int = 200
     """The resolution at which pages are rendered for recognition."""
     max_bytes: int = 1 << 28

@@ -177,12 +177,6 @@ _PATH = click.Path(path_type=Path)
 @lookup_option
 @click.option("--system", "systems", metavar="NAME", multiple=True, help="This system only; repeat for more.")
 @click.option(
-    "--transcripts",
-    metavar="DIR",
-    type=_PATH,
-    help="The text that was sent of each document, ID.txt or ID.json.  [default: as the predictions keep it]",
-)
-@click.option(
     "--most",
     type=click.IntRange(0),
     default=5,
@@ -207,14 +201,12 @@ def attribute(**given: Any) -> int:
     \b
     fieldassay attribute run
     fieldassay attribute run --system base --out attribution.md
-    fieldassay attribute run --transcripts texts
     """
     from fieldassay.commands.cli.output import complain, write
     from fieldassay.commands.runs import attribute as attribute_run
     from fieldassay.io.files.whole_files import write_whole
 
-    chosen = {name: given[name] for name in ("store", "systems", "transcripts")}
-    found = attribute_run(given["run"], **chosen)
+    found = attribute_run(given["run"], store=given["store"], systems=given["systems"])
     text = _render(found, given)
     if given["out"] is None:
         write(text)

@@ -316,10 +316,14 @@ class _PdfReader:
 
     def _fonts(self, starts: Sequence[int]) -> Iterable[list[int]]:
         """Return the words of each font."""
+        shapes = list(self._objects(starts))
+        distinct = dict.fromkeys(shapes)
+        font_of = dict(
+            zip(distinct, map(call("FPDFTextObj_GetFont", c_size_t), map(Handle, distinct)), strict=True)
+        )
         fonts = defaultdict[int, list[int]](list)
-        get_font = call("FPDFTextObj_GetFont", c_size_t)
-        for shape, words in groupby(enumerate(self._objects(starts)), itemgetter(1)):
-            fonts[get_font(Handle(shape))] += [at for at, _ in words]
+        for at, shape in enumerate(shapes):
+            fonts[font_of[shape]].append(at)
         return fonts.values()
 
     def _objects(self, places: Iterable[int]) -> Iterator[int]:
@@ -366,13 +370,10 @@ class _PdfReader:
         """Return which words run from left to right, and the sides of their first and last characters."""
         import numpy as np
 
-        sizes = np.fromiter(map(len, texts), int, len(texts))
-        places = np.array(starts)
-        read, is_known = self._boxes.read(self._handle, [*starts, *(places + sizes - 1)[sizes > 1].tolist()])
-        first, last = read[:, : len(texts)], read[:, : len(texts)].copy()
-        last[:, sizes > 1] = read[:, len(texts) :]
-        is_level = is_known[: len(texts)]
-        is_level[sizes > 1] &= is_known[len(texts) :]
+        count, sizes = len(texts), np.fromiter(map(len, texts), int, len(texts))
+        ends = (np.array(starts) + sizes - 1).tolist()
+        read, is_known = self._boxes.read(self._handle, [*starts, *ends])
+        first, last, is_level = read[:, :count], read[:, count:], is_known[:count] & is_known[count:]
         with np.errstate(invalid="ignore", over="ignore"):
             height = np.maximum(first[3] - first[1], last[3] - last[1])
             is_level &= (np.abs(first[1] - last[1]) <= 0.3 * height) & (first[0] <= last[0])
@@ -629,7 +630,6 @@ TINY = 1.5
 _CONTRAST = 16
 _SAMPLE = 24
 """Dots of a word that are looked at before all of them."""
-"""Words that are looked at together, at most."""
 _MARGIN = 0.2
 """The share of a word's height ignored at its top and bottom: rules and neighbors stand there."""
 
@@ -640,14 +640,6 @@ def find_ink(image: Any, words: Sequence[Word], width: float, height: float) -> 
     `image` is the rendered page (rows, columns) in gray values; width and height are those of the page. Text
     drawn over other ink counts as seen: that is how the text layer of a scan is spared.
     """
-    seen: list[bool] = []
-    for start in range(0, len(words), _CHUNK):
-        seen += _shown(image, words[start : start + _CHUNK], width, height)
-    return seen
-
-
-def _shown(image: Any, words: Sequence[Word], width: float, height: float) -> list[bool]:
-    """Return for each word whether it is on the page, is not tiny, and has ink."""
     import numpy as np
 
     x0, y0, x1, y1, is_tiny = _dots(image, words, width, height)
@@ -682,7 +674,9 @@ def _dots(image: Any, words: Sequence[Word], width: float, height: float) -> tup
     x1 = np.minimum(np.ceil((right - margin / 2) * across), columns).astype(np.int64)
     y0 = np.maximum(np.floor((top + margin) * down), 0).astype(np.int64)
     y1 = np.minimum(np.ceil((bottom - margin) * down), rows).astype(np.int64)
-    return x0, y0, x1, y1, (short < TINY) & [len(word.text) > 1 for word in words]
+    is_tiny = short < TINY
+    is_tiny[is_tiny] = [len(words[at].text) > 1 for at in np.flatnonzero(is_tiny).tolist()]
+    return x0, y0, x1, y1, is_tiny
 
 
 def uncovered_ink(image: Any, words: Sequence[Word], width: float, height: float) -> float:
@@ -974,7 +968,7 @@ def _is_read_otherwise(page: Any, layer: TextLayer, size: tuple[float, float], t
         return False
     scale = min(task.options.dpi / 72, MOST_DOTS / max(extent))
     image = page.render(scale=scale, crop=(left, size[1] - bottom, size[0] - right, top)).to_pil()
-    found = [one.word for one in recognized_words(image.convert("RGB"), extent, task.options)]
+    found = [one.word for one in recognized_words(image.convert("RGB"), extent)]
     task.beat()
     text = "".join([word.text for word in found]).casefold()
     certain = sum(len(word.text) * (word.confidence or 0.0) for word in found)
@@ -1058,7 +1052,7 @@ def _recognize(
     known = [word.word.box for word in words if word.word.visible and word.word.box is not None]
     return [
         found
-        for found in recognized_words(image, size, task.options)
+        for found in recognized_words(image, size)
         if not any(_holds_center(box, found.word.box) for box in known)
     ]
 
