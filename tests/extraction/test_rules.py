@@ -14,8 +14,11 @@ from fieldassay.extraction.evidence import PlacedValue, field_steps
 from fieldassay.extraction.places import Place
 from fieldassay.extraction.strategies.merge import merge
 from fieldassay.extraction.strategies.prompted import Prompted, Split
+from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
 from fieldassay.extraction.strategies.rules.strategy import Rules
-from fieldassay.extraction.strategy import Task
+from fieldassay.extraction.strategy import Example, Task
+from fieldassay.paths import ITEM
+from fieldassay.spec.language.model import Find
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import digest_of
@@ -193,6 +196,44 @@ def test_a_form_with_an_unknown_column_is_refused():
 
 TOTAL, ITEMS = {"total": "money"}, {"item": "text", "n": "text", "price": "money"}
 TEA = [{"item": "Green tea", "n": "x2", "price": "4.00"}, {"item": "Milk 3", "n": "1", "price": "1.00"}]
+PROPOSED = {
+    "the label that stands beside gold": (
+        TOTAL, [(f"Zwischensumme {n}.00\nZu zahlen {n + 1}.00\nBar 90.00", {"total": f"{n + 1}.00"}) for n in range(20, 28)],
+        {("total",): (("Zu zahlen",), Find())},
+    ),
+    "the last of several": (
+        TOTAL, [(f"Summe {n}.00\nSumme {n}.50", {"total": f"{n}.50"}) for n in range(9)],
+        {("total",): (("Summe",), Find(take="last"))},
+    ),
+    "the first of the page": (
+        TOTAL, [(f"{n}.00\n9{n}.00", {"total": f"{n}.00"}) for n in range(9)],
+        {("total",): ((), Find(unlabelled="first"))},
+    ),
+    "no word of one document": (
+        TOTAL, [(f"Fa. {'abcdefghi'[n] * 9} {n}.00\n1.00", {"total": f"{n}.00"}) for n in range(2, 9)],
+        {("total",): (("Fa",), Find())},
+    ),
+    "nothing where nothing helps": (TOTAL, [(f"{n}.00 {n}.10 {n}.20", {"total": f"{n}.10"}) for n in range(9)], {}),
+    "how many lines a text has": (
+        {"address": "text"}, [(f"Ship to:\n{n} Elm St\n{n}000 Town\nTel {n}", {"address": f"{n} Elm St {n}000 Town"}) for n in range(1, 6)],
+        {("address",): (("Ship to",), Find(lines=2))},
+    ),
+    "what words with digits of a column look like": (
+        {"lines": {"items": {"fields": ITEMS}}}, [("Green tea x2 4.00\nMilk 3 1 1.00\nTotal 5.00", {"lines": TEA})],
+        {("lines", ITEM, "n"): ((), Find("(?i)[0-9]+|x[0-9]+"))},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "shown", "rules"), PROPOSED.values(), ids=PROPOSED)
+def test_gold_proposes_the_rules_that_find_it(fields, shown, rules):
+    spec = read_spec({"fields": fields})
+    examples = [Example(document(text), record) for text, record in shown]
+    found = propose_rules(spec, examples)
+    assert propose_rules(spec, examples) == found
+    assert {steps: (one.labels, one.find) for steps, one in found.items()} == rules
+    _, made = play(Rules(), document(shown[0][0]), Task(with_rules(spec, found)))
+    assert made.record == shown[0][1] or not rules
 
 
 def test_every_value_has_its_quote_and_a_confidence():

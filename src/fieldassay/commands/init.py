@@ -14,11 +14,14 @@ from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.extraction.evidence import plan_of_spec
+from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
+from fieldassay.extraction.systems import read_examples
 from fieldassay.io.json_value import id_text
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.paired import plan_margin
 from fieldassay.options import option_names
-from fieldassay.records.envelope import META_SHAPES, data_options, read_container, read_value
+from fieldassay.paths import ITEM
+from fieldassay.records.envelope import META_SHAPES, data_options, gold_options, read_container, read_value
 from fieldassay.records.keys import SourceOptions, locate
 from fieldassay.records.matching import find_duplicates, join_names
 from fieldassay.records.source import Source, open_source
@@ -44,8 +47,8 @@ from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import ListNode, Node, ObjectNode, Plan, describe
 
 _MOST_LINES = 6
-_MOST_RECORDS, _MOST_PROBED = 200, 20
-"""Records of a system whose ids are compared, and those whose keys may be an id."""
+_MOST_DOCUMENTS, _MOST_PROBED = 200, 20
+"""Documents that rules are proposed from, and those whose keys may be an id."""
 _HEAD = (
     "# A first spec, written by `fieldassay init` from {source}.\n"
     "# The types fit the values seen. Check them: what is money, what is an id, which fields are critical?\n"
@@ -105,6 +108,7 @@ def _names(node: Node) -> Iterator[tuple[str, str]]:
 def spec_from_gold(
     gold: Records,
     schema: str | None = None,
+    docs: str | Path | None = None,
     predictions: Mapping[str, Records] | Records | None = None,
     sections: Mapping[str, Any] = MappingProxyType({}),
 ) -> Draft:
@@ -114,7 +118,8 @@ def spec_from_gold(
     agree with gold. `sections` are options of the spec's sections in place of the defaults.
 
     With a schema (a file or `module:Model`) the fields and their types are those of the schema, and the
-    formats of values those of gold. A spec with `data:` and without fields says only how gold is read.
+    formats of values those of gold. A spec with `data:` and without fields says only how gold is read. With
+    documents, the fields have the labels that stand beside their values, for the strategy `rules`.
 
     Raises `ProblemsError` for unreadable gold, and for an id that is missing or repeated.
     """
@@ -155,6 +160,8 @@ def spec_from_gold(
         )
     if systems is not None:
         inferred = _with_predictions(inferred, gold, systems)
+    if docs is not None:
+        inferred = _with_rules(inferred, Path(name), Path(docs))
     if remarks:
         inferred = replace(inferred, comments={**inferred.comments, ("fieldassay",): remarks[0]})
     margin = plan_margin(count, sum(map(_count_values, inferred.spec.fields)))
@@ -236,7 +243,7 @@ def _shared_ids(rows: Sightings, count: int, predictions: Mapping[str, Records])
         source = open_source(given[0] if isinstance(given, tuple) else given, SourceOptions(), "predictions")
         columns: dict[str | None, list[str]]
         if source.is_numbered:
-            records = [one.data or {} for one in source.fetch(range(min(len(source), _MOST_RECORDS)))]
+            records = [one.data or {} for one in source.fetch(range(min(len(source), _MOST_DOCUMENTS)))]
             keys = dict.fromkeys(key for record in records[:_MOST_PROBED] for key in record)
             columns = {key: [id_text(record.get(key)) or "" for record in records] for key in keys}
         else:
@@ -254,6 +261,24 @@ def _shared_ids(rows: Sightings, count: int, predictions: Mapping[str, Records])
         if joined and joined[best] > 0.5 and usual != [best[1]]:
             names |= dict.fromkeys(best)
     return tuple(name for name in names if name is not None)
+
+
+def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:
+    """Return a spec with the rules that documents propose, and how often they are right in comments."""
+    examples, problems = read_examples(
+        gold, docs, gold_options(plan_of_spec(inferred.spec)), most=_MOST_DOCUMENTS
+    )
+    if not examples:
+        raise ProblemsError(problems)
+    proposals = propose_rules(inferred.spec, examples)
+    comments = dict(inferred.comments)
+    for steps, one in proposals.items():
+        place = tuple(
+            part for step in steps for part in (("items",) if step == ITEM else ("fields", str(step)))
+        )
+        right = f"`labels` and `find` are right for {one.right} of {one.documents}"
+        _comment(comments, place, right)
+    return replace(inferred, spec=with_rules(inferred.spec, proposals), comments=comments)
 
 
 def _comment(comments: dict[Place, str], place: Place, text: str) -> None:

@@ -6,6 +6,7 @@ import itertools
 import math
 import os
 import re
+import sys
 import types
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ from fieldassay.extraction.strategy import Example, Strategy, Task
 from fieldassay.io.json_value import Json
 from fieldassay.options import Catalogue, fit, import_function
 from fieldassay.records.envelope import gold_options
+from fieldassay.records.keys import SourceOptions
 from fieldassay.records.source import open_source
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.language.parse import read_source
@@ -404,23 +406,8 @@ def load_examples(
         raise problem(source, "examples without documents", remedy, "invalid")
     key = (source, docs, shown.group, loading.reader)
     if key not in given.loaded:
-        files = list_documents(docs).files
-        by_id, by_stem = {file.id: [file] for file in files}, defaultdict[str, list[DocumentFile]](list)
-        for file in files:
-            by_stem[Path(file.id).stem].append(file)
-        found: list[Example] = []
-        problems: list[Problem] = []
-        records = open_source(source, gold_options(plan_of_spec(spec)))
-        for record in records.fetch(range(len(records))):
-            try:
-                file = _only(by_id.get(record.id) or by_stem[Path(record.id).stem])
-                transcript = load_bytes(file.read(), file.id, loading)
-            except DocumentError as error:
-                remedy = "add the document, write its path as the id, or leave the example out"
-                problems.append(Problem(f"{source}: {record.id}", str(error), remedy, "no_document"))
-                continue
-            data = dict(record.data or {})
-            found.append(Example(transcript, data, str(data.get(shown.group) or "") if shown.group else ""))
+        options = gold_options(plan_of_spec(spec))
+        found, problems = read_examples(source, docs, options, shown.group, loading=loading)
         if problems:
             raise ProblemsError(problems)
         _check_fields(found, spec, source)
@@ -428,6 +415,37 @@ def load_examples(
         check_examples(found, replace(given.scored, groups=groups), str(source))
         given.loaded[key] = tuple(found)
     return given.loaded[key]
+
+
+def read_examples(
+    source: Path,
+    docs: Path,
+    options: SourceOptions,
+    group: str = "",
+    most: int = sys.maxsize,
+    loading: LoadOptions = DEFAULTS,
+) -> tuple[list[Example], list[Problem]]:
+    """Return the first examples of a file, and the problems of its records that have no document."""
+    files = list_documents(docs).files
+    by_id, by_stem = {file.id: [file] for file in files}, defaultdict[str, list[DocumentFile]](list)
+    for file in files:
+        by_stem[Path(file.id).stem].append(file)
+    found: list[Example] = []
+    problems: list[Problem] = []
+    records = open_source(source, options)
+    for record in records.fetch(range(len(records))):
+        if len(found) == most:
+            break
+        try:
+            file = _only(by_id.get(record.id) or by_stem[Path(record.id).stem])
+            transcript = load_bytes(file.read(), file.id, loading)
+        except DocumentError as error:
+            remedy = "add the document, write its path as the id, or leave the example out"
+            problems.append(Problem(f"{source}: {record.id}", str(error), remedy, "no_document"))
+            continue
+        data = dict(record.data or {})
+        found.append(Example(transcript, data, str(data.get(group) or "") if group else ""))
+    return found, problems
 
 
 def _check_fields(examples: Sequence[Example], spec: Spec, source: Path) -> None:

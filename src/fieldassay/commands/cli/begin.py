@@ -121,6 +121,11 @@ def _suggestions(out: Path | None) -> list[str]:
     "of `data:` alone, which says how gold is read.",
 )
 @click.option(
+    "--docs",
+    metavar="PATH",
+    help="The documents of gold: the words that stand beside its values become `labels` of the fields.",
+)
+@click.option(
     "-o",
     "--out",
     metavar="FILE",
@@ -132,6 +137,7 @@ def init(
     gold: str | None,
     preds: tuple[str, ...],
     schema: str | None,
+    docs: str | None,
     out: Path | None,
     force: bool,
 ) -> int:
@@ -141,6 +147,7 @@ def init(
     fieldassay init --gold gold.csv --out spec.yaml
     fieldassay init --gold gold.csv --pred answers --out spec.yaml
     fieldassay init --gold gold.jsonl --schema schema.json
+    fieldassay init --gold gold.csv --docs scans --out spec.yaml
     """
     from fieldassay.commands.cli.inputs import name_predictions
     from fieldassay.commands.cli.output import complain, write
@@ -151,14 +158,15 @@ def init(
             "Give --gold PATH, --schema FILE, or both: then the schema says the fields, and gold how "
             "values are written."
         )
-    if gold is None and preds:
-        raise click.UsageError("--pred goes with --gold.")
+    for flag, value in (("--docs", docs), ("--pred", preds)):
+        if gold is None and value:
+            raise click.UsageError(f"{flag} goes with --gold.")
     if out is not None and out.exists() and not force:
         raise click.UsageError(f"{out} is there already; give another name, or --force to overwrite it.")
     if gold is None:
         draft = Draft(spec_from_schema(str(schema)))
     else:
-        draft = spec_from_gold(gold, schema, name_predictions(preds) if preds else None)
+        draft = spec_from_gold(gold, schema, docs, name_predictions(preds) if preds else None)
     for remark in draft.remarks:
         complain(remark)
     if out is None:
