@@ -176,16 +176,3 @@ def test_no_name_is_a_command_to_a_runner_or_calls_anybody(
         *([text] if "markdown" in command else []),
     ]:
         assert not CALL.search(re.sub(r"&#\d+;", " ", page)), page
-
-
-@pytest.mark.parametrize("shape", ["-v", "--json"])
-def test_json_that_is_printed_keeps_its_values(
-    obeyed: Path, shape: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(obeyed)
-    data = ("-s", "spec.json", "--gold", "gold.jsonl", "--pred", f"{commanding('system')}=one.jsonl")
-    main(["score", *data, "--bootstrap", "20", shape])
-    out = capsys.readouterr().out
-    assert not COMMAND.search(out)
-    if shape == "--json":
-        assert {one["system"] for one in json.loads(out)["estimates"]} == {commanding("system")}

@@ -156,22 +156,6 @@ def test_a_result_that_is_dropped_is_gone_without_a_collection(settled_collector
     assert held() is None
 
 
-def test_the_laws_see_a_leak(settled_collector: None) -> None:
-    """A cycle that holds an array is seen by both."""
-    gc.collect()
-    before = count_living()
-    gc.set_debug(gc.DEBUG_SAVEALL)
-    cycle: list[Any] = [[np.zeros(3)]]
-    cycle.append(cycle)
-    del cycle
-    gc.collect()
-    grown = count_living()["numpy.ndarray"] - before["numpy.ndarray"]
-    assert (grown, [type(one) for one in reach(gc.garbage, STEPS) if isinstance(one, np.ndarray)]) == (
-        1,
-        [np.ndarray],
-    )
-
-
 def count_living() -> Counter[str]:
     """Return the number of arrays, tables, given records and objects of each class of the package."""
     kinds = Counter(

@@ -23,9 +23,8 @@ from fieldassay import score
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.result.result import Result
-from fieldassay.options import REQUIRED, Catalogue, has_options, options_of, undefined_methods, with_options
+from fieldassay.options import REQUIRED, Catalogue, has_options, options_of, undefined_methods
 from fieldassay.paths import ITEM, Pattern, field_of, join_path, split_path
-from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.spec.language.model import Call
 from fieldassay.spec.language.yaml_text import Places, Report
 from fieldassay.spec.plan.build import build_call
@@ -103,11 +102,6 @@ def test_patterns_match_whole_paths(pattern, path, matches):
     assert Pattern(pattern).matches(path) is matches
 
 
-@given(steps=steps)
-def test_two_stars_match_everything(steps):
-    assert Pattern("**").matches_steps(steps)
-
-
 def test_matching_takes_no_time_on_hostile_texts():
     with costs_at_most(160):
         assert not Pattern(".".join(["**", "a*a*a*b"] * 20)).matches(".".join(["a" * 200] * 200))
@@ -147,14 +141,6 @@ KINDS = [Recorded, Decorated]
 def test_options_are_what_the_constructor_takes_with_its_defaults(kind: type[Comparator]) -> None:
     assert [(one.name, one.default) for one in options_of(kind)] == [("within", REQUIRED), ("words", ("a",))]
     assert undefined_methods(kind) == () and has_options(kind) and not has_options("text")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_other_options_leave_the_rest_and_the_entry_itself(kind: type[Recorded]) -> None:
-    first = kind(0.5, ("b",))
-    other = with_options(first, within=0.1)
-    assert (other.within, other.words, first.within) == (0.1, ("b",), 0.5)
-    assert hash(with_options(first)) == hash(first) and with_options(first) == first
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -299,11 +285,6 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["--spec", "spec.yaml", "--gold", "gold.jsonl", "--bootstrap", "0"]
 
 
-@pytest.mark.parametrize("more", [[], ["--out", "run"]], ids=["in memory", "in files"])
-def test_repeated_runs_may_hold_infinite_numbers(inputs: list[str], more: list[str]) -> None:
-    assert main(["score", *inputs, "--pred", "s=first.jsonl,second.jsonl", *more]) == 0
-
-
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_a_run_with_infinite_numbers_can_be_used(inputs: list[str], command: list[str]) -> None:
     assert (
@@ -368,14 +349,6 @@ def test_the_documents_are_those_whose_gold_has_the_values(name: str) -> None:
     assert f"gold: {len(ids)} of 4 documents: " in found.notes[0]
 
 
-def test_the_numbers_are_those_of_the_slice() -> None:
-    whole = score(WHERE_GOLD, {"m": PRED}, WHERE_SPEC, ScoreOptions(slices=("type",)), bootstrap=0)
-    in_slice = next(
-        one for one in whole.estimates if one.metric == "accuracy" and one.slice == {"type": "receipt"}
-    )
-    assert scored("type=receipt").value("accuracy") == in_slice.value
-
-
 def test_predictions_of_documents_left_out_are_not_unmatched_and_strangers_still_are() -> None:
     found = scored("type=receipt", predictions=[*PRED[:3], {"id": "z", "shop": "Yew"}])
     assert found.counts["systems"]["m"]["unmatched"] == 1
@@ -384,10 +357,6 @@ def test_predictions_of_documents_left_out_are_not_unmatched_and_strangers_still
         "m: 1 of 4 predictions have no gold (such as 'z') and are left out"
     ]
     assert any("m has no prediction for 1 of 2 documents (such as 'd')" in note for note in found.notes)
-
-
-def test_a_system_without_any_prediction_of_the_chosen_documents_is_judged_as_empty() -> None:
-    assert scored("type=receipt", predictions=PRED[:1]).counts["systems"]["m"]["missing"] == 2
 
 
 def test_a_field_that_is_not_scored_can_choose_and_limit_takes_the_first_chosen() -> None:
@@ -418,17 +387,6 @@ def test_a_condition_that_no_document_meets_is_an_error_that_lists_what_there_is
         scored(*where)
     assert told in str(caught.value)
     assert {problem.kind for problem in caught.value.problems} == {"where"}
-
-
-def test_a_gold_record_that_cannot_be_read_is_never_left_out_in_silence(tmp_path: Path) -> None:
-    (tmp_path / "gold.jsonl").write_text('{"id": "a", "kind": "x"}\n{"id": "b", "kind"\n')
-    with pytest.raises(ProblemsError, match="not JSON"):
-        score(
-            str(tmp_path / "gold.jsonl"),
-            {"m": PRED},
-            WHERE_SPEC,
-            ScoreOptions(where=("kind=x",)),
-        )
 
 
 def test_a_class_name_stands_once():

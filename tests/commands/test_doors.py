@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -123,15 +122,6 @@ def test_evidence_that_is_gone_is_missed_and_never_saved_as_none(files: Path, ki
     assert not Path("run").exists()
 
 
-def test_only_the_parts_of_a_result_are_saved_with_it(files: Path) -> None:
-    """A folder may hold those of another."""
-    (files / "parts").mkdir()
-    fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0, batch=1, evidence_folder=files / "parts")
-    result = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0, evidence_folder=files / "parts")
-    rows, here = result.save("run").evidence, fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0).evidence
-    assert rows.collect().equals(here)
-
-
 def test_saving_applies_the_umask_and_never_sets_it(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It belongs to the whole process: files of other threads would get the wrong permissions."""
     result, before = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0), os.umask(0o027)
@@ -183,15 +173,6 @@ def test_a_result_that_was_read_cannot_be_saved_again(files: Path) -> None:
         run.result.save("other")
 
 
-def test_runs_and_results_are_gated_alike(files: Path) -> None:
-    result = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=100)
-    run = result.save("run")
-    for gates in (None, ["accuracy >= 0.99"]):
-        there, here = fa.gate(run, gates=gates), fa.gate(result, gates=gates)
-        assert [one.answer for one in there.decisions] == [one.answer for one in here.decisions]
-        assert there.answer == fa.gate("run", gates=gates).answer == here.answer
-
-
 def test_reports_of_runs_and_results_are_the_same(files: Path) -> None:
     result = fa.score(GOLD, SYSTEMS, SPEC.replace("checks: {shop: [not_empty]}\n", ""), bootstrap=100)
     run = result.save("run")
@@ -230,23 +211,6 @@ def test_importing_the_package_loads_its_version_alone_and_names_stand_beside_fo
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert told == "['fieldassay.version']\n[]\n"
-
-
-OF_A_FOLDER: dict[str, Callable[[], object]] = {
-    "export_run": lambda: fa.export_run("store/run", "values.csv"),
-    "list_stored": lambda: fa.list_stored("store"),
-    "open_run": lambda: fa.open_run("store/run"),
-    "report": lambda: fa.report("store/run", "markdown", "report.md"),
-    "set_baseline": lambda: fa.set_baseline("store/run", "baseline.json"),
-    "diff": lambda: fa.diff("store/run:llama", "store/run:qwen"),
-    "attribute": lambda: fa.attribute("store/run"),
-}
-
-
-@pytest.mark.parametrize("name", OF_A_FOLDER)
-def test_folders_and_files_may_be_named_by_texts(name: str, files: Path) -> None:
-    fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0).save("store/run")
-    OF_A_FOLDER[name]()
 
 
 @pytest.mark.parametrize("name", [name for name in fa.__all__ if name != "__version__"])
@@ -378,11 +342,6 @@ from fieldassay.commands.cli.main import main
 sys.argv[0] = "fieldassay"
 assert main(sys.argv[1:]) == 0
 """
-PYTHON = """
-from fieldassay import score
-record = {"id": 1, "total": "5.00", "date": "3 March 2025", "name": "Oak"}
-score([record], [record], {"fields": {"total": "money", "date": "date", "name": "text"}})
-"""
 DATED = (
     "fields: {total: {type: money, currency: AUD}, name: text, on: date, lines: {type: list, items: text}}"
 )
@@ -399,12 +358,6 @@ def imported(code: str, *arguments: str) -> tuple[int, set[str]]:
     )
     count, *names = ran.stderr.split()
     return int(count), {name for name in names if not name.startswith("_")}
-
-
-@pytest.mark.slow
-def test_a_record_is_scored_with_few_libraries() -> None:
-    _, libraries = imported(PYTHON)
-    assert libraries <= ALWAYS
 
 
 @pytest.mark.slow

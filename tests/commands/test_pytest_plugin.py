@@ -42,18 +42,6 @@ def test_pytest_finds_the_fixture_by_itself_and_shows_no_traceback(folder: Path)
     assert "def _assert_extraction" not in done.stdout
 
 
-@pytest.mark.parametrize("gates", [(), "accuracy >= 0.99", ["accuracy >= 0.1", "f1 >= 0.99"]])
-def test_the_fixture_shows_the_worst_fields(assert_extraction: Any, gates: Any) -> None:
-    spec = "fields: {total: money, name: text, city: text}"
-    gold = {"total": "1", "name": "Ada", "city": "Bern"}
-    with pytest.raises(ExtractionError) as caught:
-        assert_extraction(gold, {"total": "1.00", "name": "Ida", "city": None}, spec, gates)
-    told = str(caught.value)
-    assert "FAIL" in told
-    assert "total" not in told.split("worst fields:")[1]
-    assert all(word in told for word in ("Ada", "Ida", "city"))
-
-
 def test_the_fixture_returns_the_result_and_takes_whatever_score_takes(
     assert_extraction: Any, folder: Path
 ) -> None:
@@ -82,11 +70,6 @@ def test_the_fixture_fails_where_nothing_can_be_said(
         assert_extraction(gold, gold, "{fields: {a: number, type: text}, slices: [type]}", gates)
 
 
-def test_an_unknown_metric_is_told_with_the_nearest(assert_extraction: Any) -> None:
-    with pytest.raises(ProblemsError, match="did you mean 'accuracy'"):
-        assert_extraction({"a": 1}, {"a": 1}, "fields: {a: number}", "acuracy >= 0.9")
-
-
 def baseline_of(folder: Path, *options: str) -> Path:
     given = [f"--spec={folder / 'spec.yaml'}", f"--gold={folder / 'gold.jsonl'}"]
     given += [f"--pred=prediction={folder / 'good.jsonl'}"]
@@ -104,11 +87,3 @@ def test_regressions_are_measured_against_the_baseline(assert_extraction: Any, f
         assert_extraction(folder / "gold.jsonl", bad, SPEC, REGRESSION, file)
     with pytest.raises(ProblemsError, match=r"nope\.json"):
         assert_extraction(folder / "gold.jsonl", good, SPEC, REGRESSION, folder / "nope.json")
-
-
-def test_a_frozen_baseline_refuses_other_gold_without_a_gate_on_it(
-    assert_extraction: Any, folder: Path
-) -> None:
-    file = baseline_of(folder, "--freeze")
-    with pytest.raises(ProblemsError, match="1 document removed"):
-        assert_extraction(GOLD[1:], {"prediction": folder / "good.jsonl"}, SPEC, (), file)

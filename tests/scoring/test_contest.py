@@ -71,29 +71,6 @@ def find(result, metric):
     return next(one for one in result.comparisons if one.metric == metric and not one.slice)
 
 
-def test_values_are_those_of_the_estimates_and_differences_are_second_minus_first():
-    result = run()
-    assert [one.metric + (f"[{one.field}]" if one.field else "") for one in result.comparisons] == list(
-        EVERYTHING
-    )
-    for one in result.comparisons:
-        assert one.values == tuple(result.value(one.metric, name, one.field) for name in one.systems)
-        assert one.difference == one.values[1] - one.values[0]  # type: ignore[operator]
-        assert one.systems == ("s0", "s1")
-        assert one.wins + one.losses + one.ties == one.documents
-
-
-def test_directions_are_those_of_the_metrics():
-    found = {one.metric: one for one in run(200).comparisons}
-    assert found["accuracy"].verdict == found["f1"].verdict == "better"
-    right, wrong = [{"id": at, "a": 1} for at in range(30)], [{"id": at, "a": 1, "b": 1} for at in range(30)]
-    result = score(
-        right, {"clean": right, "chatty": wrong}, SPEC, ScoreOptions(metrics=("hr",)), compare=("hr",)
-    )
-    [one] = result.comparisons
-    assert (one.difference, one.better, one.verdict, one.wins, one.losses) == (0.5, "lower", "worse", 0, 30)
-
-
 def test_few_documents_are_halved_in_every_way_and_the_metric_is_computed_again_each_time():
     count, metrics = 7, ("f1", "accuracy_by_field", "accuracy", "recall[b]", "correct")
     rng = np.random.default_rng(3)
@@ -256,22 +233,6 @@ def test_counts_have_a_p_value_and_no_interval():
     assert one.p is not None
 
 
-def test_slices_are_families_of_their_own_and_compare_the_first_metric():
-    result = run(60, slices=("kind",))
-    sliced = [one for one in result.comparisons if one.slice]
-    assert [(one.metric, dict(one.slice)) for one in sliced] == [
-        ("accuracy", {"kind": "k0"}),
-        ("accuracy", {"kind": "k1"}),
-    ]
-    assert all(
-        one.values
-        == tuple(result.value(f"accuracy{{kind={one.slice['kind']}}}", name) for name in one.systems)
-        for one in sliced
-    )
-    assert [one for one in result.comparisons if not one.slice] == list(run(60).comparisons)
-    assert max(one.p_adjusted for one in sliced) <= 2 * max(one.p for one in sliced)  # type: ignore[type-var, operator]
-
-
 def test_a_slice_key_with_many_values_is_left_out_and_that_is_said():
     truth = [{"id": f"d{at:03}", "kind": f"k{at}", "a": at} for at in range(25)]
     predictions = {"x": truth, "y": [{**row, "a": 0} for row in truth]}
@@ -301,11 +262,6 @@ def test_the_first_is_valued_by_the_documents_that_did_not_choose_it():
     assert {place.system: place.chance_first for place in ranking.places} == pytest.approx(
         {name: np.mean([one.get(name, 0.0) for one in firsts]) for name in arena.names}
     )
-
-
-def test_few_documents_say_nothing_of_new_ones():
-    [ranking] = run(12, 3, compare=("accuracy",)).rankings
-    assert ranking.on_new_documents is None and ranking.places[0].chance_first is None
 
 
 @pytest.mark.parametrize(
@@ -346,41 +302,6 @@ def test_one_system_and_a_result_from_a_file_have_nothing_to_compare():
         compare(result, "s0", "s0")
 
 
-@pytest.mark.parametrize(
-    ("spec", "metrics", "compared"),
-    [
-        pytest.param({}, None, ["accuracy", "f1"], id="usual"),
-        pytest.param(
-            {}, ("recall", "latency_mean", "correct", "hr"), ["recall", "hr"], id="the first that are shares"
-        ),
-        pytest.param(
-            {},
-            ("accuracy(regime=baseline)", "f1"),
-            ["accuracy(regime=baseline)", "f1"],
-            id="with their parameters",
-        ),
-        pytest.param(
-            {"score": "mine", "definitions": {"mine": "100 * f1", "other": "recall"}},
-            None,
-            ["mine", "other"],
-            id="the score and its own",
-        ),
-        pytest.param({}, ("latency_p50", "correct"), [], id="nothing to compare by"),
-    ],
-)
-def test_systems_are_compared_by_the_main_metrics(spec, metrics, compared):
-    predictions = {"x": gold(5), "y": gold(5)}
-    result = score(gold(5), predictions, {**SPEC, **spec}, ScoreOptions(metrics=metrics), bootstrap=10)
-    assert [one.metric for one in result.comparisons] == compared
-
-
-def test_the_reference_may_be_chosen():
-    assert [one.systems for one in run(20, 3, reference="s1", compare=("f1",)).comparisons] == [
-        ("s1", "s0"),
-        ("s1", "s2"),
-    ]
-
-
 def timed(durations):
     """Return right answers with durations; None: not measured."""
     return [
@@ -401,51 +322,6 @@ def test_a_system_that_is_slower_in_every_shared_document_is_never_called_faster
     assert (one.documents, one.wins, one.losses, one.verdict) == (25, 0, 25, "worse")
     assert one.difference == pytest.approx(100.0)
     assert one.values == pytest.approx((2200.0, 2300.0))
-
-
-def test_documents_measured_in_one_system_only_change_no_comparison_of_times():
-    rng = np.random.default_rng(8)
-    times = {name: rng.lognormal(7, 0.4, 30).tolist() for name in "ab"}
-    truth = [{"id": f"d{at:03}", "a": at} for at in range(30)]
-    options = {"metrics": ("latency_mean",), "compare": ("latency_mean",), "bootstrap": 200}
-
-    def compare_times(count):
-        first = [*times["a"][:count], *[None] * (30 - count)]
-        predictions = {"a": timed(first), "b": timed(times["b"])}
-        [one] = score(truth, predictions, {"fields": {"a": "integer"}}, **options).comparisons
-        return one
-
-    some = compare_times(20)
-    changed = {**times, "b": [*times["b"][:20], *[60_000.0] * 10]}
-    times = changed
-    assert compare_times(20) == some
-
-
-def test_three_systems_are_each_compared_on_the_documents_that_a_pair_shares():
-    truth = [{"id": f"d{at:03}", "a": at} for at in range(40)]
-    times = [1000.0 + 10.0 * at for at in range(40)]
-    sides = {
-        "a": timed(times),
-        "b": timed([one + 5.0 if at < 30 else None for at, one in enumerate(times)]),
-        "c": timed([one - 5.0 if at >= 5 else None for at, one in enumerate(times)]),
-    }
-    options = {"metrics": ("latency_mean",), "compare": ("latency_mean",)}
-    result = score(truth, sides, {"fields": {"a": "integer"}}, **options)
-    assert [(one.documents, one.verdict) for one in result.comparisons] == [(30, "worse"), (35, "better")]
-    [ranking] = result.rankings
-    assert {frozenset(pair.systems): pair.is_shown for pair in ranking.pairs} == dict.fromkeys(
-        [frozenset("ab"), frozenset("ac"), frozenset("bc")], True
-    )
-
-
-def test_systems_that_share_no_measured_document_cannot_be_compared_in_it():
-    """An index error ended the whole run."""
-    truth = [{"id": f"d{at:03}", "kind": f"k{at % 2}", "a": at} for at in range(8)]
-    sides = {"a": timed([5.0] * 4 + [None] * 4), "b": timed([None] * 4 + [5.0] * 4)}
-    for metric in ("latency_mean", "throughput"):
-        options = {"metrics": (metric,), "compare": (metric,), "slices": ("kind",), "bootstrap": 50}
-        result = score(truth, sides, {"fields": {"a": "integer"}}, **options)
-        assert {(one.verdict, one.documents, one.p) for one in result.comparisons} == {("undefined", 0, None)}
 
 
 @pytest.mark.parametrize("count", [8, 60])
@@ -496,18 +372,6 @@ def test_an_interval_of_too_few_replicates_makes_no_system_better_for_other_docu
     assert (one.verdict, one.is_guarded) == ("worse", is_guarded)
     sentence = describe_comparison(one)
     assert ("on documents like these" in sentence) != is_guarded
-
-
-def test_a_ranking_has_no_pair_of_systems_that_share_no_measured_document():
-    truth = [{"id": f"d{at:03}", "a": at} for at in range(8)]
-    sides = {
-        "a": timed([5.0] * 4 + [None] * 4),
-        "b": timed([None] * 4 + [9.0] * 4),
-        "c": timed([7.0] * 8),
-    }
-    options = {"metrics": ("latency_mean",), "compare": ("latency_mean",), "bootstrap": 50}
-    [ranking] = score(truth, sides, {"fields": {"a": "integer"}}, **options).rankings
-    assert {one.systems: one.difference for one in ranking.pairs} == {("a", "c"): -2.0, ("c", "b"): -2.0}
 
 
 def test_a_comparison_of_many_fields_takes_the_memory_of_their_draws_alone(

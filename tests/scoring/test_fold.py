@@ -1,6 +1,5 @@
 """Folding evidence: exact, whatever the partition and the order; shards and their results."""
 
-import gc
 import pickle
 import random
 import tracemalloc
@@ -21,9 +20,9 @@ from fieldassay.errors import FieldassayError
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.definitions import select_metrics
 from fieldassay.metrics.evidence import Kind
-from fieldassay.metrics.fold import FoldPlan, documents_frame, estimates, fold, merge
+from fieldassay.metrics.fold import FoldPlan, estimates, fold, merge
 from fieldassay.metrics.result import estimation
-from fieldassay.metrics.statistics.statistics import Rows, RowSum, Sum, add_sums
+from fieldassay.metrics.statistics.statistics import RowSum, Sum, add_sums
 from fieldassay.metrics.uncertainty.bootstrap import (
     STEPS,
     document_keys,
@@ -108,15 +107,6 @@ def test_any_assignment_to_batches_gives_bit_identical_estimates(chosen, chance)
     assert texts(estimates(PLAN, merge([fold(PLAN, *batch(group)) for group in groups]))) == texts(WHOLE)
 
 
-@pytest.mark.parametrize("fields", [FIELDS, []], ids=["fields", "no fields"])
-def test_an_empty_batch_adds_nothing(fields):
-    empty = fold(PLAN, evidence([], fields, [], SLOTS), documents([]))
-    assert len(estimates(PLAN, merge([empty, fold(PLAN, *batch(NAMES))]))) == len(WHOLE)
-    assert all(not found.value for found in estimates(PLAN, empty))
-    if fields:
-        assert texts(estimates(PLAN, merge([empty, fold(PLAN, *batch(NAMES))]))) == texts(WHOLE)
-
-
 def test_counts_have_no_interval_and_undefined_values_neither():
     assert {found.interval for found in WHOLE if found.unit == "count" or found.value is None} == {None}
     assert {found.level for found in WHOLE if found.interval is not None} == {0.9}
@@ -135,12 +125,6 @@ def test_a_metric_with_a_slice_is_estimated_there_only_and_tags_overlap():
     assert {(found.metric, found.slice["tag"]) for found in tagged} == {("f1", "x")}
     assert {tag for name in NAMES for tag in judge(name)[2]["tag"]} == {"x", "y"}
     assert tagged[0].documents < 42
-
-
-def test_a_slice_that_no_document_has_is_undefined():
-    plan = FoldPlan(select_metrics(["f1{type=zzz}"]), (), 10)
-    (found, *_) = estimates(plan, fold(plan, *batch(NAMES)))
-    assert (found.slice, found.value, found.n) == ({"type": "zzz"}, None, 0)
 
 
 def test_zero_replicates_turn_every_interval_off_and_change_no_value():
@@ -231,36 +215,6 @@ def test_a_number_too_large_to_be_true_names_the_document():
     table = documents(["a"], {"duration_ms": [1e300]})
     with pytest.raises(FieldassayError, match="document 'a': duration_ms"):
         estimate("latency_mean", evidence([("a", "x", "match")], [value("x")]), table)
-
-
-def test_the_frame_of_parts_is_the_frames_of_the_parts_joined_and_sorted():
-    """Parts of two systems, in no order, of which some lack a number, a text column or a slice key."""
-    facts = [
-        ("t", ["d", "a"], {"numbers": {"cost_usd": [1.5, np.nan]}, "groups": {"tag": [["p"], []]}}),
-        ("s", ["c", "b"], {"numbers": {}, "groups": {"type": [["k"], ["k", "l"]], "doc": [[], ["x"]]}}),
-        ("s", ["a"], {"numbers": {"duration_ms": [7.0]}, "groups": {}}),
-        ("t", [], {"numbers": {}, "groups": {}}),
-    ]
-    parts = [
-        fold(
-            FoldPlan((), (), 0),
-            replace(evidence([(name, "x", "match") for name in names], [value("x")]), system=system),
-            documents(names, more["numbers"], groups=more["groups"]),
-        )
-        for system, names, more in facts
-    ]
-    alone = [documents_frame([part]) for part in parts]
-    wanted = pl.concat(alone, how="diagonal").sort("system", "doc")
-    found = documents_frame(parts)
-    assert found.schema == wanted.schema
-    assert found.equals(wanted)
-
-
-def test_kept_statistics_sum_to_the_sums():
-    partial = fold_parts(NAMES, 3)
-    correct = Rows().correct.statistics[0]
-    kept = np.concatenate([part.statistics[correct].values for part in partial.documents], axis=1)
-    assert np.array_equal(kept.sum(axis=1), partial.slices[None].sums[correct].values[:, 0])
 
 
 def test_two_systems_on_the_same_documents_share_their_weights():
@@ -378,14 +332,6 @@ def test_results_that_travelled_are_the_same(spec, predictions, options, monkeyp
     assert apart.estimates == here.estimates and apart.counts == here.counts
     assert apart.checks == here.checks and apart.repeats == here.repeats
     assert apart.documents.equals(here.documents) and apart.run == here.run
-
-
-def test_scoring_leaves_the_garbage_collector_as_it_was():
-    gc.freeze()
-    frozen = gc.get_freeze_count()
-    score(GOLD[:3], {"m": GOLD[:3]}, "fields: {a: integer, b: text}")
-    assert gc.isenabled()
-    assert 0.9 * frozen < gc.get_freeze_count() <= frozen
 
 
 # Lists with too many pairs of items: what is equal is paired first, and what is left decides about failing

@@ -30,25 +30,11 @@ def test_each_document_is_in_one_part_by_a_digest_of_seed_and_id() -> None:
     assert 40 <= len(verdict) <= 80 and verdict != documents(holdout=0.3, verdict=True, seed=1)
 
 
-def test_a_document_stays_in_its_part_when_gold_grows_or_is_sorted_anew() -> None:
-    few, many = documents(100, holdout=0.5), documents(200, holdout=0.5)
-    assert few == {name for name in many if name < "d100"}
-    assert documents(gold=rows(100)[::-1], holdout=0.5) == few
-    assert documents(100, holdout=0.2, verdict=True) <= documents(100, holdout=0.5, verdict=True)
-
-
 def test_a_family_is_in_one_part_as_a_whole() -> None:
     verdict = documents(holdout=0.5, verdict=True, cluster="vendor")
     parts = {(row["vendor"], row["id"] in verdict) for row in rows(200)}
     assert len(parts) == 40
     assert 50 < len(verdict) < 150
-
-
-def test_a_result_records_its_part_and_says_it() -> None:
-    result = fa.score(rows(40), rows(40), SPEC, holdout=0.5, verdict=True, seed=3)
-    assert result.run["holdout"] == "0.5 --seed 3 --verdict"
-    [note] = [note for note in result.notes if "verdict" in note]
-    assert "of 40 documents: the part for the verdict only (--holdout 0.5 --seed 3 --verdict)" in note
 
 
 def test_results_of_unlike_parts_are_not_compared_in_silence(tmp_path: Path) -> None:

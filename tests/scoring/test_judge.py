@@ -1,7 +1,5 @@
 """Judging records, and markers of an empty value."""
 
-from typing import Any
-
 import polars as pl
 import pytest
 from hypothesis import given
@@ -14,8 +12,6 @@ from fieldassay.reports.findings.losses import count_mistakes, find_losses
 # Judging records.
 
 # What the engine says of presence, kinds of JSON, readability and lists
-
-SCALARS = {"fields": {"a": "text", "n": "number"}}
 
 
 @pytest.mark.parametrize(
@@ -43,33 +39,6 @@ def test_a_scalar_has_one_row_with_this_outcome(gold, pred, outcome):
     assert leaves_of({"fields": {"a": "text"}}, {"a": gold}, {"a": pred}) == [("a", outcome)]
 
 
-OBJECT = {"type": "object", "fields": {"a": "text"}}
-
-
-@pytest.mark.parametrize(
-    ("field", "empty", "full"),
-    [
-        pytest.param(OBJECT, {"a": " "}, {"a": "x"}, id="object"),
-        pytest.param({"type": "list", "items": "text"}, [None], ["x"], id="list"),
-        pytest.param({"type": "list", "items": OBJECT}, [{"a": ""}], [{"a": "x"}], id="list-of-objects"),
-    ],
-)
-def test_a_container_of_only_empty_values_is_not_there(field, empty, full):
-    sides = [(empty, type(empty)()), (empty, full), (full, empty), (full, full)]
-    rows = rows_of({"fields": {"c": field}}, *([{"c": side[at]} for side in sides] for at in range(2)))
-    told = rows.filter(field="c")["outcome"].to_list()
-    assert told == ["absent", "spurious", "missing", "match"]
-
-
-def test_a_missing_prediction_is_an_empty_one():
-    result = result_of(
-        SCALARS, [{"id": "1", "a": "x", "n": 1}, {"id": "2", "a": "y"}], [{"id": "1", "a": "x", "n": 1}]
-    )
-    assert result.counts["systems"]["s"]["missing"] == 1
-    assert result.value("recall") == pytest.approx(2 / 3)
-    assert result.value("precision") == 1.0
-
-
 @pytest.mark.parametrize(
     ("gold", "pred", "outcome", "flags"),
     [
@@ -90,12 +59,6 @@ def test_a_missing_prediction_is_an_empty_one():
 def test_readability_of_gold_is_decided_first(gold, pred, outcome, flags):
     row = rows_of({"fields": {"n": "number"}}, {"n": gold}, {"n": pred}).row(0, named=True)
     assert (row["outcome"], row["flags"]) == (outcome, flags)
-
-
-def test_the_flags_of_a_reading_stand_in_its_own_row_alone():
-    known, ambiguous = {"d": "2024-05-01"}, {"d": "01/02/2024"}
-    rows = rows_of({"fields": {"d": "date"}}, [known, {}, known], [ambiguous, known, {}])
-    assert rows["flags"].to_list() == [["ambiguous"], [], []]
 
 
 @pytest.mark.parametrize("pred", [12, None, "12 pcs"])
@@ -197,17 +160,6 @@ def test_every_leaf_of_missing_and_spurious_items_counts():
     assert [result.value(name) for name in ("items_matched", "items_missing", "items_spurious")] == [1, 1, 2]
 
 
-def test_item_rows_say_how_well_the_pair_agrees():
-    rows = rows_of(LINES, {"lines": [{"sku": "a", "n": 1}]}, {"lines": [{"sku": "a", "n": 2}]})
-    item = rows.filter(kind="item").row(0, named=True)
-    assert (item["gold_path"], item["pred_path"], item["outcome"], item["score"]) == (
-        "lines[0]",
-        "lines[0]",
-        "partial",
-        0.5,
-    )
-
-
 @pytest.mark.parametrize("weights", [(2, 3), (0.2, 0.3)])
 def test_items_pair_by_the_weighted_mean_of_their_fields(weights):
     """3/5 beats 2/5, and is above .55."""
@@ -230,59 +182,6 @@ def test_paths_say_where_each_side_was():
     ]
 
 
-NESTED = {
-    "fields": {
-        "orders": {
-            "type": "list",
-            "items": {
-                "type": "object",
-                "fields": {
-                    "no": "id",
-                    "lines": {
-                        "type": "list",
-                        "items": {
-                            "type": "object",
-                            "fields": {"sku": "id", "tags": {"type": "list", "items": "text"}},
-                        },
-                    },
-                },
-            },
-        }
-    }
-}
-
-
-def test_nested_lists_are_aligned_inside_their_items():
-    gold = {
-        "orders": [
-            {"no": "1", "lines": [{"sku": "a", "tags": ["x", "y"]}, {"sku": "b"}]},
-            {"no": "2", "lines": [{"sku": "c"}]},
-        ]
-    }
-    pred = {
-        "orders": [
-            {"no": "9", "lines": [{"sku": "c"}]},
-            {"no": "1", "lines": [{"sku": "b"}, {"sku": "a", "tags": ["y", "z", "x"]}]},
-        ]
-    }
-    rows = rows_of(NESTED, gold, pred).filter(kind="value")
-    told = {
-        (row["gold_path"], row["pred_path"], row["outcome"])
-        for row in rows.iter_rows(named=True)
-        if row["outcome"] != "absent"
-    }
-    assert told == {
-        ("orders[0].no", "orders[1].no", "match"),
-        ("orders[1].no", "orders[0].no", "mismatch"),
-        ("orders[0].lines[0].sku", "orders[1].lines[1].sku", "match"),
-        ("orders[0].lines[1].sku", "orders[1].lines[0].sku", "match"),
-        ("orders[1].lines[0].sku", "orders[0].lines[0].sku", "match"),
-        ("orders[0].lines[0].tags[0]", "orders[1].lines[1].tags[2]", "match"),
-        ("orders[0].lines[0].tags[1]", "orders[1].lines[1].tags[0]", "match"),
-        (None, "orders[1].lines[1].tags[1]", "spurious"),
-    }
-
-
 @pytest.mark.parametrize(
     ("align", "matches"),
     [
@@ -297,34 +196,6 @@ def test_the_aligner_decides_what_order_means(align, matches):
         spec, {"tags": ["a", "b", "c"]}, {"tags": ["b", "c", "a"] if align != "ordered" else ["a", "c", "b"]}
     )
     assert sum(outcome == "match" for _, outcome in told) == matches
-
-
-def test_a_key_pairs_items_whatever_else_they_hold():
-    spec = {"fields": {"lines": {**LINES["fields"]["lines"], "align": {"key": "sku"}}}}
-    gold = {"lines": [{"sku": "a", "n": 1}, {"sku": "b", "n": 2}]}
-    pred = {"lines": [{"sku": "b", "n": 1}, {"sku": "A", "n": 1}]}
-    told = leaves_of(spec, gold, pred)
-    assert sorted(told) == sorted(
-        [
-            ("lines[1].sku", "match"),
-            ("lines[1].n", "mismatch"),
-            ("lines[0].sku", "missing"),
-            ("lines[0].n", "missing"),
-            ("lines[1].sku", "spurious"),
-            ("lines[1].n", "spurious"),
-        ]
-    )
-
-
-def test_items_whose_key_is_an_object_are_paired_by_their_content():
-    items = {
-        "type": "object",
-        "fields": {"sku": {"type": "object", "fields": {"maker": "text"}}, "name": "text"},
-    }
-    spec = {"fields": {"lines": {"type": "list", "align": {"key": "sku"}, "items": items}}}
-    gold, pred = [{"name": "nut"}, {"name": "bolt"}], [{"name": "bolt"}, {"name": "nut"}]
-    result = result_of(spec, [{"lines": gold}], [{"lines": pred}])
-    assert result.value("accuracy") == 1.0
 
 
 def test_repeated_items_count_as_often_as_they_stand_there_unless_distinct():
@@ -426,21 +297,6 @@ def test_undeclared_keys_can_be_spurious():
 TREE = {"fields": {"t": {"type": "any", "align": "ordered"}}}
 
 
-def test_a_tree_without_a_schema_is_walked():
-    gold = {"t": {"a": 1, "b": {"c": "x", "d": [1, 2, {"e": True}]}, "f": None}}
-    assert all(outcome == "match" for _, outcome in leaves_of(TREE, gold, gold))
-    pred = {"t": {"a": "1", "b": {"c": "x", "d": [1, 3]}, "g": 0}}
-    told = {entry for entry in leaves_of(TREE, gold, pred) if entry[1] != "absent"}
-    assert told == {
-        ("t.a", "mismatch"),
-        ("t.b.c", "match"),
-        ("t.b.d[0]", "match"),
-        ("t.b.d[1]", "mismatch"),
-        ("t.b.d[2].e", "missing"),
-        ("t.g", "spurious"),
-    }
-
-
 def test_a_tree_reports_a_container_of_another_kind_once():
     rows = rows_of(TREE, {"t": {"a": {"b": 1, "c": 2}, "d": 5}}, {"t": {"a": "text", "d": {"x": 1}}})
     told = {
@@ -456,14 +312,6 @@ def test_a_tree_reports_a_container_of_another_kind_once():
     assert not any(field == "t.d.x" for _, field, _, _ in told)
 
 
-def test_tree_leaves_take_their_type_from_the_first_pattern_that_matches():
-    spec = {"fields": {"t": {"type": "any", "fields": {"**.*_unit": "unit", "**": "any"}}}}
-    told = dict(
-        leaves_of(spec, {"t": {"flow_unit": "m³/h", "name": "A"}}, {"t": {"flow_unit": "m3/h", "name": "a"}})
-    )
-    assert told == {"t.flow_unit": "match", "t.name": "mismatch"}
-
-
 def test_undeclared_top_level_keys_can_be_spurious():
     spec = {"extra": "spurious", "fields": {"a": "text"}}
     assert leaves_of(spec, {"a": "x"}, {"a": "x", "iban": "DE00"}) == [("a", "match"), ("iban", "spurious")]
@@ -472,28 +320,6 @@ def test_undeclared_top_level_keys_can_be_spurious():
     )
     assert result.value("precision") == 0.5
     assert result.value("precision(granularity=slot)") == 1.0
-
-
-def test_equal_keys_pair_by_the_rest_of_the_item():
-    spec = {"fields": {"lines": {**LINES["fields"]["lines"], "align": {"key": "sku"}}}}
-    told = leaves_of(
-        spec, {"lines": [{"sku": "b", "n": 2}, {"sku": "b", "n": 3}]}, {"lines": [{"sku": "b", "n": 3}]}
-    )
-    assert sorted(outcome for _, outcome in told) == ["match", "match", "missing", "missing"]
-
-
-def test_a_pair_agrees_in_every_key_whatever_combine_says():
-    spec = {
-        "fields": {
-            "lines": {
-                **LINES["fields"]["lines"],
-                "combine": "product",
-                "align": {"key": {"fields": ["sku", "n"]}},
-            }
-        }
-    }
-    told = leaves_of(spec, {"lines": [{"sku": "b", "n": 2}]}, {"lines": [{"sku": "b", "n": 3}]})
-    assert {outcome for _, outcome in told} == {"missing", "spurious"}
 
 
 ONLY_ITEM = {"type": "text", "other_kind": "only_item"}
@@ -564,29 +390,6 @@ def test_blank_items_at_the_end_move_no_figure(align, empty_items, at):
     assert figures(one, gold, ["elm", "x", *blank]) == figures(one, ["oak"], ["elm", "x"])
 
 
-LEAVES: dict[str, tuple[str, str, Any, Any, list[tuple[str, str]]]] = {
-    "ordered: an empty place stays a place": (
-        "ordered", "drop", ["a", "", "c"], ["a", "b", "c"],
-        [("t[0]", "match"), ("t[1]", "spurious"), ("t[2]", "match")],
-    ),
-    "ordered: blank beside blank is no row": ("ordered", "drop", ["a", "", "c"], ["a", None, "c"],
-        [("t[0]", "match"), ("t[2]", "match")]),
-    "sequence: blank beside blank is no row": ("sequence", "drop", ["a", "", "c"], ["a", "", "c"],
-        [("t[0]", "match"), ("t[2]", "match")]),
-    "kept: blank beside blank agrees": ("ordered", "keep", ["a", ""], ["a", ""],
-        [("t[0]", "match"), ("t[]", "absent")]),
-    "kept: blank beside nothing is no row": ("ordered", "keep", ["a", "", ""], ["a"], [("t[0]", "match")]),
-    "kept and assigned: blanks meet nothing": ("assignment", "keep", ["a", "", ""], ["a", ""],
-        [("t[0]", "match")]),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", LEAVES)
-def test_blank_items_make_the_rows(case):
-    align, empty_items, gold, pred, rows = LEAVES[case]
-    assert sorted(leaves_of(spec(align, empty_items), {"t": gold}, {"t": pred})) == sorted(rows)
-
-
 @pytest.mark.parametrize("align", ALIGNERS)
 @pytest.mark.parametrize("empty_items", ["drop", "keep"])
 @pytest.mark.parametrize(("gold", "pred"), [("a||c", "a|b|c"), ("a||c", "a|c"), ("||a", "a"), (" | ", "")])
@@ -602,25 +405,6 @@ ITEMS = st.lists(st.sampled_from(["", " ", "a", "b"]), max_size=4)
 @given(gold=ITEMS, pred=ITEMS, align=st.sampled_from(ALIGNERS), blanks=st.integers(0, 3))
 def test_no_number_of_blank_items_after_the_others_moves_a_figure(gold, pred, align, blanks):
     assert figures(spec(align), gold, pred + [""] * blanks) == figures(spec(align), gold, pred)
-
-
-BLANK_ITEMS_NESTED = {
-    "fields": {
-        "rows": {
-            "align": "ordered",
-            "items": {"fields": {"n": "text", "tags": {"items": "text", "align": "ordered"}}},
-        }
-    }
-}
-
-
-def test_what_is_in_a_blank_item_makes_no_rows():
-    gold = {"rows": [{"n": "", "tags": ["", None]}, {"n": "a", "tags": ["x"]}]}
-    pred = {"rows": [{"n": "", "tags": [""]}, {"n": "a", "tags": ["x", ""]}, {"n": None, "tags": [""]}]}
-    assert sorted(leaves_of(BLANK_ITEMS_NESTED, gold, pred)) == [
-        ("rows[1].n", "match"),
-        ("rows[1].tags[0]", "match"),
-    ]
 
 
 # Markers of an empty value: one that a spec names stands for all of its kind, and for no other.

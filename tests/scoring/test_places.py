@@ -13,7 +13,6 @@ from tests.doc_pages import blocks
 from tests.doc_tables import rows
 from tests.effort import costs_at_most, few_examples
 from tests.judging import leaves_of, result_of, rows_of, score_alone
-from tests.scoring.labels_cases import labels
 
 import fieldassay
 from fieldassay.errors import ProblemsError
@@ -84,14 +83,6 @@ def test_keys_pair_by_their_text(values, gold, pred, found):
     }
 
 
-def test_values_accepted_beside_gold_are_named_by_key():
-    spec = {"fields": {"m": {"type": "map", "values": "text"}}, "data": {"gold_key": "data"}}
-    accepted = {"acceptable_variations": {"m.a": ["other"], "m.*": ["any"]}}
-    gold = [{"id": 1, "data": {"m": {"a": "x", "b": "y"}}, **accepted}]
-    result = result_of(spec, gold, [{"id": 1, "m": {"a": "other", "b": "other"}}])
-    assert result.value("field_accuracy[m.*]") == 0.5
-
-
 # Keys of trees that stand in few documents fold into one field of their object
 
 
@@ -136,17 +127,6 @@ def test_a_key_that_few_documents_have_is_no_field_of_its_own():
         "o.k7-3.v",
         "mismatch",
     )
-
-
-def test_values_are_those_of_a_field_each():
-    few = [{**one, "o": dict(list(one["o"].items())[:8])} for one in GOLD], PRED
-    metrics = ("accuracy", "accuracy_strict", "f1", "precision", "recall", "accuracy_pooled")
-    result, declared = (
-        score_alone(few[0], {"s": few[1]}, spec, metrics=metrics)
-        for spec in ("type: any", "fields: {o: {type: map, values: any}}")
-    )
-    for metric in metrics:
-        assert result.value(metric) == pytest.approx(declared.value(metric), abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -304,23 +284,6 @@ def test_no_number_depends_on_what_was_predicted_for_it(gold, one, two):
     found = [result_of(SPEC, known, [{**pred, "total": one["total"]}]) for pred in (one, two)]
     for metric in ("accuracy", "f1", "precision", "recall"):
         assert found[0].value(metric) == found[1].value(metric)
-
-
-@pytest.mark.slow
-def test_they_are_counted_beside_every_number():
-    gold = [{"total": "5", "illegible_fields": ["place"]}, {"total": "5"}]
-    result = result_of(SPEC, gold, [{"total": "5"}, {"total": "6"}])
-    estimate = next(one for one in result.estimates if one.metric == "accuracy" and one.field is None)
-    assert (estimate.value, estimate.failed) == (0.5, 2)
-
-
-@pytest.mark.slow
-def test_a_table_names_them_in_a_column(tmp_path):
-    (tmp_path / "gold.csv").write_text("id,total,date,illegible_fields\n1,5,,date\n2,6,2025-01-01,\n")
-    spec = "fields: {total: money, date: date}"
-    pred = [{"id": "1", "total": "5", "date": "2025-01-03"}, {"id": "2", "total": "6", "date": "2025-01-01"}]
-    result = score_alone(tmp_path / "gold.csv", pred, spec)
-    assert result.value("accuracy") == 1.0
 
 
 # A list of gold without an item of the declared kind is in no number, and named
@@ -488,19 +451,6 @@ def test_what_is_not_accepted_stays_wrong(case):
     )  # type: ignore[operator]
 
 
-@pytest.mark.slow
-def test_the_rows_say_what_was_accepted():
-    gold = {"v": ["a man", "a gun"], "acceptable_variations": {"v[0]": ["the suspect"]}}
-    rows = (
-        rows_of({"fields": {"v": TEXTS}}, gold, {"v": ["a gun", "the suspect"]})
-        .filter(type="text")
-        .to_dicts()
-    )
-    assert [(row["gold_path"], row["pred_path"], row["reason"], row["flags"]) for row in rows] == [
-        ("v[0]", "v[1]", "accepted", ["accepted_variation"]), ("v[1]", "v[0]", "equal", []),
-    ]  # fmt: skip
-
-
 WORDS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3)
 PREDICTED = st.lists(st.sampled_from("abcdxy"), max_size=4)
 
@@ -561,35 +511,6 @@ REVENUE: dict[str, Any] = {"type": "number", "unit_field": "unit"}
 def test_value_and_unit_are_one_value(field, gold, pred, outcome):
     found = rows_of(UNITS_BESIDE_SPEC, json.loads(gold), json.loads(pred)).filter(field=field).to_dicts()
     assert [row["outcome"] for row in found] == [outcome]
-
-
-@pytest.mark.slow
-def test_the_row_shows_both_and_no_key_is_undeclared():
-    result = result_of(
-        {"fields": {"revenue": REVENUE}},
-        [{"revenue": 3464152, "unit": "thousands"}],
-        [{"revenue": 3464152, "unit": "thousands"}],
-    )
-    (row,) = result.evidence.to_dicts()  # type: ignore[union-attr]
-    assert (row["gold"], row["gold_value"], row["outcome"]) == ('"3464152 thousands"', "3464152000", "match")
-    assert result.warnings == ()
-
-
-@pytest.mark.slow
-def test_items_of_lists_are_paired_by_the_amounts():
-    spec = {"fields": {"rows": {"items": {"fields": {"n": REVENUE}}}}}
-    gold = {"rows": [{"n": 5, "unit": "k"}, {"n": 5, "unit": "m"}]}
-    assert leaves_of(spec, gold, {"rows": [{"n": 5_000_000}, {"n": 5000, "unit": "ones"}]}) == [
-        ("rows[0].n", "match"),
-        ("rows[1].n", "match"),
-    ]
-
-
-@pytest.mark.slow
-def test_the_digest_of_gold_covers_the_unit():
-    one, two = ([{"id": 1, "n": 5, "unit": unit}] for unit in ("k", "m"))
-    spec = {"fields": {"n": REVENUE}}
-    assert labels(one, spec).digest != labels(two, spec).digest
 
 
 @pytest.mark.slow
@@ -711,13 +632,3 @@ def test_no_number_depends_on_what_was_predicted_for_a_field_of_every_item(gold,
     found = [result_of(UNREVIEWED_SPEC, known, [one, others[1]]) for one in (pred, blank)]
     one, other = ({(e.metric, e.field): (e.value, e.n) for e in result.estimates} for result in found)
     assert one == other
-
-
-@pytest.mark.parametrize(
-    "cells", ["total,unreviewed_fields\n1,,total\n2,6,\n", "total,unreviewed_fields\n1,,total|date\n2,6,\n"]
-)
-def test_a_table_names_what_is_unreviewed_in_a_column(tmp_path, cells):
-    (tmp_path / "gold.csv").write_text("id," + cells)
-    pred = [{"id": "1", "total": "5"}, {"id": "2", "total": "6"}]
-    result = score_alone(tmp_path / "gold.csv", pred, "fields: {total: money, date: date}")
-    assert (result.value("accuracy"), result.value("perfect_documents")) == (1.0, 1.0)

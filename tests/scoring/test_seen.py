@@ -6,7 +6,7 @@ from typing import Any
 
 import fieldassay as fa
 from fieldassay.extraction.systems import ExtractionInput, open_system
-from fieldassay.records.files import MANIFEST, PREDICTIONS, seen_documents
+from fieldassay.records.files import MANIFEST, PREDICTIONS
 from fieldassay.spec.language.parse import read_spec
 
 SPEC: dict[str, Any] = {"fields": {"total": "integer"}}
@@ -26,11 +26,6 @@ def test_a_system_tuned_on_scored_documents_is_told_of(tmp_path: Path) -> None:
     result = fa.score(GOLD, systems, SPEC)
     [warning] = [one for one in result.warnings if "tuned on" in one]
     assert warning.startswith("a was tuned on 2 of 10 documents")
-
-
-def test_nothing_is_known_of_other_predictions(tmp_path: Path) -> None:
-    assert not any("tuned on" in one for one in fa.score(GOLD, GOLD, SPEC).warnings)
-    assert seen_documents(str(tmp_path / PREDICTIONS)) == frozenset()
 
 
 def test_a_file_of_systems_says_what_a_prompt_was_tuned_on(tmp_path: Path) -> None:

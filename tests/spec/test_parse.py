@@ -248,15 +248,6 @@ def test_a_file_that_is_not_utf8_is_a_problem(content, tmp_path):
     assert "UTF-8" in problems(path)[0]
 
 
-def test_a_record_without_declared_fields_is_a_tree():
-    (tree,) = read_spec({"type": "any", "fields": {"**.*_unit": "unit", "**": "any"}}).fields
-    assert (tree.name, tree.type, [pattern for pattern, _ in tree.patterns]) == (
-        "",
-        "any",
-        ["**.*_unit", "**"],
-    )
-
-
 def test_rules_per_type_fill_what_fields_leave_open():
     text = """
     types:
@@ -344,20 +335,6 @@ def test_lists_of_a_protocol_grow_and_gates_on_the_same_figure_are_one(preset):
 def test_what_cannot_be_replaced_is_refused(preset, text, what):
     with pytest.raises(ProblemsError, match=what):
         read_spec(text)
-
-
-def test_a_protocol_alone_brings_its_fields(preset):
-    assert [(field.name, field.type) for field in read_spec("protocol: p").fields] == [
-        ("A", "text"),
-        ("B", "money"),
-    ]
-
-
-def test_a_spec_with_a_protocol_writes_back_equal(preset):
-
-    for text in ("protocol: p\nmetrics: []", "protocol: p\nfields: {NEW: text}\ndata: {id_key: other}"):
-        spec = read_spec(text)
-        assert read_spec(write_spec(spec)) == spec
 
 
 class Color(Enum):
@@ -513,17 +490,6 @@ def test_a_recursive_reference_can_be_cut_by_a_key():
     }
     spec = read_spec({"properties": {"x": {"$ref": "#/$defs/Node"}}, "$defs": {"Node": node}})
     assert [field.type for field in spec.fields[0].fields] == ["text", "any"]
-
-
-def test_keys_of_the_schema_itself_refine_the_spec():
-    spec = read_spec(
-        {
-            "title": "T",
-            "properties": {"x": {}},
-            "x-fieldassay": {"data": {"id_key": "doc"}, "null_values": ["-"], "metrics": ["f1"]},
-        }
-    )
-    assert (spec.name, spec.data.id_key, spec.null_values, spec.metrics) == ("T", ("doc",), ("-",), ("f1",))
 
 
 @pytest.mark.parametrize("name", [head.name for head in catalogue.preset_heads() if head.kind == "spec"])

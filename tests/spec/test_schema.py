@@ -18,8 +18,6 @@ from tests.effort import costs_at_most
 
 import fieldassay.spec
 from fieldassay.errors import ProblemsError, nearest
-from fieldassay.metrics.catalogue.grammar import MOST_STEPS
-from fieldassay.scoring.score import score
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS, type_names
 from fieldassay.spec.language.parse import parse_spec, read_spec
@@ -56,15 +54,6 @@ def test_a_map_of_typed_values_is_a_map():
     assert paths(Nested, "more") == {"more": "map", "more.*": "map", "more.*.*": "number"}
     assert paths(Nested, "prices")["prices[].*.net"] == "number"
     assert paths(Nested, "prices")["prices[].*.valid[]"] == "number"
-
-
-def test_a_number_in_a_map_equals_the_same_number_in_a_text():
-    result = score(
-        [{"id": "a", "rates": {"usd": 0.57, "odd.key": 2}}],
-        {"m": [{"id": "a", "rates": {"usd": "0.57", "odd.key": "2.0"}}]},
-        Rates,
-    )
-    assert result.value("accuracy") == 1
 
 
 def test_a_record_may_be_a_map():
@@ -116,17 +105,6 @@ def test_a_union_of_models_has_the_fields_of_all(name):
     named = {inner.name: inner for inner in field.fields}
     assert named["kind"].options == (("values", ("card", "bank")),)
     assert named["mark"].description == "the choices of the schema differ: integer, list"
-
-
-def test_choices_beside_properties_keep_the_properties():
-    schema = {
-        "properties": {"a": {"type": "number"}, "b": {"type": "string"}},
-        "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
-    }
-    assert [(field.name, field.type) for field in read_spec(schema).fields] == [
-        ("a", "number"),
-        ("b", "text"),
-    ]
 
 
 class Line(BaseModel):
@@ -227,11 +205,6 @@ def doubling(levels, keyword):
 def test_references_that_double_are_refused_where_they_grow_too_large(keyword):
     found = problems(doubling(40, keyword))
     assert len(found) == 1 and "parts once its references are followed" in found[0]
-
-
-def test_a_schema_may_refer_to_one_definition_often():
-    schema = {"$defs": {"D": TOTAL}, "properties": {f"x{n}": {"$ref": "#/$defs/D"} for n in range(1000)}}
-    assert len(read_spec(schema).fields) == 1000
 
 
 def test_definitions_that_nest_too_deeply_are_refused():
@@ -460,17 +433,6 @@ def test_what_doubles_with_each_line_is_refused_quickly(name):
     last = "t59" if name.startswith(("types", "a type")) else "text"
     with costs_at_most(300), pytest.raises(ProblemsError, match=r"more than|within itself|deep"):
         read_plan(f"{DOUBLING[name]}\nfields: {{x: {last}}}")
-
-
-def test_a_formula_as_long_as_it_may_be_is_computed():
-    spec = f"fields: {{x: text}}\ndefinitions: {{long: '{' + '.join(['accuracy'] * MOST_STEPS)}'}}"
-    assert score([{"id": 1, "x": "a"}], {"s": [{"id": 1, "x": "a"}]}, spec).value("long") == MOST_STEPS
-
-
-@pytest.mark.parametrize("sign", "+-*/")
-def test_definitions_stand_on_one_another_where_they_are_few(sign):
-    lines = "".join(f", d{n}: 'd{n - 1} {sign} d{n - 1}'" for n in range(1, 10))
-    assert read_plan(f"fields: {{x: text}}\ndefinitions: {{d0: accuracy{lines}}}\nmetrics: [d9]")
 
 
 #

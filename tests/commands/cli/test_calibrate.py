@@ -74,13 +74,6 @@ def test_too_few_labels_write_a_policy_that_reviews_everything(run: Run, tmp_pat
     assert json.loads((tmp_path / "policy.json").read_text())["certificate"]["threshold"] is None
 
 
-def test_json_holds_what_the_page_shows(run: Run) -> None:
-    data = json.loads(run("calibrate", make_run(), "--field", "total", "--json").out)
-    assert data["pooled"]["census"]["observed"] == 400
-    assert len(data["pooled"]["selection"]["points"]) <= 200
-    assert data["promise"] == {"risk": 0.02, "confidence": 0.95}
-
-
 def test_evidence_of_errors_only_is_refused(run: Run) -> None:
     ran = run("calibrate", make_run("a", 60, 3, "--evidence", "errors"))
     assert ran.code == 2
@@ -92,15 +85,6 @@ def test_a_policy_is_not_written_into_the_run(run: Run) -> None:
     before = sorted(path.name for path in folder.iterdir())
     assert run("calibrate", folder, "--out", folder / "policy.json").code == 2
     assert sorted(path.name for path in folder.iterdir()) == before
-
-
-def test_a_run_of_a_store_is_found_by_its_tag(run: Run, tmp_path: Path) -> None:
-    store, folder = tmp_path / "runs", make_run()
-    id = json.loads((folder / "run.json").read_text(encoding="utf-8"))["id"]
-    linked(folder, store / f"20260101T000000Z_bills_llama_{id[:8]}")
-    assert run("calibrate", "latest", "--runs", store, "--json").code == 0
-    ran = run("calibrate", "nothing", "--runs", store)
-    assert (ran.code, "nothing" in ran.err) == (2, True)
 
 
 def new_predictions(files: Files, **confidence: float) -> Path:
@@ -182,13 +166,3 @@ def test_predictions_that_the_policy_is_not_for_are_refused(
     ran = run("calibrate", "--policy", policy, *(more or ["--pred", "new.jsonl"]))
     assert ran.code == 2
     assert told in " ".join(ran.err.split())
-
-
-def test_where_nothing_can_be_certified_one_number_says_what_it_takes(run: Run) -> None:
-    folder = make_run("a", 200, 20)
-    ran = run("calibrate", folder, "--field", "total", "--risk", 0.005, "--json")
-    found = json.loads(ran.out)["certificate"]
-    assert (found["threshold"], found["needed"]) == (None, 598)
-    assert found["reason"] == "label at least 398 more documents (598 in all)"
-    text = " ".join(run("calibrate", folder, "--field", "total", "--risk", 0.005).out.split())
-    assert text.count(found["reason"]) == 1

@@ -9,8 +9,6 @@ import polars as pl
 import pytest
 from command_runs import PRED, Files, Ran
 
-from fieldassay.reports.wording import describe_source
-
 # `fieldassay explain`: the same judgements as scoring, step by step
 
 Run = Callable[..., Ran]
@@ -71,11 +69,6 @@ def test_two_values_are_read_compared_and_diagnosed(
 def test_steps_say_in_words_why_a_value_cannot_be_read(run: Run) -> None:
     ran = run("explain", "--type", "number", "5", "five pcs")
     assert "unreadable: " in ran.out and "compared" in ran.out and "mismatch" in ran.out
-
-
-def test_two_empty_values_have_nothing_to_judge(run: Run) -> None:
-    ran = run("explain", "--type", "text", "", "")
-    assert ran.code == 0 and "absent" in ran.out
 
 
 def _plain(value: Any) -> Any:
@@ -259,22 +252,6 @@ def test_repeated_run_has_its_own_quotes(run: Run, place: Path) -> None:
     }
 
 
-def test_extractions_given_as_repeated_runs_have_their_own_quotes(run: Run, place: Path) -> None:
-    for name, total in (("one", "60"), ("two", "70")):
-        write_extraction(place, {"pred": {"total": total}, "evidence": {"total": quote(total)}}, name=name)
-    score(run, place, "--pred", f"m={place / 'one'}", "--pred", f"m={place / 'two'}")
-    found = sources(run, place)
-    assert [found["total", number][0]["quote"] for number in (1, 2)] == ["60", "70"]
-
-
-def test_list_has_the_places_of_its_parts(run: Run, place: Path) -> None:
-    evidence = {"tags[0]": quote("a", 1), "tags[1]": quote("b", 2)}
-    write_extraction(place, {"pred": {"tags": ["a", "b"]}, "evidence": evidence})
-    score(run, place)
-    told = [one["quote"] for source in sources(run, place).values() for one in source]
-    assert told == ["a", "b"]
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -293,13 +270,6 @@ def test_source_is_not_shown_of_predictions_that_are_not_as_they_were_scored(
     assert said in " ".join(ran.out.split())
 
 
-def test_predictions_without_evidence_have_no_source(run: Run, place: Path) -> None:
-    row = {"id": "r1", "total": "60", "evidence": {"total": quote("60")}}
-    (place / "out.jsonl").write_text(json.dumps(row) + "\n")
-    score(run, place, "--pred", f"m={place / 'out.jsonl'}")
-    assert sources(run, place) == {}
-
-
 def test_foreign_evidence_neither_fails_nor_moves_the_cursor(run: Run, place: Path) -> None:
     evidence = {"total": quote("\x1b[31m60\u202e"), "tags": 7, "other": {"page": "two"}}
     write_extraction(place, {"pred": {"total": "60", "tags": ["x"]}, "evidence": evidence})
@@ -307,23 +277,3 @@ def test_foreign_evidence_neither_fails_nor_moves_the_cursor(run: Run, place: Pa
     ran = run("explain", place / "run", "r1")
     assert ran.code == 0 and "\x1b[31m" not in ran.out and "\u202e" not in ran.out
     assert list(sources(run, place)) == [("total", None)]
-
-
-@pytest.mark.parametrize(
-    ("evidence", "said"),
-    [
-        (quote("TOTAL 60.000", 2), "page 2, “TOTAL 60.000”"),
-        (quote("60", 2, **{"class": "elsewhere"}), "page 2, “60”, not in the given quote"),
-        (
-            quote("TOTAL", 2, **{"class": "assembled"}),
-            "page 2, “TOTAL”, the quote is there, the value is not",
-        ),
-        (quote("", None, **{"class": "assembled"}), "put together from words of the document"),
-        (quote("", None, **{"class": "absent"}), "nowhere in the document"),
-        (quote("", None, **{"class": "hidden"}), "in hidden text of the document only"),
-        (quote("", None, **{"class": "example"}), "in a shown example, not in the document"),
-    ],
-    ids=lambda value: value["class"] if isinstance(value, dict) else None,
-)
-def test_every_class_of_evidence_has_words(evidence: dict[str, Any], said: str) -> None:
-    assert describe_source([evidence]) == said

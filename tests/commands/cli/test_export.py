@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from command_runs import Files, Ran
+from command_runs import Ran
 from python_calamine import CalamineWorkbook
 
 from fieldassay import score
@@ -95,18 +95,6 @@ def test_one_system_can_be_chosen(run: Run, folder: Path, tmp_path: Path) -> Non
     assert (ran.code, "did you mean 'birch'?" in ran.err, (tmp_path / "no.csv").exists()) == (2, True, False)
 
 
-def test_the_scores_of_a_csv_add_up_to_the_metrics(run: Run, folder: Path, tmp_path: Path) -> None:
-    run("report", folder, "-o", tmp_path / "all.csv")
-    scores = [float(row["score"]) for row in rows_of(tmp_path / "all.csv") if row["system"] == "atlas"]
-    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["estimates"]
-    pooled = next(
-        estimate
-        for estimate in metrics
-        if estimate["metric"] == "pooled_accuracy" and estimate["system"] == "atlas"
-    )
-    assert (len(scores), sum(scores) / len(scores)) == (pooled["n"], pytest.approx(pooled["value"], abs=1e-9))
-
-
 def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path, tmp_path: Path) -> None:
     assert run("report", folder, "-o", tmp_path / "result.json").code == 0
     found = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
@@ -141,27 +129,6 @@ def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path
     assert stats["avg_field_accuracy"] == pytest.approx(sum(figures) / len(figures))
     values = [image["overall_accuracy"] for image in atlas["detailed_results"]]
     assert atlas["overall_accuracy"] == pytest.approx(sum(values) / len(values), abs=1e-9)
-
-
-def test_an_input_is_never_written_over(run: Run, files: Files, tmp_path: Path) -> None:
-    gold = tmp_path / "gold.csv"
-    gold.write_text("id,total\n1,5\n", encoding="utf-8")
-    (tmp_path / "pred.csv").write_text("id,total\n1,6\n", encoding="utf-8")
-    (tmp_path / "spec.yaml").write_text("fields: {total: number}\n", encoding="utf-8")
-    run(
-        "score",
-        "--spec",
-        tmp_path / "spec.yaml",
-        "--gold",
-        gold,
-        "--pred",
-        tmp_path / "pred.csv",
-        "--out",
-        tmp_path / "r",
-        "--quiet",
-    )
-    ran = run("report", tmp_path / "r", "-o", gold)
-    assert (ran.code, gold.read_text(encoding="utf-8")) == (2, "id,total\n1,5\n")
 
 
 def test_a_run_that_kept_only_errors_says_so(run: Run, tmp_path: Path) -> None:
@@ -310,17 +277,6 @@ def test_a_run_without_such_lists_has_no_curve(run: Run, folder: Path, tmp_path:
     ran = run("report", folder, "--table", "curve", "-o", tmp_path / "curve.csv")
     assert (ran.code, "paired by similarity" in ran.err) == (2, True)
     assert not (tmp_path / "curve.csv").exists()
-
-
-def test_a_comparison_recommends_nothing_that_may_be_chance(run: Run, folder: Path, tmp_path: Path) -> None:
-    assert run("report", folder, "--table", "comparison", "-o", tmp_path / "executive.md").code == 0
-    text = (tmp_path / "executive.md").read_text(encoding="utf-8")
-    assert "8 documents are too few to recommend a system" in text
-    assert "- **Use " not in text and "is better" not in text
-    assert "No clear difference between atlas and birch overall (95.1% → 78.2%, p = .12)" in text
-    assert "| invoice | 3 | 96.1% | 85.1% |" in text
-    repairs = [line for line in text.splitlines() if line.startswith("- **Repair first in atlas**")]
-    assert len(repairs) == 3
 
 
 def test_every_report_recommends_what_the_gates_let_pass(run: Run, tmp_path: Path) -> None:
@@ -513,13 +469,3 @@ def test_a_run_without_the_metrics_is_refused_with_what_to_do(
     run = score_run(tmp_path, GOLD, PREDICTION, "--spec", str(tmp_path / "spec.yaml"))
     assert main(["report", run, "--table", "fields"]) == 2
     assert "--metrics default,f1" in capsys.readouterr().err
-
-
-def test_business_documents_have_the_report(tmp_path: Path) -> None:
-    rows: list[dict[str, object]] = [
-        {"image_file": "a.png", "DOCUMENT_TYPE": "INVOICE", "SUPPLIER_NAME": "Acme", "TOTAL_AMOUNT": "$5"}
-    ]
-    run = score_run(tmp_path, rows, rows, "--protocol", "business-documents")
-    assert main(["report", run, "--table", "fields", "-o", str(tmp_path / "c.json")]) == 0
-    found = {row["field"]: row for row in json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))}
-    assert (found["SUPPLIER_NAME"]["f1-score"], found["weighted avg"]["support"]) == (1.0, 3)

@@ -244,38 +244,6 @@ def test_a_limit_that_limits_nothing_is_refused(
     assert (ran.code, option in ran.err, server.hits) == (2, True, []), ran
 
 
-@pytest.mark.parametrize("is_same_folder", [True, False])
-def test_an_example_that_is_extracted_too_is_an_error(
-    run: Run, place: Path, server: ScriptedServer, is_same_folder: bool
-) -> None:
-    other = place / "train"
-    other.mkdir()
-    name = "Ada.txt" if is_same_folder else "renamed.txt"
-    (other / name).write_bytes((place / "docs" / "Ada.txt").read_bytes())
-    (place / "train.jsonl").write_text(json.dumps({"id": name, "total": "0.50", "buyer": "Ada"}) + "\n")
-    change_base(place, examples={"from": "train.jsonl", "docs": "train", "k": 1})
-    ran = extract(run, place)
-    assert (ran.code, "take examples from documents that are not scored" in ran.err) == (2, True), ran
-    assert server.hits == []
-
-
-PROGRAM = """
-import json, os, sys
-for line in sys.stdin:
-    text = json.loads(line)["pages"][0]
-    print("a word on standard output")
-    found = {"total": text.split("Total: ")[1].split()[0], "buyer": text.split("Buyer: ")[1].split()[0]}
-    os.write(3, (json.dumps({"result": found}) + "\\n").encode())
-"""
-
-
-def test_a_program_is_a_system(run: Run, place: Path) -> None:
-    (place / "own.py").write_text(PROGRAM)
-    write_systems(place, {"own": {"strategy": "command", "run": ["python3", str(place / "own.py")]}})
-    ran = extract(run, place)
-    assert (ran.code, [row["pred"]["buyer"] for row in rows(place / "out")]) == (0, list(BUYERS)), ran
-
-
 @pytest.mark.parametrize("form", ["images", "both"])
 def test_pictures_of_pages_are_sent_and_kept_by_digest(
     run: Run, place: Path, server: ScriptedServer, form: str
@@ -293,21 +261,6 @@ def test_pictures_of_pages_are_sent_and_kept_by_digest(
     assert ("Buyer: Ada" in json.dumps(content[0])) == (form == "both")
     (kept,) = (place / "out" / "images").iterdir()
     assert f"sha256:{kept.stem}" in (place / "out" / "journal.jsonl").read_text()
-
-
-def test_a_picture_without_text_goes_to_a_model_that_sees(
-    run: Run, place: Path, server: ScriptedServer
-) -> None:
-    from PIL import Image
-
-    for path in (place / "docs").iterdir():
-        path.unlink()
-    Image.new("RGB", (60, 40), "white").save(place / "docs" / "scan.png")
-    change_base(place, input={"as": "images"})
-    found = json.dumps({"total": "1.50", "buyer": "Bo"})
-    server.script = lambda hit: Reply(body=completion(found, PROMPT_TOKENS))
-    ran = extract(run, place, "--ocr", "off")
-    assert (ran.code, [row["pred"]["buyer"] for row in rows(place / "out")]) == (0, ["Bo"]), ran
 
 
 def offline(run: Run, place: Path, *more: Any) -> Ran:
@@ -349,12 +302,6 @@ def test_an_answer_of_another_shape_is_a_failure_of_the_document(
     server.script = lambda _: Reply(body={"choices": [choice], "usage": "none"})
     ran = extract(run, place)
     assert (ran.code, "3 documents, 0 predicted, 3 failed" in ran.out) == (5, True), ran
-
-
-def test_the_reason_of_a_failure_is_told(run: Run, place: Path) -> None:
-    (place / "docs" / "Bo.txt").write_text("")
-    ran = offline(run, place)
-    assert "failed: 1 unreadable\n  unreadable, such as Bo.txt: is empty\n" in ran.out, ran
 
 
 def test_the_command_that_is_named_next_works(run: Run, place: Path) -> None:
@@ -535,21 +482,6 @@ def test_confidences_come_from_tokens_around_which_others_stand(
     assert "alternative" not in (place / "out" / "journal.jsonl").read_text()
     extract(run, place, "--limit", 1)
     assert rows(place / "out")[0]["confidence"] == row["confidence"] and len(server.hits) == 1
-
-
-def test_a_document_longer_than_the_context_fails_alone_and_is_not_asked_for_again(
-    run: Run, place: Path, server: ScriptedServer
-) -> None:
-    said = "request (6031 tokens) exceeds the available context size (4096 tokens), try increasing it"
-    error = {"code": 400, "message": said, "type": "exceed_context_size_error", "n_prompt_tokens": 6031}
-    server.script = lambda hit: (
-        Reply(status=400, body={"error": error}) if "Buyer: Bo" in json.dumps(hit.body) else answer(hit)
-    )
-    for _ in range(2):
-        assert extract(run, place).code == 0
-        told = {row["id"]: row.get("error", {}).get("kind") for row in rows(place / "out")}
-        assert told == {"Ada.txt": None, "Bo.txt": "context_length", "Cy.txt": None}
-    assert len(server.hits) == len(BUYERS)
 
 
 def test_the_repeats_of_a_system_are_made(run: Run, place: Path) -> None:

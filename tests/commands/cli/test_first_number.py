@@ -71,21 +71,6 @@ def test_the_guess_is_told_with_the_command_that_keeps_it(run: Run, here: Path) 
     assert run("score", "gold.jsonl", "llama.jsonl", "--quiet").err == ""
 
 
-def test_the_guess_of_many_fields_takes_six_lines(run: Run, here: Path) -> None:
-    rows = [{"id": at, **{f"a_long_name_of_a_field_{each}": "x" for each in range(100)}} for at in range(3)]
-    Path("wide.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    told = run("score", "wide.jsonl", "wide.jsonl").err.partition("keep it with")[0]
-    assert len(told.splitlines()) == 6 and told.endswith(" …\n")
-
-
-def test_a_saved_guess_is_the_spec_that_init_writes(run: Run, here: Path) -> None:
-    assert run("score", "gold.jsonl", "llama.jsonl", "--out", "run").code == 0
-    run("init", "--gold", "gold.jsonl", "-o", "spec.yaml")
-    assert run("score", "gold.jsonl", "llama.jsonl", "--spec", "spec.yaml", "--out", "by-spec").code == 0
-    guessed, written = (json.loads(Path(name, "run.json").read_text())["spec"] for name in ("run", "by-spec"))
-    assert guessed == written
-
-
 @pytest.mark.parametrize(
     "option", ["--gate accuracy>=0.5", "--baseline base.json", "--fail-on-regression accuracy", "--strict"]
 )
@@ -149,12 +134,6 @@ def test_a_field_that_gold_never_fills_has_the_type_of_the_predictions() -> None
     gold = [{**row, "due": ""} for row in RATES]
     pred = [{**row, "due": row["day"]} for row in RATES]
     assert "due date" in fa.score(gold, {"llama": pred}, bootstrap=0).warnings[0]
-
-
-def test_what_stands_beside_a_record_is_used_under_its_usual_name() -> None:
-    rows = [{**row, "latency_ms": 12, "cost_usd": 0.1} for row in GOLD]
-    result = fa.score(GOLD, {"llama": rows}, "fields: {total: money}", bootstrap=0)
-    assert result.documents["duration_ms", "cost_usd"].rows() == [(12.0, 0.1)] * len(GOLD)
 
 
 def test_what_stands_beside_a_record_and_is_not_read_is_named_until_it_slices() -> None:

@@ -154,29 +154,6 @@ def test_without_records_or_a_run_nothing_is_decided(run: Run, runs: dict[str, P
     assert ran.code == 4 and "no metric 'lab_accuracy'" in " ".join(ran.out.split())
 
 
-def test_every_gate_shows_value_threshold_verdict_and_evidence_in_every_format(
-    run: Run, runs: dict[str, Path], tmp_path: Path
-) -> None:
-    arguments = [
-        "gate",
-        runs["rx"],
-        runs["lab"],
-        "--protocol",
-        "clinical-decision",
-        "--records",
-        write_records(tmp_path),
-    ]
-    data = json.loads(run(*arguments, "--json").out)
-    table = run(*arguments, "-o", tmp_path / "page.md").out
-    markdown = (tmp_path / "page.md").read_text(encoding="utf-8")
-    assert data["answer"] == "GO" and len(data["decisions"][0]["gates"]) == 6
-    for found in data["decisions"][0]["gates"]:
-        assert found["evidence"] and found["rule"] and found["value"] is not None
-        assert found["title"] in table and found["title"] in markdown.replace("\\", "")
-    assert "85.0%" in table and "| 85.0% | &gt;= 85% | PASS |" in markdown
-    assert "41.5 s" in table and "41.5 s" in markdown
-
-
 @pytest.mark.parametrize(
     ("name", "begins"), [("page.md", "# clinical-decision: GO"), ("deep/page.json", "{")]
 )

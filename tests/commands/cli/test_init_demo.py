@@ -15,13 +15,6 @@ from fieldassay.scoring.score import printed_receipts, sample
 from fieldassay.spec.plan.compile import read_plan
 
 Run = Callable[..., Ran]
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "total": {"type": "number", "description": "With tax"},
-        "status": {"enum": ["paid", "open"]},
-    },
-}
 
 
 def test_inferred_spec_scores_its_own_gold_as_perfect(run: Run, files: Files) -> None:
@@ -67,13 +60,6 @@ def test_values_of_nested_records_count_for_the_proposed_margin(run: Run, files:
     parts = {f"f{at}": "x y" for at in range(10)}
     rows = [{"id": f"d{at}", "body": {"head": parts, "lines": [parts, parts]}} for at in range(200)]
     assert "regression(accuracy) > -0.02]`" in run("init", "--gold", files.write("deep.jsonl", rows)).out
-
-
-def test_schema_becomes_a_spec(run: Run, files: Files) -> None:
-    path = files.folder / "schema.json"
-    path.write_text(json.dumps(SCHEMA))
-    plan = read_plan(run("init", "--schema", path).out)
-    assert [(info.path, info.type) for info in plan.fields] == [("total", "number"), ("status", "enum")]
 
 
 def test_file_is_overwritten_only_by_force(run: Run, files: Files) -> None:
@@ -141,12 +127,6 @@ def test_demo_leaves_nothing_behind_without_out(
     assert list(place.iterdir()) == []
 
 
-def test_demo_writes_a_report_to_open_in_a_browser(shown: tuple[str, Path]) -> None:
-    out, folder = shown
-    assert f"python3 -m webbrowser {folder / 'report.html'}" in out
-    assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-
-
 UNIDENTIFIED = [{"vendor_tax_id": f"INV-{n}", "total": "10.00", "vendor": "Oak"} for n in range(3)]
 
 
@@ -181,29 +161,6 @@ def test_an_id_named_by_the_user_that_is_none_is_refused(run: Run, files: Files,
     path = files.write("plain.jsonl", UNIDENTIFIED)
     ran = run("init", "--gold", path, "--schema", f"data: {{id_key: {key}}}")
     assert ran.code == 2 and said in ran.err
-
-
-def test_in_a_folder_the_file_name_is_the_id(run: Run, files: Files) -> None:
-    folder = files.folder / "gold"
-    folder.mkdir()
-    for number, row in enumerate(UNIDENTIFIED):
-        (folder / f"r{number}.json").write_text(json.dumps(row))
-    spec = files.folder / "folder.yaml"
-    assert run("init", "--gold", folder, "--out", spec).code == 0
-    assert "documents are matched by file name" in spec.read_text()
-    ran = run(
-        "score",
-        "--spec",
-        spec,
-        "--gold",
-        folder,
-        "--pred",
-        f"same={folder}",
-        "--json",
-        "--bootstrap",
-        "0",
-    )
-    assert estimate(ran, "accuracy") == 1 and read_plan(spec).slots == ("vendor_tax_id", "total", "vendor")
 
 
 @pytest.mark.parametrize("key", ["gold", "label.value"])

@@ -18,7 +18,7 @@ from fieldassay import read_spec, score
 from fieldassay import score as score_in_python
 from fieldassay.commands.cli.grouping import SECTIONS as LINES
 from fieldassay.commands.cli.main import COMMANDS, commands
-from fieldassay.errors import NothingEvaluatedError, ProblemsError
+from fieldassay.errors import ProblemsError
 from fieldassay.options import option_names
 from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.spec.language.model import SECTIONS
@@ -95,18 +95,6 @@ def test_a_spec_without_a_field_of_the_data_evaluates_nothing(
     )
     validated = run("score", "--check", *arguments)
     assert validated.code == 2 and "No problem found." not in validated.out and told in validated.err
-
-
-def test_records_one_level_down_on_both_sides_are_told(run: Run, tmp_path: Path) -> None:
-    data = [{"id": row["id"], "data": row} for row in SHOP]
-    scored = run("score", *given(tmp_path, ["--spec", "fields: {supplier: text, total: money}"], data, data))
-    assert "did you mean `data: {gold_key: data}`?" in scored.out + scored.err
-    assert "answers hold their record inside another object" in scored.out + scored.err
-
-
-def test_in_python_such_a_spec_raises() -> None:
-    with pytest.raises(NothingEvaluatedError, match="keys supplier, total in gold and s"):
-        score_in_python(SHOP, {"s": SHOP}, "fields: {invoice: text}")
 
 
 def test_fields_that_are_empty_everywhere_have_no_number_and_exit_with_5(run: Run, tmp_path: Path) -> None:
@@ -226,22 +214,6 @@ def test_predictions_with_something_in_common_are_scored(run: Run, tmp_path: Pat
             run("score", *given(tmp_path, ["--spec", spec], gold, pred), "--bootstrap", 0, "--exit-zero").code
             == 0
         )
-
-
-@pytest.mark.parametrize(
-    "workers", [1, pytest.param(2, marks=pytest.mark.slow)], ids=["one process", "two processes"]
-)
-def test_the_counts_of_keys_do_not_depend_on_the_partition(workers: int) -> None:
-    gold = [{"id": str(at), "total": 1, f"k{at % 7}": 1, "note": "x"} for at in range(450)]
-    pred = [{"id": str(at), "total": 1, f"p{at % 5}": 1} for at in range(450)]
-    result = score_in_python(
-        gold, {"s": pred}, "fields: {total: number}", ScoreOptions(workers=workers, batch=100), bootstrap=0
-    )
-    assert result.counts["gold"] == {
-        "is_empty": False,
-        "undeclared": {"note": 450, "k0": 65, "k1": 65, **{f"k{at}": 64 for at in range(2, 7)}},
-    }
-    assert result.counts["systems"]["s"]["undeclared"] == {f"p{at}": 90 for at in range(5)}
 
 
 HUGE: dict[str, Callable[[], dict[str, Any]]] = {
@@ -616,51 +588,6 @@ def test_a_run_of_a_part_is_never_compared_in_silence_with_a_whole_one(
     assert run("diff", tmp_path / "whole", tmp_path / "part").code == 2
     facts = json.loads((tmp_path / "part" / "run.json").read_text())
     assert (facts | facts["options"])[choice[0][2:]] == [choice[1]]
-
-
-def test_a_run_of_chosen_documents_is_no_baseline(run: Run, data: list[str], tmp_path: Path) -> None:
-    assert run("score", *data, "--out", tmp_path / "part", "--quiet", "--only", "a").code == 0
-    found = run("baseline", "set", tmp_path / "part", "--out", tmp_path / "b.json")
-    assert found.code == 2 and "score again without --only" in found.err
-
-
-@pytest.mark.parametrize("how", ["option", "spec", "gold only"])
-def test_an_id_key_that_a_side_lacks_stops_the_run_even_where_rows_are_equally_many(
-    run: Run, data: list[str], tmp_path: Path, how: str
-) -> None:
-    if how == "spec":
-        (tmp_path / "spec.yaml").write_text("data: {id_key: invoice_no}\n" + SPEC)
-    if how == "gold only":
-        (tmp_path / "gold.jsonl").write_text(
-            "\n".join(json.dumps({"invoice_no": row["id"], **row}) for row in GOLD)
-        )
-    found = run("score", *data, *([] if how == "spec" else ["--id-key", "invoice_no"]), "--quiet")
-    assert found.code == 2
-    sides = ["m.jsonl"] if how == "gold only" else ["gold.jsonl", "m.jsonl"]
-    assert [line.split(":")[0].rpartition("/")[2] for line in found.err.splitlines()] == sides
-    assert "no row has the id key 'invoice_no'; its keys: id, shop, total" in found.err
-    if how == "gold only":
-        assert run("score", *data, "--id-key", "invoice_no", "--id-key", "id", "--quiet").code == 0
-
-
-def test_ids_matched_by_stem_give_the_same_numbers_and_the_run_says_so(
-    run: Run, data: list[str], tmp_path: Path
-) -> None:
-    assert run("score", *data, "--out", tmp_path / "exact", "--quiet").code == 0
-    (tmp_path / "m.jsonl").write_text(
-        "\n".join(json.dumps({**row, "id": f"out/{row['id']}.pdf.json"}) for row in PRED)
-    )
-    joined = run("score", *data, "--out", tmp_path / "joined")
-    assert joined.code == 0 and "is taken for gold's" in joined.out
-    assert run("score", *data, "--match-ids", "stem", "--out", tmp_path / "stem", "--quiet").code == 0
-    numbers = [
-        json.loads((tmp_path / name / "metrics.json").read_text())["estimates"]
-        for name in ("exact", "stem", "joined")
-    ]
-    assert numbers[0] == numbers[1] == numbers[2]
-    assert (
-        "data: {match_ids: stem}" in json.loads((tmp_path / "stem" / "run.json").read_text())["spec"]["text"]
-    )
 
 
 # `data:` and `statistics:` of a spec: the same as the options of `score`, and read by every command

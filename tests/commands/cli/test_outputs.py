@@ -7,13 +7,12 @@ from pathlib import Path
 
 import click
 import pytest
-from command_runs import Files, Ran, write_inputs, write_tiny
+from command_runs import Files, Ran, write_inputs
 from scored_runs import scored
 
 from fieldassay.commands.cli.main import COMMANDS, commands
 from fieldassay.errors import ProblemsError
 from fieldassay.reports.export.export import TABLES
-from fieldassay.scoring import provenance as fingerprints
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.plan.compile import read_plan
 
@@ -56,11 +55,6 @@ def test_the_ending_of_a_report_says_its_format(
     target = tmp_path / f"report{ending}"
     assert run("report", folder, "-o", str(target)).code == 0
     assert target.read_text().casefold().startswith(begins)
-
-
-def test_a_report_without_a_format_is_for_the_terminal(run: Run, folder: str) -> None:
-    ran = run("report", folder)
-    assert ran.code == 0 and "What to fix first" in ran.out and "--verbose shows" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -178,18 +172,6 @@ def test_only_the_command_line_looks_into_the_current_folder(project: Path) -> N
 # The digests of the inputs of a run, in `run.json`
 
 
-def test_each_input_is_digested_once(
-    tmp_path: Path, run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    digest, seen = fingerprints.digest_file, list[str]()
-    monkeypatch.setattr(fingerprints, "digest_file", lambda path: seen.append(str(path)) or digest(path))
-    files = write_tiny(tmp_path)
-    assert run("score", *files.inputs, "--out", tmp_path / "run", "--quiet").code == 0
-    recorded = json.loads((tmp_path / "run" / "run.json").read_bytes())["inputs"]["sha256"]
-    assert sorted(recorded) == sorted(seen)
-    assert recorded == {name: digest(Path(name)) for name in seen}
-
-
 # `--where` in every command that reads gold: the output, the record of the run, and reading it again
 
 KINDS = {"a": "invoice", "b": "invoice", "c": "receipt", "d": "receipt"}
@@ -228,21 +210,6 @@ def test_the_run_says_which_documents_it_has_and_reads_the_same_again(
     assert facts["counts"]["systems"]["m"]["unmatched"] == 0
     assert run("explain", tmp_path / "part", "c").code == 0
     assert run("explain", tmp_path / "part", "a").code == 2
-
-
-def test_a_check_looks_at_the_chosen_documents_only(run: Run, data: list[str]) -> None:
-    found = json.loads(run("score", "--check", *data, "--where", "kind=receipt", "--json").out)
-    assert (
-        found["documents"],
-        found["predictions"]["m"]["records"],
-        found["predictions"]["m"]["unmatched"],
-    ) == (2, 2, [])
-    assert (
-        json.loads(run("score", "--check", *data[:4], "--where", "kind=receipt", "--json").out)["documents"]
-        == 2
-    )
-    wrong = run("score", "--check", *data, "--where", "kind=recept")
-    assert wrong.code == 2 and "its values: invoice (2), receipt (2)" in wrong.err
 
 
 def test_a_run_of_some_documents_is_partial_everywhere(run: Run, data: list[str], tmp_path: Path) -> None:

@@ -43,26 +43,8 @@ def test_help_starts_fast_for_it_imports_little_and_nothing_heavy() -> None:
     assert told[next(iter(COMMANDS))][0] < MOST_MODULES
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [[], *([name] for name in COMMANDS)],
-    ids=lambda arguments: " ".join(arguments) or "fieldassay",
-)
-def test_help_says_what_the_command_does(run: Run, arguments: list[str]) -> None:
-    ran = run(*arguments, "--help")
-    assert ran.code == 0 and ran.out.startswith("Usage: fieldassay")
-
-
 def test_version_is_told(run: Run) -> None:
     assert run("--version").out.startswith("fieldassay, version ")
-
-
-def test_spec_problems_come_all_at_once_with_their_lines(run: Run, files: Files) -> None:
-    (files.folder / "spec.yaml").write_text("fields:\n  total: mony\n  name: {type: text, critcal: true}\n")
-    ran = run("score", *files.inputs)
-    assert ran.code == 2
-    assert "spec.yaml:2: $.fields.total" in ran.err and "did you mean 'money'?" in ran.err
-    assert "spec.yaml:3: $.fields.name.critcal" in ran.err
 
 
 def test_internal_error_is_one_line_without_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,15 +111,6 @@ def test_help_shows_every_option_once_and_whole(run: Run, name: str, monkeypatch
     for option in (one for one in command.params if isinstance(one, click.Option)):
         assert option.help is not None and "".join(option.help.split()) in whole, option.opts
         assert re.search(rf"[ ,/]{re.escape(option.opts[-1])}[ ,/]", said), option.opts
-
-
-def test_help_of_score_has_its_options_in_groups_and_each_in_one(run: Run) -> None:
-    assert len(run("score", "--help").out.splitlines()) <= 45
-    assert len(run("--help").out.splitlines()) <= 40 and len(COMMANDS) == 15
-    said = run("score", "--help-all").out
-    titles = [line[:-1] for line in said.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert titles == ["Inputs", "Output", "Statistics", "Gates and baselines", "Work", "Options"]
-    assert re.findall(r"--\S+", said.split("\nOptions:\n")[1]) == ["--help", "--help-all"]
 
 
 @pytest.mark.parametrize("group", [[], ["runs"], ["baseline"], ["protocols"]], ids=" ".join)

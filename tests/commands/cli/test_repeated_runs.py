@@ -132,8 +132,3 @@ def test_a_single_run_on_each_side_cannot_tell_drawing_again_from_a_change(run: 
     told = re.sub(r"\s+", " ", run("gate", "r2", "--baseline", "b.json").out)
     assert "one run each: score repeated runs to tell random answers from a change of the system" in told
     assert "a single run each" not in run("gate", "r1", "--baseline", "b.json").out
-
-
-def test_a_gate_on_all_runs_is_decided(run: Run, folder: Path) -> None:
-    found = score(run, "--pred", "m=1.jsonl,2.jsonl,3.jsonl", "--gate", "pass_hat(k=3) >= 0.8", "--quiet")
-    assert found.code == 1

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import sys
-import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from command_runs import Files, Ran, spawn
 from scored_runs import replace_file
 
 from fieldassay.io.files.whole_files import digest_file
-from fieldassay.reports.formats import FORMATS
 
 Run = Callable[..., Ran]
 FAST = ("--bootstrap", "50")
@@ -224,33 +222,6 @@ def test_score_writes_reports_into_its_folder_and_to_files(run: Run, scored: Pat
     assert (Path("new") / "junit.xml").exists()
 
 
-def test_a_report_goes_into_the_folder_that_a_store_gave_the_run(run: Run, scored: Path) -> None:
-    assert run("score", *DATA, "--runs", "runs", "--report", "junit", "--quiet").code == 1
-    [found] = Path("runs").glob("*/junit.xml")
-    assert found.read_text() == run("report", "latest", "--format", "junit").out
-
-
-def test_a_report_without_a_folder_has_all_values(run: Run, scored: Path) -> None:
-    assert run("score", *DATA, "--report", "junit=j.xml", "--quiet", "--exit-zero").code == 0
-    found = ET.fromstring(Path("j.xml").read_bytes())
-    assert any(len(one) == 0 for one in found.iter("testcase"))
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_format_is_made_by_a_function_that_is_there_and_has_a_file_of_its_own(name: str) -> None:
-    import importlib
-
-    module, _, function = FORMATS[name].maker.partition(":")
-    assert callable(getattr(importlib.import_module(module), function))
-    assert [one.file for one in FORMATS.values()].count(FORMATS[name].file) == 1
-    assert re.fullmatch(r"[a-z]+\.[a-z]+", FORMATS[name].file)
-
-
-def test_the_help_names_every_format(run: Run) -> None:
-    texts = [" ".join(run(command, "--help").out.split()) for command in ("report", "score")]
-    assert all(name in text for text in texts for name in FORMATS)
-
-
 @pytest.fixture
 def opener(tmp_path: Path) -> tuple[dict[str, str], Path]:
     """Return the environment of a browser, and the file that it writes the opened addresses to."""
@@ -286,9 +257,3 @@ def test_without_a_browser_open_says_where_the_report_is(scored: Path) -> None:
     process = spawn("report", "run", "--open", environment=none)
     err = process.communicate()[1].decode()
     assert process.returncode == 0 and "there is no browser to open run/report.html" in err
-
-
-def test_verbose_prints_the_whole_report(run: Run, scored: Path) -> None:
-    short, whole = run("report", "run").out, run("report", "run", "--verbose").out
-    assert "--verbose shows" in short and "precision" not in short
-    assert "precision" in whole and "Gates" in whole and "--verbose shows" not in whole

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from command_runs import Ran
 from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
@@ -280,52 +279,6 @@ def test_what_a_sweep_wrote_into_the_folder_of_documents_is_no_document(run: Run
         ran = run("run", "--docs", place / "docs", *given, "--out", place / "docs" / "sweep")
         assert ran.code == 0, ran
     assert "1 document (such as 2025/other.txt) without gold" in ran.err
-
-
-@pytest.mark.parametrize(("option", "count"), [("--limit", 3), ("--sample", 5)], ids=["limit", "sample"])
-def test_a_part_of_the_documents_is_scored_on_that_part(
-    run: Run, place: Path, option: str, count: int
-) -> None:
-    ran = sweep(run, place, option, count, "--system", "rules")
-    assert ran.code == 0 and f"{count} of {DOCUMENTS} documents with gold" in ran.out + ran.err, ran
-    extracted = (place / "out" / "rules" / "predictions.jsonl").read_text().splitlines()
-    scored = pl.read_parquet(place / "out" / "run" / "documents.parquet")["doc"]
-    assert sorted(scored) == sorted(json.loads(line)["id"] for line in extracted)
-    estimates = json.loads((place / "out" / "run" / "metrics.json").read_text())["estimates"]
-    (recall,) = (one["value"] for one in estimates if one["metric"] == "recall" and one["field"] == "total")
-    assert recall == 1.0
-
-
-@pytest.mark.parametrize("documents", [2, 5])
-def test_the_median_of_an_extraction_is_that_of_its_score(run: Run, tmp_path: Path, documents: int) -> None:
-    """Of 2 documents it is a mean; a document that could not be loaded took no time."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "bad.pdf").write_bytes(b"no such file")
-    for at in range(documents):
-        (tmp_path / "docs" / f"d{at}.txt").write_text(f"Total: {at}.50\n" * 4 ** (at % 4))
-    names = ["bad.pdf", *(f"d{at}.txt" for at in range(documents))]
-    (tmp_path / "gold.jsonl").write_text(
-        "".join(json.dumps({"id": name, "total": "1"}) + "\n" for name in names)
-    )
-    (tmp_path / "spec.yaml").write_text("{fields: {total: money}, metrics: [default, latency]}")
-    (tmp_path / "systems.json").write_text(json.dumps({"systems": {"r": {"strategy": "rules"}}}))
-    inputs = (
-        "--docs",
-        tmp_path / "docs",
-        "--spec",
-        tmp_path / "spec.yaml",
-        "--gold",
-        tmp_path / "gold.jsonl",
-    )
-    found = run("run", tmp_path / "systems.json", *inputs, "--out", tmp_path / "out")
-    assert found.code == 0, found.err
-    told = json.loads((tmp_path / "out" / "r" / "extraction.json").read_text())["timings"]
-    estimates = json.loads((tmp_path / "out" / "run" / "metrics.json").read_text())["estimates"]
-    scored = {one["metric"]: one for one in estimates}
-    assert told["p50_ms"] == pytest.approx(scored["latency_p50"]["value"], rel=1e-9)
-    assert told["p95_ms"] == pytest.approx(scored["latency_p95"]["value"], rel=1e-9)
-    assert scored["latency_p50"]["n"] == documents
-    assert f"median time over {documents}" in found.out
 
 
 def test_readings_of_documents_are_compared_as_a_factor(run: Run, tmp_path: Path) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_runs import GOLD, PRED, SPEC, Files, Ran
+from command_runs import GOLD, SPEC, Files, Ran
 from store_runs import make_run
-from tests.scoring.labels_cases import labels
 
 Run = Callable[..., Ran]
 FAST = ("--bootstrap", "50")
@@ -70,33 +69,6 @@ def test_a_run_gets_a_name_of_its_own_and_is_listed(store: Store) -> None:
     assert "n=3" in ran.out
 
 
-def test_the_record_says_where_and_from_what_it_was_made(store: Store) -> None:
-    record = store.score("--seed", "3")
-    assert list(record["digests"]) == ["spec", "formulas", "models", "gold"]
-    assert record["host"]["name"] and record["host"]["cpus"]
-    assert set(record["host"]) == {"name", "system", "machine", "cpus"}
-    assert record["bootstrap"]["seed"] == 3
-    assert record["inputs"]["given"]["predictions"] == {"llama": str(store.files.folder / "llama.jsonl")}
-    assert record["timings"]["seconds"] >= 0
-
-
-@pytest.mark.slow
-def test_digests_are_the_same_however_the_run_is_made(store: Store) -> None:
-    store.files.write(
-        "gold.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(67) for row in GOLD]
-    )
-    store.files.write(
-        "llama.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(67) for row in PRED]
-    )
-    wanted = store.score()["digests"]
-    assert wanted["gold"] == labels(store.files.folder / "gold.jsonl", SPEC).digest
-    for options in (("--batch", "37"), ("--workers", "2"), ("--metrics", "f1")):
-        assert store.score(*options)["digests"] == wanted
-    assert store.score("--limit", "5")["digests"]["gold"] != wanted["gold"]
-    store.run("score", *store.files.inputs, *FAST, "--out", store.files.folder / "out")
-    assert json.loads((store.files.folder / "out" / "run.json").read_text())["digests"] == wanted
-
-
 def test_the_classes_of_documents_add_up(store: Store) -> None:
     answers: list[Any] = [
         {"id": "scored", "total": 1},
@@ -121,18 +93,6 @@ def test_the_classes_of_documents_add_up(store: Store) -> None:
     }
     assert classes["attempted"] == sum(classes.values()) - classes["attempted"]
     assert "error" in store.runs("show", "latest").out
-
-
-def test_values_that_cannot_be_judged_make_their_documents_failed(store: Store) -> None:
-    (store.files.folder / "spec.yaml").write_text(
-        "{name: tiny, unreadable_gold: failed, fields: {total: number}}"
-    )
-    store.files.write(
-        "gold.jsonl", [{"id": 1, "total": "1"}, {"id": 2, "total": "what?"}, {"id": 3, "total": "what?"}]
-    )
-    store.files.write("llama.jsonl", [{"id": 1, "total": 1}, {"id": 2, "total": 1}])
-    classes = store.score()["counts"]["systems"]["llama"]["classes"]
-    assert (classes["attempted"], classes["scored"], classes["failed"], classes["missing"]) == (3, 1, 1, 1)
 
 
 @pytest.mark.parametrize("state", ["none", "no commit", "clean", "dirty"])
@@ -175,15 +135,6 @@ def test_gates_and_limits_are_in_the_status(store: Store) -> None:
     text = " ".join(store.runs("list").out.split())
     assert "partial (2" in text  # how lines break depends on the width of the terminal
     assert "FAIL" in text
-
-
-@pytest.mark.parametrize(("score", "headline"), [("", "accuracy"), ("score: quality\n", "quality")])
-def test_the_score_of_the_spec_is_the_headline(store: Store, score: str, headline: str) -> None:
-    (store.files.folder / "spec.yaml").write_text(
-        SPEC + f"definitions: {{quality: 0.5*accuracy + 0.5*f1}}\nmetrics: [accuracy, quality]\n{score}"
-    )
-    store.score()
-    assert store.listed()["runs"][0]["headline"][0]["metric"] == headline
 
 
 def test_many_systems_are_listed_best_first(store: Store) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -14,15 +13,6 @@ from command_runs import GOLD, PRED, Files, Ran, spawn
 
 Run = Callable[..., Ran]
 FAST = ("--bootstrap", "50")
-
-
-def test_report_names_the_worst_field_with_an_example(run: Run, files: Files) -> None:
-    ran = run("score", *files.inputs, *FAST)
-    assert ran.code == 0
-    assert "tiny: 3 documents, 1 system" in ran.out
-    assert "accuracy" in ran.out and "n = 3" in ran.out
-    assert "7 → seven" in ran.out
-    assert "colour (1)" in ran.out
 
 
 def test_json_is_the_metrics_file_and_the_recommendation(run: Run, files: Files, tmp_path: Path) -> None:
@@ -120,15 +110,6 @@ def test_evidence_keeps_what_was_asked_for(
         assert found == outcomes
 
 
-def test_perfect_predictions_leave_an_evidence_table_without_errors(
-    run: Run, files: Files, tmp_path: Path
-) -> None:
-    files.write("llama.jsonl", GOLD)
-    ran = run("score", *files.inputs, *FAST, "--out", tmp_path / "run", "--evidence", "errors")
-    assert ran.code == 0 and re.search(r"^total +100.0% \(.*█████$", ran.out, re.M)
-    assert len(pl.read_parquet(tmp_path / "run" / "evidence.parquet")) == 0
-
-
 @pytest.mark.parametrize(
     ("thresholds", "code", "said"),
     [
@@ -168,12 +149,6 @@ def test_threshold_passes_only_if_every_system_reaches_it(
     assert said in ran.err
 
 
-def test_threshold_fails_if_one_of_two_systems_is_below(run: Run, files: Files) -> None:
-    other = files.write("perfect.jsonl", GOLD)
-    ran = run("score", *files.inputs, "--pred", other, *FAST, "--quiet", "--gate", "accuracy=1")
-    assert ran.code == 1 and ran.err.count("failed:") == 1 and "llama" in ran.err
-
-
 def test_chosen_metrics_and_slices_are_shown(run: Run, files: Files) -> None:
     ran = run(
         "score",
@@ -187,13 +162,6 @@ def test_chosen_metrics_and_slices_are_shown(run: Run, files: Files) -> None:
     assert "f1(granularity=slot)" in ran.out and "perfect_documents" in ran.out
     assert "by kind" in ran.out
     assert "\naccuracy" not in ran.out
-
-
-def test_problems_of_all_inputs_are_reported_at_once(run: Run, files: Files) -> None:
-    (files.folder / "gold.jsonl").write_text('{"id": 1}\n{broken\n')
-    ran = run("score", *files.inputs[:4], "--pred", files.folder / "nowhere.jsonl")
-    assert ran.code == 2
-    assert "gold.jsonl:2" in ran.err and "nowhere.jsonl" in ran.err
 
 
 @pytest.mark.parametrize("kind", ["folder with other files", "file", "current folder"])
@@ -263,20 +231,6 @@ def test_interrupted_run_leaves_no_output(run: Run, files: Files, tmp_path: Path
     assert process.returncode == 130
     assert err.startswith(b"interrupted; ") and b"Traceback" not in err
     assert [path.name for path in folder.iterdir()] == ([] if is_new else ["run"])
-
-
-@pytest.mark.parametrize("side", ["--gold", "--pred"])
-@pytest.mark.slow
-def test_dash_reads_standard_input(programs: Path, files: Files, side: str) -> None:
-    paths = {"--gold": files.folder / "gold.jsonl", "--pred": files.folder / "llama.jsonl"}
-    arguments = [part for name, path in paths.items() for part in (name, "-" if name == side else path)]
-    with paths[side].open("rb") as stream:
-        process = spawn(
-            "score", "--spec", files.folder / "spec.yaml", *arguments, *FAST, programs=programs, stdin=stream
-        )
-        out, err = process.communicate(timeout=600)
-    assert process.returncode == 0, err
-    assert b"3 documents, 1 system" in out
 
 
 @pytest.mark.slow

@@ -20,11 +20,9 @@ import pytest
 import yaml
 from command_runs import Ran
 from tests.extraction.endpoints.scripted_server import Reply, ScriptedServer, completion
-from tests.reports.html.unpacked_rows import read_blocks
 
 import fieldassay
 from fieldassay.commands.cli.main import commands
-from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.metrics.evidence import ANSWER_COLUMNS
 from fieldassay.options import option_names
@@ -262,17 +260,6 @@ def test_the_table_of_documents_bounds_what_it_keeps(scored: Path) -> None:
     assert table.filter(doc="sound").select(ANSWER_COLUMNS).row(0) == (None, None)
 
 
-def test_the_page_has_the_reasons(run: Run, scored: Path) -> None:
-    assert run("report", scored, "--format", "html", "--out", "page.html").code == 0
-    block = read_blocks(Path("page.html").read_text(encoding="utf-8"))["documents"]
-    [system] = block["systems"]
-    told = {block["ids"][int(place)]: answer for place, answer in system["answers"].items()}
-    assert told.keys() == {"sorry", "mended", "error", "timeout"}
-    assert told["mended"] == ["", "prose_around | trailing_comma", 'Here: {"n": 1,}']
-    assert told["timeout"][0] == "request timed out after 60 s"
-    assert not {"answer_start", "answer_problem"} & block["groups"].keys()
-
-
 # Every command that a message, a page or another command prints is one that can be run.
 
 ROOT = Path(__file__).parents[3]
@@ -364,12 +351,6 @@ def test_every_key_and_every_extra_that_a_text_names_exists() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     calls = {name for path in SOURCES for name in re.findall(r"install_line\(['\"](\w+)", path.read_text())}
     assert calls <= {*extras, "ocr"} and len(calls) > 4
-
-
-@pytest.mark.parametrize("key", ["alias", "aliases", "source", "from", "key"])
-def test_what_others_call_the_names_of_a_field_leads_to_names(key: str) -> None:
-    with pytest.raises(ProblemsError, match="did you mean 'names'"):
-        read_plan({"fields": {"total": {"type": "money", key: ["amount"]}}})
 
 
 # Examples and studies run as their pages say.

@@ -9,18 +9,6 @@ from command_runs import GOLD, Files, Ran
 Run = Callable[..., Ran]
 
 
-def test_sound_spec_and_data_exit_with_0(run: Run, files: Files) -> None:
-    ran = run("score", "--check", *files.inputs)
-    assert (ran.code, ran.err) == (0, "")
-    assert "No problem found." in ran.out
-    assert "items aligned by" in ran.out and "critical" in ran.out
-
-
-def test_spec_alone_is_enough(run: Run, files: Files) -> None:
-    ran = run("score", "--check", *files.inputs[:2])
-    assert ran.code == 0 and "The data" not in ran.out
-
-
 def test_problems_of_spec_and_data_come_at_once(run: Run, files: Files) -> None:
     (files.folder / "spec.yaml").write_text("fields: {total: mony}\nmetrics: [acuracy]\n")
     (files.folder / "gold.jsonl").write_text("{oops\n")

@@ -1,18 +1,14 @@
 """The slot-filling protocol: worked by hand, against an independent oracle, and on the shipped example."""
 
-import json
 import random
 import unicodedata
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fieldassay.decisions.gate import decide_result
-from fieldassay.metrics.result.decision import Verdict
 from fieldassay.scoring.score import score
 from fieldassay.values.comparators.embedding import Embedding
 
@@ -97,9 +93,7 @@ def mean(values):
 
 # The slot-filling protocol: worked by hand, against an independent oracle, and on the shipped example.
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "slot-filling"
 NFC = [{"unicode": "NFC"}]
-COVERAGES = ("soft_coverage", "soft_specificity", "chamfer", "sf1")
 INDEL = {
     "types": {
         "text": {
@@ -352,93 +346,3 @@ def test_every_number_is_that_of_an_independent_program(seed):
             assert result.value(f"{metric}(type={kind})") == (
                 None if wanted is None else pytest.approx(wanted, abs=1e-4)
             ), (metric, kind)
-
-
-def test_each_document_has_its_own_numbers():
-    gold, pred = records(7, 12), records(8, 12)
-    result = run(gold, pred)
-    table = {row["doc"]: row for row in result.documents.iter_rows(named=True)}
-    for one_gold, one_pred in zip(gold, pred, strict=True):
-        wanted = evaluate([one_gold], [one_pred], cosine, list(SLOTS))
-        row = table[one_gold["id"]]
-        assert row["score"] == row["obs"] == pytest.approx(wanted["obs"], abs=1e-4)
-        for metric in ("nes", "eai", "sf1(regime=gold_nonempty)", "hr", "mr", "fda", "rfa"):
-            assert row[metric] == (
-                None if wanted[metric] is None else pytest.approx(wanted[metric], abs=1e-4)
-            ), metric
-
-
-def test_a_document_without_prediction_is_all_silent():
-    result = score(
-        [{"id": "a", "weapon": ["rifle"]}, {"id": "b"}],
-        {"s": [{"id": "b"}]},
-        {"protocol": "slot-filling"},
-        bootstrap=0,
-    )
-    assert (result.value("mr"), result.value("obs")) == (1.0, 15 / 16)
-    assert result.counts["systems"]["s"]["missing"] == 1
-
-
-def test_chamfer_can_be_the_slot_score():
-    gold, pred = [{"id": "a", "victim": ["tide", "diet"]}], [{"id": "a", "victim": ["tide"]}]
-    types = {"list": {**INDEL["types"]["list"], "compare": {"soft_coverage": {"score": "chamfer"}}}}
-    assert run(gold, pred, types={**INDEL["types"], **types}).value("nes") == 0.875
-    result = score(gold, {"s": pred}, {"protocol": "slot-filling-chamfer"}, bootstrap=0)
-    assert result.value("nes") == pytest.approx(((1 + cosine("tide", "diet")) / 2 + 1) / 2, abs=1e-4)
-
-
-def test_the_encoder_is_part_of_the_result():
-    (model,) = one({"weapon": ["a"]}, {"weapon": ["b"]}).run["models"]
-    assert model["name"] == "all-MiniLM-L6-v2"
-    assert {"digest", "backend", "versions"} <= set(model) or {"digest", "backend"} <= set(model)
-
-
-def test_latency_and_cost_per_document():
-    usage = {
-        "model": "m",
-        "prompt_tokens": 1_000_000,
-        "completion_tokens": 500_000,
-        "embedding_tokens": 250_000,
-    }
-    pred = [{"id": k, "timing": {"duration_ms": 100 * (k + 1)}, "usage": usage} for k in range(5)]
-    result = run(
-        [{"id": k} for k in range(5)],
-        pred,
-        prices={"m": {"prompt": 1.0, "completion": 2.0, "embedding": 4.0}},
-    )
-    found = {
-        name: result.value(f"latency_{name}") for name in ("p50", "p90", "p95", "p99", "mean", "min", "max")
-    }
-    assert found == pytest.approx(
-        {"p50": 300, "p90": 460, "p95": 480, "p99": 496, "mean": 300, "min": 100, "max": 500}
-    )
-    assert result.value("cost_usd") == pytest.approx(3.0)
-
-
-def test_the_example_tells_its_strategies_apart():
-    names = ("zero-shot", "schema-guided", "example-guided")
-    predictions = {name: EXAMPLE / f"{name}.jsonl" for name in names}
-    result = score(EXAMPLE / "gold.jsonl", predictions, EXAMPLE / "spec.yaml", bootstrap=0)
-    gold, *others = (
-        [json.loads(line) for line in (EXAMPLE / f"{name}.jsonl").read_text().splitlines()]
-        for name in ("gold", *names)
-    )
-    for name, pred in zip(names, others, strict=True):
-        wanted = evaluate(gold, pred, cosine, list(SLOTS))
-        assert {metric: result.value(metric, name) for metric in wanted} == pytest.approx(wanted, abs=1e-4)
-    assert [round(result.value("nes", name) or 0, 2) for name in names] == [0.68, 0.78, 0.83]
-    assert len(TEXTS) + len(LISTS) == 6
-
-
-def test_thirty_perfect_documents_leave_room_for_unseen_ones_in_each_mean_over_slots():
-    gold = [{"id": str(at), "incident_type": "attack", "victim": ["tide"]} for at in range(30)]
-    spec = {"protocol": "slot-filling", **INDEL, "gates": ["lower(nes) >= 0.999"]}
-    result = score(gold, {"s": gold}, spec, bootstrap=1000)
-    [decision] = decide_result(result)
-    assert [one.verdict for one in decision.outcomes] == [Verdict.INCONCLUSIVE]
-    for name in ("obs", "nes", "rfa", *(f"{one}(regime=baseline)" for one in COVERAGES)):
-        found = result.estimate(name)
-        assert found.interval is not None and 0.85 < found.interval[0] < 0.95, name
-        assert found.interval[1] == 1.0 and found.marks == (), name
-    eai = result.estimate("eai")
-    assert eai.interval is not None and eai.interval[0] < -0.05 and eai.interval[1] > 0.05
