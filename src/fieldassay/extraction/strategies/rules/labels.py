@@ -162,7 +162,7 @@ def trimmed(tokens: Sequence[Token], kind: str = "text") -> tuple[int, int]:
 
 _MOST_WORDS = 5
 """Words of a label, as they stand on a page."""
-_MOST_BETWEEN, _MOST_BELOW = 2, 3
+_MOST_BETWEEN, MOST_BELOW = 2, 3
 """Other words between a label and its value, and rows down to it, at most."""
 _FUZZY = 6
 """Letters of a label from which on one of them may be misread."""
@@ -216,6 +216,11 @@ class FieldRule(Struct, frozen=True):
     find: Find
     words: tuple[str, ...] = ()
     """The single words of the field's name, for a field without labels of its own."""
+
+    @property
+    def unlabelled(self) -> str:
+        """Return what counts without a label: the only value of a rare type, else none."""
+        return self.find.unlabelled or ("only" if self.leaf.type in _RARE else "none")
 
 
 class LabelPlaces(Struct, frozen=True):
@@ -391,7 +396,7 @@ class SearchedWords:
                 between = sum(any(map(str.isalpha, key)) for key in other_words)
                 if between <= _MOST_BETWEEN:
                     yield Hit(one, False, is_weak or between > 0)
-            for below in range(index + 1, min(index + 1 + _MOST_BELOW, len(self.rows))):
+            for below in range(index + 1, min(index + 1 + MOST_BELOW, len(self.rows))):
                 under = values.under(below, row.tokens[first].left, row.tokens[end - 1].right)
                 if under is not None and self.rows[below].page == row.page:
                     yield Hit(under, True, is_weak)
@@ -408,9 +413,8 @@ class SearchedWords:
         one = self.candidate(rule.leaf, rule.find, place)
         return [one] if one is not None else []
 
-    def unlabelled(self, rule: FieldRule) -> Candidate | None:
+    def unlabelled(self, rule: FieldRule, take: str) -> Candidate | None:
         """Return the value that counts where no label has one."""
-        take = rule.find.unlabelled or ("only" if rule.leaf.type in _RARE else "none")
         full = [one for one in self.values(rule.leaf, rule.find).all if one.is_full]
         if not full or take == "none" or (take == "only" and len({one.canonical for one in full}) > 1):
             return None
@@ -488,7 +492,7 @@ def find_values(words: SearchedWords, rules: Mapping[Steps, FieldRule]) -> dict[
                 found[steps] = best.candidate, WEAK if is_weak else BELOW if best.is_below else BESIDE
                 taken.add(best.candidate.place)
     for steps, rule in rules.items():
-        one = words.unlabelled(rule) if steps not in found else None
+        one = words.unlabelled(rule, rule.unlabelled) if steps not in found else None
         if one is not None and one.place not in taken:
             found[steps] = one, UNLABELLED
             taken.add(one.place)
