@@ -176,9 +176,7 @@ def test_every_gate_shows_value_threshold_verdict_and_evidence_in_every_format(
     assert "41.5 s" in table and "41.5 s" in markdown
 
 
-@pytest.mark.parametrize(
-    ("name", "begins"), [("page.md", "# clinical-decision: GO"), ("deep/page.json", "{")]
-)
+@pytest.mark.parametrize(("name", "begins"), [("page.md", "# clinical-decision: GO"), ("page.json", "{")])
 def test_the_page_is_written_where_it_is_asked_for(
     run: Run, runs: dict[str, Path], tmp_path: Path, name: str, begins: str
 ) -> None:
