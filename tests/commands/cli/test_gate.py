@@ -154,9 +154,7 @@ def test_without_records_or_a_run_nothing_is_decided(run: Run, runs: dict[str, P
     assert ran.code == 4 and "no metric 'lab_accuracy'" in " ".join(ran.out.split())
 
 
-@pytest.mark.parametrize(
-    ("name", "begins"), [("page.md", "# clinical-decision: GO"), ("deep/page.json", "{")]
-)
+@pytest.mark.parametrize(("name", "begins"), [("page.md", "# clinical-decision: GO"), ("page.json", "{")])
 def test_the_page_is_written_where_it_is_asked_for(
     run: Run, runs: dict[str, Path], tmp_path: Path, name: str, begins: str
 ) -> None:

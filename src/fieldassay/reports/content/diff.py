@@ -251,7 +251,7 @@ def changes_part(found: Diff, most: int) -> Part:
 def _remarks(found: Diff, counts: dict[str, int], most: int) -> list[str]:
     hidden = [(change, count - most) for change, count in counts.items() if count > most]
     told = [
-        f"and {count:,} more {change}: see all with --most N, or --format csv" for change, count in hidden
+        f"and {count:,} more {change}: see all with --most N, or --out FILE.csv" for change, count in hidden
     ]
     has_errors_only = "errors" in {side.evidence for side in found.sides}
     return told + (
