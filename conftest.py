@@ -20,7 +20,7 @@ from tests.workers import run_in_workers
 
 gc.set_threshold(100_000, 20, 50)  # as the command sets it: cycles are rare, and looking for them is dear
 
-EXAMPLES = {"dev": 20, "ci": 60, "full": 100}
+EXAMPLES = {"dev": 14, "ci": 60, "full": 100}
 """Examples of a property in each profile: `pytest --hypothesis-profile ci`."""
 
 for name, examples in EXAMPLES.items():

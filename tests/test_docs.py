@@ -6,7 +6,6 @@ import re
 import tomllib
 import typing
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -42,8 +41,8 @@ from fieldassay.scoring.score import sample
 from fieldassay.scoring.shards import CLASSES
 from fieldassay.spec.language.model import DataOptions, DocumentType, Field, Spec, StatisticsOptions
 from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS, type_names
-from fieldassay.spec.plan.compile import read_plan, vocabulary_of
-from fieldassay.spec.presets.catalogue import preset_head, preset_names
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.presets.catalogue import preset_names
 from fieldassay.values.catalogue import ALIGNERS, CHECKS, COMPARATORS, DIAGNOSES, NORMALIZERS, READERS
 
 # The documentation names everything there is, and its links lead somewhere
@@ -236,12 +235,6 @@ def test_every_part_of_a_spec_is_documented(model: type) -> None:
     assert lacking("docs/spec.md", names) == []
 
 
-def test_every_option_of_every_command_is_documented() -> None:
-    found = list(options())
-    assert len(found) > 30
-    assert [option for option in found if option.split()[1] not in TEXTS["docs/cli.md"]] == []
-
-
 def test_every_exit_code_of_an_exception_is_documented() -> None:
     codes = {found.exit_code for found in error_classes()}
     assert codes >= {2, 3, 5, 130}
@@ -309,23 +302,6 @@ def test_the_index_has_every_page() -> None:
         if name.startswith("docs/") and name not in indexes
     }
     assert [name for name, path in pages.items() if path not in listed] == []
-
-
-def test_every_page_can_be_reached_from_the_readme() -> None:
-    seen: set[Path] = set()
-    open_pages = [ROOT / "README.md"]
-    while open_pages:
-        page = open_pages.pop()
-        if page in seen or page.suffix != ".md" or not page.exists():
-            continue
-        seen.add(page)
-        targets = _LINK.findall(page.read_text(encoding="utf-8"))
-        open_pages += [
-            (page.parent / target.partition("#")[0]).resolve()
-            for target in targets
-            if ":" not in target and not target.startswith("#")
-        ]
-    assert sorted(name for name, path in FILES.items() if path.resolve() not in seen) == []
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -399,24 +375,6 @@ def test_every_spec_compiles(name: str) -> None:
     assert read_plan(SPECS[name]).fields
 
 
-def test_every_metric_that_a_command_asks_for_exists() -> None:
-    others = {"acuracy"}  # of a message about a wrong name
-    judging = (name for name in preset_names() if preset_head(name).kind == "spec")
-    own = (vocabulary_of(read_plan({"protocol": name}).spec).names() for name in judging)
-    known = {*list_groups(), DEFAULT, *others, *chain.from_iterable(own)}
-    pages = [*FILES.values(), *sorted((ROOT / "examples").rglob("*.*ml")), ROOT / "action.yml"]
-    form = r"--(?:metrics|gate|fail-on-regression)[ =](?:'([^']+)'|([a-z][\w,]*))"
-    asked = {
-        name
-        for page in pages
-        for quoted, bare in re.findall(form, page.read_text(encoding="utf-8"))
-        for name in (
-            [re.sub(r"^(lower|upper|errors|n|regression)\(", "", quoted)] if quoted else bare.split(",")
-        )
-    }
-    assert {name for name in asked if re.match(r"\w+", name)[0] not in known} == set()
-
-
 @pytest.mark.parametrize("name", SHOWN)
 def test_commands_print_what_the_page_shows(name: str, programs: Path) -> None:
     assert run_page(TEXTS[name], programs) == TEXTS[name], (
@@ -432,44 +390,6 @@ def test_the_line_that_tidies_a_store_keeps_the_newest_runs(programs: Path) -> N
     kept = "$ ls -t runs | diff - <(head -n 1 before) && echo kept\n"
     text = run_page(f"```console\n{spec}{score * 2}{tidy}{kept}```\n", programs)
     assert text.endswith(f"{kept}kept\n```\n"), text
-
-
-def test_the_plugin_of_the_contributing_page_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fieldassay.options import _plugins
-
-    [code] = blocks("CONTRIBUTING.md", "python")
-    [project] = blocks("CONTRIBUTING.md", "toml")
-    [spec] = blocks("CONTRIBUTING.md", "yaml")
-    _install(tmp_path, code, project)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    _plugins.cache_clear()
-    try:
-        gold = [{"id": 1, "postcode": "3065"}, {"id": 2, "postcode": "3065"}, {"id": 3, "postcode": "3065"}]
-        pred = [{"id": 1, "postcode": "3065"}, {"id": 2, "postcode": "3066"}, {"id": 3, "postcode": "9999"}]
-        result = score(gold, pred, spec, bootstrap=0)
-        assert result.evidence.select("score", "reason", "outcome").rows() == [
-            (1.0, "equal", "match"),
-            (0.5, "same_area", "partial"),
-            (0.0, "different", "mismatch"),
-        ]
-    finally:
-        _plugins.cache_clear()
-
-
-def _install(folder: Path, code: str, project: str) -> None:
-    """Write what an installer would make of the package."""
-    read = tomllib.loads(project)["project"]
-    (folder / "acme_judges.py").write_text(code, encoding="utf-8")
-    info = folder / "acme_judges-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {read['name']}\nVersion: {read['version']}\n", encoding="utf-8"
-    )
-    groups = (
-        f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in entries.items())
-        for group, entries in read["entry-points"].items()
-    )
-    (info / "entry_points.txt").write_text("\n".join(groups), encoding="utf-8")
 
 
 def test_the_picture_is_a_small_report_without_anything_from_the_network() -> None:

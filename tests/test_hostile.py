@@ -249,13 +249,6 @@ def test_odd_keys_are_judged(key: str) -> None:
     assert within(lambda: result_of(spec, [gold], [pred])).value("f1") == pytest.approx(2 / 3)
 
 
-def test_ids_that_look_like_numbers_stay_texts() -> None:
-    names = ["007", "7", "7.0", "1e1", "10", "nan"]
-    records = [{"id": name, "a": f"value {name}"} for name in names]
-    result = score(records, {"s": records[::-1]}, {"fields": {"a": "text"}})
-    assert (result.value("accuracy"), result.counts["documents"]) == (1.0, 6)
-
-
 @pytest.mark.parametrize(
     ("gold", "pred", "spec"),
     [

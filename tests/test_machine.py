@@ -2,16 +2,13 @@
 
 import multiprocessing
 import os
-import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.full_run import BUSY, machine_lock
 
 import fieldassay as fa
 
@@ -84,52 +81,9 @@ def test_the_last_commit_decides(clone: Clone, files: list[str], is_full: bool) 
     assert clone.is_full() is is_full
 
 
-def test_without_an_earlier_commit_everything_runs(clone: Clone) -> None:
-    clone.commit("README.md")
-    assert clone.is_full()
-
-
-def test_all_commits_of_a_branch_decide(clone: Clone) -> None:
-    clone.commit()
-    clone.run("git", "checkout", "-q", "-b", "feature")
-    clone.commit("src/fieldassay/metrics/uncertainty/bootstrap.py")
-    clone.commit("README.md")
-    assert not clone.is_full()
-    assert clone.is_full(CI_BASE="main")
-
-
 # One whole run of the suite at a time on a machine, and what it took in numbers
 
 fcntl = pytest.importorskip("fcntl", reason="no flock here: runs are not held apart")
-RUN = [sys.executable, str(Path(__file__).parent.parent / "bench" / "full_run.py")]
-
-
-@pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the temporary folder of this test's runs, whose lock is not that of the run that it is part of."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    return tmp_path
-
-
-def test_a_run_prints_minutes_processor_seconds_and_memory_and_ends_as_its_command(temporary: Path) -> None:
-    done = subprocess.run([*RUN, sys.executable, "-c", "raise SystemExit(3)"], capture_output=True, text=True)
-    assert done.returncode == 3
-    assert re.search(
-        r"^0:0\d minutes, \d+ s of processor time, \d\.\d\d GB at most$", done.stdout, re.MULTILINE
-    )
-
-
-def test_a_second_run_names_the_first_and_since_when_and_ends_with_75(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    place = tmp_path / "lock"
-    held = machine_lock("make test", place=place)
-    with held, pytest.raises(SystemExit) as refused, machine_lock("make bench", wait=0.2, place=place):
-        pass
-    assert refused.value.code == BUSY == 75
-    told = capsys.readouterr().err
-    assert re.search(rf"`make test` \(process {os.getpid()}\) since \d\d:\d\d:\d\d", told)
-    assert "nothing was run" in told
 
 
 # In a fork of a process that had used tables, what needs them says so at once, and scoring goes on

@@ -13,8 +13,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
 
 import fieldassay as fa
@@ -32,8 +30,6 @@ PLAIN = SPEC.replace("checks: {total: number}\n", "")
 CALLS, SETTLED = 4, 2
 STEPS = 6
 """The references followed from garbage, as far as an array behind a table of a result."""
-
-HEAVY = (np.ndarray, pl.DataFrame, pl.Series, pl.LazyFrame)
 
 
 class GivenRecord(dict[str, Any]):
@@ -130,22 +126,6 @@ def test_the_number_of_living_objects_does_not_grow(
         work()
     grown = {name: (before[name], number) for name, number in count_living().items() if number > before[name]}
     assert not grown
-
-
-@pytest.mark.parametrize("work", WORKS, indirect=True)
-def test_garbage_reaches_no_array_no_table_and_no_given_record(
-    work: Callable[[], object], settled_collector: None
-) -> None:
-    work()
-    gc.collect()
-    gc.set_debug(gc.DEBUG_SAVEALL)
-    work()
-    gc.collect()
-    gc.set_debug(0)
-    reached = Counter(
-        type(one).__name__ for one in reach(gc.garbage, STEPS) if isinstance(one, (*HEAVY, GivenRecord))
-    )
-    assert not reached, Counter(f"{type(one).__module__}.{type(one).__qualname__}" for one in gc.garbage)
 
 
 def test_a_result_that_is_dropped_is_gone_without_a_collection(settled_collector: None) -> None:

@@ -60,13 +60,3 @@ def test_each_test_is_reported_once(
     ended, out = run(tmp_path, **files)
     assert (ended, counts in out) == (code, True), out
     assert re.search(said, out), out
-
-
-def test_a_costly_fixture_is_made_by_one_worker_and_the_first_failure_can_stop_both(tmp_path: Path) -> None:
-    files = {f"fine{at}": FINE for at in range(4)}
-    assert run(tmp_path, **files)[0] == 0
-    assert len((tmp_path / "made").read_text().split()) == 1
-    ended, out = run(
-        tmp_path, "--maxfail", "1", last="import time\ndef test_slow(): time.sleep(90)\n", first=WRONG
-    )
-    assert ended == 1 and "stopping after 1 failures" in out

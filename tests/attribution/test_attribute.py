@@ -63,52 +63,6 @@ def written(values: Row) -> str:
     )
 
 
-def planted(folder: Path, documents: int, seed: int) -> tuple[Run, float]:
-    """Return a run on clean documents and their scans, and the true share of wrong values due to reading.
-
-    A scan loses a value with chance .3; a model that is sent a lost value leaves it out, and errs in one of
-    12 others.
-    """
-    draws = random.Random(seed)
-    gold: list[Row] = []
-    rows: list[Row] = []
-    lost_wrong = wrong = 0
-    for number in range(documents):
-        values = record(number + 1000 * seed)
-        for name in ("clean", "scan"):
-            lost = {key for key in values if name == "scan" and draws.random() < 0.3}
-            erred = {key for key in values if draws.random() < 1 / 12}
-            lines = dict(
-                zip(("supplier", "number", "day", "total"), written(values).split("\n"), strict=True)
-            )
-            text = "\n".join("~ ~" if key in lost else line for key, line in lines.items())
-            other = record(number + 500_000)
-            pred = {
-                key: None if key in lost else other[key] if key in erred else value
-                for key, value in values.items()
-            }
-            twin = {"twin_of": f"{number}-clean"} if name == "scan" else {}
-            gold.append({"id": f"{number}-{name}", **values, **twin})
-            rows.append({"id": f"{number}-{name}", "pred": pred, "transcript": text})
-            wrong += len(lost | erred)
-            lost_wrong += len(lost - erred)
-    return scored(folder, gold, rows, seed=seed), lost_wrong / wrong
-
-
-def test_the_interval_holds_the_share_of_the_damage_that_was_planted_in_twins(tmp_path: Path) -> None:
-    held = []
-    for seed in range(4):
-        (tmp_path / str(seed)).mkdir()
-        run, truth = planted(tmp_path / str(seed), 60, seed)
-        shares = fa.attribute(run).system("m")
-        found = shares.whole.share("reading")
-        assert shares.perfect_from == "twins"
-        assert found.value == pytest.approx(truth, abs=0.08)
-        held.append(found.interval[0] <= truth <= found.interval[1])
-        assert sum(one.value or 0.0 for one in shares.whole.shares) == pytest.approx(1.0)
-    assert sum(held) >= 3
-
-
 GOLD = [{"id": name, **record(at)} for at, name in enumerate("abcdefghijkl")]
 
 
@@ -309,12 +263,6 @@ def test_three_of_three_wrong_values_do_not_show_that_another_stage_has_none(
     assert found.share(stage).interval == pytest.approx((0.37, 1.0), abs=0.04)  # Clopper-Pearson by mid-p
     assert found.share(other).interval == pytest.approx((0.0, 0.63), abs=0.04)
     assert all(share.marks == ("few_wrong_values",) for share in found.shares)
-
-
-def test_a_share_without_replicates_has_no_interval_and_says_so(tmp_path: Path) -> None:
-    run = scored(tmp_path, *numbered({3, 9, 20}), spec="fields: {n: id}", bootstrap=100)
-    share = fa.attribute(run).system("m").whole.share("reading")
-    assert (share.interval, share.marks) == (None, ("few_wrong_values", "few_replicates"))
 
 
 def test_marks_count_wrong_values_and_not_documents(tmp_path: Path) -> None:
@@ -550,16 +498,6 @@ def test_gold_is_suspicious_where_all_systems_agree_on_another_value(
     ] == expected
 
 
-def test_what_all_say_comes_before_what_most_say() -> None:
-    told = [{**SUSPICIOUS_GOLD_GOLD, "total": "21.00", "name": "Oak"}] * 3 + [
-        {**SUSPICIOUS_GOLD_GOLD, "name": "Oak"}
-    ]
-    assert [(one.path, one.systems, one.of) for one in found_in(*told).values] == [
-        ("name", 4, 4),
-        ("total", 3, 4),
-    ]
-
-
 def test_a_system_that_failed_everywhere_hides_nothing_and_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -579,17 +517,6 @@ def test_a_system_that_failed_everywhere_hides_nothing_and_is_named(
     assert main(["report", str(tmp_path / "run"), "--table", "suspicious-gold", "-o", str(target)]) == 0
     [row] = json.loads(target.read_text())
     assert (row["doc"], row["systems"]) == ("2", 2)
-
-
-def test_nothing_suspicious_says_how_many_documents_were_looked_at() -> None:
-    found = found_in({"total": "21.00"}, None)
-    assert (found.values, found.looked, found.documents) == ((), 0, 2)
-    assert found.extent == "0 of 2 documents were looked at: in the others fewer than two systems answered"
-
-
-def test_identical_texts_come_first_and_absences_last() -> None:
-    told = [{"total": "21.00", "name": "Oak", "tags": []}, {"total": "21", "name": "Oak", "tags": []}]
-    assert [one.path for one in found_in(*told).values] == ["name", "tags[0]", "total"]
 
 
 @pytest.mark.skipif(not CORD.exists(), reason="the data are not here")

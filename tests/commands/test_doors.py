@@ -136,37 +136,6 @@ def test_saving_applies_the_umask_and_never_sets_it(files: Path, monkeypatch: py
     assert {path.stat().st_mode & 0o777 for path in [Path("page.html"), *run.folder.iterdir()]} == {0o640}
 
 
-_AFTERWARDS = """
-import gc, os, sys, warnings
-warnings.simplefilter("error")
-import fieldassay as fa
-result = fa.score([{"id": 1, "a": "1"}] , [{"id": 1, "a": "x"}], "{fields: {a: text}, checks: {a: number}}", bootstrap=0)
-child = os.fork()
-if not child:
-    del result
-    gc.collect()
-    sys.exit(0)
-os.waitpid(child, 0)
-for name in os.listdir(sys.argv[1]):
-    os.remove(os.path.join(sys.argv[1], name))
-run = result.save(sys.argv[2])
-print(len(result.evidence), len((run.folder / "violations.jsonl").read_text().splitlines()))
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_result_with_checks_keeps_its_evidence_whatever_becomes_of_children_and_temporary_files(
-    files: Path,
-) -> None:
-    (files / "tmp").mkdir()
-    environment = {**os.environ, "TMPDIR": str(files / "tmp")}
-    told = subprocess.run(
-        [sys.executable, "-c", _AFTERWARDS, str(files / "tmp"), str(files / "run")],
-        env=environment, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert (told.stdout, told.stderr) == ("1 1\n", "")
-
-
 def test_a_result_that_was_read_cannot_be_saved_again(files: Path) -> None:
     run = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0).save("run")
     with pytest.raises(ValueError, match="saved already"):

@@ -479,12 +479,6 @@ def test_a_message_is_decoded_as_a_browser_would(data: bytes) -> None:
     assert read in ("Gesamt für März: 12,50 €", "镕基 für 100", "請求書 ①")
 
 
-def test_headers_are_decoded_as_the_body_is() -> None:
-    subject = "Subject: Rechnung für März =?gb2312?B?6UY=?=\n".encode("cp1252")
-    found = loaded(b"From: a@b.example\n" + subject + b"\nx\n").pages[0].lines
-    assert found[1].text == "Subject: Rechnung für März 镕"
-
-
 def test_what_no_encoding_explains_is_noted() -> None:
     page = b"<meta charset=utf-8><p>" + "größer".encode() + b"\n\xff\xfe\x81 here"
     assert "undecodable" in load_bytes(page, "a.html").notes

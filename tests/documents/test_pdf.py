@@ -29,15 +29,6 @@ def first(stream: str, **more: object) -> Page:
     return load(stream, **more).pages[0]
 
 
-def test_words_of_a_line_have_their_places() -> None:
-    page = first(text(72, 100, "Total amount:") + text(300, 100, "1.234,50 EUR"))
-    assert page_text(page).text == "Total amount:   1.234,50 EUR"
-    box = page_text(page).box(*_find(page, "1.234,50"))
-    assert 299 < box.left < 302 and 336 < box.right < 345
-    assert 85 < box.top < 95 and 99 < box.bottom < 106
-    assert (page.width, page.height) == (WIDTH, HEIGHT)
-
-
 def test_a_word_goes_on_behind_a_raised_character() -> None:
     page = first(
         "BT /F1 10 Tf 72 700 Td (Flow 5000 m) Tj ET BT /F1 6.5 Tf 129.24 703.5 Td (3) Tj ET "
@@ -61,16 +52,6 @@ def test_columns_of_running_text_are_read_one_after_the_other(shift: int) -> Non
     page = first(heading + column(72, 100, LEFT) + column(330, 100 + shift, RIGHT) + footer)
     lines = [line.text for line in page.lines]
     assert lines[1:-1] == LEFT + RIGHT
-
-
-def test_labels_and_values_far_apart_stay_one_line() -> None:
-    rows = [("Subtotal", "100.00"), ("Tax", "19.00"), ("Total", "119.00"), ("Due", "31 May")]
-    page = first(
-        "".join(
-            column(72, 100 + 14 * at, [a]) + column(400, 100 + 14 * at, [b]) for at, (a, b) in enumerate(rows)
-        )
-    )
-    assert [line.text for line in page.lines] == [" ".join(row) for row in rows]
 
 
 def test_rows_aligned_in_three_columns_are_a_table() -> None:
@@ -515,8 +496,3 @@ def test_a_pdf_without_text_fails_with_its_kind(data: bytes, kind: str) -> None:
 
 def test_an_owner_password_alone_does_not_keep_readers_out() -> None:
     assert load(text(72, 100, "open"), password="").pages[0].lines[0].text == "open"
-
-
-def test_a_blank_page_among_others_stays_in_its_place() -> None:
-    pages = load_bytes(make_pdf([text(72, 100, "one"), "", text(72, 100, "three")]), "a.pdf", NO_OCR).pages
-    assert [(page.number, len(page.lines)) for page in pages] == [(1, 1), (2, 0), (3, 1)]

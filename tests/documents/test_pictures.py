@@ -34,7 +34,6 @@ from fieldassay.documents.transcript import (
     Word,
     page_text,
     round_all,
-    turn,
 )
 
 # Images and scans: recognition, turned pages, pages of a TIFF, limits, pictures of pages
@@ -94,16 +93,6 @@ def test_a_picture_is_recognized_within_the_limits_of_a_worker(quarters: int, po
     }[quarters]
     for side in ("left", "top", "right", "bottom"):
         assert abs(getattr(box, side) - getattr(expected, side)) < 12
-
-
-@pytest.mark.slow
-def test_a_short_text_on_its_head_is_read(pool: DocumentPool) -> None:
-    lines = ["Invoice INV-2041", "Total 1,250.00"]
-    made = Image.new("L", (740, 740), "white")
-    for at, line in enumerate(lines):
-        ImageDraw.Draw(made).text((30, 30 + 70 * at), line, fill="black", font=ImageFont.load_default(34))
-    found = loaded(pool, saved(made.rotate(180)), "a.png")
-    assert [line.text for line in found.pages[0].lines] == lines
 
 
 ROWS = [("Invoice date", "2025-03-05"), ("Customer", "Oak Ltd"), ("Subtotal", "1,250.00"), ("VAT 19 %", "237.50"),
@@ -168,17 +157,6 @@ def test_ideographs_of_a_recognized_line_are_one_word() -> None:
     assert [word.text for word in join_ideographs(words)] == ["合计：", "12.50", "元整"]
 
 
-def test_a_picture_without_words_has_none(pool: DocumentPool) -> None:
-    drawing = Image.new("L", (200, 100), "white")
-    ImageDraw.Draw(drawing).rectangle((20, 20, 180, 80), fill="gray")
-    with pytest.raises(DocumentError) as caught:
-        loaded(pool, saved(drawing), "a.png")
-    assert caught.value.kind == "no_text"
-    stamped = make_pdf([text(72, 100, "words"), "q 100 0 0 100 72 400 cm /Im Do Q"],
-                       extra=[image(bytes(range(100)), 10, 10)], resources="/XObject << /Im 4 0 R >>")  # fmt: skip
-    assert [len(page.lines) for page in loaded(pool, stamped, "a.pdf").pages] == [1, 0]
-
-
 @pytest.mark.slow
 def test_a_scanned_page_of_a_pdf_is_recognized_beside_a_digital_one(pool: DocumentPool) -> None:
     made = picture()
@@ -216,13 +194,6 @@ def test_a_scan_with_a_digital_stamp_is_recognized_around_the_stamp(pool: Docume
 
 def sizes(data: bytes) -> list[tuple[int, int]]:
     return [made.size for made, _ in open_pictures(data, DEFAULTS)]
-
-
-def test_every_page_of_a_tiff_is_a_page() -> None:
-    data = saved(
-        Image.new("1", (40, 30), 1), "TIFF", save_all=True, append_images=[Image.new("L", (20, 50), 9)]
-    )
-    assert sizes(data) == [(40, 30), (20, 50)]
 
 
 def test_a_picture_is_turned_as_its_camera_says() -> None:
@@ -383,11 +354,6 @@ def test_plain_text_keeps_its_lines_and_aligned_columns_are_a_table() -> None:
     ]  # fmt: skip
 
 
-def test_a_form_feed_begins_a_page() -> None:
-    pages = load_bytes(b"one\n\ftwo\n", "a.txt").pages
-    assert [(page.number, page.lines[0].text) for page in pages] == [(1, "one"), (2, "two")]
-
-
 CSVS = {
     "semicolons, decimal commas": ("id;amount\n1;1.234,00\n2;3,50\n", "id | amount\n1 | 1.234,00\n2 | 3,50"),
     "quotes and line breaks": ('a,b\n"x, y","two\nlines"\n', "a | b\nx, y | two lines"),
@@ -481,11 +447,6 @@ def test_preformatted_text_of_many_lines_is_read_in_time_or_refused() -> None:
         load_bytes(b"<pre>" + b"a b c d e f g h i j\n" * 200_000 + b"</pre>", "a.html")
 
 
-def test_a_line_of_many_marks_is_read_in_time() -> None:
-    with costs_at_most(40):
-        load_bytes(b"<p>" + b"a<sup>1</sup>2 " * 20_000, "a.html")
-
-
 def test_offsets_lead_to_boxes_and_pieces() -> None:
     found = page_text(load_bytes(PLAIN.encode(), "a.txt").pages[0])
     start = found.text.index("12.00")
@@ -544,30 +505,7 @@ def test_importing_the_package_loads_no_library() -> None:
 
 # Boxes: rounding of many numbers at once, and turns
 
-HALVES = [at / 200 for at in range(-2001, 200_001, 2)]
-NUMBERS = {
-    "halves": HALVES,
-    "next above halves": np.nextafter(HALVES, np.inf).tolist(),
-    "next below halves": np.nextafter(HALVES, -np.inf).tolist(),
-    "eighths": [at / 8 for at in range(-20, 10_000)],
-    "as pdfium gives them": np.linspace(-5, 900, 20_000, dtype=np.float32).astype(float).tolist(),
-    "large": [1e6 + 0.125, 1e15 + 0.5, -1e300, 123456789.005],
-}
-
-
-@pytest.mark.parametrize("values", NUMBERS.values(), ids=NUMBERS)
-def test_numbers_are_rounded_as_round_does(values: list[float]) -> None:
-    assert list(map(repr, round_all(np.array(values)))) == [repr(round(value, 2)) for value in values]
-
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32)))
 def test_any_numbers_are_rounded_as_round_does(values: list[float]) -> None:
     assert list(map(repr, round_all(np.array(values, float)))) == [repr(round(value, 2)) for value in values]
-
-
-def test_four_quarter_turns_give_the_box_again() -> None:
-    box, size = Box(10, 20, 40, 25), (100.0, 200.0)
-    turned = box
-    for _ in range(4):
-        turned, size = turn(turned, 1, *size), size[::-1]
-    assert turned == box

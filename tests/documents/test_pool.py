@@ -1,6 +1,5 @@
 """Loading in processes: limits, deaths, order of work, transcripts on disk, and documents made wrong."""
 
-import json
 import os
 import signal
 import socket
@@ -12,12 +11,9 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 
 import pytest
-from lxml import etree
 from tests.documents.making import make_docx, make_pdf, p, text
-from tests.effort import costs_at_most
 from tests.fuzz.documents import run, seeds
 
-from fieldassay.documents.loaders.docx import attribute
 from fieldassay.documents.sources import (
     DEFAULTS,
     DocumentFile,
@@ -177,23 +173,6 @@ def test_every_document_has_a_transcript_or_its_reason(workers: int, tmp_path: P
     assert all(isinstance(one, Transcript) and one.id == name for name, one in loaded.items())
 
 
-def test_documents_are_taken_as_they_are_needed(tmp_path: Path) -> None:
-    taken = []
-
-    def endless() -> Iterator[DocumentFile]:
-        for number in range(1_000_000):
-            path = tmp_path / f"{number}.txt"
-            path.write_text("x")
-            taken.append(number)
-            yield DocumentFile(path.name, path)
-
-    with DocumentPool(0) as pool:
-        outcomes = pool.load_all(endless())
-        for _ in range(3):
-            next(outcomes)
-        assert len(taken) <= 6
-
-
 def test_a_transcript_comes_back_from_disk_as_it_was(tmp_path: Path) -> None:
     store = TranscriptStore(tmp_path / "transcripts")
     made = load_bytes(make_pdf([text(72, 72, "Grüße, 12 €")]), "a.pdf", LoadOptions(ocr="off"))
@@ -222,15 +201,6 @@ def test_a_stored_transcript_is_used_again(tmp_path: Path) -> None:
     assert isinstance(fresh, Transcript) and fresh.notes == ()
 
 
-def test_the_time_of_loading_is_kept_with_the_transcript(tmp_path: Path) -> None:
-    store = TranscriptStore(tmp_path / "store")
-    (tmp_path / "a.txt").write_text("some text")
-    files = [DocumentFile("a.txt", tmp_path / "a.txt")]
-    with DocumentPool(0) as pool:
-        times = [transcript.load_ms for _ in range(2) for _, transcript in pool.load_all(files, store=store)]  # type: ignore[union-attr]
-    assert times[0] > 0 and times[1] == times[0]
-
-
 WORDS = '{"id": "r%d", "pages": [{"width": 100, "height": 100, "words": [[60, 10, 90, 20, "12.00"], [5, 11, 40, 21, "Total"]]}]}\n'
 
 
@@ -244,12 +214,6 @@ def test_lines_of_recognized_words_are_documents(tmp_path: Path) -> None:
     assert all(
         isinstance(one, Transcript) and one.pages[0].lines[0].text == "Total 12.00" for one in loaded.values()
     )
-
-
-def test_scripts_from_right_to_left_are_read_so() -> None:
-    words = [[70, 10, 90, 20, "שלום"], [40, 10, 60, 20, "עולם"], [5, 10, 30, 20, "12.00"]]
-    held = {"id": "r", "pages": [{"width": 100, "height": 100, "words": words}]}
-    assert load_bytes(json.dumps(held).encode(), "r").pages[0].lines[0].text == "שלום עולם 12.00"
 
 
 LISTS = {"nothing": "", "no words": '{"id": 1}\n', "no JSON": "{\n"}
@@ -349,23 +313,3 @@ def test_html_deeper_than_its_reader_takes_is_refused_and_never_cut(depth: int, 
             assert "depth" in str(error)
         else:
             assert "IBAN DE1" in page_text(pages[-1]).text
-
-
-_MANY = " ".join(f"a{number}=1" for number in range(40_000))
-
-
-def test_a_codec_of_no_text_takes_no_time() -> None:
-    page = f"<meta charset=punycode><p>a-{'9' * 200_000} Total"
-    for name, data in (
-        ("a.html", page),
-        ("a.eml", f"Subject: x\nContent-Type: text/html; charset=punycode\n\n{page}"),
-    ):
-        with costs_at_most(20):
-            pages = load_bytes(data.encode(), name, LoadOptions(ocr="off")).pages
-        assert page_text(pages[-1]).text.endswith("Total")
-
-
-def test_an_attribute_is_looked_up_in_time() -> None:
-    element = etree.fromstring("<a xmlns:r='u' r:x='y' " + _MANY.replace("=1", "=''") + "/>")
-    with costs_at_most(5):
-        assert (attribute(element, "x"), attribute(element, "none")) == ("y", None)

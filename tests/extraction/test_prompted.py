@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from tests.effort import costs_at_most
-from tests.extraction.endpoints.scripted_server import Reply, ScriptedServer, completion
 from tests.extraction.strategy_cases import INVOICE, RECORD, SPEC, answer, document, play
 
 from fieldassay.commands.extract import ExtractOptions, estimate_extraction, extract
@@ -134,17 +133,6 @@ def test_a_context_that_is_too_small_is_asked_for_fewer_tokens_without_using_up_
     assert found.failure.kind == "context_length"
 
 
-@pytest.mark.parametrize(
-    ("temperature", "sent", "optional"),
-    [("lowest", 0, ("temperature",)), (0.0, 0, ()), (0.7, 0.7, ()), (None, None, ())],
-)
-def test_a_temperature_that_is_written_is_sent_in_any_case(temperature, sent, optional):
-    strategy = Prompted("e", "m", decode=Decode(temperature=temperature))
-    (request,), found = play(strategy, document(INVOICE), TASK, [answer(TEXT, left_out=optional)])
-    assert (request.body.get("temperature"), request.optional) == (sent, optional)
-    assert found.notes == dict.fromkeys(["without_temperature"] * len(optional), 1)
-
-
 def test_the_request_asks_for_nullable_texts_in_the_order_of_the_spec():
     (request,), _ = play(BASE, document(INVOICE), TASK, [answer(TEXT)])
     schema = request.body["response_format"]["json_schema"]["schema"]
@@ -248,23 +236,6 @@ def test_pages_are_asked_in_parts_and_an_item_seen_twice_is_one():
     assert found.record["total"] == "3.00" and found.notes == {"merged_duplicates": 2}
 
 
-def test_a_wide_schema_is_asked_in_groups_of_fields():
-    fields = {f"f{number}": "text" for number in range(369)}
-    strategy = Prompted("e", "m", split=Split(fields=100))
-
-    def reply(request):
-        schema = request.body["response_format"]["json_schema"]["schema"]
-        return answer({name: name for name in schema["properties"]})
-
-    requests, found = play(strategy, document(" ".join(fields)), Task(read_spec({"fields": fields})), reply)
-    assert len(requests) == 4 and found.record == {name: name for name in fields}
-
-
-def test_a_document_without_text_fails_alone():
-    requests, found = play(BASE, document(""), TASK)
-    assert not requests and found.failure.kind == "no_text"
-
-
 def test_an_answer_whose_prompt_has_few_tokens_by_the_server_is_used_with_a_note():
     _, found = play(BASE, document(INVOICE), TASK, [answer(TEXT, is_prompt_short=True)])
     assert found.failure is None and found.record == RECORD and found.notes == {"few_prompt_tokens": 1}
@@ -356,16 +327,6 @@ def test_an_example_that_is_scored_is_an_error(scored):
     assert [one.kind for one in raised.value.problems] == ["leaked_example"] * 2
 
 
-def test_a_near_copy_of_the_document_is_not_shown_with_it():
-    near = Example(document(INVOICE.replace("2024-117", "2024-118"), name="near.pdf"), RECORD)
-    strategy = Prompted("e", "m", examples=ShownExamples("train.jsonl"))
-    requests, found = play(
-        strategy, document(INVOICE), Task(read_spec(SPEC), (near, EXAMPLE)), [answer(RECORD)]
-    )
-    assert found.notes == {"near_copies": 1} and len(requests[0].body["messages"]) == 4
-    assert "Globex" in requests[0].body["messages"][1]["content"]
-
-
 def test_the_nearest_examples_are_shown_the_most_similar_last():
     texts = ["Globex order of pumps", "ACME invoice of seals", "ACME invoice of pumps"]
     examples = [Example(document(text, name=text), {}) for text in texts]
@@ -448,15 +409,6 @@ def test_required_support_is_the_value_as_its_type_reads_it(given, quote, place)
 
 # Examples of a file: records as gold is written, with their documents
 
-ROWS = [
-    ("the record itself", {"id": "a.txt", "total": "5.00"}, {}),
-    (
-        "the record under a key of the spec",
-        {"id": "a.txt", "truth": {"total": "5.00"}},
-        {"data": {"gold_key": "truth"}},
-    ),
-]
-
 
 def load(folder: Path, row: dict, spec: dict):
     (folder / "docs").mkdir()
@@ -466,36 +418,9 @@ def load(folder: Path, row: dict, spec: dict):
     return load_examples(asked, read_spec({"fields": {"total": "money"}, **spec}), ExtractionInput(), folder)
 
 
-@pytest.mark.parametrize(("row", "spec"), [case[1:] for case in ROWS], ids=[case[0] for case in ROWS])
-def test_examples_are_read_as_gold_is(tmp_path: Path, row: dict, spec: dict):
-    (example,) = load(tmp_path, row, spec)
-    assert example.document.id == "a.txt" and example.record["total"] == "5.00"
-
-
 def test_examples_without_a_field_of_the_spec_are_an_error(tmp_path: Path):
     with pytest.raises(ProblemsError, match="no record has a field of the spec; their keys are truth"):
         load(tmp_path, {"id": "a.txt", "truth": {"total": "5.00"}}, {})
-
-
-@pytest.mark.parametrize(("groups", "is_wrong"), [({"Acme"}, True), ({"Bolt"}, False)])
-def test_an_example_of_a_group_that_is_scored_is_an_error(tmp_path: Path, groups: set[str], is_wrong: bool):
-    (tmp_path / "a.txt").write_text("Total 5.00\n")
-    (tmp_path / "train.jsonl").write_text(json.dumps({"id": "a", "total": "5.00", "vendor": "Acme"}) + "\n")
-    given = ExtractionInput(tmp_path, groups_of=lambda key: groups if key == "vendor" else set())
-    asked, spec = ShownExamples("train.jsonl", group="vendor"), read_spec({"fields": {"total": "money"}})
-    if is_wrong:
-        with pytest.raises(ProblemsError, match=r"'a.txt' is of the group 'Acme', which is scored too"):
-            load_examples(asked, spec, given, tmp_path)
-    else:
-        assert load_examples(asked, spec, given, tmp_path)[0].group == "Acme"
-
-
-def test_examples_are_read_once_for_all_systems(tmp_path: Path):
-    (tmp_path / "a.txt").write_text("Total 5.00\n")
-    (tmp_path / "train.jsonl").write_text(json.dumps({"id": "a", "total": "5.00"}) + "\n")
-    given, spec = ExtractionInput(tmp_path), read_spec({"fields": {"total": "money"}})
-    first = load_examples(ShownExamples("train.jsonl", k=1), spec, given, tmp_path)
-    assert load_examples(ShownExamples("train.jsonl", select="nearest", k=9), spec, given, tmp_path) is first
 
 
 # What a model is told of the fields of a preset: nothing of how they are scored, and the same from day to day
@@ -626,12 +551,6 @@ def test_an_unknown_type_is_asked_for_all_fields_with_the_one_prompt_and_counted
     assert second == today and found.record == WHOLE and found.notes["unknown_type"] == 1
 
 
-def test_a_type_that_no_word_of_the_document_bears_stays_and_its_missing_fields_are_not_asked_for() -> None:
-    requests, found = play(replace(DETECTING, quotes="require"), document(*PAGES), TYPED_TASK, reply("memo"))
-    assert len(requests) == 1 and found.evidence["kind"].kind == "absent"
-    assert found.record == {**WHOLE, "kind": "memo", "total": None, "lines": []}
-
-
 @pytest.mark.parametrize("bad", [ModelAnswer(None, Failure("refused", "", "answer")), answer("no idea")])
 def test_a_detection_that_fails_is_the_failure_of_the_document(bad: ModelAnswer) -> None:
     requests, found = play(DETECTING, document(*PAGES), TYPED_TASK, lambda request: bad)
@@ -684,21 +603,3 @@ def test_the_second_call_is_estimated_as_that_of_the_type_with_the_longest_promp
     (tmp_path / "long.txt").write_text("Read. " * 2000 + "{{ fields }}")
     long = estimate_extraction(docs, spec, file, options)
     assert long.calls == 2 and 3000 < long.prompt_tokens < 3500 and long.most_usd > 3000 / 1e6
-
-
-def test_both_calls_are_billed_once_summed_and_resumed(tmp_path: Path) -> None:
-    says = {"small": {"kind": "invoice"}, "m": PART}
-    with ScriptedServer() as server:
-        for status in (401, 200):
-            server.script = lambda hit, status=status: Reply(  # type: ignore[misc]
-                status if hit.body["model"] == "m" else 200, completion(json.dumps(says[hit.body["model"]]))
-            )
-            own = {"model": "small", "endpoint": "other", "prompts": {"invoice": "invoice.txt"}}
-            done = extract(*given(tmp_path, server.url, own))
-    row = json.loads(done.predictions.read_text())
-    assert ([hit.body["model"] for hit in server.hits], [*server.billed.values()]) == (
-        ["small", "m", "m"],
-        [1, 1],
-    )
-    assert (row["pred"], row["usage"]["calls"], row["usage"]["cost_usd"]) == (WHOLE, 2, pytest.approx(0.0011))
-    assert "Only invoices.\\n\\n- total: money\\n- lines[]" in json.dumps(server.hits[-1].body)

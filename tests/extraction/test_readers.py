@@ -13,7 +13,7 @@ import pytest
 
 from fieldassay.commands.extract import ExtractOptions, estimate_extraction, extract
 from fieldassay.documents.loaders import readers
-from fieldassay.documents.sources import LoadOptions, find_kind, list_documents, load_bytes
+from fieldassay.documents.sources import LoadOptions, find_kind, load_bytes
 from fieldassay.documents.transcript import Box, DocumentError, page_text
 from fieldassay.errors import MissingExtraError, ProblemsError
 from fieldassay.extraction.systems import read_systems
@@ -203,10 +203,3 @@ def test_what_no_loader_reads_is_refused_by_its_right_name(name: str) -> None:
     with pytest.raises(DocumentError) as error:
         find_kind(name, data)
     assert str(error.value).startswith(said) and error.value.kind == "unreadable"
-
-
-def test_such_files_of_a_folder_are_documents_and_none_is_left_out(tmp_path: Path) -> None:
-    names = [name for name in FOREIGN if not name.endswith(".zip")]
-    for name in names:
-        (tmp_path / name).write_bytes(FOREIGN[name][0])
-    assert [file.id for file in list_documents(tmp_path).files] == sorted(names)

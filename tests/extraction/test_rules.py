@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.extraction.strategy_cases import INVOICE, RECORD, SPEC, answer, document, play
+from tests.extraction.strategy_cases import answer, document, play
 
 from fieldassay.documents.sources import load_bytes
 from fieldassay.errors import ProblemsError
@@ -236,17 +236,6 @@ def test_gold_proposes_the_rules_that_find_it(fields, shown, rules):
     assert made.record == shown[0][1] or not rules
 
 
-def test_every_value_has_its_quote_and_a_confidence():
-    _, found = play(Rules(), document(INVOICE), Task(read_spec(SPEC)))
-    text = "\n".join(" ".join(line.split()) for line in INVOICE.splitlines())
-    assert found.record["number"] == RECORD["number"] and found.record["total"] == RECORD["total"]
-    assert found.evidence.keys() == found.confidence.keys() and found.evidence
-    assert all(
-        text[one.start : one.end] == one.quote and one.kind == "found" for one in found.evidence.values()
-    )
-    assert all(0 < one <= 1 for one in found.confidence.values())
-
-
 # Joining the answers of several parts: by place, whatever the parts
 
 MERGE_SPEC = read_spec(
@@ -327,11 +316,6 @@ def test_items_without_a_line_of_their_own_keep_the_order_of_their_answer(name):
     replies = [answer({"fees": one.split()}) for one in answers]
     _, found = play(Prompted("e", "m", split=Split(2)), document(*text.split("\f")), task, replies)
     assert found.record["fees"] == expected.split()
-
-
-@given(answers=ANSWERS)
-def test_an_answer_given_twice_adds_nothing(answers):
-    assert joined([*answers, *answers]).values == joined(answers).values
 
 
 CONFLICTS = [

@@ -66,17 +66,6 @@ def test_what_fails_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Pa
     assert (tmp_path / "file").read_bytes() == b"old"
 
 
-def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        write_file(tmp_path / "nowhere" / "file", [b"a"])
-
-
-@pytest.mark.parametrize("name", ["n" * 240, "\u6587" * 80], ids=["letters", "wide characters"])
-def test_a_long_name_fits(name: str, tmp_path: Path) -> None:
-    write_file(tmp_path / name, [b"a"])
-    assert len(list(tmp_path.iterdir())) == 1
-
-
 STAGES = """
 import sys, time
 from pathlib import Path
@@ -200,15 +189,6 @@ def packed() -> bytes:
     return target.getvalue()
 
 
-def test_a_whole_file_is_read(tmp_path: Path) -> None:
-    (tmp_path / "a.parquet").write_bytes(packed())
-    assert (
-        read_parquet(tmp_path / "a.parquet", "a.parquet").height
-        == read_parquet(packed(), "a.parquet").height
-        == 2
-    )
-
-
 def test_whatever_byte_of_the_footer_is_damaged_one_problem_comes_out() -> None:
     data = packed()
     found: list[ProblemsError] = []
@@ -301,11 +281,6 @@ def test_a_link_inside_of_the_folder_is_followed(named: Path, target: str) -> No
     (named / "l.json").symlink_to(target)
     assert [inner for inner, _ in list_folder(named).files] == ["a.json", "inner/b.json", "l.json"]
     assert not list_folder(named).notes
-
-
-def test_a_folder_that_is_a_link_itself_is_read(named: Path) -> None:
-    (named.parent / "link").symlink_to(named)
-    assert [inner for inner, _ in list_folder(named.parent / "link").files] == ["a.json", "inner/b.json"]
 
 
 @pytest.mark.parametrize("ending", [".txt", ".pdf"])

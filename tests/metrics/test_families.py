@@ -16,8 +16,6 @@ from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings, quantile
 from fieldassay.reports.findings.losses import find_losses
 from fieldassay.review.log import create_tables
 from fieldassay.review.status import ReviewedValue, name_documents, share_of, wrong_of
-from fieldassay.scoring import inputs
-from fieldassay.scoring.inputs import list_families as found
 from fieldassay.scoring.score import score
 
 VENDORS, EACH = 12, 6
@@ -147,26 +145,6 @@ def test_fewer_than_eight_families_have_no_interval(vendors, has_interval):
         assert each.families == vendors
 
 
-def test_a_field_of_few_families_has_no_interval_though_the_document_has():
-    gold, predictions = documents()
-    rare = [{**row, "tax": row["tax"] if row["vendor"] < "v03" else None} for row in gold]
-    of_a = [{**row, "tax": None if row["id"] >= "v03" else row["tax"]} for row in predictions["a"]]
-    result = score(rare, of_a, SPEC, cluster="vendor", metrics=("field_accuracy",))
-    found = {one.field: one for one in result.estimates if one.metric == "field_accuracy"}
-    assert (found["tax"].interval, found["tax"].families, found["tax"].marks) == (None, 3, ("few_families",))
-    assert found["total"].interval is not None
-
-
-def test_systems_that_differ_within_families_alone_are_not_identical():
-    gold, _ = documents()
-    swapped = {
-        name: [{**row, "total": row["total"] + (at % 2 == side)} for at, row in enumerate(gold)]
-        for side, name in enumerate("ab")
-    }
-    found = compare(numbers(gold, swapped, "vendor")[0], "a", "b")[0]
-    assert (found.verdict, found.wins, found.losses) == ("no_difference_shown", 36, 36)
-
-
 @pytest.mark.parametrize("cluster", ["vendor", "{family}/*", "score"])
 def test_calibration_draws_the_families_of_the_run(cluster, tmp_path):
     gold, predictions = documents(30, 6)
@@ -233,15 +211,6 @@ def test_families_that_nobody_named_are_told_with_the_line_to_write(key):
     assert f"write `statistics: {{cluster: {line}}}`" in warning and "correlation" in warning
     spec = {**SPEC, "statistics": {"cluster": key or "{family}/*"}}
     assert warned(told, predictions, spec) == [] == warned(told, predictions, bootstrap=0)
-
-
-def test_of_many_keys_those_of_most_documents_are_looked_at(monkeypatch):
-    gold, predictions = documents()
-    looked = []
-    monkeypatch.setattr(inputs, "list_families", lambda key, *rest: looked.append(key) or found(key, *rest))
-    many = [{**{f"note {at} {one}": "x" for one in range(300)}, **row} for at, row in enumerate(gold)]
-    assert "`vendor`" in warned(many, predictions)[0]
-    assert len(looked) < 120
 
 
 def test_a_difference_of_kind_is_no_family():

@@ -274,18 +274,6 @@ def test_weights_move_the_weighted_accuracy_only():
     assert moved == {"accuracy_weighted"}
 
 
-def test_structure_errors_count_rows_of_another_kind_and_unreadable_gold_counts_leaves():
-    rows = [
-        ("a", "lines", "mismatch", 0.0, "wrong_kind"),
-        ("a", "lines[].sku", "missing", 0.0, "under_wrong_kind"),
-        ("a", "tags[]", "match", 1.0, "unreadable_gold"),
-    ]
-    judged = evidence(rows, LINES, slots=("lines", "tags"))
-    assert (estimate("structure_errors", judged).value, estimate("unreadable_gold", judged).value) == (1, 1)
-    assert estimate("structure_errors", judged, field="lines").value == 1
-    assert estimate("accuracy_pooled", judged).n == 2
-
-
 # The language of metrics, and the pages that document them.
 
 # Metric and gate expressions
@@ -367,11 +355,6 @@ def test_metric_expression_means(text):
 @pytest.mark.parametrize("text", GATES)
 def test_gate_expression_means(text):
     assert parse_gate(text) == GATES[text]
-
-
-@pytest.mark.parametrize("text", ["f1(granularity=slot)=0.9", " f1( granularity=slot ) = .9 "])
-def test_fail_under_splits_at_the_last_sign_of_equality(text):
-    assert parse_threshold(text) == Gate(MetricCall("f1", (("granularity", "slot"),)), "value", ">=", 0.9)
 
 
 WRONG = {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.evidence_rows import documents, estimate, evidence, value
 
-from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary, bind_metric, select_metrics
+from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary, select_metrics
 from fieldassay.metrics.catalogue.grammar import Applied, Literal, MetricCall, Operation, parse_formula
 from fieldassay.metrics.evidence import Kind
 from fieldassay.metrics.fold import FoldPlan, estimates, fold, merge
@@ -109,14 +109,6 @@ def test_formula_has_the_value_and_denominator_worked_by_hand(metric):
         assert one.n == n
 
 
-def test_a_definition_is_bound_anew_for_other_parameters_and_in_another_vocabulary():
-    own, other = vocabulary({"p": "correct / wrong"}), vocabulary({"p": "correct / missing"})
-    calls = [MetricCall("p", (("type", name),)) for name in ("text", "quantity")]
-    recipes = [bind_metric(call, known).recipe for call in calls for known in (own, other)]
-    assert len(set(recipes)) == 4
-    assert recipes == [bind_metric(call, known).recipe for call in calls for known in (own, other)]
-
-
 def test_a_document_has_its_own_value_and_null_where_it_is_undefined():
     names = ("percent", "dose", "pooled", "errors")
     folding = FoldPlan(
@@ -127,21 +119,6 @@ def test_a_document_has_its_own_value_and_null_where_it_is_undefined():
     assert values["percent"].tolist() == [35.0, 100.0, pytest.approx(np.nan, nan_ok=True), 0.0]
     assert values["pooled"].tolist() == [0.5, 1.0, pytest.approx(np.nan, nan_ok=True), 0.0]
     assert values["errors"].tolist() == [3.0, 0.0, 0.0, 2.0]
-
-
-def test_a_mean_times_a_hundred_is_right_to_the_ninth_decimal():
-    rows = [(f"d{k}", "note", "partial", k / 997) for k in range(997)]
-    (one,) = _percent(rows)
-    assert one.value == pytest.approx(100 * sum(k / 997 for k in range(997)) / 997, abs=1e-9)
-
-
-def _percent(rows):
-    own = Vocabulary(
-        (Definition("p", "100 * document_mean(total(column=score) / (correct + wrong))", unit="percent"),)
-    )
-    judged = evidence(rows, FIELDS, slots=("drugs", "note"))
-    folding = FoldPlan(select_metrics(["p"], own), vocabulary=own, replicates=0)
-    return estimates(folding, fold(folding, judged, documents(judged.documents)))
 
 
 def test_a_formula_has_an_interval_and_partitions_agree_to_the_bit():
@@ -159,24 +136,6 @@ def test_a_formula_has_an_interval_and_partitions_agree_to_the_bit():
     (once,) = estimates(folding, fold(folding, whole, documents(whole.documents)))
     assert together == once
     assert once.interval[0] < 100 / 3 - 1 < once.interval[1]
-
-
-@pytest.mark.parametrize(("unit", "highest"), [("ratio", 1.0), ("percent", 100.0)])
-def test_a_perfect_score_has_the_interval_of_a_proportion(unit, highest):
-    rows = [(f"d{k}", "note", "match") for k in range(30)]
-    own = Vocabulary((Definition("p", f"{highest} * document_mean(correct / (correct + wrong))", unit=unit),))
-    folding = FoldPlan(select_metrics(["p"], own), vocabulary=own, replicates=100)
-    judged = evidence(rows, FIELDS, slots=("drugs", "note"))
-    (one,) = estimates(folding, fold(folding, judged, documents(judged.documents)))
-    assert one.interval == pytest.approx((30 / 33 * highest, highest), rel=0.03)  # the rule of three
-    assert one.marks == ("few_replicates",)
-
-
-def test_scope_both_gives_a_formula_field_by_field():
-    own = Vocabulary((Definition("share", "correct / (correct + wrong + missing)", scope="both"),))
-    folding = FoldPlan(select_metrics(["share"], own), vocabulary=own, replicates=0)
-    told = {one.field: one.value for one in estimates(folding, fold(folding, table(), documents("abcd")))}
-    assert told == {None: 3 / 8, "drugs[].name": 2 / 4, "drugs[].dose": 0.0, "note": 1 / 3}
 
 
 def test_each_stands_for_every_type_and_every_step():
@@ -207,13 +166,6 @@ def test_each_stands_for_every_type_and_every_step():
 def test_what_cannot_be_meant_is_said(own, call, what):
     with pytest.raises(ValueError, match=what.replace("[", r"\[").replace("(", r"\(")):
         select_metrics([call], vocabulary(own))
-
-
-def test_a_definition_may_rename_the_metric_of_its_own_name():
-    own = vocabulary({"fda": "fda(granularity=slot)"})
-    bound = bind_metric(MetricCall("fda"), own)
-    assert (bound.metric.scope, bound.granularity, bound.is_own) == ("both", "slot", True)
-    assert bound.recipe == bind_metric(MetricCall("fda", (("granularity", "slot"),))).recipe
 
 
 CALLS = st.sampled_from(
@@ -418,14 +370,6 @@ def test_rows_outside_every_slot_are_in_no_slot():
         [("a", "", "mismatch", 0.0, "wrong_kind"), ("a", "total", "missing")], fields, slots=("total",)
     )
     assert tabulate_rows(judged, "slot").outcome.tolist() == [3]
-
-
-def test_one_path_under_two_types_is_one_field():
-    fields = [value("x", 0, type="number"), value("x", 0, type="text")]
-    judged = evidence([("a", "x", "match"), ("b", "x", "mismatch")], fields, slots=("x",))
-    judged = replace(judged, field=np.array([0, 1], np.int32))
-    assert estimate("field_accuracy", judged, field="x").value == 0.5
-    assert estimate("field_accuracy(type=text)", judged, field="x").value == 0.0
 
 
 COVERAGE = {

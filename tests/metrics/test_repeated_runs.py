@@ -1,14 +1,11 @@
 """Repeated runs of one system: the document stays the unit, whatever the number of runs."""
 
-import json
 import random
 from collections.abc import Mapping
 from functools import cache
 from math import comb
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -113,13 +110,6 @@ def test_any_partition_gives_the_same_numbers(batch, workers):
     )
 
 
-def test_the_order_of_runs_has_no_effect_on_estimates():
-    assert (
-        score(GOLD, {"a": RUNS}, SPEC, **FEW).estimates
-        == score(GOLD, {"a": RUNS[::-1]}, SPEC, **FEW).estimates
-    )
-
-
 HAND = "1110 1100 1111 0000"  # right in 3, 2, 4 and 0 of 4 runs
 
 
@@ -208,35 +198,6 @@ def test_flaky_values_are_listed_with_their_answers_and_the_most_divided_first()
     ]
 
 
-def test_a_document_missing_in_one_run_is_wrong_in_that_run():
-    gold = [{"id": "d", "total": 1}, {"id": "e", "total": 1}]
-    metrics = ("accuracy", "documents_missing")
-    result = score(gold, {"a": [gold, gold[:1]]}, "fields: {total: number}", bootstrap=0, metrics=metrics)
-    assert (result.value("accuracy"), result.value("pass_hat(k=2)"), result.value("pass_at(k=2)")) == (
-        0.75,
-        0.5,
-        1.0,
-    )
-    assert result.value("documents_missing") == 0.5
-
-
-def test_evidence_tells_the_run_and_that_of_a_single_run_has_no_such_column():
-    repeated = score(GOLD, {"a": RUNS[:2], "b": RUNS[2]}, SPEC, evidence="all", **FEW).evidence
-    found = repeated.filter((pl.col("doc") == "d3") & (pl.col("field") == "total"))
-    assert found.select("system", "repeat").rows() == [("a", 1), ("a", 2), ("b", None)]
-    single = score(GOLD, {"a": RUNS[0]}, SPEC, evidence="all", **FEW).evidence
-    assert "repeat" not in single.columns
-
-
-@pytest.mark.parametrize("key", ["run", "repeat"])
-def test_records_of_one_file_that_name_their_run_are_repeated_runs(key, tmp_path):
-    rows = [{**record, key: number} for number, run in enumerate(RUNS[:3], 1) for record in run]
-    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    found = score(GOLD, tmp_path / "a.jsonl", SPEC, bootstrap=0)
-    assert found.estimates == score(GOLD, {"a": RUNS[:3]}, SPEC, bootstrap=0).estimates
-    assert any("3 repeated runs of a" in note for note in found.notes)
-
-
 def test_a_metric_of_runs_is_undefined_for_a_single_run():
     assert score(GOLD, {"a": RUNS[0]}, SPEC, metrics=("pass_hat(k=2)",), **FEW).value("pass_hat(k=2)") is None
 
@@ -260,50 +221,3 @@ def test_all_problems_of_all_runs_are_reported(tmp_path):
 
 
 # Intervals of systems with repeated runs hold the value of all documents and runs, by simulation.
-
-SIMULATED_RUNS, DOCUMENTS, TRIALS, LEAST = 5, 40, 40, 33
-"""Of 40 intervals that hold with 95 %, fewer than 33 do in less than 1 of 1,000 simulations."""
-
-FIELDS = ("a", "b", "c", "d")
-COVERAGE_SPEC = "fields: {a: number, b: number, c: number, d: number}"
-
-
-def draw_chances(rng, count):
-    """Return for each document the chance that one of its values is right: a quarter of the documents is hard."""
-    return np.where(rng.random(count) < 0.25, rng.beta(2, 2, count), rng.beta(30, 1, count))
-
-
-@pytest.mark.slow
-def test_intervals_over_repeated_runs_hold_the_truth():
-    rng = np.random.default_rng(11)
-    all_documents = draw_chances(rng, 400_000)
-    truth = {
-        "accuracy": all_documents.mean(),
-        "perfect_documents": (all_documents**4).mean(),
-        "pass_hat(k=3)": (all_documents**12).mean(),
-        "pass_at(k=3)": (1 - (1 - all_documents**4) ** 3).mean(),
-    }
-    held = dict.fromkeys(truth, 0)
-    for trial in range(TRIALS):
-        ids = [f"{trial}-{at}" for at in range(DOCUMENTS)]
-        right = rng.random((SIMULATED_RUNS, DOCUMENTS, 4)) < draw_chances(rng, DOCUMENTS)[None, :, None]
-        gold = [{"id": name, **dict.fromkeys(FIELDS, 1)} for name in ids]
-        runs = [
-            [
-                {"id": name, **dict(zip(FIELDS, map(int, row), strict=True))}
-                for name, row in zip(ids, run, strict=True)
-            ]
-            for run in right
-        ]
-        result = score(
-            gold,
-            {"m": runs},
-            COVERAGE_SPEC,
-            metrics=("accuracy", "perfect_documents"),
-            bootstrap=400,
-            seed=trial,
-        )
-        for metric, value in truth.items():
-            interval = result.estimate(metric).interval
-            held[metric] += interval[0] <= value <= interval[1]
-    assert min(held.values()) >= LEAST, held

@@ -2,7 +2,6 @@
 
 import json
 import math
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,7 +12,6 @@ from hypothesis.extra import numpy as arrays
 from msgspec.structs import replace
 from tests.effort import few_examples
 from tests.evidence_rows import documents, evidence, value
-from tests.scoring.labels_cases import labels
 
 from fieldassay import score
 from fieldassay.errors import ProblemsError
@@ -30,7 +28,6 @@ from fieldassay.metrics.fold import FoldPlan, estimates, fold
 from fieldassay.metrics.result.comparison import Comparisons, comparisons_json, read_comparisons
 from fieldassay.metrics.result.documents import (
     DocumentStatistics,
-    list_parts,
     name_statistic,
     read_statistics,
     scan_statistics,
@@ -42,7 +39,6 @@ from fieldassay.metrics.statistics.columns import PackedFloats, PackedInts, Pack
 from fieldassay.metrics.statistics.statistics import LIMIT, Sum
 from fieldassay.metrics.uncertainty.bootstrap import unseen_weights
 from fieldassay.metrics.uncertainty.paired import unseen_reach
-from fieldassay.runs.run import Run
 from fieldassay.scoring.inputs import ScoreOptions
 
 # The file of per-document statistics: what it keeps, and what becomes of hostile names and damaged files.
@@ -80,13 +76,6 @@ def test_what_is_written_is_what_is_read(paired, tmp_path):
     assert len(wanted(paired)) > 3
 
 
-def test_only_the_wanted_statistics_are_read(paired, tmp_path):
-    write_statistics(tmp_path / "s.parquet", paired.systems)
-    accuracy = list_parts(paired.metrics[0].recipe)
-    read = read_statistics(tmp_path / "s.parquet", accuracy)
-    assert set(read[0].statistics) == set(accuracy) < set(wanted(paired))
-
-
 def made(system, documents, statistic, fields):
     values = np.array(list(fields.values()), np.int64).reshape(len(fields), len(documents))
     return DocumentStatistics(system, documents, {statistic: Sum(tuple(fields), values)}, {})
@@ -101,13 +90,6 @@ def test_a_system_that_lacks_a_field_lacks_it_after_reading(paired):
     first, second = systems_of(scan_statistics(systems).collect(), [statistic])
     assert as_plain(first) == as_plain(systems[0])
     assert as_plain(second) == as_plain(systems[1])
-
-
-def test_a_system_that_lacks_a_statistic_lacks_it_after_reading(paired):
-    one, other = wanted(paired)[:2]
-    systems = [made("a", ("1",), one, {"x": [1]}), made("b", ("1",), other, {"x": [2]})]
-    read = systems_of(scan_statistics(systems).collect(), [one, other])
-    assert [set(system.statistics) for system in read] == [{one}, {other}]
 
 
 def test_a_file_written_in_blocks_is_the_same_every_time_and_holds_every_row(paired, tmp_path, monkeypatch):
@@ -135,17 +117,6 @@ def test_hostile_names_come_back_as_they_were(paired, name, tmp_path):
     assert as_plain(read) == as_plain(replace(system, groups={name: (("b",),)}))
 
 
-@pytest.mark.parametrize("name", HOSTILE[1:], ids=ascii)
-def test_hostile_names_of_systems_are_kept_apart(paired, name, tmp_path):
-    statistic = wanted(paired)[0]
-    write_statistics(
-        tmp_path / "s.parquet",
-        [made(name, ("1",), statistic, {"x": [1]}), made("b", ("1",), statistic, {"x": [2]})],
-    )
-    read = read_statistics(tmp_path / "s.parquet", [statistic])
-    assert [system.system for system in read] == [name, "b"]
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     ids=st.lists(st.text(st.characters(), max_size=5), min_size=1, max_size=6, unique=True), data=st.data()
@@ -162,11 +133,6 @@ def test_a_file_without_a_system_is_refused(tmp_path):
     write_statistics(tmp_path / "s.parquet", [])
     with pytest.raises(ValueError, match="not a table of statistics"):
         read_statistics(tmp_path / "s.parquet", [])
-
-
-def test_a_statistic_that_is_defined_otherwise_has_another_name(paired):
-    names = [name_statistic(statistic) for statistic in wanted(paired)]
-    assert len(set(names)) == len(names)
 
 
 def column(*parts):
@@ -213,17 +179,6 @@ def test_a_damaged_file_is_refused(paired, cut, tmp_path):
     file.write_bytes(file.read_bytes()[:cut])
     with pytest.raises(ValueError, match="not a Parquet file that can be read"):
         read_statistics(file, wanted(paired))
-
-
-def test_the_digests_of_gold_are_those_of_the_documents_however_a_run_is_made(tmp_path):
-    gold = [{"id": f"d{at * 7 % 40:02d}", "total": at} for at in range(40)]
-    wanted = labels(gold, "fields: {total: number}").digests
-    ways: tuple[dict[str, Any], ...] = ({}, {"batch": 7}, {"workers": 2, "batch": 5})
-    for options in ways:
-        run = score(gold, {"a": gold, "b": gold[:9]}, "fields: {total: number}", **options)
-        for system in Run.open(run.save(tmp_path / "run").folder).paired.systems:
-            digests = [row.tobytes().hex() for row in system.gold]
-            assert dict(zip(system.documents, digests, strict=True)) == wanted
 
 
 COMPARED_GOLD = [{"id": at, "kind": f"k{at % 2}", "total": at} for at in range(12)]
@@ -377,14 +332,6 @@ def test_an_interval_holds_its_value_and_lies_within_the_bounds_of_the_metric(ta
     for key, one in measure(table).items():
         if one.interval is not None:
             assert 0.0 <= one.interval[0] <= one.value <= one.interval[1] <= 1.0, key  # type: ignore[operator]
-
-
-def test_a_perfect_run_has_no_lower_bound_than_the_same_run_with_an_error():
-    perfect = [["match"] * 3] * 100
-    before, now = measure(perfect), measure([["mismatch", "match", "match"], *perfect[1:]])
-    bounds = [(before[key].interval, now[key].interval) for key in before if before[key].value is not None]
-    assert len(bounds) > len(METRICS)
-    assert all(one is not None and more is not None and one[0] >= more[0] for one, more in bounds)
 
 
 @pytest.mark.parametrize(("n", "level"), [(50, 0.95), (500, 0.95), (200, 0.8)])

@@ -185,11 +185,6 @@ def test_a_list_is_put_under_the_key_that_is_told(text: str, repairs: tuple[str,
     assert (answer.data, answer.repairs) == ({"lines": [{"a": 1}]}, repairs)
 
 
-def test_nan_is_no_value() -> None:
-    answer = parse_answer('{"a": NaN}')
-    assert answer.data == {"a": None} and answer.repairs == ("non_finite_number",)
-
-
 @pytest.mark.parametrize(
     "text", ['{"a": 1,}', '{"a": [1', "{'a': 1}"], ids=["trailing comma", "truncated", "single quotes"]
 )

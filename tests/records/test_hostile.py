@@ -26,7 +26,7 @@ from fieldassay.records.source import open_source
 
 pytestmark = pytest.mark.slow
 
-MILLION = characters(1_000_000)
+MILLION = characters(500_000)
 
 
 @pytest.fixture(autouse=True)
@@ -86,12 +86,6 @@ def test_a_hostile_answer_is_invalid_or_repaired(name: str) -> None:
 )
 def test_a_hostile_text_in_place_of_a_list_stays_a_text(text: str) -> None:
     assert read_container(text, is_prose=True) is None
-
-
-def test_a_long_answer_is_read() -> None:
-    text = "x" * 10 * MILLION
-    answer = parse_answer(f'Answer: {{"a": "{text}"}} done')
-    assert answer.data == {"a": text}
 
 
 BROKEN_FILES = {
@@ -169,23 +163,6 @@ def _as_error(record: object) -> ProblemsError:
     return ProblemsError([Problem(record.place, record.invalid)])  # type: ignore[attr-defined]
 
 
-def test_a_bad_prediction_line_without_an_id_is_a_note(tmp_path: Path) -> None:
-    (tmp_path / "p.jsonl").write_text('{"id": "w"}\ngarbage\n{"x": 1}\n')
-    source = open_source(tmp_path / "p.jsonl")
-    assert list(source.ids) == ["w"]
-    assert [(note.where.rpartition(":")[2], note.kind) for note in source.notes] == [
-        ("2", "not_json"),
-        ("3", "no_id"),
-    ]
-
-
-def test_many_bad_lines_are_twenty_problems_and_a_count(tmp_path: Path) -> None:
-    (tmp_path / "g.jsonl").write_text('{"id": 1}\n' + "garbage\n" * 50)
-    with pytest.raises(ProblemsError) as caught:
-        open_source(tmp_path / "g.jsonl", SourceOptions(is_gold=True))
-    assert len(caught.value.problems) == 21 and caught.value.problems[-1].what == "and 30 more"
-
-
 TOLERATED = {
     "NaN": (b'{"id": 1, "a": NaN}', "non_finite_number"),
     "Infinity": (b'{"id": 1, "a": -Infinity}', "non_finite_number"),
@@ -208,11 +185,6 @@ def test_what_means_one_thing_only_is_read_and_noted(tmp_path: Path, name: str) 
     record = open_source(tmp_path / "p.jsonl").fetch([1])[0]
     assert record.invalid is None and record.meta.repairs == (repair,)
     json.dumps(record.data, ensure_ascii=False).encode()
-
-
-def test_equal_keys_in_different_objects_are_no_duplicates(tmp_path: Path) -> None:
-    (tmp_path / "p.jsonl").write_text('{"id":1,"a":[{"b":":"},{"b":"\\":"}],"c":{"b":" :"}}')
-    assert open_source(tmp_path / "p.jsonl").fetch([0])[0].meta.repairs == ()
 
 
 SPELLINGS = st.sampled_from(

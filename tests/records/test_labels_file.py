@@ -17,7 +17,6 @@ from fieldassay.records.labels_file import (
     is_labels_file,
     labels_lines,
     parse_labels,
-    record_of,
 )
 
 LINE: dict[str, Any] = {"id": "a", "reviewer": "ada", "labels": {"total": {"state": "value", "text": "5"}}}
@@ -157,28 +156,3 @@ sheet = st.builds(
 def test_what_is_written_is_read_back(sheets: list[Sheet]) -> None:
     ordered = sorted(sheets, key=lambda one: (one.document, one.slot, one.reviewer))
     assert list(parse_labels([line.encode() for line in labels_lines(sheets)], "x")) == ordered
-
-
-def test_a_file_is_written_in_one_order() -> None:
-    sheets = [Sheet("b", "ada"), Sheet("a", "bob", 1), Sheet("a", "cid", 0)]
-    lines = [*labels_lines(sheets)]
-    assert lines == [*labels_lines(reversed(sheets))]
-    assert [json.loads(line)["id"] for line in lines] == ["a", "a", "b"]
-
-
-@pytest.mark.parametrize(
-    ("labels", "record"),
-    [
-        pytest.param({"a.b": Label("value", "1")}, {"a": {"b": "1"}}, id="an object"),
-        pytest.param(
-            {"l": Label("value"), "l[1]": Label("value", "y"), "l[0]": Label("value", "x")},
-            {"l": ["x", "y"]},
-            id="a list in the order of its items",
-        ),
-        pytest.param({"l[4]": Label("value", "x")}, {"l": ["x"]}, id="a gap closed"),
-        pytest.param({"a": Label("illegible"), "b": Label("skipped")}, {}, id="no values"),
-        pytest.param({'["a.b"]': Label("value", "")}, {"a.b": ""}, id="an odd key"),
-    ],
-)
-def test_labels_make_a_record(labels: dict[str, Label], record: dict[str, Any]) -> None:
-    assert record_of(labels) == record

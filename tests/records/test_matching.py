@@ -17,14 +17,11 @@ from tests.effort import costs_at_most
 from tests.judging import score_alone as score
 
 from fieldassay import score as score_fully
-from fieldassay.commands.cli.main import main
 from fieldassay.commands.init import spec_from_gold
 from fieldassay.errors import FieldassayError, NothingEvaluatedError, ProblemsError
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.matching import MOST_BYTES, _parts, batches, join_names, match, suggest
 from fieldassay.records.source import Source, open_source, open_systems, split_variants
-from fieldassay.runs.run import Run
-from fieldassay.runs.value_sources import document_of_run
 
 # Which prediction belongs to which gold record, and what the user is told
 
@@ -53,15 +50,6 @@ def test_batches_of_any_size_hold_all_documents_in_order(size: int) -> None:
     matching = match(held(*range(5), gold=True), {"s": held(4, 2, 0)})
     assert [name for batch in batches(matching, size) for name in batch.ids] == list("01234")
     assert [batch.ids for batch in batches(matching, 10, [3, 1])] == [("1", "3")]
-
-
-def test_duplicate_ids_are_problems_with_both_places() -> None:
-    with pytest.raises(ProblemsError) as caught:
-        match(held("a", "b", "a", gold=True, label="g"), {"s": held("a", "a")})
-    assert [(p.where, p.what) for p in caught.value.problems] == [
-        ("g[2]", "duplicate id 'a', first in g[0]"),
-        ("p[1]", "duplicate id 'a', first in p[0]"),
-    ]
 
 
 def test_many_duplicates_are_twenty_problems_and_a_count() -> None:
@@ -165,17 +153,6 @@ def test_ids_on_one_side_only_are_a_problem(gold: list[dict], predictions: list[
     assert [problem.kind for problem in caught.value.problems] == ["no_id"]
 
 
-def test_unreadable_gold_stops_with_every_record_that_is_wrong(tmp_path: Path) -> None:
-    rows = [{"id": 1, "gold": None}, {"id": 2, "gold": {}}, {"id": 3, "gold": '{"a": 1,}'}]
-    source = open_source(rows, SourceOptions(is_gold=True, data_key="gold"), "g.jsonl")
-    with pytest.raises(ProblemsError) as caught:
-        list(batches(match(source, {})))
-    assert [(problem.where, problem.what[:11]) for problem in caught.value.problems] == [
-        ("g.jsonl[0]", "null answer"),
-        ("g.jsonl[2]", "the JSON in"),
-    ]
-
-
 MODELS = ["claude-3-opus-20240229", "mistralai/Mixtral-8x22B-Instruct-v0.1", "gpt.4"]
 
 
@@ -236,16 +213,6 @@ def test_parts_of_a_matching_hold_what_the_whole_holds(
     chosen = sorted(data.draw(st.sets(st.integers(0, len(gold) - 1), min_size=1)))
     part = pickle.loads(pickle.dumps(matching.take(np.array(chosen, dtype=np.int64))))
     assert list(batches(part)) == list(batches(matching, 1000, chosen))
-
-
-def test_an_index_of_lines_is_small(tmp_path: Path) -> None:
-    path = tmp_path / "g.jsonl"
-    path.write_text("".join(f'{{"id": "document-{i}", "text": "{"x" * 1000}"}}\n' for i in range(20_000)))
-    tracemalloc.start()
-    source = open_source(path)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert len(source) == 20_000 and peak < 8_000_000
 
 
 BY_FORM: dict[str, tuple[str, list[str], list[Any]]] = {
@@ -353,20 +320,6 @@ def test_large_documents_are_read_a_few_at_a_time(tmp_path: Path) -> None:
     assert peak < 5 * MOST_BYTES
 
 
-def test_one_document_that_is_larger_than_what_is_read_at_a_time_is_read_alone(tmp_path: Path) -> None:
-    rows = [{"id": "a", "x": ""}, {"id": "b", "x": "y" * (MOST_BYTES + 1)}, {"id": "c", "x": ""}]
-    (tmp_path / "gold.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    matching = match(open_source(tmp_path / "gold.jsonl", GOLD), {"s": held("a")})
-    assert [batch.ids for batch in batches(matching)] == [("a",), ("b",), ("c",)]
-
-
-def test_large_files_of_a_folder_are_read_a_few_at_a_time(tmp_path: Path) -> None:
-    for name in "abc":
-        (tmp_path / f"{name}.json").write_text(json.dumps({"x": "y" * (MOST_BYTES // 2)}))
-    matching = match(open_source(tmp_path, GOLD), {"s": held("a")})
-    assert [len(batch.ids) for batch in batches(matching)] == [1, 1, 1]
-
-
 # Predictions of one document in several variants, in one source
 
 SPEC = "fields: {x: integer}"
@@ -423,15 +376,6 @@ def test_variants_are_scored_as_systems_against_the_same_gold_and_a_note_says_so
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rows", "missing"), [(ROWS, 0), (ROWS[1:3], 1)], ids=["repeating", "once"])
-def test_a_system_named_after_a_variant_has_that_one_alone(rows: list[dict[str, Any]], missing: int) -> None:
-    result = score(VARIANTS_GOLD, {"m/raw": rows, "m/other": VARIANTS_GOLD}, SPEC)
-    assert result.systems == ("m/raw", "m/other")
-    assert result.counts["systems"]["m/raw"]["missing"] == missing
-    assert result.value("accuracy", "m/raw") == (0.5 if not missing else 0.0)
-    assert len(result.notes) == missing  # which documents have no prediction
-
-
 def test_a_record_without_a_variant_among_named_ones_is_the_problem() -> None:
     with pytest.raises(ProblemsError) as told:
         split_variants("m", open_source([*ROWS, {"id": "a", "x": 3}]))
@@ -447,39 +391,6 @@ def test_a_line_whose_variant_cannot_be_seen_is_left_out_and_noted(tmp_path: Pat
     assert result.systems == ("m/raw", "m/clean")
     assert any("m.jsonl:4" in note for note in result.notes)
     assert result.counts["systems"]["m/clean"]["missing"] == 1
-
-
-@pytest.mark.parametrize("evidence", ["all", "errors"])
-def test_a_document_of_a_finished_run_is_explained_for_each_variant(tmp_path: Path, evidence: str) -> None:
-    for name, rows in (("gold", VARIANTS_GOLD), ("m", ROWS)):
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    (tmp_path / "spec.yaml").write_text(SPEC, encoding="utf-8")
-    names = [str(tmp_path / name) for name in ("spec.yaml", "gold.jsonl", "m.jsonl", "run")]
-    assert (
-        main(
-            [
-                "score",
-                "--spec",
-                names[0],
-                "--gold",
-                names[1],
-                "--pred",
-                names[2],
-                "--out",
-                names[3],
-                "--evidence",
-                evidence,
-                "--quiet",
-            ]
-        )
-        == 0
-    )
-    assert document_of_run(Run.open(tmp_path / "run"), "b").systems == ("m/raw", "m/clean")
-
-
-def test_a_field_named_variant_is_data_and_takes_nothing_apart() -> None:
-    with pytest.raises(ProblemsError, match="duplicate id 'a'"):
-        score(VARIANTS_GOLD, {"m": ROWS}, "fields: {x: integer, variant: text}")
 
 
 def test_variants_of_systems_in_one_file_are_taken_apart_too(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 from tests.judging import score_alone as score
 
-from fieldassay.commands.extract import ExtractOptions, extract
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.record import Meta, Record, UnplainError, decode_rows, to_json, to_rows
 from fieldassay.records.services import Taken, take_values
@@ -105,11 +104,6 @@ def test_envelopes_of_gold_are_never_guessed(key: str) -> None:
     assert read({key: {"total": 1}}, replace(PLAIN, is_gold=True)).data == {key: {"total": 1}}
 
 
-def test_other_scalars_beside_a_data_key_are_attributes() -> None:
-    row = {"pred": {}, "kind": "k", "year": 2024, "flag": True, "list": [1], "long": "x" * 500, "none": None}
-    assert read(row, KEYED).meta.attributes == {"kind": "k", "year": "2024", "flag": "true"}
-
-
 @pytest.mark.parametrize(
     ("row", "options", "total"),
     [({}, PLAIN, 1), ({"total": 2}, PLAIN, 2), ({}, KEYED, 1), ({"pred": None}, KEYED, 1)],
@@ -121,12 +115,6 @@ def test_a_raw_answer_stands_in_for_data_that_is_not_there(
     rows = [{"id": "a", "raw": '{"total": 1,}', **row}, {"id": "b", "pred": {}}]
     record = open_source(rows, options).fetch([0])[0]
     assert (record.data, record.meta.repairs) == ({"total": total}, ("trailing_comma",) * (total == 1))
-
-
-def test_failed_rows_at_the_beginning_do_not_hide_the_data_key() -> None:
-    rows = [{"id": name, "error": "timeout"} for name in range(30)]
-    source = open_source([*rows, {"id": "z", "pred": {"total": 1}}], KEYED)
-    assert [source.fetch([position])[0].invalid for position in (0, 30)] == ["error: timeout", None]
 
 
 @pytest.mark.parametrize(
@@ -149,11 +137,6 @@ def test_a_row_without_an_answer_is_invalid_with_a_reason(
 ) -> None:
     record = open_source([{"id": "a", **row}, {"id": "b", "pred": {}}], options).fetch([0])[0]
     assert (record.invalid, record.data) == (invalid, None if invalid else {"total": 1})
-
-
-def test_a_list_is_wrapped_if_told() -> None:
-    record = read({"pred": [{"x": 1}]}, SourceOptions(data_key="pred", wrap="lines"))
-    assert (record.data, record.meta.repairs) == ({"lines": [{"x": 1}]}, ("array_wrapped",))
 
 
 def test_a_table_may_carry_meta_in_dotted_columns(tmp_path: Path) -> None:
@@ -226,19 +209,6 @@ def test_a_key_that_gold_never_has_stands_beside_the_prediction() -> None:
 def test_what_is_taken_as_metadata_of_a_tree_is_said(key: str, value: Any) -> None:
     result = score([{"id": "1", "v": "A", key: value}], [{"id": "1", "v": "A"}], TREE)
     assert [note for note in result.notes if f"{key} is taken as metadata in 1 gold record;" in note]
-
-
-def test_what_stands_beside_a_keyed_tree_stays_metadata_without_a_note() -> None:
-    gold = [
-        {
-            "test_case_id": "c",
-            "expected_extraction": {"v": "A"},
-            "critical_fields": ["v"],
-            "difficulty": "hard",
-        }
-    ]
-    result = score(gold, [{"id": "c", "extraction": {"v": "A"}}], {"protocol": "engineering-extractor"})
-    assert (result.value("overall_accuracy"), result.notes) == (1.0, ())
 
 
 MIXED = {"flow": {"value": 5}, "confidence": 0.9, "tags": ["a", "b"], "timing": {"duration_ms": 5}}
@@ -357,15 +327,6 @@ def test_a_declared_field_is_never_taken_for_a_confidence() -> None:
     assert result.value("accuracy") == 0.5
 
 
-def test_gold_is_judged_as_it_stands() -> None:
-    result = score(
-        [{"id": 1, "total": {"value": 5, "confidence": 1}}],
-        {"m": [{"id": 1, "total": 5}]},
-        "fields: {total: number}",
-    )
-    assert result.value("accuracy") == 0.0
-
-
 def test_a_column_of_confidences_is_taken_from_a_table(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("id,total,total_confidence,note\n1,5,0.75,x\n2,6,high,y\n", "utf-8")
@@ -380,15 +341,6 @@ def test_a_column_of_confidences_is_taken_from_a_table(tmp_path: Path) -> None:
         if "1 of 2 answers give confidences in words, such as 'high'" in warning
     ]
     assert [warning for warning in result.warnings if "1 of 2 answers have keys FIELD_confidence" in warning]
-
-
-def test_the_run_says_that_values_were_taken_and_counts_no_repair() -> None:
-    result = score(GOLD, {"m": [{**GOLD[0], "total": {"value": 5, "confidence": 0.9}}]}, SPEC)
-    assert "m: 1 of 1 answers give each value with its confidence; read both" in result.warnings
-    assert (result.counts["systems"]["m"]["repaired"], result.counts["systems"]["m"]["repairs"]) == (
-        0,
-        {"value_object": 1},
-    )
 
 
 def test_a_declared_value_is_no_wrapper() -> None:
@@ -573,13 +525,6 @@ def test_a_system_with_invalid_answers_warns_with_the_first_cause() -> None:
     assert said in result.warnings and result.value("accuracy") == 0.5
 
 
-def test_records_without_ids_are_matched_by_position_with_a_warning() -> None:
-    rows = [{"total": 5}, {"total": 6}]
-    result = score(rows, rows, "fields: {total: number}")
-    assert any("matched by position" in one for one in result.warnings) and result.notes == ()
-    assert (result.value("accuracy"), [*result.documents["doc"]]) == (1.0, ["#1", "#2"])
-
-
 class Item(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(populate_by_name=True)
     unit_price: float = pydantic.Field(alias="unitPrice")
@@ -630,15 +575,3 @@ def test_a_table_with_the_arrow_interface_is_a_frame() -> None:
 
     table = Table(pl.DataFrame({"id": ["a"], "v": [1.5]}))
     assert score(table, {"m": table}, "fields: {v: number}").value("accuracy") == 1.0
-
-
-def test_a_function_that_extracts_returns_what_score_takes(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("x")
-    record = {"total": Decimal("5"), "currency": Currency.AUD, "rank": np.int64(1), "day": date(2025, 3, 4)}
-    spec = "fields: {total: number, currency: text, rank: number, day: date}"
-    made = extract(
-        tmp_path / "a.txt", spec, tmp_path / "out", lambda document: record, ExtractOptions(jobs=0)
-    )
-    assert (
-        score([{"id": "a.txt", **record}], made.predictions, spec, pred_key="pred").value("accuracy") == 1.0
-    )

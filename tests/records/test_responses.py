@@ -418,11 +418,6 @@ def test_a_packed_log_of_inspect_is_read_as_its_samples(tmp_path: Path) -> None:
             open_source(path)
 
 
-def test_an_answer_of_langextract_without_extractions_is_an_empty_record() -> None:
-    row = {"document_id": "r1", "text": "Oak, total 5.00", "extractions": []}
-    assert open_one(row).data == {}
-
-
 FAILED |= {
     "Docling, no answer": (pages("r1", None, errors=["out of memory"]), "error: out of memory"),
     "promptfoo, no answer": (case_of("r1", None), "error: Expected output to be better"),
@@ -491,15 +486,6 @@ def test_the_output_of_a_batch_needs_no_option(
     assert [note for note in result.notes if f"{service} batch" in note and "'custom_id'" in note]
 
 
-def test_saved_responses_in_a_folder_are_known_by_their_file_names(tmp_path: Path) -> None:
-    for name, row in (
-        ("r1", chat(content=TEXT)),
-        ("r2", message({"type": "text", "text": '{"shop": "Elm", "total": 6}'})),
-    ):
-        (tmp_path / f"{name}.json").write_text(json.dumps(row), "utf-8")
-    assert score(GOLD, {"m": str(tmp_path)}, "data: {id_key: id}\n" + SPEC).value("accuracy") == 1.0
-
-
 @pytest.mark.parametrize("suffix", [".jsonl", ".json"])
 def test_plain_responses_take_their_id_from_what_was_written_beside(suffix: str, tmp_path: Path) -> None:
     path = written(
@@ -507,14 +493,6 @@ def test_plain_responses_take_their_id_from_what_was_written_beside(suffix: str,
         [{**chat(content=TEXT), "doc_id": "r1"}, {**chat(content="{}"), "doc_id": "r2"}],
     )
     assert score(GOLD, {"m": path}, SPEC).value("accuracy") == 0.5
-
-
-def test_a_response_may_stand_under_the_data_key(tmp_path: Path) -> None:
-    path = written(
-        tmp_path / "p.jsonl",
-        [{"id": "r1", "out": chat(content=TEXT)}, {"id": "r2", "out": chat(content="{}")}],
-    )
-    assert score(GOLD, {"m": path}, SPEC, pred_key="out").value("accuracy") == 0.5
 
 
 PATHS = [
@@ -553,12 +531,6 @@ def test_a_path_that_no_row_has_is_an_error_that_says_how_far_it_leads(key: str,
     [problem] = caught.value.problems
     assert problem.what == f"no data key {key!r} in the first 2 rows"
     assert WRONG[key] in problem.remedy
-
-
-def test_the_answers_own_copy_of_the_id_is_no_undeclared_key() -> None:
-    raw = json.dumps({"id": "r1", **OAK})
-    result = score(GOLD[:1], {"m": [{"id": "r1", "raw": raw}], "n": {"r1": {"id": "r1", **OAK}}}, SPEC)
-    assert [result.counts["systems"][name]["undeclared"] for name in "mn"] == [{}, {}]
 
 
 @pytest.mark.parametrize(

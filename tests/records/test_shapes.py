@@ -328,15 +328,6 @@ def test_rows_of_a_frame_are_grouped_too() -> None:
     assert {record.id: record.data for record in source.fetch(range(len(source)))} == EXPECTED
 
 
-def test_item_columns_need_no_prefix_if_there_is_one_list_of_objects(tmp_path: Path) -> None:
-    (tmp_path / "g.csv").write_text("id,vendor,sku,amount\ni1,Oak,A,1\ni1,Oak,B,2\n")
-    record = open_source(tmp_path / "g.csv", LONG).fetch([0])[0]
-    assert record.data == {
-        "vendor": "Oak",
-        "lines": [{"sku": "A", "amount": "1"}, {"sku": "B", "amount": "2"}],
-    }
-
-
 BROKEN = {
     "another value": (
         "id,vendor,sku\ni1,Oak,A\ni1,Elm,B\n",

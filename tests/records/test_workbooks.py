@@ -69,13 +69,6 @@ def test_a_cell_is_what_is_stored(tmp_path: Path, name: str) -> None:
     assert (value, type(value)) == (expected, type(expected))
 
 
-def test_an_id_that_is_a_number_equals_its_digits(tmp_path: Path) -> None:
-    gold = write(tmp_path / "gold.xlsx", {"Gold": [["id", "total"], [7.0, 5]]})
-    assert (
-        score(str(gold), [{"id": "7", "total": "5.00"}], "fields: {total: number}").value("accuracy") == 1.0
-    )
-
-
 @pytest.mark.parametrize(
     ("suffix", "sheet", "expected"),
     [("", "A", True), ("#B", "B", False), ("#A", "A", False)],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fieldassay.commands.cli.main import commands, main
-from fieldassay.metrics.estimate import Estimate, format_difference, format_in_unit, format_p
+from fieldassay.metrics.estimate import Estimate, format_p
 from fieldassay.metrics.result.comparison import Comparison, Outcome
 from fieldassay.reports.wording import (
     describe_comparison,
@@ -186,22 +186,6 @@ def test_a_value_comes_with_what_it_stands_on(changes: dict[str, Any], text: str
     assert describe_estimate(replace(ONE, **changes)) == text
 
 
-def test_zero_has_no_sign() -> None:
-    assert (
-        format_difference(0.0, "ratio"),
-        format_difference(-0.0001, "ratio"),
-        format_in_unit(0.0, "usd"),
-    ) == (
-        "0.0 points",
-        "0.0 points",
-        "$0",
-    )
-
-
-def test_names_cannot_move_the_cursor() -> None:
-    assert "\x1b" not in describe_comparison(made(systems=("a\x1b[2J", "b\u202e"), slice={"k\x1b": "v\x1b"}))
-
-
 @pytest.mark.parametrize("p", [0.05, 0.0501, 0.04999, 0.0005, 0.001, 0.0995, 0.9949, 1.0, 1e-300])
 def test_a_printed_p_value_is_on_the_side_of_the_level_that_the_decision_is(p: float) -> None:
     shown = format_p(p)
@@ -241,20 +225,6 @@ def test_the_report_says_what_is_better(tmp_path: Path) -> None:
         ["c", "a"],
         ["c", "b"],
     ]
-
-
-def test_of_many_systems_the_first_comparisons_are_said_and_the_others_counted(tmp_path: Path) -> None:
-    found = CliRunner().invoke(
-        commands, [*write(tmp_path, [f"s{number}" for number in range(6)]), "--bootstrap", "200", "--verbose"]
-    )
-    assert re.search(r"^s5 is better than s0 by \d", found.output, re.MULTILINE)
-    assert "and 2 more comparisons in comparisons.json" in found.output
-
-
-def test_one_system_is_compared_with_nothing(tmp_path: Path) -> None:
-    found = CliRunner().invoke(commands, [*write(tmp_path, ["a"]), "--out", str(tmp_path / "run")])
-    assert "significantly" not in found.output
-    assert not (tmp_path / "run" / "comparisons.json").exists()
 
 
 def test_without_replicates_there_is_still_a_p_value(tmp_path: Path) -> None:

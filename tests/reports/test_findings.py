@@ -10,7 +10,6 @@ from tests.effort import few_examples
 
 from fieldassay import report, score
 from fieldassay.decisions.gate import decide_result
-from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import FLAGS as BITS
 from fieldassay.metrics.evidence import Outcome
 from fieldassay.metrics.result.result import Result
@@ -21,11 +20,8 @@ from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.export.pages import render_executive
 from fieldassay.reports.findings.losses import Loss, find_losses
 from fieldassay.reports.findings.recommendation import (
-    Lead,
-    Order,
     describe_cause,
     describe_loss,
-    describe_order,
     list_standings,
     recommend,
 )
@@ -80,22 +76,6 @@ def test_a_loss_says_what_it_stands_on() -> None:
     assert loss.interval[0] < loss.points < loss.interval[1]
 
 
-def test_the_interval_of_the_only_loss_is_that_of_accuracy_turned_over() -> None:
-    gold = [{"id": str(at), "a": "one", "b": "two", "c": []} for at in range(40)]
-    wrong = [{**row, "a": "one" if at % 4 else ""} for at, row in enumerate(gold)]
-    result = score(gold, wrong, SPEC, bootstrap=1000, seed=0)
-    [loss] = find_losses(result.evidence.lazy(), result)["prediction"]
-    [accuracy] = [one for one in result.estimates if one.metric == "accuracy" and one.field is None]
-    assert loss.interval == pytest.approx([1 - end for end in reversed(accuracy.interval)], abs=1e-6)
-
-
-def test_three_documents_with_the_same_loss_leave_room_for_any_other() -> None:
-    gold = {"a": "one", "b": "two", "c": []}
-    result = scored([(gold, {**gold, "a": ""})] * 3)
-    [loss] = find_losses(result.evidence.lazy(), result)["prediction"]
-    assert loss.interval[0] < loss.points - 0.1 and loss.interval[1] > loss.points + 0.1
-
-
 LINES = "fields: {total: number, lines: {type: list, align: assignment, items: {type: object, fields: {sku: id, amount: number}}}}"
 RECORD = {"total": 1, "lines": [{"sku": "A", "amount": 1}, {"sku": "B", "amount": 2}]}
 
@@ -135,29 +115,6 @@ def test_an_answer_that_cannot_be_used_is_one_cause_and_its_values_are_in_no_oth
     )
 
 
-def test_answers_that_failed_in_several_ways_are_one_cause_with_the_accuracy_of_the_others() -> None:
-    found = losses_of([None, {"error": "timeout"}, {"error": "timeout"}, {**RECORD, "total": 2}, RECORD])
-    loss = found["", "answer_failed"]
-    assert loss.kinds == (("answer_timeout", 2), ("answer_missing", 1))
-    assert loss.without == pytest.approx(0.9)
-    said = describe_loss(loss)
-    assert said.startswith("3 of 5 answers failed (2 timeouts, 1 missing). It costs 60.0 points of accuracy")
-    assert said.endswith(" Without them prediction has 90.0%.")
-
-
-def test_missing_counts_only_what_an_answer_left_out() -> None:
-    gold = [{"id": f"d{place}", **RECORD} for place in range(3)]
-    rows = [{"id": "d0", "error": "timeout"}, {"id": "d1", **RECORD, "total": None}, gold[2]]
-    table = summarize(score(gold, rows, LINES, bootstrap=0)).fields
-    [total] = [row for row in table.rows if row.field == "total"]
-    assert [one.diagnosis for one in total.mistakes if one] == ["answer_timeout"] and "(1)" in total.error
-
-
-def test_the_largest_cause_leads_whatever_its_kind() -> None:
-    found = losses_of([None, None, {**RECORD, "total": 2}, RECORD])
-    assert list(found) == [("", "answer_missing"), ("total", "one_digit_wrong")]
-
-
 @pytest.mark.parametrize(
     ("lines", "cause", "values"),
     [
@@ -173,23 +130,6 @@ def test_an_item_without_a_partner_is_one_cause_with_all_its_fields(
     found = losses_of([{**RECORD, "lines": lines}])
     assert list(found) == [("lines[]", cause)]
     assert (found["lines[]", cause].count, found["lines[]", cause].values) == (values // 2, values)
-
-
-def test_an_item_within_a_missed_item_is_part_of_it() -> None:
-    spec = "fields: {a: {type: list, items: {type: object, fields: {x: text, b: {type: list, items: {type: object, fields: {y: text}}}}}}}"
-    gold = [
-        {
-            "id": "1",
-            "a": [{"x": "p", "b": [{"y": "q"}, {"y": "r"}]}, {"x": "s", "b": [{"y": "t"}, {"y": "u"}]}],
-        }
-    ]
-    pred = [{"id": "1", "a": [{"x": "p", "b": [{"y": "q"}]}]}]
-    result = score(gold, pred, spec, bootstrap=0)
-    found = find_losses(result.evidence.lazy(), result)["prediction"]
-    assert [(loss.field, loss.diagnosis, loss.count, loss.values) for loss in found] == [
-        ("a[]", "item_missing", 1, 3),
-        ("a[].b[]", "item_missing", 1, 1),
-    ]
 
 
 def test_causes_are_those_of_every_system_in_every_report() -> None:
@@ -377,26 +317,6 @@ def test_of_equal_systems_the_cheaper_stands_first_whatever_their_order() -> Non
 
 
 @pytest.mark.parametrize(
-    ("values", "places"),
-    [
-        pytest.param((0.88540, 0.88536), ["1 to 2", "1 to 2"], id="shown as 88.5% both"),
-        pytest.param((0.88540, 0.88440), ["1", "2"], id="shown apart"),
-        pytest.param((0.9, 0.88540, 0.88536, 0.7), ["1", "2 to 3", "2 to 3", "4"], id="in the middle"),
-    ],
-)
-def test_systems_that_are_shown_with_one_value_share_a_place(
-    values: tuple[float, ...], places: list[str]
-) -> None:
-    result = Result(
-        tuple(
-            Estimate("accuracy", f"s{at}", None, {}, "filled", value, 5000, 5000, 0, "leaf")
-            for at, value in enumerate(values)
-        )
-    )
-    assert [one.place for one in list_standings(result, ())] == places
-
-
-@pytest.mark.parametrize(
     ("wrong", "places"),
     [
         ((1, 1), ["1 to 2", "1 to 2"]),
@@ -437,29 +357,3 @@ def test_reasons_of_the_engine_have_words() -> None:
         "present",
         "paired",
     } <= set(REASONS)
-
-
-FIRM = Lead("b", 0.7, "beyond_chance", 0.004, is_guarded=True)
-LIKE_THESE = Lead("c", 0.85, "beyond_chance", 0.03)
-
-
-@pytest.mark.parametrize(
-    ("leads", "said"),
-    [
-        pytest.param((FIRM,), "b by 20.0 points (p = .004)", id="guarded"),
-        pytest.param(
-            (LIKE_THESE,),
-            "c by 5.0 points (p = .030) on documents like these",
-            id="not guarded",
-        ),
-        pytest.param(
-            (LIKE_THESE, FIRM),
-            "b by 20.0 points (p = .004), and of c by 5.0 points (p = .030) on documents like these",
-            id="one of each",
-        ),
-    ],
-)
-def test_a_lead_has_its_clause_where_an_unseen_document_could_turn_it(
-    leads: tuple[Lead, ...], said: str
-) -> None:
-    assert describe_order(Order("a", 0.9, leads)) == f"a is best with 90.0%, ahead of {said}"

@@ -1,6 +1,5 @@
 """Writers of reports: JUnit, LaTeX, tables, numbers and texts."""
 
-import functools
 import json
 import re
 import unicodedata
@@ -10,29 +9,25 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from command_runs import write_tiny
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from reports.ci_runs import HOSTILE, hostile, made, records, small
 from rich.cells import cell_len
 from tests.effort import few_examples
 
 from fieldassay import score as score_fully
-from fieldassay.commands.cli.main import main
 from fieldassay.io.text.shown import clip, escape_markdown, format_json, format_pair, shorten, visible
 from fieldassay.metrics.catalogue.grammar import parse_gate
-from fieldassay.metrics.estimate import FEW, format_in_unit, format_number, format_rounded, format_value
+from fieldassay.metrics.estimate import format_in_unit, format_number, format_rounded, format_value
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.outputs import render_junit
-from fieldassay.reports.content.run.fields import FEW_FIELDS, describe_rest
 from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.sections import gates_parts
 from fieldassay.reports.content.run.summary import Summary, summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.export.export import escape_latex, export_run
-from fieldassay.reports.findings.losses import count_mistakes, read_cases
+from fieldassay.reports.findings.losses import read_cases
 from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.writers.page import Extent, PageColumn, Screen, ScreenPage, fit
 from fieldassay.reports.writers.tables import add_part, render_markdown
@@ -54,23 +49,6 @@ def sample_summary(sample_result: Result) -> Summary:
     return summarize(sample_result)
 
 
-@functools.cache
-def many_systems(count: int, name: str = "org/some-model-{}-instruct") -> Result:
-    gold = [{"id": 1, "total": "5", "name": "a"}, {"id": 2, "total": "6", "name": "b"}]
-    predictions = {
-        name.format(number): [{"id": 1, "total": number, "name": "a", "more": 1}] for number in range(count)
-    }
-    return score(gold, predictions, "fields: {total: number, name: text}", bootstrap=20)
-
-
-def test_no_line_is_wider_than_the_screen(sample_summary: Summary) -> None:
-    for summary in (sample_summary, summarize(many_systems(7))):
-        for width in (40, 60, 80, 100, 130, 200):
-            text = render_terminal(summary, Screen(width))
-            assert max(map(len, text.splitlines())) <= width
-            assert all(name in text.replace("\n", "") for name in summary.systems)
-
-
 def test_every_number_of_the_head_is_in_both_reports(sample_summary: Summary) -> None:
     terminal, markdown = (
         render_terminal(sample_summary, Screen(200)),
@@ -81,38 +59,6 @@ def test_every_number_of_the_head_is_in_both_reports(sample_summary: Summary) ->
     values += [format_value(one) for row in sample_summary.fields.rows for one in row.estimates if one]
     assert len(values) > 30
     assert all(value in terminal and value in markdown for value in values)
-
-
-def test_fields_with_a_shown_loss_come_first_and_none_is_lost(sample_result: Result) -> None:
-    result, table = sample_result, summarize(sample_result).fields
-    losses = [any(one.verdict == "worse" for one in row.shown) for row in table.rows]
-    assert losses == sorted(losses, reverse=True) and any(losses) and not all(losses)
-    measured = {one.field for one in result.estimates if one.metric == "field_accuracy" and one.n}
-    assert {row.field for row in table.rows} == measured
-    hidden = len(table.rows) - FEW_FIELDS
-    assert describe_rest(table, FEW_FIELDS)[0].startswith(f"and {hidden} fields")
-
-
-def test_mistakes_count_every_wrong_value_once(sample_result: Result) -> None:
-    result = sample_result
-    values = result.evidence.filter(result.evidence["kind"] == "value")
-    wrong = values.filter(values["outcome"].is_in(["partial", "mismatch", "missing", "spurious"]))
-    mistakes = count_mistakes(result.evidence.lazy())
-    assert sum(mistake.count for mistake in mistakes) == len(wrong) > 500
-    counts = [mistake.count for mistake in mistakes]
-    assert counts == sorted(counts, reverse=True)
-
-
-def test_result_without_evidence_has_a_report_without_examples(sample_result: Result) -> None:
-    summary = summarize(replace(sample_result, evidence_table=None))
-    assert not any(row.error for row in summary.fields.rows)
-    text = render_terminal(summary, Screen(100))
-    assert "supplier_name" in text and "most often" not in text
-
-
-def test_many_systems_are_short_and_their_like_warnings_are_one() -> None:
-    summary = summarize(many_systems(9))
-    assert len(summary.warnings) == 1 and "8 more systems" in summary.warnings[0]
 
 
 def test_hostile_names_and_values_are_shown_as_they_are() -> None:
@@ -142,38 +88,6 @@ def timed(documents: int, systems: int, *, has_times: bool) -> Result:
     names = {f"system-{number}": pred for number in range(systems)}
     spec = "{fields: {total: number}, slices: [kind]}"
     return score(gold, names, spec, bootstrap=1000)
-
-
-@pytest.mark.parametrize(
-    ("documents", "systems", "has_times", "terminal", "markdown"),
-    [
-        pytest.param(12, 2, True, True, True, id="few times"),
-        pytest.param(12, 2, False, False, False, id="few documents, only metrics with bounds"),
-        pytest.param(24, 2, True, False, False, id="few times in slices that are not shown"),
-    ],
-)
-def test_legend_of_few_is_there_where_a_shown_number_has_the_mark(
-    documents: int, systems: int, has_times: bool, terminal: bool, markdown: bool
-) -> None:
-    summary = summarize(timed(documents, systems, has_times=has_times))
-    pages = (render_terminal(summary, Screen(240)), render_markdown(report_parts(summary)))
-    for page, is_marked in zip(pages, (terminal, markdown), strict=True):
-        assert (FEW in page) is is_marked
-        assert (" few)" in page.replace("\u00a0", " ")) is is_marked
-
-
-def test_a_score_prints_the_same_whether_its_evidence_is_kept_or_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = write_tiny(tmp_path)
-    gold = [{"id": at, "total": "5.00", "name": "Oak"} for at in range(7)]
-    files.write("gold.jsonl", gold)
-    files.write("llama.jsonl", [{**row, "name": "Ash" if row["id"] % 3 else "oak"} for row in gold[1:]])
-    told = []
-    for where in ([], ["--out", str(tmp_path / "run")]):
-        assert main(["score", *files.inputs, "--verbose", "--bootstrap", "0", *where]) == 0
-        told.append(capsys.readouterr().out)
-    assert told[0] == told[1]
 
 
 # The JUnit file: valid for any value, its counts true, nothing missing that reads as passed
@@ -246,23 +160,6 @@ def test_gates_that_fail_fail_and_gates_that_cannot_be_decided_are_errors() -> N
         "regression(accuracy) > -0.01": ["error"],
         "accuracy{type=zzz} >= 0.9 if present": ["skipped"],
     }
-
-
-def test_a_case_fails_with_gold_prediction_and_diagnosis_if_a_value_of_its_field_is_wrong() -> None:
-    found = suite(parsed(small()), "all documents")
-    assert len(found) == 6 * 5
-    failure = case(found, "all documents/llama/d3", "name")[0]
-    assert failure.attrib["type"] == "mismatch"
-    assert "gold Shop 3, predicted Shop 0" in failure.attrib["message"] and "(" in (failure.text or "")
-    assert list(case(found, "all documents/llama/d0", "name")) == []
-    amounts = case(found, "all documents/llama/d3", "lines[].amount")[0].text or ""
-    assert "lines[0].amount: mismatch" in amounts and "lines[1].amount: spurious" in amounts
-
-
-def test_a_value_that_neither_side_has_is_skipped_and_not_passed() -> None:
-    gold = [{"id": "1", "total": None, "name": "x"}]
-    found = suite(parsed(made(gold, gold)), "all documents")
-    assert [child.tag for child in case(found, "all documents/llama/1", "total")] == ["skipped"]
 
 
 @pytest.mark.parametrize("evidence", ["errors", "none"])
@@ -372,14 +269,6 @@ def test_no_text_is_a_command(text: str) -> None:
     assert not set(rest) & set("\\{}$&#^_%~")
 
 
-def test_hostile_names_stay_in_their_cells(tmp_path: Path) -> None:
-    name = "\\input{/etc/passwd}\n\\end{table} & % $x$ \u202e"
-    text = latex(tmp_path, {name: wrong(1), "b": wrong(2)})
-    assert text.count(r"\end{table}") == text.count(r"\begin{table}")
-    assert "\\input" not in text
-    assert "\u202e" not in text
-
-
 # How numbers are written: a score reads like 1 only if it is 1, wherever it stands
 
 SHOWN = [
@@ -419,13 +308,6 @@ def test_what_is_shown_is_the_rounded_value_or_the_last_one_before_the_bound(
     assert abs(float(text.rstrip("…")) - value) <= 10.0**-decimals
 
 
-def test_a_report_does_not_say_that_nearly_all_is_all() -> None:
-    gold = [{"id": number, "n": number} for number in range(4000)]
-    predictions = [{**row, "n": -1} if row["id"] == 7 else row for row in gold]
-    result = score(gold, predictions, "{fields: {n: number}, metrics: [accuracy]}")
-    assert "99.9…%" in render_markdown(report_parts(summarize(result)))
-
-
 # Values of documents are shown safely, whatever is in them
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=80)
@@ -436,11 +318,6 @@ def test_visible_text_has_nothing_hidden_in_it(text: str) -> None:
     shown = visible(text)
     assert all(unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in shown)
     shown.encode("utf-8")
-
-
-@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=60))
-def test_plain_text_is_shown_as_it_is(text: str) -> None:
-    assert visible(text) == text
 
 
 @pytest.mark.parametrize(
@@ -470,10 +347,6 @@ def test_hidden_characters_become_escapes(text: str, shown: str) -> None:
 def test_shown_value_fits_its_width(text: str, width: int) -> None:
     assert len(clip(text, width)) <= width
     assert shorten(text, width) == text or len(text) > width
-
-
-def test_ten_million_characters_are_shown_at_once() -> None:
-    assert clip("\u202e" * 10_000_000, 20).startswith("\\u202e")
 
 
 @given(ANY_TEXT)
@@ -530,13 +403,6 @@ def test_every_character_of_every_cell_is_shown(case: list, width: int) -> None:
     wanted = Counter("".join("".join(cell.split()) for cell in row))
     assert not wanted - Counter(said), said
     assert max(map(cell_len, said.splitlines())) <= width
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", [PATH, "test_receipt_00029", "x" * 38, "漢字" * 9], ids=len)
-def test_a_name_that_fits_alone_is_never_broken(name: str, width: int) -> None:
-    row = [name, "one value " * 9, "w" * 70, "only white space or punctuation differs"]
-    assert name in _page([row], _columns("path"), width)
 
 
 _CHARACTERS = st.characters(codec="utf-8", exclude_categories=["C", "Z", "M"]) | st.just(" ")
@@ -608,8 +474,3 @@ def test_skipped_gates_are_told_once_per_reason_and_have_no_row(shape: str, syst
         == 1
     )
     assert text.count("SKIPPED") == 2
-
-
-def test_a_run_to_which_no_gate_applies_has_no_table() -> None:
-    text = render_markdown(gates_parts([decision("a", *GATES[2:4])]))
-    assert "\n- SKIPPED: 2 gates" in text and "|" not in text

@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 from tests.review.receipts import NONE, SPEC, add, form_of, make_receipts, prediction, say, take
 
-from fieldassay import score
 from fieldassay.commands.cli.main import main
 from fieldassay.decisions.calibration.certificate import (
     Certificate,
@@ -79,44 +78,6 @@ def test_the_policy_decides_what_is_flagged_audited_and_accepted(tmp_path):
         ("nothing", None, "random audit", 0.5)
     }
     assert {row["shown"] for row in found if row["node"] == "shop"} == {"prediction"}
-
-
-def test_shares_are_kept_and_the_order_of_documents_decides_nothing(tmp_path):
-    shares = Shares(double=0.2, withheld=0.3, empty=0.25, seed=7)
-    rows = [prediction(number) for number in range(1, 201)]
-
-    def draw(name, given):
-        made = make_review(tmp_path / name, ReviewRequest(SPEC, {"llama": given}, shares=shares))
-        return {(row["name"], row["node"], row["shown"]) for row in asked(made.store)}
-
-    found = draw("forward", rows)
-    assert found == draw("backward", rows[::-1])
-    double = {name for name, node, _ in found if node == "lines"}
-    single = [(node, shown) for name, node, shown in found if name not in double]
-    assert 25 <= len(double) <= 55
-    assert (
-        0.25
-        < sum(shown == "nothing" for node, shown in single if node != "due") / (9 * (200 - len(double)))
-        < 0.35
-    )
-    assert not any(node == "due" for node, _ in single), "receipts have no due date"
-
-
-def test_empty_cells_of_predicted_rows_are_drawn_like_empty_fields(tmp_path):
-    rows = [prediction(1, lines=[{"sku": "A-1"}, {"amount": "2.00"}])]
-    store = make_review(tmp_path, ReviewRequest(SPEC, {"llama": rows}, shares=Shares(0.0, 0.0, 1.0))).store
-    found = {one["node"]: (one["shown"], one["given"]) for one in asked(store, "reason='not predicted'")}
-    blank = ("nothing", None)
-    assert found == {"due": blank, "lines[0].amount": blank, "lines[1].sku": blank}
-
-
-def test_a_document_labeled_twice_shows_nothing_of_any_field(tmp_path):
-    store = make_receipts(tmp_path, shares=Shares(1.0, 0.0, 0.0))
-    rows = asked(store)
-    assert {(row["shown"], row["given"]) for row in rows} == {("nothing", None)}
-    assert tuple(row["node"] for row in rows[:7]) == FIELDS
-    with store.reading() as db:
-        assert db.execute("SELECT count(*), sum(blind), max(slot) FROM sheet").fetchone() == (6, 6, 1)
 
 
 def test_without_predictions_every_field_is_asked(tmp_path):
@@ -199,13 +160,6 @@ def test_audits_alike_have_the_exact_binomial_interval(wrong):
     assert found.interval == pytest.approx(bounds, abs=1e-6)
 
 
-def test_weights_stand_for_what_was_not_looked_at():
-    # 20 wrong at 1 in 1, 20 right at 1 in 10: 20 of 220
-    values = [ReviewedValue(f"d{at}", at % 2 == 0, 0.1 if at % 2 == 0 else 1.0) for at in range(40)]
-    assert wrong_of(values).share == pytest.approx(20 / 220)
-    assert wrong_of(values[:19]).share is None
-
-
 # A review of predictions that hold a document once per variant, beside the reading that each comes from.
 
 VARIANT_SPEC = "fields: {shop: text}"
@@ -262,15 +216,6 @@ def test_what_cannot_be_one_review_is_refused_with_what_to_do(tmp_path, preds, r
     assert remedy in problem_of(tmp_path / "r", preds)
 
 
-@pytest.mark.parametrize("suffix", ["", ".txt"])
-def test_the_reading_of_the_variant_is_shown(tmp_path, suffix):
-    files = [f"{variant}/{page}.txt" for variant in VARIANTS for page in ("p1", "p2")]
-    documents = readings(tmp_path / "ocr", [*files, "p1.txt", "p2.txt"])
-    made = review(tmp_path / "r", {"m/raw": rows([f"p1{suffix}", f"p2{suffix}"])}, documents)
-    assert list(paths(made).values()) == ["raw/p1.txt", "raw/p2.txt"]
-    assert "another reading" not in " ".join(made.notes)
-
-
 def test_documents_in_the_folder_of_another_variant_are_told(tmp_path):
     documents = readings(tmp_path / "ocr", ["raw/p1.txt", "raw/p2.txt", "layout/p1.txt", "layout/p2.txt"])
     told = "no folder is named after the variant of 2 documents (p1, p2)"
@@ -307,22 +252,6 @@ def test_records_of_several_variants_are_shown_beside_their_own_readings(tmp_pat
     assert any("several variants (raw, layout)" in note for note in made.notes)
 
 
-def test_gold_of_one_variant_serves_all_of_them(tmp_path):
-    documents = readings(tmp_path / "ocr", [f"{name}/p{n}.txt" for n in (1, 2) for name in VARIANTS])
-    store = review(tmp_path / "r", {"m/corrected": rows()}, documents).store
-    me = add(store)
-    for text in ("p1 raw", "p2 raw"):
-        sheet = take(store, me)
-        say(store, me, sheet, "shop", text)
-        store.write(lambda log, sheet=sheet: sheets.finish(log, form_of(store), me, sheet))
-    gold = tmp_path / "gold.jsonl"
-    assert main(["review", "promote", str(tmp_path / "r"), "--gold", str(gold)]) == 0
-    found = score(gold, {"m": rows()}, VARIANT_SPEC)
-    assert {name: found.value("accuracy", system=f"m/{name}") for name in VARIANTS} == {
-        "corrected": 0.0, "layout": 0.0, "raw": 1.0,
-    }  # fmt: skip
-
-
 # Where two sheets differ, a third person rules; what the spec takes for the same never comes there.
 
 FIRST = {"kind": "receipt", "shop": "Corner Cafe", "total": "$1,250.00", "day": "03/04/2025", "paid": "yes"}
@@ -353,16 +282,6 @@ def labeled_twice(
 def rule(store, person, node, choice, text=""):
     given = {"node": node, "choice": choice, "text": text, "note": ""}
     return store.write(lambda log: export.rule(log, form_of(store), person, 1, given))
-
-
-def nodes(store):
-    with store.reading() as db:
-        return [one.node for one in export.find_differences(db, form_of(store), 1)]
-
-
-def test_only_what_means_something_else_differs(tmp_path):
-    store, _ = labeled_twice(tmp_path)
-    assert nodes(store) == ["shop", "paid"]
 
 
 def test_a_third_person_rules_and_the_document_is_settled(tmp_path):

@@ -166,16 +166,6 @@ def test_all_conflicts_come_together_and_nothing_is_written(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["gold.jsonl"]
 
 
-def test_what_means_the_same_is_not_changed(tmp_path):
-    gold = tmp_path / "gold.csv"
-    gold.write_text('id,total\nb,"1,250.00"\n')
-    [change] = apply_to(
-        gold, sheet(total=Label("value", "1250")), plan=read_plan("fields: {total: number}")
-    ).changes
-    assert (change.is_changed, change.after) == (False, "1,250.00")
-    assert gold.read_text() == 'id,total\nb,"1,250.00"\n'
-
-
 values = st.sampled_from(["1", "2", "3", "4.50"])
 states = st.one_of(
     values.map(lambda text: Label("value", text)),
@@ -245,12 +235,6 @@ def test_gold_that_cannot_be_kept_as_it_is_is_refused(tmp_path, name, content, w
     with pytest.raises(ProblemsError, match=words):
         apply_to(gold, sheet(total=SIX))
     assert gold.read_bytes() == content
-
-
-def test_labels_make_gold_where_there_is_none(tmp_path):
-    gold = tmp_path / "gold.jsonl"
-    apply_to(gold, sheet(total=SIX, name=ABSENT), sheet("a", total=ABSENT, name=Label("value", "é")))
-    assert gold.read_text() == '{"id": "a", "name": "é"}\n{"id": "b", "total": "6"}\n'
 
 
 @pytest.fixture
@@ -393,16 +377,6 @@ def test_gold_that_is_there_keeps_what_it_says_and_a_label_takes_a_field_off_the
     assert written(tmp_path, {"lines[0].note": UNREVIEWED_ABSENT}, held)["unreviewed_fields"] == [
         "lines[1].note"
     ]
-
-
-def test_a_document_of_which_everything_is_absent_is_gold(tmp_path):
-    labels = dict.fromkeys(("supplier", "total", "place", "lines"), UNREVIEWED_ABSENT)
-    assert written(tmp_path, labels) == {"id": "a"}
-
-
-def test_a_field_that_documents_of_the_type_do_not_have_is_not_named(tmp_path):
-    spec = "document_type: kind\nfields: {kind: text, a: {type: text, applies_to: [bill]}, b: {type: text, applies_to: [note]}}"
-    assert written(tmp_path, {"kind": Label("value", "bill")}, spec=spec)["unreviewed_fields"] == ["a"]
 
 
 def test_a_table_gets_the_column(tmp_path):

@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.effort import trials
 from tests.review.receipts import NOW, SPEC, add, form_of, make_receipts, prediction, say, take
 
 from fieldassay.commands.cli.main import main
@@ -196,17 +195,6 @@ def test_items_keep_their_labels_while_others_come_and_go(tmp_path):
     ]
 
 
-def test_a_field_of_another_type_of_document_need_not_be_labeled(tmp_path):
-    store = make_receipts(tmp_path, 1, Shares(1.0, 0.0, 0.0))
-    me = add(store)
-    sheet = take(store, me)
-    assert "day" in open_nodes(store, sheet)
-    assert "due" in open_nodes(store, sheet)
-    say(store, me, sheet, "kind", "receipt")
-    assert "day" in open_nodes(store, sheet)
-    assert "due" not in open_nodes(store, sheet)
-
-
 def test_a_finished_sheet_can_be_taken_up_again(tmp_path):
     store = make_receipts(tmp_path, 2)
     me = add(store)
@@ -309,12 +297,6 @@ def test_every_declared_field_of_every_document_is_asked_once_and_every_predicti
         assert db.execute("SELECT count(*), sum(blind) FROM sheet").fetchone() == (3, 0)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_nothing_is_hidden_whatever_the_seed(tmp_path, seed):
-    assert new(tmp_path, f"{SPEC}\nstatistics: {{seed: {seed}}}", [prediction(at) for at in range(30)]) == 0
-    assert {node for _, node, given in asked(tmp_path) if given is None} == {"due"}
-
-
 @pytest.mark.parametrize("option", ["--double", "--withhold", "--empty"])
 @pytest.mark.parametrize("mode", [[], ["--mode", "gold"]], ids=["default", "gold"])
 def test_shares_of_an_audit_are_refused_elsewhere(tmp_path, option, mode, capsys):
@@ -337,18 +319,6 @@ def test_an_audit_says_of_every_blank_field_that_it_is_left_blank_on_purpose(tmp
     assert 2 < sum(one["is_left_blank"] for one in found) < len(found)
 
 
-def test_nothing_is_left_blank_on_purpose_where_gold_is_made(tmp_path):
-    assert new(tmp_path, SPEC, [prediction(1)]) == 0
-    store = Store(tmp_path / "r")
-    me = add(store)
-    sheet = take(store, me)
-    with store.reading() as db:
-        assert not any(one["is_left_blank"] for one in sheets.view(db, form_of(store), me, sheet)["asked"])
-    assert "due" in open_of(store, me, sheet)
-    say(store, me, sheet, "kind", "receipt")
-    assert "due" not in open_of(store, me, sheet), "receipts have no due date"
-
-
 def test_the_next_review_begins_with_the_gold_of_the_last_one(tmp_path):
     """A spec that turned out wrong costs no label."""
     first = tmp_path / "first"
@@ -365,12 +335,6 @@ def test_the_next_review_begins_with_the_gold_of_the_last_one(tmp_path):
     rows = [json.loads(line) for line in gold.read_text().splitlines()]
     assert new(tmp_path, "fields: {total: money, shop: text, day: date}", rows) == 0
     assert asked(tmp_path) == [("a", "total", "6,50"), ("a", "shop", "Oak"), ("a", "day", None)]
-
-
-def open_of(store, person, sheet):
-    with store.reading() as db:
-        found: list[str] = sheets.view(db, form_of(store), person, sheet)["open"]
-    return found
 
 
 # What a review says, against simulated reviewers whose habits are known
@@ -491,24 +455,3 @@ def test_the_bound_of_the_residual_error_allows_for_all_that_is_uncertain():
     assert bound_residual((1000, 800), [*audits, *flagged], []) is None
     alone, _ = bound_residual((1000, 1000), audits, []) or (1.0, 1.0)
     assert alone == 0.0, "where all is accepted, nothing else is needed"
-
-
-@pytest.mark.parametrize(
-    ("accepted", "risk", "wrong", "miss"),
-    [
-        pytest.param(800, 0.02, 0.3, 0.1, id="all three matter"),
-        pytest.param(900, 0.05, 0.1, 0.02, id="the accepted ones matter"),
-        pytest.param(100, 0.01, 0.5, 0.3, id="what is overlooked matters"),
-    ],
-)
-def test_the_residual_error_is_rarely_above_its_bound(accepted, risk, wrong, miss):
-    chance, number, above = random.Random(9), trials(400), 0
-    truth = accepted / 1000 * risk + (1 - accepted / 1000) * wrong * miss
-    for _ in range(number):
-        looked = draw_values(chance, 60, risk, is_accepted=True) + draw_values(
-            chance, 40, wrong, is_accepted=False
-        )
-        missed = [ReviewedValue(f"m{at}", chance.random() < miss, 1.0) for at in range(40)]
-        found = bound_residual((1000, accepted), looked, missed)
-        above += found[1] < truth
-    assert above <= number * 0.05 + 1.645 * (number * 0.05 * 0.95) ** 0.5

@@ -18,7 +18,6 @@ from fieldassay.decisions.baseline.baseline import (
     BaselineEntry,
     BaselineSystem,
     Headline,
-    baseline_bytes,
     decode_run_lengths,
     encode_run_lengths,
     read_baseline,
@@ -86,18 +85,6 @@ def test_what_was_written_is_read_back(file: Path) -> None:
     found = read_baseline(file)
     assert fields_of(found) == fields_of(BASELINE)
     assert plain(found)[1] == plain(BASELINE)[1]
-
-
-def test_the_same_baseline_is_the_same_bytes_in_lines(file: Path) -> None:
-    data = file.read_bytes()
-    assert data == baseline_bytes(read_baseline(file)) == baseline_bytes(BASELINE)
-    assert FIRST in data.decode()
-
-
-def test_line_ends_and_white_space_may_change(file: Path) -> None:
-    text = file.read_text(encoding="utf-8").replace("\n", "\r\n  ")
-    file.write_bytes(text.encode("utf-8"))
-    assert fields_of(read_baseline(file)) == fields_of(BASELINE)
 
 
 def edit(change: Callable[[dict[str, Any]], object], *, is_signed: bool) -> Callable[[str], str]:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.effort import opened_files
-from tests.store_runs import START, kill, make_run, start_writer
+from tests.store_runs import kill, make_run, start_writer
 
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
@@ -24,7 +24,7 @@ from fieldassay.io.files.whole_files import discard, list_foreign, list_leftover
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict, decisions_data
 from fieldassay.runs.run import Listing, list_stored, load_run
-from fieldassay.runs.run_file import ID_LENGTH, OWN_FILES, find_run, list_places, name_run, parse_name
+from fieldassay.runs.run_file import OWN_FILES, find_run, list_places, name_run, parse_name
 from fieldassay.runs.write import make_folder, make_stored
 from fieldassay.scoring.score import score
 
@@ -253,8 +253,6 @@ def test_an_interrupted_writer_leaves_nothing(tmp_path: Path) -> None:
 
 # Finding and listing runs: references, damaged folders, thousands of runs
 
-READING_NOW = datetime(2026, 11, 21, tzinfo=UTC)
-
 
 @given(
     st.text(max_size=200),
@@ -270,20 +268,6 @@ def test_any_name_makes_a_folder_name_that_reads_back(
     assert (found.started, found.id) == (started.replace(microsecond=0), "0123abcd")
     assert len(name.encode()) <= 2 * 60 + 16 + 8 + 3
     assert not set(name) & set('/\\\0\n\r\t <>:"|?*')
-
-
-@pytest.mark.parametrize(
-    ("systems", "part"),
-    [
-        (["a"], "a"),
-        (["a", "b", "c"], "a+b+c"),
-        (["a", "b", "c", "d"], "a+3"),
-        (["x" * 50, "y" * 50], "x" * 50 + "+1"),
-        (["ß/é"], "ß-é"),
-    ],
-)
-def test_several_systems_are_joined_or_counted(systems: list[str], part: str) -> None:
-    assert name_run(READING_NOW, "s", systems, "0" * ID_LENGTH) == f"20261121T000000Z_s_{part}_00000000"
 
 
 @pytest.mark.parametrize(
@@ -325,17 +309,6 @@ def test_a_run_is_found_by(store: Path, kind: str) -> None:
     assert find_run(REFERENCES[kind](store), store) == list_places(store)[1].path
 
 
-def test_latest_is_the_run_that_started_last_whatever_the_ids_say(store: Path) -> None:
-    for fraction, id in ((700_000, "00000001"), (300_000, "ffffffff")):
-        started = START + timedelta(days=1, microseconds=fraction)
-        make_run(
-            store,
-            name=name_run(started, "tiny", ["a"], id),
-            facts={"id": id, "timings": {"started": started.isoformat()}},
-        )
-    assert find_run("latest", store).name.endswith("00000001")
-
-
 @pytest.mark.parametrize(
     ("reference", "said"),
     [
@@ -353,16 +326,6 @@ def test_what_means_no_run_or_several_is_told(store: Path, reference: str, said:
         find_run(reference, store)
     assert said in str(caught.value)
     assert len(str(caught.value)) < 600
-
-
-def test_a_run_that_lies_here_comes_before_one_of_the_store(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(store.parent)
-    make_run(store, name="good")
-    assert find_run("good", Path("runs")) == Path("runs/good")
-    make_run(store.parent, 50, name="good")
-    assert find_run("good", Path("runs")) == Path("good")
 
 
 def test_a_store_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -489,11 +452,6 @@ def test_folders_that_are_no_runs_are_not_listed(store: Path) -> None:
         "20260101T",
         "20260101T",
     ]
-
-
-def test_a_run_is_found_by_the_name_that_its_folder_was_given(store: Path) -> None:
-    made = make_run(store, name="before-prompt-3")
-    assert find_run("before-prompt-3", store) == find_run("before", store) == made
 
 
 def test_the_newest_of_many_runs_are_listed_without_opening_the_others(tmp_path: Path) -> None:

@@ -618,18 +618,3 @@ def test_an_item_of_another_kind_leaves_other_documents_alone(align):
     gold = [{"lines": [{"parts": [False]}]}, {"lines": [{"parts": [{"a": "x"}]}]}]
     pred = [{}, {"lines": [{"parts": [{"a": "x"}, {"a": "b"}]}]}]
     assert [result_of(spec, gold, pred, batch=size).value("precision") for size in (1, 2)] == [0.5, 0.5]
-
-
-def test_the_mean_over_fields_does_not_depend_on_the_batch():
-    spec = {
-        "fields": {
-            "alpha": {"type": "any", "align": "ordered"},
-            "gamma": {"type": "list", "align": "sequence"},
-        }
-    }
-    tree = {"x y": {"x y": "red"}, "odd.key": 1.0}
-    gold = [{}, {}, {"gamma": [{"a": "n"}]}, {"alpha": tree}]
-    pred = [{}, {}, {"gamma": [{"a": "n"}, {"a": "m"}]}, {"alpha": tree, "gamma": [{"a": "p"}]}]
-    name = "macro_precision"
-    values = [result_of(spec, gold, pred, batch=size, metrics=(name,)).value(name) for size in (1, 1000)]
-    assert values[0] == values[1]

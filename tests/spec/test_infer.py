@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldassay import score
 from fieldassay.spec.drafts import find_document_id, infer_seen, sight
 from fieldassay.spec.language.model import Field
 from fieldassay.spec.language.parse import read_spec
@@ -389,3 +390,28 @@ def test_numbers_decide_the_locale_and_dates_are_no_numbers(columns, locale):
 )
 def test_the_remark_counts_the_numbers(values, said):
     assert drafted({"b": values}).comments[("locale",)].startswith(said)
+
+
+@pytest.mark.parametrize("space", [" ", "\u00a0", "\u202f"], ids=["space", "no-break", "narrow"])
+def test_spaces_between_thousands_give_a_decimal_comma_and_no_locale(space):
+    found = drafted(
+        {
+            "date": ["15/03/2025", "16/04/2025"],
+            "montant": [f"1{space}234,56 €", "80,00 €"],
+            "n": ["7", "8"],
+            "vendeur": ["A, B", "C"],
+        }
+    )
+    fields = {one.name: dict(one.options) for one in found.spec.fields}
+    assert found.spec.locale is None
+    assert {name: options.get("decimal") for name, options in fields.items()} == {
+        "date": None,
+        "montant": ",",
+        "n": None,
+        "vendeur": None,
+    }
+    assert "2 numbers have a decimal comma, and spaces between thousands" in found.comments[("fields",)]
+    gold = [{"id": "r0", "date": "15/03/2025", "montant": f"1{space}234,56 €", "n": "7", "vendeur": "A, B"}]
+    assert (
+        score(gold, {"m": [{**gold[0], "montant": 1234.56}]}, write_spec(found.spec)).value("accuracy") == 1.0
+    )

@@ -107,6 +107,17 @@ def test_a_union_of_models_has_the_fields_of_all(name):
     assert named["mark"].description == "the choices of the schema differ: integer, list"
 
 
+def test_choices_beside_properties_keep_the_properties():
+    schema = {
+        "properties": {"a": {"type": "number"}, "b": {"type": "string"}},
+        "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+    }
+    assert [(field.name, field.type) for field in read_spec(schema).fields] == [
+        ("a", "number"),
+        ("b", "text"),
+    ]
+
+
 class Line(BaseModel):
     unit_price: Decimal = PydanticField(title="Price of one")
 

@@ -1,7 +1,6 @@
 """Checks: relations, data, and in specs."""
 
 import json
-import pickle
 import random
 from decimal import Decimal
 from pathlib import Path
@@ -31,7 +30,6 @@ from fieldassay.spec.language.model import Call, Field, Spec, freeze_options
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import compile_plan, digest_of, read_plan
-from fieldassay.spec.plan.nodes import describe_checks
 from fieldassay.spec.presets import catalogue
 
 # Checks in specs, of entries, and their page
@@ -199,15 +197,6 @@ def test_the_digest_covers_checks_and_their_order():
     ]
     turned = Spec("s", (Field("a"),), checks=specs[1].checks[::-1])
     assert len({digest_of(spec) for spec in (*specs, turned)}) == 3
-
-
-def test_checks_are_described_with_their_options():
-    plan = read_plan("fields: {a: text}\nchecks: {.: {has_keys: [a]}, b: [number, {unit_format: [K]}]}")
-    assert describe_checks(plan) == [
-        {"at": ".", "check": "has_keys(keys=[a])"},
-        {"at": "b", "check": "number"},
-        {"at": "b", "check": "unit_format(allowed=[K])"},
-    ]
 
 
 IDLE = {
@@ -579,21 +568,6 @@ def test_a_record_has_the_violations_that_its_values_earn(case):
     assert checked.counts.tolist() == [len(wanted)] and {system for system, _ in found} <= {"a"}
 
 
-def test_several_checks_of_one_path_all_count_and_a_name_counts_by_its_first_path():
-    plan = read_plan(
-        "fields: {x: text}\nchecks: {x: [{range: {least: 5}}, {range: {most: 1}}], '*': {range: {least: "
-        "100}}}"
-    )
-    found = []
-    check_records(
-        plan,
-        "a",
-        [record({"x": 3, "y": 3})],
-        lambda _, violation: found.append((violation.path, violation.at)),
-    )
-    assert found == [("x", "x"), ("x", "x"), ("y", "*")]
-
-
 def gold(count):
     return [{"id": f"d{number}", **GOOD} for number in range(count)]
 
@@ -601,55 +575,6 @@ def gold(count):
 def predictions(count):
     draw = random.Random(7)
     return [{"id": f"d{number}", **draw.choice(list(RECORDS.values()))[0]} for number in range(count)]
-
-
-def test_documents_without_a_readable_prediction_have_no_count_and_are_counted_as_before():
-    given = [
-        {"id": "d0", "flow": {}},
-        {"id": "d1", "raw": "no json"},
-        {"id": "d2", "error": "timeout"},
-        {"id": "d3", **GOOD},
-    ]
-    spec = f"{SPEC}metrics: [checks, counts]"
-    result = score(gold(5), given, spec, bootstrap=0)
-    total, documents = result.estimate("check_violations"), result.estimate("documents_with_violations")
-    assert (total.value, total.n, total.unit, total.better, total.interval) == (3, 2, "count", "lower", None)
-    assert (documents.value, documents.n) == (1, 2)
-    assert [result.value(f"documents_{name}") for name in ("missing", "invalid", "timeout")] == [1, 1, 1]
-    table = result.documents.sort("doc")
-    assert table["check_violations"].to_list() == [3.0, None, None, 0.0, None]
-    assert table["has_violations"].to_list() == [True, False, False, False, False]
-
-
-def test_documents_have_a_count_of_violations_only_if_the_spec_has_checks():
-    without = "fields: {total: number}"
-    pairs = [({"id": 1, "total": 5},), ({"id": 1, "total": 5},)]
-    assert "check_violations" in score(*pairs, f"{without}\nchecks: {{total: number}}").documents.columns
-    plain = score(*pairs, without)
-    assert plain.checks == () and "check_violations" not in plain.documents.columns
-
-
-def test_metrics_of_checks_without_checks_are_0_of_0_and_warned_of():
-    result = score(
-        [{"id": 1, "a": 1}], [{"id": 1, "a": 1}], "fields: {a: number}", ScoreOptions(metrics=("checks",))
-    )
-    assert (result.value("check_violations"), result.estimate("check_violations").n) == (0, 0)
-    assert any("no `checks:`" in warning for warning in result.warnings)
-
-
-def test_metrics_of_checks_go_by_slices():
-    rows = [{"id": 1, "kind": "a", "x": 1}, {"id": 2, "kind": "b", "x": 1}]
-    given = [{"id": 1, "x": "1"}, {"id": 2, "x": 1}]
-    spec = "fields: {x: number, kind: text}\nchecks: {x: number}\nslices: [kind]\nmetrics: [checks]"
-    result = score(rows, given, spec, bootstrap=0)
-    assert [result.value(f"check_violations{{kind={kind}}}") for kind in "ab"] == [1, 0]
-
-
-def test_checks_that_see_no_value_are_warned_of_and_those_behind_another_are_not():
-    spec = "fields: {x: text}\nchecks: {x: number, '*': number, totl: number}"
-    result = score([{"id": 1, "x": "a"}], [{"id": 1, "x": 1}], spec)
-    (warning,) = [text for text in result.warnings if "are their paths right" in text]
-    assert warning.endswith("number at totl")
 
 
 @pytest.fixture(scope="module")
@@ -661,18 +586,6 @@ def run(**options):
     given = {"llama": predictions(450), "qwen": predictions(449)[::-1]}
     result = score(gold(450), given, f"{SPEC}metrics: [checks]", bootstrap=0, **options)
     return result, b"".join(read_violations(result.violations))
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"batch": 7}, pytest.param({"batch": 100, "workers": 2}, marks=pytest.mark.slow)],
-    ids=["small batches", "two workers"],
-)
-def test_neither_batches_nor_workers_show(whole, tmp_path, options):
-    result, listed = run(evidence_folder=tmp_path, **options)
-    assert (result.checks, result.counts) == (whole[0].checks, whole[0].counts)
-    assert result.documents.equals(whole[0].documents)
-    assert listed == whole[1]
 
 
 def test_the_list_of_violations_holds_as_many_as_the_metrics_and_the_documents_say(whole):
@@ -714,20 +627,6 @@ def test_a_run_folder_has_the_violations_and_says_how_many(tmp_path):
     assert [count["violations"] for count in counts] == [1, 2, 0, 0, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("spec", "wanted"), [(SPEC, True), ("type: any", False)], ids=["checks", "no checks"]
-)
-def test_a_run_folder_without_violations_has_an_empty_list_only_if_there_are_checks(tmp_path, spec, wanted):
-    with make_folder(tmp_path / "run") as folder:
-        folder.write(
-            score(gold(1), gold(1), spec, ScoreOptions(evidence_folder=folder.parts), bootstrap=0),
-            {"evidence": "all"},
-        )
-        folder.commit()
-    path: Path = tmp_path / "run" / VIOLATIONS
-    assert path.exists() == wanted and (not wanted or path.read_bytes() == b"")
-
-
 @pytest.mark.parametrize("width", [40, 72, 100, 200])
 def test_the_terminal_report_lists_violated_checks_with_an_example(width):
     result = score(
@@ -744,11 +643,6 @@ def test_the_markdown_report_lists_violated_checks_of_each_system():
     text = render_markdown(report_parts(summarize(score(gold(1), given, SPEC, bootstrap=0))))
     assert "## Checks that predictions violate" in text
     assert "| has\\_keys | a | flow | 2 | 1 | 1 | d0: flow.value is missing |" in text
-
-
-def test_reports_without_violations_say_nothing_of_checks():
-    summary = summarize(score(gold(1), gold(1), SPEC, bootstrap=0))
-    assert "Checks that" not in render_terminal(summary, Screen(100)) + render_markdown(report_parts(summary))
 
 
 HOSTILE = {
@@ -794,10 +688,3 @@ def test_hostile_predictions_are_counted_and_listed_briefly(case, tmp_path):
 )
 def test_values_are_shown_as_json_text_and_containers_by_their_size(value, shown):
     assert shown_value(value) == shown
-
-
-def test_a_plan_with_checks_pickles():
-    plan = read_plan(SPEC + '  code: {pattern: "[a-z]+"}\n')
-    again = pickle.loads(pickle.dumps(plan.checks))
-    assert again == plan.checks
-    assert not again[-1].check.faults("abc")

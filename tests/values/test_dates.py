@@ -77,19 +77,6 @@ def test_the_table_is_written_from_the_installed_babel():
     assert render_words() == WORDS_PAGE.read_text(encoding="utf-8"), "run python tests/values/record_words.py"
 
 
-def test_a_locale_reads_as_it_does_whichever_was_read_before():
-    code = (
-        "import sys\nfrom fieldassay.values.types.dates.dates import DateReader\n"
-        "for one in sys.argv[1:]: print(DateReader(locale=one).read('3 août 2025').canonical)"
-    )
-    told = subprocess.run(
-        [sys.executable, "-c", code, "root", "fr_CA", "fr"], capture_output=True, text=True, check=True
-    )
-    assert told.stdout.split() == ["2025-08-03"] * 3
-    locale_data("root").months["stand-alone"]["abbreviated"]
-    assert names_of(locale_data("fr")).phrases.keys().isdisjoint({"m"})
-
-
 @given(st.dates(dt.date(1970, 1, 1), dt.date(2060, 1, 1)), st.sampled_from(LANGUAGES), st.integers(0, 6))
 def test_a_weekday_fits_its_date_or_is_flagged(day, language, weekday):
     name = Locale(language).days["format"]["wide"][weekday]

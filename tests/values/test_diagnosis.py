@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from tests.doc_tables import rows
 from tests.effort import characters, few_examples
 
-from fieldassay import score
-from fieldassay.metrics.evidence import FLAG, Outcome
-from fieldassay.scoring.engine.diagnose import TRIVIAL, diagnose_context, diagnose_outcomes
+from fieldassay.scoring.engine.diagnose import TRIVIAL, diagnose_context
 from fieldassay.values.catalogue import BIT, DIAGNOSES, READERS, diagnosis_names
 from fieldassay.values.diagnosis.values import ValueRows, diagnose_pairs
 from fieldassay.values.types.column import Column, Reading, objects
@@ -71,21 +69,6 @@ def test_documents_do_not_depend_on_each_other(wrong, gold):
         )
         assert alone.bits.tolist() == together.bits[rows].tolist()
         assert alone.other_field.tolist() == together.other_field[rows].tolist()
-
-
-def test_repeated_values_in_fields_of_objects_are_no_duplicates():
-    gold = [(0, 3, 0, "250.5"), (0, 3, 1, "100")]
-    found = diagnose_context(table([(0, 3, 1, "250.5")]), table(gold), ARE_ITEMS)
-    assert diagnosis_names(int(found.bits[0])) == ("value_of_another_item",)
-
-
-def test_outcomes_and_flags_are_diagnoses():
-    outcome = np.array(
-        [Outcome.MISSING, Outcome.SPURIOUS, Outcome.MISMATCH, Outcome.MATCH, Outcome.SPURIOUS], dtype=np.int8
-    )
-    flags = np.array([0, 0, FLAG["wrong_kind"], FLAG["wrong_kind"], FLAG["duplicate_item"]], dtype=np.int64)
-    names = [diagnosis_names(bits) for bits in diagnose_outcomes(outcome, flags).tolist()]
-    assert names == [("missing",), ("spurious",), ("wrong_kind",), (), ("duplicate_item", "spurious")]
 
 
 # The examples in docs/diagnosis.md hold
@@ -158,21 +141,6 @@ def test_page_lists_the_diagnoses_in_their_order():
 
 
 # Two fields that hold each other's value: the exchange is the main reason, whatever else holds
-
-
-@pytest.mark.parametrize(
-    ("gold", "types"),
-    [
-        ({"issued": "2025-05-14", "due": "2025-06-14"}, "date"),
-        ({"net": "118.00", "gross": "119.00"}, "money"),
-        ({"seller": "A1007", "buyer": "A1070"}, "id"),
-    ],
-    ids=["dates a month apart", "amounts of one digit", "numbers of the same digits"],
-)
-def test_the_main_reason_of_exchanged_values_is_the_exchange(gold, types):
-    pred = dict(zip(gold, reversed(gold.values()), strict=True))
-    result = score([{"id": 1, **gold}], [{"id": 1, **pred}], {"fields": dict.fromkeys(gold, types)})
-    assert [names[0] for names in result.evidence["diagnoses"]] == ["value_of_another_field"] * 2
 
 
 # A value with one known damage gets the diagnosis of that damage.

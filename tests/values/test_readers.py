@@ -17,7 +17,6 @@ from tests.values.record_words import SIGNS_PAGE, render_signs
 from fieldassay import explain_values, score, validate
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.evidence import FLAGS
-from fieldassay.options import with_options
 from fieldassay.values.catalogue import NORMALIZERS, READERS
 from fieldassay.values.types.closed_sets import BooleanReader, EnumReader, ListReader
 from fieldassay.values.types.column import Column, Reader, Reading
@@ -112,17 +111,10 @@ def test_a_column_is_the_readings_of_its_values(reader, raws):
 
 
 @pytest.mark.parametrize("reader", ALL, ids=name)
-@pytest.mark.parametrize(
-    "raw", HOSTILE, ids=lambda raw: "huge-integer" if isinstance(raw, int) else ascii(raw[:8])
-)
-def test_hostile_values_are_read_at_once(reader, raw):
-    with costs_at_most(100):
-        assert isinstance(reader.read(raw), Reading)
-
-
-@pytest.mark.parametrize("reader", ALL, ids=name)
-def test_a_reader_is_a_frozen_hashable_value(reader):
-    assert hash(reader) == hash(with_options(reader))
+def test_hostile_values_are_read_at_once(reader):
+    for raw in HOSTILE:
+        with costs_at_most(100):
+            assert isinstance(reader.read(raw), Reading), ascii(raw)[:80]
 
 
 LOCALES = [*LANGUAGES, "en_US", "en_AU", "pt_BR", "ja_JP", "ko_KR", "zh_Hans_CN", "vi_VN"]
@@ -229,17 +221,6 @@ def test_a_word_gives_the_sign(text, value, type_):
     assert read == (named.get(text) or value or text)
 
 
-def test_a_word_of_one_letter_leaves_currencies_alone():
-    reader = READERS.load("money")(signs=(("S", "-"), ("H", "+")), locale="de_DE")
-    texts = ("162,05 S", "91,01 H", "5 S$", "S$ 5", "5 €S")
-    assert [reader.read(text).canonical for text in texts] == ["-162.05", "91.01", "5 SGD", "5 SGD", "-5 EUR"]
-
-
-def test_signs_of_a_spec_are_read_as_yaml_writes_them():
-    field = {"type": "money", "signs": {"CR": "-", "DR": "+"}}
-    assert explain_values("108.43 CR", "-108.43", field)[0].outcome == "match"
-
-
 @pytest.mark.parametrize("signs", [(("CR", "x"),), (("CR", "-"), ("cr", "+")), ((" ", "-"),)])
 def test_a_word_without_one_sign_is_refused(signs):
     with pytest.raises(ProblemsError, match="CR: -"):
@@ -273,17 +254,6 @@ def test_dates_are_read_as_cldr_writes_them(locale, text):
 def test_words_of_other_languages_stay_unread(locale):
     reader = READERS.load("date")(locale=locale)
     assert [reader.read(text).value for text in ("ngày 15 tháng 3 năm 2024", "15/3 nam 2024")] == [None] * 2
-
-
-def test_a_score_warns_where_dropped_words_differ():
-    gold, pred = {"a": {"v": "108.43 CR"}}, {"a": {"v": "108.43 DR"}}
-    warned = {
-        strip: " ".join(
-            score(gold, {"s": pred}, {"fields": {"v": {"type": "money", "strip": strip.split()}}}).warnings
-        )
-        for strip in ("CR DR", "DR")
-    }
-    assert "`signs`" in warned["CR DR"] and "`signs`" not in warned["DR"]
 
 
 @pytest.mark.parametrize(

@@ -331,14 +331,3 @@ def test_the_example_gives_the_action_what_it_takes() -> None:
     assert WORKFLOW["permissions"] == {"contents": "read", "pull-requests": "write"}
     for step in (*steps, *STEPS):
         assert "uses" not in step or re.search(r"@v\d", step["uses"])
-
-
-def test_the_gitlab_example_runs_the_command_line_there_is(capsys: pytest.CaptureFixture[str]) -> None:
-    job = YAML(typ="safe").load((ROOT / "examples" / "ci" / "gitlab.yml").read_text(encoding="utf-8"))[
-        "extraction"
-    ]
-    line = next(line for line in job["script"] if line.startswith("fieldassay score"))
-    assert main(["score", "--help"]) == 0
-    known = capsys.readouterr().out
-    assert all(option in known for option in re.findall(r"--[a-z-]+", line))
-    assert job["artifacts"]["reports"]["junit"] == "run/junit.xml" and "--out run" in line

@@ -287,3 +287,13 @@ def test_folders_of_a_store_that_changed_names_are_told_and_not_used(project: Pr
         assert (
             ran.code == 2 and "is of another run" in ran.err and not Path("fieldassay-baseline.json").exists()
         )
+
+
+def test_an_alarm_says_which_loss_is_not_excluded(project: Project) -> None:
+    project.files.write("alike.jsonl", [{**row, "remark": "new"} for row in spoiled(10)])
+    project.set("old")
+    ran = project.score("alike", "--quiet", "--fail-on-regression", "accuracy")
+    said = " ".join(ran.err.split())
+    assert ran.code == 0
+    assert "no loss shown: sys: accuracy: nothing changed on these 40 documents" in said
+    assert "a loss of up to 7.2 points is possible" in said

@@ -9,9 +9,7 @@ import pytest
 from command_runs import GOLD, PRED, SPEC, Files, Ran, write_tiny
 from scored_runs import scored
 
-from fieldassay import gate, score
 from fieldassay.commands.cli.main import main
-from fieldassay.errors import ProblemsError
 
 # `fieldassay diff`.
 
@@ -215,12 +213,3 @@ def test_a_file_in_the_folder_holds_no_run_that_does_not_take_it(
     assert frozen.score().code == 0
     frozen.change_spec("name: tiny", "name: tiny\ngates: [regression(accuracy) > -0.9]")
     assert frozen.score().code == 2
-
-
-def test_python_refuses_too(frozen: Frozen) -> None:
-    spec, pred = frozen.files.folder / "spec.yaml", frozen.files.folder / "llama.jsonl"
-    assert score(GOLD, {"llama": pred}, spec, baseline=frozen.file).run["digests"]
-    with pytest.raises(ProblemsError, match=r"1 document removed \(d3\)"):
-        score(GOLD[:2], {"llama": pred}, spec, baseline=frozen.file)
-    with pytest.raises(ProblemsError, match=r"1 document removed \(d3\)"):
-        gate(score(GOLD[:2], {"llama": pred}, spec), gates=["accuracy >= 0"], baseline=frozen.file)

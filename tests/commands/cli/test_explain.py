@@ -142,16 +142,6 @@ def test_field_and_value_get_their_steps(run: Run, files: Files, field: str, pat
     ]
 
 
-def test_system_chooses_among_several(run: Run, files: Files) -> None:
-    other = files.write("other.jsonl", PRED)
-    found = json.loads(
-        run("explain", "--json", *files.inputs, "--pred", other, "d3", "total", "--system", "other").out
-    )
-    assert {row["system"] for row in found["rows"]} == {"other"} and len(found["steps"]) == 1
-    both = run("explain", *files.inputs, "--pred", other, "d3").out
-    assert "d3, llama" in both and "d3, other" in both
-
-
 def test_missing_and_broken_answers_are_told(run: Run, files: Files) -> None:
     files.write("llama.jsonl", [PRED[0], {"id": "d2", "error": "timeout after 3 s"}])
     assert "timeout after 3 s" in run("explain", *files.inputs, "d2").out

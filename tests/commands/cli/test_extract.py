@@ -367,7 +367,7 @@ def main(document):
 """
 
 
-@pytest.mark.parametrize("more", [("--json",), ("--json", "--dry-run"), ()], ids=["json", "dry run", "table"])
+@pytest.mark.parametrize("more", [("--json",), ("--json", "--dry-run")], ids=["json", "dry run"])
 def test_a_function_may_print_change_the_folder_and_answer_in_a_text(
     place: Path, more: tuple[str, ...]
 ) -> None:

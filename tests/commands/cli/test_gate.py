@@ -297,36 +297,6 @@ def test_gates_of_a_scoring_run(run: Run, files: Files, case: str) -> None:
     ) or "--gate" in options
 
 
-def test_a_run_folder_holds_what_came_of_its_gates(run: Run, files: Files, tmp_path: Path) -> None:
-    spec = files.folder / "spec.yaml"
-    spec.write_text(
-        f"{spec.read_text(encoding='utf-8')}gates: [accuracy >= 0.5, 'field_accuracy[total] >= 0.99']\n",
-        encoding="utf-8",
-    )
-    ran = run("score", *files.inputs, *FAST, "--gate", "f1=0.1", "--out", tmp_path / "run")
-    assert ran.code == 1 and "gates.json" in ran.err
-    [decision] = json.loads((tmp_path / "run" / "gates.json").read_text(encoding="utf-8"))["decisions"]
-    assert (decision["system"], decision["answer"]) == ("llama", "NO-GO")
-    assert [(found["gate"], found["verdict"]) for found in decision["gates"]] == [
-        ("accuracy >= 0.5", "PASS"),
-        ("field_accuracy[total] >= 0.99", "FAIL"),
-        ("f1 >= 0.1", "PASS"),
-    ]
-    estimates = json.loads((tmp_path / "run" / "metrics.json").read_text(encoding="utf-8"))["estimates"]
-    names = [
-        (
-            one["metric"],
-            one["field"],
-            str(one["slice"]),
-            one["regime"],
-            one["granularity"],
-            str(one["parameters"]),
-        )
-        for one in estimates
-    ]
-    assert len(names) == len(set(names))
-
-
 def test_many_systems_are_counted_in_the_report(run: Run, files: Files) -> None:
     spec = files.folder / "spec.yaml"
     spec.write_text(f"{spec.read_text(encoding='utf-8')}gates: [accuracy >= 0.99]\n", encoding="utf-8")

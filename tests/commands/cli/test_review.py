@@ -9,25 +9,6 @@ import pytest
 from fieldassay.commands.cli.main import main
 
 
-def test_an_export_is_a_labels_file_that_promote_takes(tmp_path: Path) -> None:
-    from tests.review.receipts import NONE, SPEC, add, make_receipts, prediction
-    from tests.review.test_promotion_of_review import answer
-
-    from fieldassay.records.labels_file import read_labels
-
-    (tmp_path / "spec.yaml").write_text(SPEC)
-    store = make_receipts(tmp_path / "review", 1, NONE)
-    answer(store, add(store), {})
-    exported, gold = tmp_path / "labels.jsonl", tmp_path / "gold.jsonl"
-    assert main(["review", "export", str(store.folder), "--settled", "-o", str(exported)]) == 0
-    [sheet] = read_labels(exported)
-    assert (sheet.document, len(sheet.labels)) == ("doc-001", 10)  # nine values, and their list as a whole
-    gold.write_text(json.dumps(prediction(1, shop="Old")) + "\n" + json.dumps(prediction(2)) + "\n")
-    command = ["review", "promote", "--labels", str(exported), "--gold", str(gold)]
-    assert main([*command, "--spec", str(tmp_path / "spec.yaml")]) == 0
-    assert [json.loads(line) for line in gold.read_text().splitlines()] == [prediction(1), prediction(2)]
-
-
 def test_status_tells_what_is_known_and_close_ends_a_review(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

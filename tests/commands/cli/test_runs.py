@@ -188,23 +188,3 @@ def test_a_record_of_any_form_is_listed_and_shown_without_harm(store: Store, key
         assert len(ran.out) < 20_000
     for ran in (store.runs("list", "--json"), store.runs("show", folder, "--json")):
         assert ran.code == 0 and json.loads(ran.out)
-
-
-def test_gate_explain_and_export_take_runs_of_a_store_by_name(
-    run: Run, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    spec = files.folder / "spec.yaml"
-    spec.write_text(spec.read_text() + "gates: [accuracy >= 0.1]\n")
-    assert run("score", *files.inputs, "--runs", "store", "--bootstrap", 0, "--quiet").code == 0
-    place = ("--runs", "store")
-    assert run("gate", "latest", *place).code == 0
-    assert (
-        run("explain", "latest", "d1", *place).out
-        == run("explain", next(Path("store").iterdir()), "d1").out
-        != ""
-    )
-    assert run("report", "latest", "-o", "all.csv", *place).code == 0 and Path("all.csv").is_file()
-    for command in (("gate", "nope"), ("explain", "nope", "d1"), ("report", "nope", "-o", "x.csv")):
-        ran = run(*command, *place)
-        assert ran.code == 2 and "run 'nope': is no run in store" in ran.err

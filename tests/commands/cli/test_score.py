@@ -97,20 +97,6 @@ def test_metrics_file_is_the_same_bytes_however_it_is_computed(
 
 
 @pytest.mark.parametrize(
-    ("evidence", "outcomes"), [("all", {"match", "mismatch"}), ("errors", {"mismatch"}), ("none", None)]
-)
-def test_evidence_keeps_what_was_asked_for(
-    run: Run, files: Files, tmp_path: Path, evidence: str, outcomes: set[str] | None
-) -> None:
-    assert run("score", *files.inputs, *FAST, "--out", tmp_path / "run", "--evidence", evidence).code == 0
-    file = tmp_path / "run" / "evidence.parquet"
-    assert file.exists() == (outcomes is not None)
-    if outcomes is not None:
-        found = set(pl.read_parquet(file)["outcome"]) & {"match", "mismatch"}
-        assert found == outcomes
-
-
-@pytest.mark.parametrize(
     ("thresholds", "code", "said"),
     [
         (["accuracy=0.1"], 0, ""),

@@ -24,12 +24,11 @@ from tests.extraction.endpoints.scripted_server import Reply, ScriptedServer, co
 import fieldassay
 from fieldassay.commands.cli.main import commands
 from fieldassay.metrics.catalogue.definitions import Definition
-from fieldassay.metrics.evidence import ANSWER_COLUMNS
 from fieldassay.options import option_names
 from fieldassay.scoring.score import score
 from fieldassay.spec.language.model import DataOptions, StatisticsOptions
 from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS
-from fieldassay.spec.plan.compile import read_plan, with_sections
+from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.presets.catalogue import own_copy, preset_heads, preset_names, preset_text
 from fieldassay.values.catalogue import ALIGNERS, CHECKS, COMPARATORS, NORMALIZERS, READERS
 from fieldassay.values.comparators.numbers import Tolerance
@@ -113,25 +112,6 @@ def test_spec_compiles_and_is_in_the_readme(path: Path) -> None:
 def test_cord_reads_points_and_commas_as_thousands(gold: str, pred: str | int) -> None:
     rows = [[{"id": 1, key: {"TotalPrice": value}}] for key, value in (("gold", gold), ("pred", pred))]
     assert score(*rows, EXAMPLES / "cord" / "spec.yaml").value("accuracy") == 1.0
-
-
-def test_finrag_takes_spellings_of_one_unit_for_the_same() -> None:
-    gold = {"main_question": "67571.0", "currency": "USD", "unit": "millions", "year": 2023, "duration": "12"}
-    pred = {
-        "main_question": "67,571",
-        "currency": "$",
-        "unit": "in millions",
-        "year": "2023",
-        "duration": "12 months",
-    }
-    records = [[{"source_identifier": "a", "answers": [answer]}] for answer in (gold, pred)]
-    plain = {"gold_key": (), "systems_key": None}
-    assert (
-        score(*records, with_sections(read_plan(EXAMPLES / "finrag" / "spec.yaml"), **plain)).value(
-            "accuracy"
-        )
-        == 1
-    )
 
 
 def example_commands(text: str) -> list[str]:
@@ -250,14 +230,6 @@ def test_explain_says_why_from_the_run_alone(run: Run, scored: Path, document: s
     assert all(len(remark) < 700 for remark in remarks)
     shown = " ".join(run("explain", scored, document).out.split())
     assert all(told.split(" (")[0] in shown for told in TOLD[document])
-
-
-def test_the_table_of_documents_bounds_what_it_keeps(scored: Path) -> None:
-    table = pl.read_parquet(scored / "documents.parquet")
-    assert table.select(pl.col(ANSWER_COLUMNS).str.len_chars().max()).row(0) <= (500, 500)
-    row = table.filter(doc="sorry").to_dicts()[0]
-    assert row["answer_start"] == SORRY[:500]
-    assert table.filter(doc="sound").select(ANSWER_COLUMNS).row(0) == (None, None)
 
 
 # Every command that a message, a page or another command prints is one that can be run.

@@ -131,12 +131,6 @@ def labels(*groups: tuple[float, int, int]) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def test_clean_labels_are_all_accepted() -> None:
-    found = certify_single(np.linspace(0.5, 1, 400), np.ones(400, bool), 0.01, 0.05)
-    assert (found.last.labels, found.last.threshold, found.last.errors) == (400, 0.5, 0)
-    assert all(step.passed for step in found.steps)
-
-
 def test_the_first_failure_ends_a_sequence_even_if_later_steps_would_pass() -> None:
     # the only sequence starts at 149 labels, where no error is allowed, and fails there for good
     confidence = np.linspace(1, 0, 230)
@@ -145,31 +139,6 @@ def test_the_first_failure_ends_a_sequence_even_if_later_steps_would_pass() -> N
     found = certify_single(confidence, is_right, 0.02, 0.05)
     assert [(step.labels, step.errors, step.passed) for step in found.steps] == [(149, 1, False)]
     assert found.last is None
-
-
-def test_a_test_that_passed_hands_its_level_on() -> None:
-    # the second start, at 243 of 300 labels, has its own level and that of all above it
-    found = certify_single(np.linspace(1, 0, 300), np.ones(300, bool), 0.02, 0.05)
-    assert [round(step.level, 4) for step in found.steps if step.labels < 243][-1] == 0.0412
-    assert {round(step.level, 4) for step in found.steps if step.labels >= 243} == {0.05}
-
-
-def test_one_early_error_among_many_labels_is_no_obstacle() -> None:
-    # the case: 1,400 labels, one error at rank 51, at most 2% wrong
-    is_right = np.ones(1400, bool)
-    is_right[50] = False
-    last = certify_single(np.linspace(1, 0, 1400), is_right, 0.02, 0.05).last
-    assert last is not None and (last.labels, last.errors) == (1400, 1)
-
-
-def test_a_sequence_that_failed_leaves_the_others() -> None:
-    # three errors first: too many at the first start of 1,000 labels, not at the later ones
-    is_right = np.ones(1000, bool)
-    is_right[:3] = False
-    found = certify_single(np.linspace(1, 0, 1000), is_right, 0.02, 0.05)
-    assert [(step.labels, step.passed) for step in found.steps][:2] == [(185, False), (481, True)]
-    assert found.last is not None and found.last.labels == 1000
-    assert found.last.level == pytest.approx(0.026)
 
 
 def test_a_share_at_full_confidence_is_certified_without_the_rest() -> None:
@@ -184,21 +153,6 @@ def test_a_large_tie_among_many_confidences_is_tested_as_a_whole() -> None:
     assert last is not None and (last.threshold, last.labels) == (1.0, 950)
 
 
-def test_the_last_step_that_passed_is_taken() -> None:
-    found = certify_single(*labels((0.9, 300, 0), (0.8, 60, 0), (0.7, 20, 20), (0.6, 100, 0)), 0.01, 0.05)
-    assert (found.last.threshold, found.last.labels, found.last.upper) == (
-        0.8,
-        360,
-        pytest.approx(1 - 0.05 ** (1 / 360)),
-    )
-    assert [step.passed for step in found.steps] == [True, True, False]
-
-
-def test_few_ties_are_tested_at_each() -> None:
-    found = certify_single(*labels((0.99, 150, 0), (0.95, 160, 0), (0.5, 690, 0)), 0.02, 0.05)
-    assert [(step.labels, step.threshold) for step in found.steps] == [(310, 0.95), (1000, 0.5)]
-
-
 def test_documents_are_counted_not_values() -> None:
     # 160 documents with four values, of which one is sure and right: 160 of them suffice for 2%
     confidence = np.tile([0.99, 0.3, 0.2, 0.1], 160) + np.linspace(0, 0.001, 640)
@@ -206,29 +160,6 @@ def test_documents_are_counted_not_values() -> None:
     held = RankedLabels(np.repeat(np.arange(160), 4), confidence, is_right)
     last = certify(held, Promise(0.02)).last
     assert last is not None and last.labels == 160 and held.share(held.count_from(last.threshold)) == 0.25
-
-
-def test_values_of_one_document_lose_together() -> None:
-    # eight wrong values in one document count as one, eight in eight documents as eight
-    together, apart = np.ones((2, 450, 8), bool)
-    together[0], apart[:8, 0] = False, False
-    doc, confidence = np.repeat(np.arange(450), 8), np.full(3600, 0.9)
-    found = [
-        certify(RankedLabels(doc, confidence, right.ravel()), Promise(0.01)).last is not None
-        for right in (together, apart)
-    ]
-    assert found == [False, True]
-
-
-def test_all_confidences_equal_leave_all_or_nothing() -> None:
-    assert certify_single(*labels((0.9, 400, 0)), 0.01, 0.05).last is not None
-    assert certify_single(*labels((0.9, 390, 10)), 0.01, 0.05).last is None
-
-
-@pytest.mark.parametrize("n", [0, 1, 298])
-def test_too_few_labels_certify_nothing(n: int) -> None:
-    found = certify_single(np.linspace(0, 1, n), np.ones(n, bool), 0.01, 0.05)
-    assert (found.last, found.steps) == (None, ())
 
 
 @given(
@@ -260,13 +191,6 @@ def test_documents_drawn_again_are_whole_and_one_may_be_unseen() -> None:
         assert all(lost.all() or not lost.any() for lost in by_document)
         wrong += any(lost.any() for lost in by_document)
     assert 10 <= wrong <= 40  # the unseen one is among three of three in 19 of 27 cases, half of them wrong
-
-
-def test_hopeless_labels_are_planned_as_unlikely() -> None:
-    generator = np.random.default_rng(3)
-    held = RankedLabels(np.arange(200), generator.random(200), generator.random(200) < 0.5)
-    assert chance_to_certify(held, Promise(0.02), 600) < 0.25
-    assert find_enough(held, Promise(0.02)) is None
 
 
 def test_families_drawn_again_are_whole_and_take_more_labels(monkeypatch: pytest.MonkeyPatch) -> None:

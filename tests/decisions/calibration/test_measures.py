@@ -8,7 +8,6 @@ from tests.effort import few_examples
 
 from fieldassay.decisions.calibration.certificate import (
     Losses,
-    RankedLabels,
     allowed_errors,
     chance_of_errors,
     lower_p_value,
@@ -149,28 +148,11 @@ def test_one_error_more_never_lowers_a_bound(documents: list[tuple[int, int, int
             break
 
 
-@few_examples()
-@given(DOCUMENTS, st.floats(0.01, 0.85))
-def test_a_larger_risk_is_easier_to_show(documents: list[tuple[int, int, int]], risk: float) -> None:
-    rows = [(min(wrong, accepted) / values, accepted / values, 1) for values, accepted, wrong in documents]
-    assert risk_p_value(losses(*rows), risk + 0.05) <= risk_p_value(losses(*rows), risk) + 1e-8
-
-
 @given(st.integers(1, 3000), st.floats(0.002, 0.5))
 def test_allowed_errors_are_the_most_that_pass(n: int, risk: float) -> None:
     most = allowed_errors(n, risk, 0.05)
     assert most < 0 or passes(most, n, risk, 0.05)
     assert not passes(most + 1, n, risk, 0.05)
-
-
-def test_losses_are_shares_of_accepted_values() -> None:
-    # a: 0.9 right, 0.8 wrong, 0.1 right; b: 0.7 right. Down to 0.8: a has two accepted, one wrong, b nothing
-    labels = RankedLabels(
-        np.array([0, 0, 0, 1]), np.array([0.9, 0.8, 0.1, 0.7]), np.array([True, False, True, True])
-    )
-    found = labels.losses(2)
-    assert (found.wrong.tolist(), found.whole.tolist(), found.count.tolist()) == ([0.5], [1.0], [1.0])
-    assert found.count_errors() == 1
 
 
 # AUROC and the curve: worked by hand, and by the laws they keep
@@ -209,15 +191,6 @@ def seen(confidence: np.ndarray, is_right: np.ndarray) -> Observations:
     return Observations(names, ("f",), doc, doc * 0, confidence.ravel(), is_right.ravel())
 
 
-def test_copies_within_documents_do_not_narrow_an_interval() -> None:
-    generator = np.random.default_rng(1)
-    base, is_right = generator.random((60, 1)), generator.random((60, 1)) < 0.7
-    alone, copied = (
-        discriminate(seen(np.tile(base, many), np.tile(is_right, many))).interval for many in (1, 8)
-    )
-    assert alone is not None and copied == pytest.approx(alone)
-
-
 @pytest.mark.parametrize("wrong", [1, 2, 9])
 def test_few_wrong_values_give_no_interval_and_the_reason(wrong: int) -> None:
     found = discriminate(seen(np.linspace(0, 1, 100)[:, None], (np.arange(100) >= wrong)[:, None]))
@@ -225,12 +198,6 @@ def test_few_wrong_values_give_no_interval_and_the_reason(wrong: int) -> None:
     assert (
         "too few wrong values to say" in found.sentence and f"documents with one: {wrong}" in found.sentence
     )
-
-
-def test_many_wrong_values_of_one_document_are_few() -> None:
-    is_right = np.ones((50, 20), bool)
-    is_right[0] = False
-    assert discriminate(seen(np.random.default_rng(1).random((50, 20)), is_right)).interval is None
 
 
 STANDINGS = [(1.5, AreaStanding.TELLS), (0.0, AreaStanding.USELESS), (-1.5, AreaStanding.UPSIDE_DOWN)]
@@ -266,11 +233,6 @@ def test_the_curve_is_that_worked_by_hand() -> None:
     assert [one.share for one in found.captures] == pytest.approx([0.5, 0.75, 1.0])
 
 
-def test_without_errors_there_is_nothing_to_capture() -> None:
-    found = select(np.array([0.9, 0.8]), np.array([True, True]))
-    assert found.captures[0].share is None
-
-
 @given(pairs)
 def test_only_the_order_of_confidences_matters_for_ranking(values: list[tuple[int, bool]]) -> None:
     confidence, is_right = arrays(values)
@@ -286,11 +248,3 @@ def test_the_order_of_values_does_not_matter(values: list[tuple[int, bool]], ran
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     assert select(*arrays(values)) == select(*arrays(shuffled))
     assert auroc(*arrays(values)) == auroc(*arrays(shuffled))
-
-
-@given(pairs)
-def test_the_curve_ends_with_everything_accepted(values: list[tuple[int, bool]]) -> None:
-    confidence, is_right = arrays(values)
-    last = select(confidence, is_right).points[-1]
-    assert (last.accepted, last.errors, last.coverage) == (len(values), int((~is_right).sum()), 1.0)
-    assert last.selective_risk == last.joint_risk

@@ -52,13 +52,6 @@ def test_predicted_values_with_a_confidence_are_observations_and_the_rest_is_cou
     assert sorted(found.observations.confidence.tolist()) == [0.4, 0.7, 0.8, 0.9]
 
 
-def test_one_number_for_the_record_is_the_confidence_of_each_of_its_values() -> None:
-    pred = [{**row, "confidence": 0.5} for row in PRED]
-    found = calibrate(score_rows(GOLD, pred))
-    assert found.page.pooled.census.without_confidence == 0
-    assert set(found.observations.confidence.tolist()) == {0.5}
-
-
 def refused(run: Result, promise: tuple[float, ...] = (), **options: Any) -> str:
     with pytest.raises(ProblemsError) as caught:
         calibrate(run, CalibrationOptions(promise=Promise(*promise), **options))
@@ -171,29 +164,6 @@ def test_the_digest_does_not_depend_on_the_order_of_rows(order: list[int]) -> No
     )
     first, second = (read_observations(table, "probability", "run") for table in (rows, rows[order]))
     assert first.digest() == second.digest()
-
-
-def test_fields_have_a_table_of_their_own() -> None:
-    page = calibrate(score_rows(GOLD, PRED)).page
-    assert {group.name: group.census.observed for group in page.fields} == {
-        "total": 1,
-        "name": 2,
-        "tags[]": 1,
-    }
-
-
-def test_remarks_say_what_no_threshold_can_do() -> None:
-    remarks = " ".join(calibrate(score_rows(GOLD, PRED)).page.remarks)
-    for told in (
-        "4 values that gold has were not predicted",
-        "1 predicted values have no confidence",
-        "only 2 documents",
-    ):
-        assert told in remarks
-
-
-def test_the_same_run_gives_the_same_page() -> None:
-    assert calibrate(bills(60, 6)).page == calibrate(bills(60, 6)).page
 
 
 @pytest.mark.parametrize("confidence", [0.75, 0.95], ids=["calibrated", "too sure"])

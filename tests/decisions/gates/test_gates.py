@@ -1,7 +1,6 @@
 """Gates: files of them, each field, chance, power and pooling."""
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -46,23 +45,6 @@ def test_the_clinical_decision_has_the_six_gates_of_its_protocol() -> None:
     ]
     assert decision.pooled == {"pipeline_success_rate"}
     assert all(rule.title for rule in decision.rules)
-
-
-def test_gates_may_have_titles_and_a_file_a_name(tmp_path: Path) -> None:
-    found = read(
-        tmp_path,
-        "gates: [accuracy >= 0.9, {gate: 'f1{type=a} > 0.5 if present', title: Invoices}]\npool: rate",
-    )
-    assert (found.name, [(str(rule.gate), rule.title) for rule in found.rules], found.pooled) == (
-        "release",
-        [("accuracy >= 0.9", ""), ("f1{type=a} > 0.5 if present", "Invoices")],
-        {"rate"},
-    )
-
-
-def test_of_a_spec_its_gates_are_taken(tmp_path: Path) -> None:
-    found = read(tmp_path, "fields: {a: text}\ngates: accuracy >= 0.9")
-    assert [str(rule.gate) for rule in found.rules] == ["accuracy >= 0.9"]
 
 
 WRONG = {
@@ -159,11 +141,6 @@ def test_documents_that_no_gate_is_about_leave_the_answer_open(
         assert any(text in reason for reason in decision.reasons)
         assert any(text in warning for warning in result.warnings)
     assert bool(said) == any("not gated" in warning for warning in result.warnings)
-
-
-def test_a_gate_that_fails_still_fails_beside_them() -> None:
-    (decision,) = decide_result(judged(["easy", "extreme"], [EASY], right=False))
-    assert decision.answer is GateAnswer.NO_GO
 
 
 @pytest.mark.parametrize(
@@ -266,18 +243,6 @@ def test_the_number_of_documents_makes_the_bound_hold() -> None:
     half = 0.1 * (50 / outcome.documents_needed) ** 0.5
     wider = replace(ACCURACY, documents=outcome.documents_needed, interval=(0.9 - half, 0.98))
     assert judge("lower(accuracy) >= 0.85", wider).verdict is Verdict.PASS
-
-
-def test_what_could_be_detected_is_in_the_file() -> None:
-    data = judge("lower(accuracy) >= 0.85", ACCURACY).to_dict()
-    variance = 50 * (0.18 / (2 * 1.959964)) ** 2 + 0.9**2 / 50  # as seen, and one more lost document
-    z, unseen = (variance / 50) ** 0.5, 0.9 * -math.log(0.05) / 50
-    assert data["documents_needed"] == 347 and data["detectable"] == pytest.approx(
-        0.841621 * z + math.hypot(1.959964 * z, unseen), rel=1e-5
-    )
-    for gate in ("lower(accuracy) >= 0.8", "accuracy >= 0.95"):
-        data = judge(gate, ACCURACY).to_dict()
-        assert (data["documents_needed"], data["detectable"]) == (None, None)
 
 
 # Shares pooled over runs

@@ -159,12 +159,6 @@ def test_a_stream_is_read_in_every_protocol(events: list[Any]) -> None:
     assert join_events(FORMS["events"](events[:1]).removesuffix(b"data: [DONE]\n\n")) is None
 
 
-def test_lines_of_json_are_a_stream_that_ends() -> None:
-    lines = FORMS["lines"](STREAMED["Ollama"])
-    assert read(join_events(lines)).text == RECORD
-    assert join_events(lines[: lines.rindex(b"\n")]) is None
-
-
 def test_a_long_stream_is_joined_in_a_time_that_its_length_allows() -> None:
     event = b'data: {"choices": [{"index": 0, "delta": {"content": "abcdefgh"}}]}\n'
     with costs_at_most(80):
@@ -231,12 +225,6 @@ def test_an_answer_that_came_whole_is_never_asked_for_twice(body: str, tmp_path:
         found, _ = drive(questions(2), tmp_path, channels(server.url))
     assert len(server.hits) == 2 and {one.value.failure.kind for one in found.values()} == {"wrong_content"}
     assert {one.value.possibly_billed for one in found.values()} == {0}
-
-
-def test_tokens_of_an_answer_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
-    with ScriptedServer(lambda hit: Reply(body={"result": RECORD, "usage": ITS_USAGE})) as server:
-        found, _ = drive(questions(1), tmp_path, channels(server.url))
-    assert found["doc-0"].usage.prompt_tokens == 300
 
 
 def test_an_answer_with_a_dropped_count_costs_what_was_expected_and_its_price_is_unknown(

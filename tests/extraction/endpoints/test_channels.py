@@ -128,17 +128,6 @@ def test_a_command_that_is_not_there_is_said_before_the_run() -> None:
         CommandChannel(["no-such-program"])
 
 
-def test_an_exception_of_a_function_fails_one_document_and_its_traceback_is_on_record(tmp_path: Path) -> None:
-    def own(body: Any) -> Any:
-        return {"double": 2 * body["at"]} if body["text"] == "x" else {}["total"]
-
-    channel: dict[str, Channel] = {"own": FunctionChannel(own, "own-1")}
-    found, _ = drive([job(2, "x"), job(3, "y")], tmp_path, channel)
-    assert found["2-x"].value.text == '{"double":4}'
-    assert found["3-y"].value.failure.kind == "exception" and "total" in found["3-y"].value.failure.message
-    assert "KeyError" in (tmp_path / "journal.jsonl").read_text()
-
-
 def test_a_program_or_function_that_shows_a_key_shows_it_to_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,21 +181,6 @@ def test_cached_tokens_are_inside_those_of_the_prompt(
     assert cost_usd(TABLE, model, tokens) == (None if cost is None else pytest.approx(cost))
 
 
-def test_the_source_of_a_price_is_on_record() -> None:
-    endpoints = {
-        "own": Endpoint("own", "https://own.example/v1", prices={"m": {"prompt": 1.0, "completion": 1.0}}),
-        "openai": Endpoint("openai", "https://api.openai.com/v1"),
-        "local": Endpoint("local", "http://127.0.0.1/v1"),
-    }
-    prices = Prices(TABLE, endpoints)
-    million = {"prompt_tokens": 10**6, "completion_tokens": 0}
-    assert prices.cost("own", Usage("m", **million)) == 1.0
-    assert prices.cost("openai", Usage("old", **million)) == 2.0
-    assert prices.cost("local", Usage("gpt-5-mini", **million)) is None
-    assert prices.cost("openai", Usage("m")) is None
-    assert prices.sources == {"m": "endpoint", "old": "spec", "gpt-5-mini": "unknown"}
-
-
 def test_published_prices_are_those_of_the_package() -> None:
     genai_prices = pytest.importorskip("genai_prices")
     prices = Prices({}, {"openai": Endpoint("openai", "https://api.openai.com/v1")})
@@ -244,16 +218,6 @@ def test_a_limit_of_cost_needs_a_price(tmp_path: Path) -> None:
     assert summary.stop is not None and "price of m is unknown" in summary.stop.message
 
 
-def test_documents_that_are_reused_cost_nothing_now(tmp_path: Path) -> None:
-    prices = Prices({"m": {"prompt": 1.0, "completion": 1.0}}, {}, published=False)
-    options = DriveOptions(price=prices.cost)
-    with ScriptedServer() as server:
-        first, one = drive(questions(3), tmp_path, channels(server.url), options)
-        again, two = drive(questions(3), tmp_path, channels(server.url), options)
-    assert [again[key].cost_usd for key in first] == [first[key].cost_usd for key in first] == [0.00012] * 3
-    assert one.progress.spent_usd == pytest.approx(0.00036) and two.progress.spent_usd == 0
-
-
 # The window finds a limit that nobody tells it; a gate lets in what fits, in order
 
 PROVIDERS = {
@@ -277,16 +241,6 @@ def test_the_window_finds_the_limit_of_a_provider_and_nobody_starves(provider: P
     assert seen.longest_wait < 60 + provider.away[1] - provider.away[0] and seen.refused <= seen.answered
 
 
-def test_a_window_that_is_not_used_does_not_grow() -> None:
-    window = Window(256)
-    for _ in range(1000):
-        window.succeeded(0.0, inside=10)
-    assert window.limit == 20
-    for _ in range(20):
-        window.succeeded(0.0, inside=20)
-    assert window.limit == 40
-
-
 def test_the_refusals_of_one_moment_cut_the_window_once() -> None:
     window = Window(256)
     for _ in range(15):
@@ -299,11 +253,6 @@ def test_a_late_refusal_does_not_prolong_the_pause() -> None:
     window.refused(now=10.0, sent_at=9.0, retry_after_s=3.0)
     window.refused(now=12.9, sent_at=9.5, retry_after_s=3.0)
     assert window.wait(13.0, 1, 0) == 0
-
-
-def test_what_is_larger_than_all_room_goes_alone() -> None:
-    room = Window(100, start=100)
-    assert room.wait(0, 500, 0) == 0 and room.wait(0, 1, 500) == float("inf") and room.wait(0, 60, 40) == 0
 
 
 def test_a_gate_lets_in_by_order_of_arrival_and_never_more_than_fits() -> None:
@@ -359,17 +308,6 @@ def test_every_document_gets_its_answer_and_the_journal_holds_it(tmp_path: Path)
     kinds = [line["kind"] for line in lines_of(tmp_path / NAME)]
     assert {kind: kinds.count(kind) for kind in kinds} == {"load": 20, "send": 20, "answer": 20, "end": 1}
     assert server.most_in_flight <= 4 and set(server.billed.values()) == {1}
-
-
-def test_a_second_run_asks_for_nothing_and_gives_the_same(tmp_path: Path) -> None:
-    with ScriptedServer() as server:
-        first, _ = drive(questions(5), tmp_path, channels(server.url))
-        second, summary = drive(questions(7), tmp_path, channels(server.url))
-        assert len(server.hits) == 7
-    assert all(second[one].reused for one in first) and not second["doc-6"].reused
-    assert [second[one].value.text for one in first] == [first[one].value.text for one in first]
-    assert [second[one].timing.model_ms for one in first] == [first[one].timing.model_ms for one in first]
-    assert summary.progress.reused == 5
 
 
 ROOT = Path(__file__).parents[3]

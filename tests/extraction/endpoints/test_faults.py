@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.effort import costs_at_most
 from tests.extraction.endpoints.scripted_server import (
     CANARY,
     Hit,
@@ -39,7 +38,7 @@ from fieldassay.extraction.endpoints.exchange import (
     Request,
     lines_of,
 )
-from fieldassay.extraction.endpoints.outcome import judge_response, read_answer
+from fieldassay.extraction.endpoints.outcome import read_answer
 
 
 def first(reply: Reply, times: int = 1) -> Script:
@@ -222,11 +221,6 @@ def test_the_deadline_covers_what_is_done_with_an_answer(
     assert (answer.failure.kind, answer.usage.attempts, answer.text) == ("read_timeout", 1, None)
 
 
-def test_empty_lines_of_a_stream_cost_nothing() -> None:
-    with costs_at_most(4):
-        assert client.join_events(b"\r\n" * 5_000_000 + b"data: [DONE]") is not None
-
-
 STOPPING: dict[str, tuple[Script, str]] = {
     "401": (always(Reply(401, error(f"Incorrect API key provided: {CANARY}"))), "auth"),
     "403": (always(Reply(403, "no")), "auth"),
@@ -350,21 +344,6 @@ def test_the_parts_of_one_document_are_one_document(tmp_path: Path) -> None:
     with ScriptedServer(always(Reply(400, error("Model Not Exist")))) as server:
         found, summary = drive(jobs, tmp_path, channels(server.url, max_in_flight=1))
     assert summary.stop is None and len(found) == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "way_out"),
-    [
-        ("response_format", "{format: json_object}"),
-        ("json_object", "{format: text}"),
-        ("temperature", "{temperature: null}"),
-        ("logprobs", "{logprobs: false}"),
-        ("seed", "{seed: null}"),
-    ],
-)
-def test_a_refused_option_is_told_with_the_line_to_write(name: str, way_out: str) -> None:
-    verdict = judge_response(400, {}, error(f"Invalid value for '{name}'"))
-    assert verdict.kind == "unsupported_parameter" and f"write `decode: {way_out}" in verdict.message
 
 
 @pytest.mark.parametrize("in_flight", [1, 8])
@@ -510,22 +489,6 @@ def test_every_attempt_at_a_request_carries_the_same_idempotency_key(tmp_path: P
         drive(questions(2), tmp_path, channels(server.url))
     keys = [hit.headers["idempotency-key"] for hit in server.hits]
     assert len(keys) == 4 and len(set(keys)) == 2
-
-
-def test_the_lines_of_a_journal_say_what_happened(tmp_path: Path) -> None:
-    with ScriptedServer(first(Reply(500, error("oops"), NOW))) as server:
-        drive(questions(1), tmp_path, channels(server.url))
-    lines = [(line["kind"], line.get("billed"), line.get("status")) for line in lines_of(tmp_path / NAME)]
-    assert lines == [
-        ("load", None, None),
-        ("send", None, None),
-        ("outcome", "maybe", 500),
-        ("send", None, None),
-        ("answer", None, 200),
-        ("end", None, None),
-    ]
-    assert "authorization" not in (tmp_path / NAME).read_text().lower()
-    assert json.loads((tmp_path / NAME).read_text().splitlines()[1][9:])["body"]["model"] == "m"
 
 
 def one(request: Request, name: str = "doc") -> Job[ModelAnswer]:

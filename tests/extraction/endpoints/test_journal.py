@@ -178,31 +178,12 @@ def test_any_prefix_of_a_journal_resumes_to_the_same_end(tmp_path: Path) -> None
             assert len(server.hits) == 18 - answered
 
 
-def test_answers_of_another_extraction_are_taken_and_stay(tmp_path: Path) -> None:
-    with ScriptedServer() as server:
-        drive(two_question_jobs(), tmp_path / "one", channels(server.url))
-        options = DriveOptions(reuse=[ReadJournal(tmp_path / "one" / NAME)])
-        found, _ = drive(two_question_jobs(), tmp_path / "two", channels(server.url), options)
-        again, _ = drive(two_question_jobs(), tmp_path / "two", channels(server.url))
-        assert len(server.hits) == 18
-    assert predictions(found) == predictions(again) and all(one.reused for one in found.values())
-
-
 def test_equal_requests_of_several_documents_are_made_once(tmp_path: Path) -> None:
     jobs = [Job(f"doc-{at}", lambda: two_questions("the same")) for at in range(5)]
     with ScriptedServer() as server:
         found, summary = drive(jobs, tmp_path, channels(server.url))
         assert len(server.hits) == 3 and len(found) == 5
     assert sum(one.reused for one in found.values()) == 4 == summary.progress.reused
-
-
-def test_a_repeat_is_another_request(tmp_path: Path) -> None:
-    def repeated():  # type: ignore[no-untyped-def]
-        return (yield tuple(ask("x", repeat=at) for at in range(3)))
-
-    with ScriptedServer() as server:
-        drive([Job("doc", repeated)], tmp_path, channels(server.url))
-        assert len(server.hits) == 3
 
 
 def test_failures_of_a_kind_are_asked_again_and_old_answers_stay(tmp_path: Path) -> None:
@@ -405,12 +386,6 @@ MASKS = ("Total ***", "sk-...", "a...b", "____", "the end…", "[1]", "x****5")
 )
 def test_a_key_is_removed_and_what_is_none_stays(key: str, text: str, cleaned: str) -> None:
     assert SecretKey(key).removed_from(text) == cleaned
-
-
-def test_a_key_is_removed_from_names_and_texts_of_json() -> None:
-    assert SecretKey(CANARY).removed_from_json({CANARY: [f"x {CANARY}", 1]}) == {
-        "[key removed]": ["x [key removed]", 1]
-    }
 
 
 def test_a_key_does_not_print() -> None:

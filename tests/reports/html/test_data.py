@@ -93,14 +93,6 @@ def test_the_worst_documents_are_kept_where_there_are_too_many(monkeypatch: pyte
     assert [row["outcome"] for row in rows_of(result)] == ["mismatch"] * 4 + ["match"]
 
 
-def test_a_long_value_is_cut_and_its_length_is_said() -> None:
-    whole = "y" * 50_000
-    result = score([{"id": "1", "a": "x"}], [{"id": "1", "a": whole}], "fields: {a: text}", bootstrap=0)
-    chunk = read_blocks(fa.report(result))["rows-0"]
-    assert max(len(text) for text in chunk["texts"]) == chunks.LONGEST
-    assert sorted(chunk["cut"].values()) == [len(whole), len(whole) + 2]
-
-
 @given(
     st.recursive(
         st.none() | st.booleans() | st.text(),
@@ -242,17 +234,6 @@ def test_keys_lead_from_one_wrong_value_to_the_next(demo: OpenReport) -> None:
     assert demo.page.evaluate(focused) == wrong.count() - 1
 
 
-def test_keys_lead_from_document_to_document(demo: OpenReport) -> None:
-    demo.show("documents")
-    demo.show("documents?doc=inv-012")
-    for key, is_back in (("]", False), ("[", True)):
-        # The address changes before the page does, and a key leads on from the document that is painted.
-        demo.page.evaluate("delete document.documentElement.dataset.painted")
-        demo.page.keyboard.press(key)
-        demo.wait("documents")
-        assert ("inv-012" in demo.page.evaluate("location.hash")) == is_back
-
-
 def test_a_link_to_a_value_of_an_item_leads_to_its_cell(demo: OpenReport) -> None:
     _items(demo, "inv-012", field="lines[].amount", system="cedar")
     cell = demo.page.locator("#document-one td.at[data-wrong='2']").first
@@ -290,43 +271,13 @@ def copied(page: Page, title: str) -> list[list[str]]:
     return [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in text.splitlines()]
 
 
-def test_the_ranking_is_copied_as_markdown(copying: OpenReport) -> None:
-    head, rule, *rows = copied(copying.page, "All systems, the best first")
-    assert head[:4] == ["place", "system", "verdict", "accuracy (gate 90.0%)"]
-    assert rule[:3] == ["---"] * 3
-    assert rule[-1] == "---:"
-    assert [row[:3] for row in rows] == [
-        ["1", "atlas", "GO 3/3"],
-        ["2", "birch", "NO-GO 0/3"],
-        ["3", "cedar", "NO-GO 0/3"],
-    ]
-    numbers = copying.page.locator(".ranking b.number").all_inner_texts()
-    beside = copying.page.locator(".ranking td.axis .interval").all_inner_texts()
-    assert [row[3] for row in rows] == [
-        f"{one} ({other})" for one, other in zip(numbers, beside, strict=True)
-    ]
-
-
-def test_fields_are_copied_without_what_is_open_below_them(copying: OpenReport) -> None:
-    copying.show("fields?field=total_amount")
-    head, _, *rows = copied(copying.page, "Fields by systems")
-    assert head == ["field", *SYSTEMS, "what is wrong"]
-    assert len(rows) == copying.page.locator("#field-rows tr[data-row]").count()
-    (total,) = (row for row in rows if row[0].startswith("total\\_amount"))
-    assert "n 52)" in total[1]
-    assert "separator 4" in total[-1]
-
-
 @pytest.mark.parametrize(
     ("view", "title"),
     [
         ("systems", "All systems"),
-        ("systems", "accuracy by type"),
         ("gates", "Gates of atlas"),
         ("fields?field=total_amount", "Kinds of error"),
-        ("fields?field=total_amount", "Numbers of total_amount"),
         ("fields?field=document_type", "Gold against prediction"),
-        ("systems", "accuracy against cost"),
     ],
 )
 def test_every_table_can_be_copied(copying: OpenReport, view: str, title: str) -> None:
@@ -368,7 +319,8 @@ CHARTS = {
 
 
 @pytest.mark.parametrize(
-    ("chart", "theme"), [*((chart, "light") for chart in CHARTS), ("ranking", "dark"), ("cost", "dark")]
+    ("chart", "theme"),
+    [("ranking", "light"), ("slices", "light"), ("reliability", "light"), ("cost", "dark")],
 )
 def test_a_chart_is_saved_as_svg_with_its_title(
     pages: Pages, demo_report: Path, tmp_path: Path, chart: str, theme: str
@@ -383,18 +335,6 @@ def test_a_chart_is_saved_as_svg_with_its_title(
     assert fills[0] == {"light": "#ffffff", "dark": "#1c1e20"}[theme]
     assert report.complaints == []
     assert report.outside() == []
-
-
-@pytest.mark.parametrize("chart", ["ranking", "cost"])
-def test_a_chart_is_saved_as_png(demo: OpenReport, tmp_path: Path, chart: str) -> None:
-    demo.show(CHARTS[chart][0])
-    data = save(demo.page, CHARTS[chart][1], "PNG", tmp_path).read_bytes()
-    assert data.startswith(b"\x89PNG\r\n\x1a\n")
-    width, height = (int.from_bytes(data[at : at + 4], "big") for at in (16, 20))
-    assert width >= 1200
-    assert height >= 200
-    assert demo.complaints == []
-    assert demo.outside() == []
 
 
 # What the page of fields is made from adds up to the evidence
@@ -424,35 +364,6 @@ def made() -> tuple[dict[str, Any], pl.DataFrame]:
     return read_blocks(fa.report(result)), result.evidence.filter(kind="value")
 
 
-def test_scores_between_wrong_and_right_are_counted_once(
-    made: tuple[dict[str, Any], pl.DataFrame],
-) -> None:
-    blocks, rows = made
-    assert list(blocks["fields"]["scores"]) == ["name"]
-    for field, counts in blocks["fields"]["scores"].items():
-        for system, bins in zip(("first", "second"), counts, strict=True):
-            judged = rows.filter(
-                (pl.col("field") == field) & (pl.col("system") == system) & (pl.col("outcome") != "absent")
-            )
-            assert sum(bins) == len(judged)
-            assert bins[-1] == len(judged.filter(pl.col("score") >= 1))
-
-
-def test_fields_stand_in_the_order_of_the_spec() -> None:
-    spec = "{fields: {z: text, account: {type: object, fields: {number: text, b: text}}, lines: {type: list, items: {type: object, fields: {d: text, a: text}}}, a: text}}"
-    record = {
-        "id": "1",
-        "a": "a",
-        "z": "z",
-        "account": {"b": "b", "number": "1"},
-        "lines": [{"a": "a", "d": "d"}],
-    }
-    blocks = read_blocks(fa.report(score([record], {"one": [record]}, spec, bootstrap=0)))
-    wanted = ["z", "account.number", "account.b", "lines[].d", "lines[].a", "a"]
-    assert [one["field"] for one in blocks["fields"]["fields"] if one["field"] in wanted] == wanted
-    assert [name for name in blocks["core"]["names"]["field"] if name in wanted] == wanted
-
-
 def test_kinds_of_wrong_add_up_to_the_errors(made: tuple[dict[str, Any], pl.DataFrame]) -> None:
     blocks, rows = made
     wrong = rows.filter(pl.col("outcome").is_in(["partial", "mismatch", "missing", "spurious"]))
@@ -474,14 +385,6 @@ def test_confusions_count_every_judged_value(made: tuple[dict[str, Any], pl.Data
     assert all(pred is None for _, pred, _ in found["systems"]["second"])
 
 
-def test_numbers_that_differ_are_listed_with_both_sides(made: tuple[dict[str, Any], pl.DataFrame]) -> None:
-    blocks, _ = made
-    first, second = blocks["fields"]["residuals"]["total"]
-    assert (first["equal"], first["other"]) == (25, 5)
-    assert sorted(pred / gold for _, gold, pred in first["pairs"]) == [10.0] * 5
-    assert second == {"equal": 0, "other": 0, "pairs": []}
-
-
 # Systems stand in the order of the ranking on every page, each with its own numbers, whatever order they came in
 
 if TYPE_CHECKING:
@@ -500,7 +403,7 @@ def _records(wrong: int) -> list[dict[str, Any]]:
     return [{"id": f"d{at}", "kind": "one", "n": at + 100 * (at < wrong)} for at in range(DOCUMENTS)]
 
 
-@pytest.mark.parametrize("order", list(permutations(ORDER_OF_SYSTEMS_WRONG))[1::2], ids="-".join)
+@pytest.mark.parametrize("order", list(permutations(ORDER_OF_SYSTEMS_WRONG))[1::4], ids="-".join)
 def test_a_system_has_its_own_numbers_in_every_table(
     browser: Browser, tmp_path: Path, order: tuple[str, ...]
 ) -> None:
@@ -607,12 +510,3 @@ def test_a_run_without_its_documents_is_a_problem_and_no_crash(tmp_path: Path) -
 
 
 # The page of a result in memory names the checks that predictions violate; a run on disk has them in a file
-
-
-def test_the_page_of_a_result_shows_violated_checks_with_an_example() -> None:
-    gold = [{"id": at, "total": at} for at in range(3)]
-    spec = "{fields: {total: number}, checks: {total: {one_of: [1, 2]}}}"
-    page = fa.report(fa.score(gold, {"new": gold}, spec, bootstrap=50), "html")
-    assert "Checks that predictions violate" in page
-    assert "<td>one of <code>total</code></td>" in page.replace("one_of", "one of")
-    assert "0" in page.partition("Checks that predictions violate")[2].partition("</table>")[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -78,13 +77,6 @@ def test_documents_print_all_their_rows(demo: OpenReport) -> None:
     assert demo.page.locator("#documents-grid .row").count() == 72
 
 
-def test_rows_that_are_not_printed_are_counted(demo: OpenReport) -> None:
-    demo.show("errors")
-    _print(demo)
-    assert demo.page.locator("#errors-grid .row").count() == 500
-    assert "These are the first 500 of 1,269 rows." in demo.text("#errors-grid")
-
-
 def test_all_pages_are_printed_at_once(browser: Browser, demo_report: Path) -> None:
     with OpenReport.opened(browser, demo_report) as demo:
         demo.page.evaluate(PRINT)
@@ -100,14 +92,6 @@ def test_all_pages_are_printed_at_once(browser: Browser, demo_report: Path) -> N
         demo.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
         demo.page.wait_for_selector("[data-view=errors]", state="hidden")
         assert demo.page.evaluate(shown) == ["summary"]
-
-
-def test_colors_are_printed(demo: OpenReport) -> None:
-    demo.page.emulate_media(media="print")
-    styles = demo.page.locator(".ranking .span").first.evaluate(
-        "bar => getComputedStyle(bar).printColorAdjust"
-    )
-    assert styles == "exact"
 
 
 # With the documents of its extractions, a page shows where wrong values were read
@@ -269,26 +253,6 @@ def eight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def test_labels_of_costs_do_not_overlap(pages: Pages, eight: Path) -> None:
-    report = pages(eight)
-    report.show("systems")
-    labels = report.page.locator('[data-chart="cost"] .plot .mark-text.role-mark text')
-    labels.nth(len(NAMES) - 1).wait_for(state="attached")
-    boxes = labels.evaluate_all(
-        "all => all.map(one => one.getBoundingClientRect()).map(b => [b.left, b.right, b.top, b.bottom])"
-    )
-    over = [
-        (one, other)
-        for one, other in combinations(boxes, 2)
-        if one[0] < other[1] - 1 and other[0] < one[1] - 1 and one[2] < other[3] - 4 and other[2] < one[3] - 4
-    ]
-    assert over == []
-
-
-def test_a_percentile_without_an_interval_says_why(eight: Path) -> None:
-    assert "too few documents for an interval" in eight.read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("name", ["demo_report", "eight"])
 def test_a_phone_shows_the_whole_row_of_a_system(
     pages: Pages, request: pytest.FixtureRequest, name: str
@@ -421,7 +385,7 @@ def wrong(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.parametrize(
     "params",
-    ["system=alder", "field=field_03&system=beech", "only=single", "q=O0", "group=pair", "sort=field"],
+    ["field=field_03&system=beech", "only=single", "q=O0", "group=pair"],
 )
 def test_wrong_values_are_filtered_at_once(pages: Pages, wrong: Large, params: str) -> None:
     """In processor time of the page, as a multiple of that of a loop in it."""

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reports.html.opened_report import OpenReport, Pages
+from tests.reports.html.opened_report import Pages
 
 import fieldassay as fa
 from fieldassay import score
@@ -116,22 +116,6 @@ def test_differences_stand_with_the_best_first(pages: Pages, many_report: Path) 
     labels.first.wait_for()
     names = [text for text in labels.all_text_contents() if text in SYSTEMS]
     assert names[:3] == ["__proto__", "constructor", "valueOf"]
-
-
-def test_sorting_keeps_the_focus_and_pages_have_titles(demo: OpenReport) -> None:
-    demo.show("documents")
-    assert demo.page.title().startswith("Documents · ")
-    demo.page.locator("#documents-grid .head button").nth(3).focus()
-    demo.page.keyboard.press("Enter")
-    demo.page.wait_for_url(lambda address: "sort=" in address)
-    assert demo.page.evaluate("document.activeElement.textContent").startswith("atlas")
-
-
-def test_fields_that_no_item_has_make_no_row(demo: OpenReport) -> None:
-    demo.show("documents?doc=rcp-018&only=all")
-    heads = demo.page.locator("#document-one .items thead th").all_inner_texts()
-    assert heads.count("sku") == 1
-    assert demo.page.locator("#document-one tbody th", has_text="sku").count() == 0
 
 
 def test_bars_are_spoken_of_where_they_are(pages: Pages, many_report: Path, demo_report: Path) -> None:

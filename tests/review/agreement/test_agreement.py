@@ -14,8 +14,6 @@ from fieldassay.commands.cli.main import main
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.records.labels_file import Label, Sheet, labels_lines
-from fieldassay.reports.content.agreement import render_agreement
-from fieldassay.reports.writers.page import Screen
 from fieldassay.review import agreement as agreement_module
 from fieldassay.review.agreement import (
     FAILED,
@@ -104,12 +102,6 @@ def of_sheets(tmp_path, sheets, spec=SPEC):
 )
 def test_answers_are_compared_by_the_spec(ada, bob, field, measure, expected):
     assert of_records([ada], [bob]).value(measure, field) == pytest.approx(expected, abs=1e-12)
-
-
-def test_values_in_lists_have_no_agreement_by_chance():
-    found = of_records([{"tags": ["x"]}], [{"tags": ["y"]}]).field("tags[]").measures["alpha"]
-    assert found.value is None
-    assert "paired by their content" in found.reason
 
 
 @pytest.mark.parametrize(
@@ -226,11 +218,6 @@ def test_more_than_two_reviewers_and_documents_labeled_once(tmp_path):
     ]
 
 
-def test_one_reviewer_twice_is_told(tmp_path):
-    sheets = [Sheet("a", "ada", slot, labels={"total": FIVE}) for slot in (0, 1)]
-    assert of_sheets(tmp_path, sheets).is_intra
-
-
 def test_fields_of_another_document_type_are_no_answers():
     spec = """
 document_type: {field: kind}
@@ -241,13 +228,6 @@ fields: {kind: {type: enum, values: [invoice, statement]}, total: {type: money, 
     found = agreement({"ada": ada, "bob": bob}, spec, bootstrap=0)
     assert found.field("total").measures["observed"].n == 1
     assert found.field("kind").measures["observed"].n == 2
-
-
-def test_trees_without_declared_fields_are_compared_too():
-    ada, bob = [{"id": "a", "x": {"y": "1"}, "l": [1, 2]}], [{"id": "a", "x": {"y": "2"}, "l": [2, 1]}]
-    found = agreement({"ada": ada, "bob": bob}, "type: any", bootstrap=0)
-    assert found.value("observed", "x.y") == 0.0
-    assert found.value("observed", "l[]") == 1.0
 
 
 amounts = st.sampled_from([None, "100", "100.5", "101.005", "102", "7"])
@@ -277,16 +257,6 @@ def test_neither_the_order_of_reviewers_nor_of_documents_matters(pairs):
     two = agreement({"bob": bob[::-1], "ada": ada[::-1]}, SPEC, bootstrap=50)
     other = agreement({"ada": bob, "bob": ada}, SPEC, bootstrap=50)
     assert told(one) == told(two) == told(other)
-
-
-@few_examples()
-@given(documents)
-def test_a_reviewer_agrees_with_himself(pairs):
-    rows = [{"id": str(at), **first} for at, (first, _) in enumerate(pairs)]
-    found = agreement({"ada": rows, "bob": rows}, SPEC, bootstrap=0)
-    for field in found.fields:
-        assert {one.value for one in field.measures.values()} <= {1.0, None}
-    assert found.value("observed") == 1.0
 
 
 @pytest.mark.parametrize(
@@ -348,17 +318,6 @@ def test_a_value_without_its_text_is_refused(tmp_path, path):
     assert [one.where.rpartition(": ")[2] for one in caught.value.problems] == [path]
 
 
-@pytest.mark.parametrize("path", ["lines", "tags", "place"])
-def test_lists_and_objects_are_labeled_as_a_whole_without_a_text(tmp_path, path):
-    both = [Sheet("d", name, is_blind=True, labels={path: Label("value")}) for name in ("ada", "bob")]
-    assert of_sheets(tmp_path, both).documents == 1
-
-
-def test_keys_of_plain_records_that_the_spec_does_not_have_are_told():
-    rows = [{"totl": "5", "lines": [{"sku": "A", "qty": 1}], "place": {"city": "Rome"}}]
-    assert of_records(rows, rows).notes == ("not in the spec, left out: lines[].qty and totl",)
-
-
 @pytest.fixture
 def command(tmp_path, capsys):
     (tmp_path / "spec.yaml").write_text(SPEC)
@@ -374,13 +333,6 @@ def command(tmp_path, capsys):
     return run
 
 
-def test_the_command_tells_agreement_and_disagreements(command):
-    code, out, _ = command()
-    assert code == 0
-    assert "25 documents labeled twice or more, by ada (25) and bob (25)" in out
-    assert "Most frequent disagreements" in out
-
-
 def test_the_command_prints_json(command):
     code, out, _ = command("--json")
     found = json.loads(out)
@@ -391,25 +343,6 @@ def test_the_command_prints_json(command):
     low, high = total["measures"]["observed"]["interval"]
     assert low < 24 / 25 < high
     assert total["measures"]["observed"]["marks"] == []
-
-
-@pytest.mark.parametrize("width", [80, 200])
-def test_the_page_breaks_no_number(width):
-    rows = [{"total": str(at % 3), "tags": ["x"], "lines": [{"sku": "A"}]} for at in range(25)]
-    found = agreement(
-        {
-            name: [{"id": at, **row} for at, row in enumerate(rows[at:] + rows[:at])]
-            for at, name in enumerate("ab")
-        },
-        SPEC,
-        bootstrap=100,
-    )
-    text = render_agreement(found, Screen(width))
-    heads = [line.split() for line in text.splitlines() if line.startswith("field ")]
-    total = found.field("total").measures["observed"]
-    assert f"{total.interval[0]:.2f}–{total.interval[1]:.2f}" in text
-    assert len(heads) == 1
-    assert max(map(len, text.splitlines())) <= width
 
 
 def test_what_gold_names_as_unreviewed_is_no_answer():

@@ -173,14 +173,6 @@ def test_other_paths_are_refused(site, path):
     assert site.ask("GET", path, None, "r1").status in (400, 404)
 
 
-def test_a_web_socket_is_refused(site):
-    answer = site.ask(
-        "GET", "/", None, "r1", Upgrade="websocket", Connection="Upgrade", Sec_WebSocket_Version="13",
-        Sec_WebSocket_Key="dGhlIHNhbXBsZSBub25jZQ==",
-    )  # fmt: skip
-    assert answer.status != 101
-
-
 def test_a_body_without_an_end_is_cut_off(site):
     head = f"POST /api/claim HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nOrigin: {site.origin}\r\n"
     head += "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"

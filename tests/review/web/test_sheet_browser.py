@@ -90,17 +90,6 @@ def test_choices_are_taken_by_number_and_letters_act_outside_fields_only(browser
         }  # fmt: skip
 
 
-def test_keys_of_an_input_method_and_of_altgr_do_nothing_else(browser, tmp_path):
-    with opened(browser, tmp_path, [prediction(1)]) as desk:
-        send = """({key, composing, altgr}) => document.activeElement.dispatchEvent(Object.assign(new KeyboardEvent('keydown',
-            {key, isComposing: composing, modifierAltGraph: altgr, bubbles: true, cancelable: true})))"""
-        for key in ("Enter", "a", "F4"):
-            desk.page.evaluate(send, {"key": key, "composing": True, "altgr": False})
-            desk.page.evaluate(send, {"key": key, "composing": False, "altgr": True})
-        assert desk.labels() == {}
-        assert desk.at == "kind"
-
-
 def test_rows_of_a_list_are_added_moved_and_removed_with_their_labels(browser, tmp_path):
     with opened(browser, tmp_path, [prediction(1)], shares=BLIND) as desk:
         desk.page.evaluate("desk.go(desk.byNode.get('lines'))")
@@ -179,22 +168,6 @@ def documents(tmp_path):
     folder.mkdir()
     (folder / "doc-001.txt").write_text("Shop 1 Pty Ltd\n\nDate 03/04/2025\nTotal 11.50\n")
     return folder
-
-
-def test_a_word_of_the_page_fills_the_field_with_its_place(browser, tmp_path, documents):
-    with opened(browser, tmp_path, [prediction(1)], documents=documents, shares=BLIND) as desk:
-        desk.until("viewer.words.get(1)?.length === 8")
-        desk.page.evaluate("desk.go(desk.byNode.get('total'))")
-        box = desk.page.evaluate(
-            "(() => { const at = viewer.words.get(1)[7], on = document.querySelector('.paper').getBoundingClientRect();"
-            "return [on.left + on.width * (at[1] + at[3]) / 2, on.top + on.height * (at[2] + at[4]) / 2]; })()"
-        )
-        desk.page.mouse.click(*box)
-        assert desk.page.input_value("[data-row=total] input") == "11.50"
-        desk.press("Enter")
-        assert desk.labels() == {"total": ("value", "11.50")}
-        rows = desk.site.room.db.execute("SELECT page, text FROM region WHERE node='total'").fetchall()
-        assert rows == [(1, "11.50")]
 
 
 PDFS = {"upright": "", "turned": "/Rotate 90", "cropped": "/CropBox [40 380 440 780]"}

@@ -155,29 +155,6 @@ def test_gold_made_from_predictions_is_the_truth_and_the_model_is_as_good_as_it_
     assert score_alone(gold, truth, SPEC).value("accuracy") == 1.0
 
 
-def test_the_first_page_says_what_is_to_be_done_and_how_long_it_takes(browser, tmp_path):
-    spec = "{name: bills, fields: {a: text, b: text}}"
-    rows = [{"id": name, "a": "x", "b": "y"} for name in "pqr"]
-    store = make_review(tmp_path / "review", ReviewRequest(spec, {"m": rows})).store
-    add(store)
-    with served(store) as site, at_desk(browser, site) as desk:
-        desk.enter()
-        told = desk.text("main")
-        assert "3 documents to review, 2 values each at most" in told
-        assert "known after your first one" in told
-        assert "r1" not in told
-        desk.start()
-        desk.page.evaluate(
-            "desk.rows.forEach((row) => { row.active = 6000; desk.say(row, { state: 'value', text: 'x' }); })"
-        )
-        desk.saved()
-        desk.press("Control+Enter")
-        desk.on_sheet(2)
-        desk.page.goto(site.origin)
-        desk.page.wait_for_selector(READY)
-        assert "About 24 s at your pace (12 s each)" in desk.text("main")
-
-
 def test_one_key_takes_the_value_of_the_document_before(browser, tmp_path):
     spec = "{name: bills, fields: {a: text, b: text}}"
     with opened(browser, tmp_path, [{"id": name} for name in "pq"], spec, shares=GOLD) as desk:
@@ -218,7 +195,7 @@ def test_the_page_goes_to_where_the_value_probably_is(browser, tmp_path):
         )
 
 
-@pytest.mark.parametrize("width", [375, 768])
+@pytest.mark.parametrize("width", [375, pytest.param(768, marks=pytest.mark.full)])
 def test_page_and_field_are_seen_together(browser, tmp_path, width):
     truth = write_documents(tmp_path / "documents", 1)
     with opened(

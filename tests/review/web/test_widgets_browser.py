@@ -78,23 +78,6 @@ def test_any_first_key_in_any_widget_is_in_gold_or_is_not_done(browser, tmp_path
         assert wrong == []
 
 
-@pytest.mark.parametrize("is_shown", [True, False], ids=["shown", "blind"])
-def test_the_digit_that_is_shown_takes_the_choice_beside_it(browser, tmp_path, is_shown):
-    rows = [{"id": "a", **GIVEN}] if is_shown else [{"id": "a"}]
-    with opened(browser, tmp_path, rows, SPEC, shares=GOLD) as desk:
-        for node in ("kind", "size", "paid", "settled"):
-            desk.page.evaluate(RESET, node)
-            buttons = desk.page.evaluate(
-                "[...document.querySelectorAll('.choice')].map((one) => one.innerText.trim())"
-            )
-            told = dict(text.split(maxsplit=1) for text in buttons if node != "size")
-            assert (node == "size") == (told == {}), "digits begin a choice themselves there, and are typed"
-            for key, choice in told.items():
-                desk.page.evaluate(RESET, node)
-                desk.press(key)
-                assert desk.labels()[node] == ("value", choice)
-
-
 LETTERS = {"kind": ("c", "credit note"), "paid": ("n", "no"), "size": ("2", "2"), "settled": ("d", "due")}
 
 
@@ -201,12 +184,3 @@ def test_a_list_is_one_widget_and_so_is_one_in_a_row(browser, tmp_path):
         desk.press("Control+Enter")
         desk.page.wait_for_selector("body[data-screen=queue][data-ready='yes']")
         assert store_states(desk.site) == ["done", "done", "done"]
-
-
-def test_what_is_typed_quickly_at_an_empty_list_is_its_first_row(browser, tmp_path):
-    spec = "fields: {lines: {items: {fields: {sku: text}}}}"
-    with opened(browser, tmp_path, [{"id": "a"}], spec, shares=GOLD) as desk:
-        desk.page.keyboard.type("Plug a-j")
-        desk.until("desk.at.node === 'lines[0].sku' && desk.at.draft === 'Plug a-j'")
-        desk.press("Enter")
-        assert desk.labels() == {"lines[0].sku": ("value", "Plug a-j")}

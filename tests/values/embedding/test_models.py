@@ -22,16 +22,14 @@ from tests.values.embedding.model_cases import (
     changed,
     encoder_of,
     every_pair,
-    reading,
     write_json,
     write_model,
 )
 
 from fieldassay.errors import MissingExtraError, ProblemsError
-from fieldassay.scoring.score import score
 from fieldassay.values.comparators import embedding
 from fieldassay.values.comparators.embedding import Embedding, load_model
-from fieldassay.values.types.column import Column, Reading, objects
+from fieldassay.values.types.column import Column, objects
 
 # Every backend must do what every comparator must do, with the recorded numbers.
 
@@ -63,37 +61,12 @@ def test_scores_are_the_recorded_cosines_both_ways_and_reasons_follow_them(backe
 
 
 @pytest.mark.slow
-@EACH_BACKEND
-def test_no_texts_make_no_vectors_and_no_scores(backend):
-    scores = Embedding(backend=backend).compare(Column.of([]), Column.of([]))
-    assert (scores.score.shape, scores.reason.shape) == ((0,), (0,))
-    assert Embedding(backend=backend).encode([]).shape == (0, 384)
-
-
-@pytest.mark.slow
 @few_examples(10, 3)
 @given(texts=st.lists(st.text(max_size=30), min_size=1, max_size=5))
 def test_any_texts_have_unit_vectors_that_their_order_leaves_alone(texts):
     vectors = Embedding().encode(texts)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, rtol=0, atol=1e-6)
     assert changed(encoder_of(Embedding()), (texts * 3)[:6]) < 1e-6
-
-
-@pytest.mark.slow
-def test_pairs_are_gathered_in_portions_and_say_what_single_pairs_say(tiny, monkeypatch):
-    monkeypatch.setattr(embedding, "_AT_ONCE", 7)
-    gold, pred = every_pair(SMALL[:12])
-    whole = tiny.compare(gold, pred)
-    singles = [tiny.compare_one(gold.reading(at), pred.reading(at)) for at in range(len(gold))]
-    assert [
-        (score, tiny.reasons[code]) for score, code in zip(whole.score, whole.reason, strict=True)
-    ] == singles
-
-
-@pytest.mark.slow
-def test_values_that_are_no_text_are_compared_by_their_canonical_text():
-    gold, pred = Reading("5,0 kg", Decimal(5), "5 kg"), Reading("6 kg", Decimal(6), "6 kg")
-    assert Embedding().compare_one(gold, pred) == Embedding().compare_one(reading("5 kg"), reading("6 kg"))
 
 
 @pytest.mark.slow
@@ -137,41 +110,6 @@ def test_a_copy_for_another_process_is_small_and_finds_the_same_files():
 
 
 # --- a score
-
-
-def documents(count, seed):
-    rng = np.random.default_rng(seed)
-    return [
-        {"id": at, "a": SMALL[rng.integers(40)], "b": [SMALL[rng.integers(40)] for _ in range(3)]}
-        for at in range(count)
-    ]
-
-
-def scored(judge, count, **options):
-    embedding = {"embedding": {"model": judge.model}}
-    fields = {
-        "a": {"type": "text", "compare": embedding},
-        "b": {"type": "list", "items": "text", "compare": {"soft_coverage": {"items": embedding}}},
-    }
-    given = {"bootstrap": 20, "evidence": "none", **options}
-    result = score(
-        documents(count, 1), documents(count, 2), {"data": {"id_key": "id"}, "fields": fields}, **given
-    )
-    return [estimate.to_dict() for estimate in result.estimates], result.documents
-
-
-@pytest.mark.slow
-def test_scores_are_the_same_with_any_batch_and_number_of_workers(tiny):
-    estimates, table = scored(tiny, 400)
-    for options in ({"workers": 2}, {"workers": 2, "batch": 77}, {"batch": 400}):
-        again, documents = scored(tiny, 400, **options)
-        assert again == estimates and documents.equals(table)
-
-
-@pytest.mark.slow
-def test_a_text_is_encoded_once_in_a_run_whatever_its_batch_and_field(tiny, asked):
-    scored(tiny, 120, batch=10)
-    assert len(asked) == len(set(asked)) > 30
 
 
 @pytest.mark.slow
@@ -284,16 +222,6 @@ def test_a_pooling_module_that_no_list_of_modules_names_is_refused(tmp_path):
     (folder / "modules.json").unlink()
     with pytest.raises(ValueError, match=r"no modules\.json"):
         Embedding(str(folder))
-
-
-def test_an_unused_prompt_changes_nothing(tmp_path):
-    folder = write_model(TinyModel("bert"), tmp_path / "model")
-    before = Embedding(str(folder)).encode(["red pump"])
-    write_json(
-        folder / "config_sentence_transformers.json",
-        {"prompts": {"query": "query: "}, "default_prompt_name": None},
-    )
-    assert (Embedding(str(folder)).encode(["red pump"]) == before).all()
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "model.safetensors"])
