@@ -165,7 +165,7 @@ def recognized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     """Return the pages that were recognized; each takes an hour of the loader's clock."""
     found: list[Any] = []
     word = SimpleNamespace(word=Word("1.50", Box(5, 5, 40, 15)), quarters=0)
-    monkeypatch.setattr(image, "recognize", lambda page, _: found.append(page) or [word])
+    monkeypatch.setattr(image, "recognize", lambda page: found.append(page) or [word])
     monkeypatch.setattr(
         sources, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + len(found) * HOUR_MS / 1000)
     )

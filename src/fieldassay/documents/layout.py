@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import accumulate, pairwise
 from math import atan, cos, radians, sin
 from typing import TypeAlias
@@ -309,7 +309,9 @@ def _grid(across: list[Box], down: list[Box]) -> Grid | None:
     rows, columns = len(ys) - 1, len(xs) - 1
     if rows * columns < 2 or rows < 1 or columns < 1 or rows * columns > 20_000:
         return None
-    cells, owners = _join(xs, ys, _Borders(across, down, xs, ys))
+    flat = _covered((((rule.top + rule.bottom) / 2, rule.left, rule.right) for rule in across), ys, xs)
+    upright = _covered((((rule.left + rule.right) / 2, rule.top, rule.bottom) for rule in down), xs, ys)
+    cells, owners = _join(xs, ys, flat, upright)
     return Grid(tuple(xs), tuple(ys), tuple(cells), owners) if len(cells) > 1 else None
 
 
@@ -321,25 +323,22 @@ def _merge(places: Iterable[float]) -> list[float]:
     return merged
 
 
-class _Borders:
-    """Which sides of the squares of a grid have a rule."""
+def _covered(
+    lines: Iterable[tuple[float, float, float]], places: list[float], steps: list[float]
+) -> set[tuple[int, int]]:
+    """Return the lines of a grid, at some places, with those of its steps along which they have a rule.
 
-    def __init__(self, across: list[Box], down: list[Box], xs: list[float], ys: list[float]) -> None:
-        self._across: dict[int, list[tuple[float, float]]] = {}
-        self._down: dict[int, list[tuple[float, float]]] = {}
-        self._xs, self._ys = xs, ys
-        for rule in across:
-            at = _nearest(ys, (rule.top + rule.bottom) / 2)
-            self._across.setdefault(at, []).append((rule.left, rule.right))
-        for rule in down:
-            at = _nearest(xs, (rule.left + rule.right) / 2)
-            self._down.setdefault(at, []).append((rule.top, rule.bottom))
-
-    def is_below(self, row: int, column: int) -> bool:
-        return _covers(self._across.get(row + 1, ()), self._xs[column], self._xs[column + 1])
-
-    def is_right(self, row: int, column: int) -> bool:
-        return _covers(self._down.get(column + 1, ()), self._ys[row], self._ys[row + 1])
+    A rule is given by the place that it stands at, its begin and its end.
+    """
+    held: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    for place, begin, end in lines:
+        held[_nearest(places, place)].append((begin, end))
+    return {
+        (at, step)
+        for at, intervals in held.items()
+        for step, (begin, end) in enumerate(pairwise(steps))
+        if _covers(intervals, begin, end)
+    }
 
 
 def _nearest(places: list[float], place: float) -> int:
@@ -358,7 +357,7 @@ def _covers(intervals: Iterable[tuple[float, float]], begin: float, end: float) 
 
 
 def _join(
-    xs: list[float], ys: list[float], borders: _Borders
+    xs: list[float], ys: list[float], flat: Collection[tuple[int, int]], upright: Collection[tuple[int, int]]
 ) -> tuple[list[GridCell], dict[tuple[int, int], int]]:
     """Return the cells, squares without a rule between them joined to rectangles, and each square's cell."""
     cells: list[GridCell] = []
@@ -368,11 +367,11 @@ def _join(
             if (row, column) in owners:
                 continue
             last = column
-            while last + 2 < len(xs) and not borders.is_right(row, last) and (row, last + 1) not in owners:
+            while last + 2 < len(xs) and (last + 1, row) not in upright and (row, last + 1) not in owners:
                 last += 1
             bottom = row
             while bottom + 2 < len(ys) and not any(
-                borders.is_below(bottom, at) for at in range(column, last + 1)
+                (bottom + 1, at) in flat for at in range(column, last + 1)
             ):
                 bottom += 1
             cell = GridCell(row, column, bottom - row + 1, last - column + 1)

@@ -75,7 +75,9 @@ class Package:
         pages: list[Page] = []
         for place in sorted(self._unread):
             folder, name = posixpath.split(place)
-            kind = _INNER.get(posixpath.basename(folder), "")
+            kind = _INNER.get(posixpath.basename(folder))
+            if kind is None:
+                continue
             with contextlib.suppress(DocumentError):
                 if kind == "embedded_file" or (kind == "picture" and can_recognize(task.options)):
                     data = self.read(place)
@@ -84,8 +86,7 @@ class Package:
                         pages += content.pages
                         notes |= set(content.notes)
                         continue
-            if kind:
-                notes.add(name_part(kind, name, self._archive.getinfo(place).file_size))
+            notes.add(name_part(kind, name, self._archive.getinfo(place).file_size))
         return pages
 
     def parse(self, name: str) -> Any:

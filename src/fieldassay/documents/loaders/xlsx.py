@@ -354,6 +354,8 @@ def _read_book(
 
 def _text(element: Any) -> str:
     """Return the text of a string with runs, without its phonetic guides."""
+    if len(element) == 1 and local(element[0]) == "t":
+        return element[0].text or ""
     marked = MarkedText()
     for one in element.iter():
         above = {local(outer) for outer in one.iterancestors()} if local(one) == "t" else {"rPh"}

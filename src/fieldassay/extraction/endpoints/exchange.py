@@ -402,11 +402,9 @@ class Index:
         self._again: dict[bytes, int] = {}
         self.loads: dict[str, tuple[int, int, int]] = {}
         """The offset, the length and the checksum of the last `load` line of each document."""
-        self.lines = 0
 
     def note(self, head: _LineHead, offset: int, length: int, crc: int) -> None:
         """Take note of a line."""
-        self.lines += 1
         if head.kind == "load":
             self.loads[head.document] = (offset, length, crc)
         if not head.key:
