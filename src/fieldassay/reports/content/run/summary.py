@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Tables of requested metrics: the decision to fill a field, time, tokens, cost, precision and recall.
+# A table of requested metrics: the decision to fill a field.
 
 MOST_ROWS = 40
 
@@ -60,17 +60,6 @@ PRESENCE = {
     "both": ("presence_gold_nonempty_pred_nonempty", ""),
 }
 DECISIONS = {"FDA": "fda", "HR": "hr", "MR": "mr", "RFA": "rfa", "out of type": "out_of_type"}
-LATENCY = {
-    "p50": "latency_p50", "p90": "latency_p90", "p95": "latency_p95", "p99": "latency_p99",
-    "mean": "latency_mean", "min": "latency_min",
-    "max": "latency_max",
-}  # fmt: skip
-TOKENS = {
-    "prompt": "prompt_tokens",
-    "completion": "completion_tokens",
-    "embedding": "embedding_tokens",
-    "total": "total_tokens",
-}
 
 
 class SummaryTable(Struct, frozen=True):
@@ -83,22 +72,11 @@ class SummaryTable(Struct, frozen=True):
 
 
 def list_grids(result: Result) -> tuple[SummaryTable, ...]:
-    """Return the tables of metrics requested by name or group; none of those that are always computed."""
+    """Return the tables of the decisions to fill a field, if they were requested by name or group."""
     asked = _asked(result)
-    grids = [
-        grid
-        for system in result.systems
-        if asked & {"fda", "hr", "mr", "rfa"}
-        for grid in _presence(result, system, asked)
-    ]
-    if asked & set(LATENCY.values()):
-        grids += _by_system(result, "Latency of a document", LATENCY, asked)
-    if asked & {*TOKENS.values(), *(f"{name}_sum" for name in TOKENS.values())}:
-        grids += _by_system(result, "Tokens of a document, on average", TOKENS, asked)
-        grids += _by_system(
-            result, "Tokens of all documents", {label: f"{name}_sum" for label, name in TOKENS.items()}, asked
-        )
-    return tuple(grids)
+    if not asked & {"fda", "hr", "mr", "rfa"}:
+        return ()
+    return tuple(grid for system in result.systems for grid in _presence(result, system, asked))
 
 
 def _asked(result: Result) -> set[str]:
@@ -139,33 +117,6 @@ def _count(table: Mapping[str, Mapping[str | None, Estimate]], label: str, field
     return NOTHING if None in parts else f"{sum(part.value or 0 for part in parts if part is not None):,.0f}"
 
 
-def _by_system(result: Result, title: str, columns: Mapping[str, str], asked: set[str]) -> list[SummaryTable]:
-    """Return one row per system with the requested columns that have any value."""
-    tables = {system: tabulate_estimates(result, system) for system in result.systems}
-    known = {
-        label: name
-        for label, name in columns.items()
-        if name in asked
-        and any(
-            (one := table.get(name, {}).get(None)) is not None and one.value is not None
-            for table in tables.values()
-        )
-    }
-    if not known:
-        return []
-    rows = [(system, *_row(tables[system], list(known.values()))) for system in result.systems]
-    return [
-        SummaryTable(
-            title, ("system", *known, "documents"), tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS)
-        )
-    ]
-
-
-def _row(table: Mapping[str, Mapping[str | None, Estimate]], names: Sequence[str]) -> list[str]:
-    found = [table.get(name, {}).get(None) for name in names]
-    return [*map(format_value, found), f"{max((one.n for one in found if one is not None), default=0):,}"]
-
-
 # The content of a report on a result, before its layout.
 
 HEADLINE: dict[str, str] = {
@@ -179,9 +130,21 @@ HEADLINE: dict[str, str] = {
     "critical_accuracy": "critical accuracy",
     "perfect_documents": "perfect documents",
     "latency_p50": "latency, median",
+    "latency_p90": "latency, 90th percentile",
     "latency_p95": "latency, 95th percentile",
+    "latency_p99": "latency, 99th percentile",
+    "latency_mean": "latency, mean",
+    "latency_min": "latency, least",
+    "latency_max": "latency, most",
     "cost_usd": "cost per document",
     "total_tokens": "tokens per document",
+    "prompt_tokens": "prompt tokens per document",
+    "completion_tokens": "completion tokens per document",
+    "embedding_tokens": "embedding tokens per document",
+    "total_tokens_sum": "tokens of all documents",
+    "prompt_tokens_sum": "prompt tokens of all documents",
+    "completion_tokens_sum": "completion tokens of all documents",
+    "embedding_tokens_sum": "embedding tokens of all documents",
     "out_of_type": "values outside their type",
     "failed": "judgements that failed",
     "check_violations": "violations of checks",
