@@ -259,7 +259,7 @@ def run(  # noqa: PLR0913
     complete = [entry for entry in task.entries if made[entry.name].is_complete]
     if not complete:
         return stopped
-    result = score(gold, _folders(complete, place), task.plan, options.score)
+    result = score(gold, {entry.name: place / entry.name for entry in complete}, task.plan, options.score)
     saved = Run.open(result.save(place / RUN).folder)
     sweep = Sweep(
         place,
@@ -390,10 +390,6 @@ def _extract(
         print_changes(system, folder, watch.tell)
         work = replace(make_work(chosen, stack, watch), store=place / TRANSCRIPTS)
         return extract_documents(system, task.files(entry), folder, work)
-
-
-def _folders(entries: Sequence[SystemEntry], place: Path) -> dict[str, Path]:
-    return {entry.name: place / entry.name for entry in entries}
 
 
 def _effects(
