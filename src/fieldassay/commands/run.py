@@ -261,7 +261,7 @@ def run(  # noqa: PLR0913
     complete = [entry for entry in task.entries if made[entry.name].is_complete]
     if not complete:
         return stopped
-    result = score(gold, _folders(complete, place), task.plan, options.score)
+    result = score(gold, {entry.name: place / entry.name for entry in complete}, task.plan, options.score)
     noted = replace(result, run={**result.run, "command": list(options.command)})
     saved = Run.open(noted.save(place / RUN).folder)
     effects = _effects(complete, place, gold, task.plan, options)
@@ -388,10 +388,6 @@ def _extract(
         print_changes(system, folder, watch.tell)
         work = replace(make_work(chosen, stack, watch), store=place / TRANSCRIPTS)
         return extract_documents(system, task.files(entry), folder, work)
-
-
-def _folders(entries: Sequence[SystemEntry], place: Path) -> dict[str, Path]:
-    return {entry.name: place / entry.name for entry in entries}
 
 
 def _effects(

@@ -218,8 +218,8 @@ class Holdings(Struct, frozen=True, eq=False):
         for holder, estimates in hits:
             if len(estimates) > 1:
                 return GateEstimate(
-                    why=f"{_of(holder)}{len(estimates)} estimates are called {call}; "
-                    "name its regime or its other parameters"
+                    why=f"{holder.label}{': ' if holder.label else ''}{len(estimates)} estimates are called "
+                    f"{call}; name its regime or its other parameters"
                 )
         there = [(holder, estimates[0]) for holder, estimates in hits if estimates]
         if not there:
@@ -309,10 +309,6 @@ def _lacks_documents(holder: Holder, chosen: tuple[str, str]) -> bool:
         return all(is_number(value) and value == 0 for value in counted)
     keys = holder.result.run.get("slices")
     return not rows and isinstance(keys, list) and chosen[0] in keys
-
-
-def _of(holder: Holder) -> str:
-    return f"{holder.label}: " if holder.label else ""
 
 
 # Judging gates: those that pass, those that fail, and those left undecided.

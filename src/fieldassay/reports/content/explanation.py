@@ -444,10 +444,6 @@ def _remark(side: ExplainedSide) -> str:
     return "; ".join(describe(FLAGS, flag) for flag in side.flags)
 
 
-def _are_steps(trials: Sequence[ComparisonStep]) -> bool:
-    return any(not trial.is_item for trial in trials)
-
-
 def _tried(trials: Sequence[ComparisonStep]) -> list[tuple[str, str]]:
     """Return the steps of a cascade and the items of lists, each with its result."""
     lines, number = [], 0
@@ -473,12 +469,13 @@ def _verdict(step: Explanation) -> list[tuple[str, str]]:
         score = "no score" if step.score is None else f"score {json.dumps(round(step.score, 6))}"
         is_text = step.gold.problem is not None or step.pred.problem is not None
         how = "as text" if is_text else f"by {step.compared or 'its kind'}"
+        if not all(trial.is_item for trial in step.trials):
+            how = "decided by the last step"
         lines += _tried(step.trials)
         lines.append(
             (
                 "compared",
-                f"{'decided by the last step' if _are_steps(step.trials) else how}: {score}, "
-                f"{describe(REASONS, step.reason)}",
+                f"{how}: {score}, {describe(REASONS, step.reason)}",
             )
         )
         lines.append(

@@ -372,8 +372,8 @@ def _parquet(rows: ExportRows) -> Iterator[bytes]:
 def _markdown(words: str, rows: ExportRows) -> Iterator[str]:
     yield f"# {words[:1].upper()}{words[1:]}\n\n"
     yield f"{format_markdown(rows.note[:1].upper() + rows.note[1:], 600)}.\n\n" if rows.note else ""
-    for at, line in enumerate(chain([rows.columns], map(_texts, rows))):
-        yield markdown_row(format_markdown(cell, _CELL) for cell in line)
+    for at, line in enumerate(chain([rows.columns], rows)):
+        yield markdown_row(format_markdown(_format(cell), _CELL) for cell in line)
         yield "" if at else markdown_row(["---"] * len(rows.columns))
 
 
@@ -413,10 +413,6 @@ def _show(row: Iterable[Any]) -> list[Any]:
         else one
         for one in row
     ]
-
-
-def _texts(row: Iterable[Any]) -> list[str]:
-    return list(map(_format, row))
 
 
 def _format(value: Any) -> str:

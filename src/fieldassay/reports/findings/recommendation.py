@@ -370,13 +370,8 @@ def describe_cost(loss: Loss, of: str = "accuracy") -> str:
     if loss.without is not None:
         scale = "" if of == "accuracy" else f" of {of}"
         without = f" Without them {clip(loss.system, _NAME)} has {format_in_unit(loss.without)}{scale}."
-    what = f"costs {describe_points(loss)} of {of}{f' ({sure})' if sure else ''}"
+    what = f"costs {format_size(loss.points)} of {of}{f' ({sure})' if sure else ''}"
     return f"{describe_cause(loss)}. It {what}.{without}"
-
-
-def describe_points(loss: Loss) -> str:
-    """Return the cost of a loss, in points."""
-    return format_size(loss.points)
 
 
 def describe_loss_shortly(loss: Loss) -> str:
@@ -396,7 +391,8 @@ def describe_cause(loss: Loss) -> str:
         noun, one, several = CAUSES[loss.diagnosis]
         if noun == "answer":
             of = f"{loss.count:,} of {format_count(loss.of, noun)} {one if loss.count == 1 else several}"
-            return f"{of} ({_list_problems(loss)})" if len(loss.kinds) > 1 else of
+            kinds = ", ".join(f"{count:,} {PROBLEMS[kind][count > 1]}" for kind, count in loss.kinds)
+            return f"{of} ({kinds})" if len(loss.kinds) > 1 else of
         return f"{format_count(loss.count, noun)} {one if loss.count == 1 else several}"
     what = (
         "accepted, though another value"
@@ -406,10 +402,6 @@ def describe_cause(loss: Loss) -> str:
     if loss.mend:
         what = f"the spec may need {loss.mend}"
     return f"{what} ({format_count(loss.values, 'value')})"
-
-
-def _list_problems(loss: Loss) -> str:
-    return ", ".join(f"{count:,} {PROBLEMS[kind][count > 1]}" for kind, count in loss.kinds)
 
 
 # Which system to use, by fixed rules over gates, comparisons, cost and time; all systems, the best first.
@@ -451,24 +443,17 @@ class Recommendation(Struct, frozen=True):
     comparison: str = ""
 
 
-def count_apart(found: Sequence[Estimate | None], documents: int) -> list[str]:
-    """Return " n = 25" for each estimate, its documents; "" for all of them if each has the number expected.
-
-    Times and costs of systems with failures stand on other documents, and cannot be compared as they are.
-    """
-    counts = [None if one is None or one.value is None else one.documents for one in found]
-    is_apart = any(count is not None and count != documents for count in counts)
-    return [f" n = {count:,}" if is_apart and count is not None else "" for count in counts]
-
-
 def describe_counts(standings: Sequence[Standing]) -> str:
-    """Return the documents behind times and costs in the order of the systems; empty if all have all."""
+    """Return the documents behind times and costs in the order of the systems; empty if all have all.
+
+    Those of systems with failures stand on other documents, and cannot be compared as they are.
+    """
     documents = max((one.main.documents for one in standings if one.main is not None), default=0)
     columns = {"median time": [one.median for one in standings], "cost": [one.cost for one in standings]}
     parts = []
     for name, found in columns.items():
         counts = [one.documents for one in found if one is not None]
-        if any(count_apart(found, documents)):
+        if any(count != documents for count in counts):
             listed = ", ".join(f"{count:,}" for count in counts)
             few = len(counts) <= _MOST_COUNTS
             parts.append(f"{name} over {listed if few else f'{min(counts):,} to {max(counts):,}'}")

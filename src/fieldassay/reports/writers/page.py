@@ -55,24 +55,14 @@ def fit(extents: Sequence[Extent], room: int) -> list[int] | None:
     >>> fit([Extent(50, 50, True), Extent(60, 60)], 55) is None
     True
     """
-    least, words, lines = ([getter(one) for one in extents] for getter in (_least, _word, _line))
+    least = [one.least for one in extents]
+    words = [max(one.least, one.word) for one in extents]
+    lines = [max(one.least, one.line) for one in extents]
     if sum(lines) <= room:
         return lines
     if sum(words) <= room:
         return _share(words, lines, room)
     return _share(least, words, room) if sum(least) <= room else None
-
-
-def _least(extent: Extent) -> int:
-    return extent.least
-
-
-def _word(extent: Extent) -> int:
-    return max(extent.least, extent.word)
-
-
-def _line(extent: Extent) -> int:
-    return max(extent.least, extent.line)
 
 
 def _share(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from fieldassay.attribution.share import FEWEST
 from fieldassay.io.text.shown import clip, format_count, format_markdown, format_pair, visible
-from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_cost, format_value
+from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_cost, format_size, format_value
 from fieldassay.metrics.result.decision import Decision, GateAnswer
 from fieldassay.reports.content.run.fields import FieldsBySystem, describe_rest, fields_table
 from fieldassay.reports.content.run.sections import (
@@ -25,7 +25,6 @@ from fieldassay.reports.findings.recommendation import (
     Standing,
     describe_counts,
     describe_loss_shortly,
-    describe_points,
 )
 from fieldassay.reports.writers.page import PageColumn, ScreenPage
 from fieldassay.reports.writers.tables import Marked, Part, ReportTable
@@ -222,7 +221,7 @@ def _repair_row(loss: Loss) -> list[str]:
     if not loss.count:
         gold, pred = format_pair(loss.gold, loss.pred, 60)
         example += f": {gold} → {pred}"
-    return [describe_points(loss).removesuffix(" points"), describe_loss_shortly(loss), example]
+    return [format_size(loss.points).removesuffix(" points"), describe_loss_shortly(loss), example]
 
 
 def numbers_parts(summary: Summary) -> Iterator[Part]:

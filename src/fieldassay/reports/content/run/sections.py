@@ -235,7 +235,7 @@ def gates_parts(decisions: Sequence[Decision]) -> list[Part]:
         Part(
             "Gates",
             tables=[ReportTable("", head, rows, ())] if rows else [],
-            remarks=[clip(line, _LONG) for line in _below(decisions)],
+            remarks=[clip(line, _LONG) for line in (*_undecided(decisions), *_skipped(decisions))],
         )
     ]
 
@@ -264,7 +264,7 @@ def _decision_parts(decision: Decision) -> list[Part]:
     evidence = [
         Part(
             f"{clip(_name(outcome), _WIDE)}: {outcome.verdict}",
-            [clip(line, _LONG) for line in _evidence(outcome)],
+            [clip(line, _LONG) for line in (outcome.rule, *outcome.evidence)],
             level=3,
             style=STYLES[outcome.verdict],
         )
@@ -310,10 +310,6 @@ def _gate_row(outcome: GateOutcome) -> list[str]:
         outcome.threshold_text,
         str(outcome.verdict),
     ]
-
-
-def _evidence(outcome: GateOutcome) -> tuple[str, ...]:
-    return (outcome.rule, *outcome.evidence)
 
 
 def _table(decisions: Sequence[Decision]) -> tuple[list[str], list[list[str]]]:
@@ -379,8 +375,3 @@ def _skipped(decisions: Sequence[Decision]) -> list[str]:
         f"{rule.removeprefix('does not apply: ')}"
         for rule, gates in found.items()
     ]
-
-
-def _below(decisions: Sequence[Decision]) -> list[str]:
-    """Return the lines below the table of gates."""
-    return [*_undecided(decisions), *_skipped(decisions)]
