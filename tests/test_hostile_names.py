@@ -110,8 +110,8 @@ def commands() -> Iterator[tuple[str, ...]]:
     yield ("explain", "run", "nobody\x1b[31m")
     yield from (("report", "run", "--format", name) for name in sorted(FORMATS) if name != "html")
     yield ("report", "run", "--format", "html", "--out", "page.html")
-    yield ("diff", "run", "after")
-    yield from (("diff", "run", "after", "--out", f"diff.{ending}") for ending in ("md", "csv", "html"))
+    yield from (("diff", "run", "after", "--format", name) for name in ("table", "markdown", "csv"))
+    yield ("diff", "run", "--format", "html", "--out", "diff.html")
     yield from (
         ("report", "run", "--table", "errors", "-o", name) for name in ("out.csv", "out.md", "errors.md")
     )

@@ -59,6 +59,7 @@ def test_each_page_shows_the_run(demo: OpenReport, view: str, selector: str, wor
         ("systems", "forest"),
         ("systems", "cost"),
         ("systems", "latency"),
+        ("fields?field=subtotal", "residuals"),
     ],
 )
 def test_charts_are_drawn(demo: OpenReport, view: str, chart: str) -> None:

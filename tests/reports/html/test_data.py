@@ -364,6 +364,20 @@ def made() -> tuple[dict[str, Any], pl.DataFrame]:
     return read_blocks(fa.report(result)), result.evidence.filter(kind="value")
 
 
+def test_scores_between_wrong_and_right_are_counted_once(
+    made: tuple[dict[str, Any], pl.DataFrame],
+) -> None:
+    blocks, rows = made
+    assert list(blocks["fields"]["scores"]) == ["name"]
+    for field, counts in blocks["fields"]["scores"].items():
+        for system, bins in zip(("first", "second"), counts, strict=True):
+            judged = rows.filter(
+                (pl.col("field") == field) & (pl.col("system") == system) & (pl.col("outcome") != "absent")
+            )
+            assert sum(bins) == len(judged)
+            assert bins[-1] == len(judged.filter(pl.col("score") >= 1))
+
+
 def test_kinds_of_wrong_add_up_to_the_errors(made: tuple[dict[str, Any], pl.DataFrame]) -> None:
     blocks, rows = made
     wrong = rows.filter(pl.col("outcome").is_in(["partial", "mismatch", "missing", "spurious"]))
@@ -383,6 +397,14 @@ def test_confusions_count_every_judged_value(made: tuple[dict[str, Any], pl.Data
     first = {(labels[gold], labels[pred]): count for gold, pred, count in found["systems"]["first"]}
     assert first == {("a", "a"): 8, ("a", "b"): 2, ("b", "b"): 10, ("c", "c"): 8, ("c", "b"): 2}
     assert all(pred is None for _, pred, _ in found["systems"]["second"])
+
+
+def test_numbers_that_differ_are_listed_with_both_sides(made: tuple[dict[str, Any], pl.DataFrame]) -> None:
+    blocks, _ = made
+    first, second = blocks["fields"]["residuals"]["total"]
+    assert (first["equal"], first["other"]) == (25, 5)
+    assert sorted(pred / gold for _, gold, pred in first["pairs"]) == [10.0] * 5
+    assert second == {"equal": 0, "other": 0, "pairs": []}
 
 
 # Systems stand in the order of the ranking on every page, each with its own numbers, whatever order they came in
@@ -476,11 +498,28 @@ def test_a_field_without_errors_is_listed(pages: Pages, report_of_errors: Path) 
     ]
 
 
-def test_what_is_made_of_errors_only_says_so(pages: Pages, report_of_errors: Path) -> None:
+@pytest.mark.parametrize(
+    ("field", "selector", "said"),
+    [
+        ("n", '[data-chart="residuals"] figcaption', "How far off numbers are that differ"),
+        ("kind", "#field-detail h2:has(+ .bar-of-tools)", "Gold against prediction, wrong values only"),
+    ],
+)
+def test_what_is_made_of_errors_only_says_so(
+    pages: Pages, report_of_errors: Path, field: str, selector: str, said: str
+) -> None:
     report = pages(report_of_errors)
-    report.show("fields?field=kind")
-    said = report.text("#field-detail h2:has(+ .bar-of-tools)")
-    assert said == "Gold against prediction, wrong values only"
+    report.show(f"fields?field={field}")
+    assert report.text(selector) == said
+
+
+def test_no_point_is_drawn_that_is_not_there(browser: Browser, tmp_path: Path) -> None:
+    fa.report(_run(tmp_path, -5), "html", tmp_path / "report.html")
+    with OpenReport.opened(browser, tmp_path / "report.html") as report:
+        report.show("fields?field=n")
+        assert "3 not drawn" in report.text('[data-chart="residuals"] figcaption')
+        assert report.page.locator('[data-chart="residuals"] .plot svg').count() == 0
+        assert report.complaints == []
 
 
 def test_a_run_without_its_documents_is_a_problem_and_no_crash(tmp_path: Path) -> None:

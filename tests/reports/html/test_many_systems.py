@@ -53,7 +53,7 @@ def many_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("view", "chart"),
-    [("systems", "forest"), ("systems", "slices")],
+    [("systems", "forest"), ("systems", "slices"), ("fields?field=n", "residuals")],
 )
 def test_charts_take_names_of_built_in_properties(
     pages: Pages, many_report: Path, view: str, chart: str

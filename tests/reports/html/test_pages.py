@@ -297,6 +297,11 @@ def test_details_open_below_their_field_and_lead_to_its_neighbors(demo: OpenRepo
     assert demo.page.locator("tr.opened").count() == 1
 
 
+def test_scores_of_right_and_wrong_only_have_no_distribution(demo: OpenReport) -> None:
+    demo.show("fields?field=total_amount")
+    assert demo.page.locator('[data-chart="scores"]').count() == 0
+
+
 @pytest.mark.parametrize("view", ["fields", "errors", "documents", "fields?field=total_amount"])
 @pytest.mark.parametrize("width", [1280, pytest.param(1600, marks=pytest.mark.full)])
 def test_no_box_of_a_page_scrolls_down(pages: Pages, demo_report: Path, view: str, width: int) -> None:

@@ -383,8 +383,8 @@ def _latex(words: str, rows: ExportRows) -> Iterator[str]:
     caption = escape_latex(clip(rows.note or words, 2 * _CELL))
     yield f"\\begin{{table}}\n\\centering\n\\caption{{{caption}.}}\n"
     yield f"\\begin{{tabular}}{{l{'r' * (len(rows.columns) - 1)}}}\n\\toprule\n"
-    for at, line in enumerate(chain([rows.columns], map(_texts, rows))):
-        yield f"{' & '.join(escape_latex(clip(cell, _NAME)) for cell in line)} \\\\\n"
+    for at, line in enumerate(chain([rows.columns], rows)):
+        yield f"{' & '.join(escape_latex(clip(_format(cell), _NAME)) for cell in line)} \\\\\n"
         yield "" if at else "\\midrule\n"
     yield "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
 

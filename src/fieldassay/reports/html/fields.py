@@ -34,17 +34,24 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# The content of the page of fields: estimates, kinds of error with examples, confusions.
+# The content of the page of fields: estimates, scores, kinds of error, confusions, residuals. Scores are
+# shown as a distribution, kinds of error with examples.
 
 MEASURES = (
     "field_accuracy_strict", "field_accuracy", "precision", "recall", "f1", "fda", "hr", "mr", "rfa",
     "item_precision", "item_recall", "item_f1",
 )  # fmt: skip
 """The metrics of fields on the page, in its order, behind those that the spec defines itself."""
+
+BINS = 20
 MOST_EXAMPLES = 3
 MOST_LABELS = 12
+MOST_RESIDUALS = 400
 _EXAMPLE = 400
 """The characters of a value that an example shows at most."""
+
+_NUMERIC = ("number", "integer", "money", "quantity")
+_BOTH = ("match", "partial", "mismatch")
 
 
 def describe_fields(source: ReportSource) -> dict[str, Any]:
@@ -57,12 +64,22 @@ def describe_fields(source: ReportSource) -> dict[str, Any]:
     if source.diffs:
         data["changes"] = _changes(source)
     if source.evidence is None:
-        return {**data, "mistakes": {}, "confusions": {}}
+        return {**data, "scores": {}, "mistakes": {}, "confusions": {}, "residuals": {}}
+    values = _values(source)
     return {
         **data,
+        "scores": _scores(source, values),
         "mistakes": _mistakes(source),
-        "confusions": _confusions(source.evidence),
+        "confusions": _confusions(values),
+        "residuals": _residuals(source, values),
     }
+
+
+def _values(source: ReportSource) -> pl.LazyFrame:
+    import polars as pl
+
+    assert source.evidence is not None
+    return source.evidence.filter(pl.col("kind") == "value")
 
 
 def _measures(source: ReportSource) -> dict[str, dict[str, list[Any]]]:
@@ -103,6 +120,30 @@ def _changes(source: ReportSource) -> dict[str, dict[str, list[Any]]]:
     return found
 
 
+def _scores(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[list[int]]]:
+    """Return field -> per system the counts of scores in `BINS` bins of [0, 1).
+
+    The last of `BINS` + 1 counts are those of 1. Fields that have only scores of 0 and 1 are left out.
+    """
+    import polars as pl
+
+    known = values.filter(pl.col("score").is_not_null() & (pl.col("outcome") != "absent"))
+    between = pl.col("score").is_between(0.0, 1.0, closed="none").any().over("field")
+    known = known.filter(between)
+    binned = known.group_by(
+        "field",
+        "system",
+        bin=(pl.col("score").clip(0.0, 1.0) * BINS).floor().cast(pl.Int64),
+        maintain_order=True,
+    ).agg(pl.len().alias("count"))
+    place = {system: number for number, system in enumerate(source.systems)}
+    found: dict[str, list[list[int]]] = {}
+    for row in binned.collect().iter_rows(named=True):
+        counts = found.setdefault(row["field"], [[0] * (BINS + 1) for _ in place])
+        counts[place[row["system"]]][row["bin"]] += row["count"]
+    return found
+
+
 def _mistakes(source: ReportSource) -> dict[str, list[dict[str, Any]]]:
     """Return field -> kinds of error, the most frequent first, with counts per system and examples.
 
@@ -140,15 +181,14 @@ def _short(name: str) -> pl.Expr:
     return pl.col(name).str.slice(0, _EXAMPLE)
 
 
-def _confusions(evidence: pl.LazyFrame) -> dict[str, dict[str, Any]]:
+def _confusions(values: pl.LazyFrame) -> dict[str, dict[str, Any]]:
     """Return field -> labels and, per system, [gold, prediction, count] of enums and truth values.
 
     Rare labels are joined as null.
     """
     import polars as pl
 
-    is_closed = (pl.col("kind") == "value") & pl.col("type").is_in(["enum", "boolean"])
-    chosen = evidence.filter(is_closed & (pl.col("outcome") != "absent"))
+    chosen = values.filter(pl.col("type").is_in(["enum", "boolean"]) & (pl.col("outcome") != "absent"))
     keys = ["field", "system", "gold_value", "pred_value"]
     table = (
         chosen.with_columns(pl.col("gold_value", "pred_value").str.slice(0, 200))
@@ -187,6 +227,40 @@ def _cells(part: pl.DataFrame, labels: list[str]) -> dict[str, list[list[Any]]]:
         system: [[gold, pred, count] for (gold, pred), count in counts.items()]
         for system, counts in cells.items()
     }
+
+
+def _residuals(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dict[str, Any]]]:
+    """Return field -> per system the number of predicted numbers equal to gold, and some others.
+
+    There are up to `MOST_RESIDUALS` others: [document, gold, prediction].
+    """
+    import polars as pl
+
+    numbers = values.filter(pl.col("type").is_in(_NUMERIC) & pl.col("outcome").is_in(_BOTH))
+    read = numbers.select(
+        "field", "system", "doc", gold=_number("gold_value"), pred=_number("pred_value")
+    ).filter(pl.col("gold").is_finite() & pl.col("pred").is_finite())
+    differs = pl.col("gold") != pl.col("pred")
+    pairs = pl.struct("doc", "gold", "pred").filter(differs).head(MOST_RESIDUALS).alias("pairs")
+    table = (
+        read.group_by("field", "system", maintain_order=True)
+        .agg((~differs).sum().alias("equal"), differs.sum().alias("other"), pairs)
+        .collect()
+    )
+    place = {system: number for number, system in enumerate(source.systems)}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in table.iter_rows(named=True):
+        entries = found.setdefault(row["field"], [{"equal": 0, "other": 0, "pairs": []} for _ in place])
+        pairs_of = [[pair["doc"], pair["gold"], pair["pred"]] for pair in row["pairs"]]
+        entries[place[row["system"]]] = {"equal": row["equal"], "other": row["other"], "pairs": pairs_of}
+    return found
+
+
+def _number(name: str) -> pl.Expr:
+    """Return the number at the head of a read value such as `12.5 AUD`; null where there is none."""
+    import polars as pl
+
+    return pl.col(name).str.slice(0, 64).str.split(" ").list.first().cast(pl.Float64, strict=False)
 
 
 # The page of changes since an earlier run: values that were fixed, that broke, and that are still wrong.

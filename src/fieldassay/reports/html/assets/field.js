@@ -1,11 +1,17 @@
-// One field: what is wrong, confusions, and its numbers.
-function drawField(target, field, data, params) {
+// One field: what is wrong, confusions, how far off numbers are, its numbers, and the distribution of its scores.
+async function drawField(target, field, data, params) {
   if (!field) return replace(target);
   const name = field.field;
   replace(target, el("section", { class: "detail", "aria-label": plain(name, 120) },
     mistakesOf(name, data),
     own(data.confusions, name) ? confusionOf(own(data.confusions, name), params) : null,
-    el("h2", { text: "All numbers" }), fieldNumbers(name, data)));
+    own(data.residuals, name) && own(data.residuals, name).some((entry) => entry.pairs.length) ? el("figure", { class: "chart", "data-chart": "residuals" }) : null,
+    el("h2", { text: "All numbers" }), fieldNumbers(name, data),
+    own(data.scores, name) ? el("figure", { class: "chart", "data-chart": "scores" }) : null));
+  const residuals = find('[data-chart="residuals"]', target);
+  if (residuals) await drawResiduals(residuals, name, own(data.residuals, name));
+  const scores = find('[data-chart="scores"]', target);
+  if (scores) await drawScores(scores, name, own(data.scores, name));
 }
 
 function fieldNumbers(name, data) {
@@ -74,3 +80,18 @@ function confusionOf({ labels: names, systems }, params) {
 }
 
 const labelOf = (names, code) => (code === null ? "" : code < 0 ? "other" : names[code]);
+
+function drawResiduals(figure, name, entries) {
+  const rows = entries.flatMap((entry, at) => entry.pairs.map(([document, gold, prediction]) => ({ system: CORE.systems[at], document, gold, prediction, difference: prediction - gold, ratio: gold !== 0 && prediction / gold > 0 ? prediction / gold : null })));
+  const shown = rows.filter((row) => row.ratio !== null);
+  const hidden = rows.length - shown.length;
+  const equal = entries.map((entry, at) => `${plain(CORE.systems[at], 30)} ${entry.equal} of ${entry.equal + entry.other}`).slice(0, 4).join(", ");
+  const notes = [CORE.kept === "all" ? `equal: ${equal}` : "", hidden ? `${hidden} not drawn: zero, or of the other sign` : ""].filter(Boolean);
+  const columns = ["system", "document", "gold", "prediction", "difference", "ratio"];
+  return drawChart(figure, { title: `How far off numbers are that differ${notes.length ? ` (${notes.join("; ")})` : ""}`, name: `residuals-${plain(name, 30)}`, columns, rows, make: shown.length ? residualSpec(shown) : null });
+}
+
+function drawScores(figure, name, counts) {
+  const rows = counts.flatMap((bins, at) => bins.map((count, bin) => ({ system: CORE.systems[at], from: bin / 20, range: bin === 20 ? "1" : `${bin / 20} to ${(bin + 1) / 20}`, count })));
+  return drawChart(figure, { title: `Distribution of scores (1 is right${CORE.kept === "all" ? "" : "; the run kept wrong values only"})`, name: `scores-${plain(name, 30)}`, columns: ["system", "range", "count"], rows, make: scoreSpec(rows) });
+}

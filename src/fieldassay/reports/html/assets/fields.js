@@ -19,7 +19,7 @@ painters.fields = async (params) => {
   const chosen = rows.findIndex((field) => field.field === params.field);
   drawFields(table, rows, { data, cells, measure, unit, low, chosen });
   if (chosen >= 0) {
-    drawField(find("#field-detail"), rows[chosen], data, params);
+    await drawField(find("#field-detail"), rows[chosen], data, params);
     if (openedField !== params.field) find("tr.at", table).scrollIntoView({ block: "start" });
   }
   openedField = params.field;

@@ -145,3 +145,35 @@ function latencySpec(rows) {
     ],
   });
 }
+
+function scoreSpec(rows) {
+  const named = labels(rows);
+  const systems = [...new Set(named.map((row) => row.label))];
+  const values = named.map((row) => ({ ...row, order: systems.indexOf(row.label) }));
+  return (width) => ({
+    data: { values }, autosize: { type: "pad" }, columns: Math.max(1, Math.floor((width + 40) / 260)),
+    facet: { field: "label", type: "nominal", title: null, sort: { field: "order", op: "min" } },
+    spec: {
+      width: Math.min(200, width - 70), height: 90, mark: { type: "bar", color: color("accent"), tooltip: true },
+      encoding: {
+        x: { field: "from", type: "ordinal", title: "score", axis: { values: [0, 0.25, 0.5, 0.75, 1], labelAngle: 0 } },
+        y: { field: "count", type: "quantitative", title: null, axis: { tickCount: 3, format: "~s" } },
+        tooltip: tips(["label", "system"], ["range", "score"], ["count", "values", ",d"]),
+      },
+    },
+    resolve: { scale: { y: "shared" } },
+  });
+}
+
+function residualSpec(rows) {
+  const values = labels(rows);
+  const tooltip = tips(["label", "system"], ["document", "document"], ["gold", "gold", ",.6~g"], ["prediction", "predicted", ",.6~g"], ["ratio", "predicted / gold", ".4~g"]);
+  return () => ({
+    data: { values }, height: { step: 44 },
+    encoding: { y: yOrder(values), tooltip },
+    layer: [
+      { data: { values: [{ one: 1 }] }, mark: { type: "rule", strokeDash: [4, 3], tooltip: false, color: color("line-strong") }, encoding: { x: { field: "one", type: "quantitative" }, y: null, tooltip: null } },
+      { mark: { type: "point", filled: false, size: 60, opacity: 0.75, color: color("accent"), strokeWidth: 1.5 }, encoding: { x: { field: "ratio", type: "quantitative", title: "predicted / gold", scale: { type: "log" }, axis: { format: "~g", tickCount: 6, labelOverlap: true } } } },
+    ],
+  });
+}
