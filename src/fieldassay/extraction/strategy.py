@@ -409,7 +409,7 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"k
     quote: str
     page: int | None = None
     start: int | None = None
-    """The first character of the quote in the text of its page (`transcript_text`), from 0."""
+    """The first character of the quote in the text of its page (`page_text`), from 0."""
     end: int | None = None
     box: Box | None = None
     kind: EvidenceClass
