@@ -1,15 +1,18 @@
 """Runs that are scored once in a process, for tests of what comes after; each test has a folder of its own."""
 
 import atexit
+import json
 import os
 import shutil
 import tempfile
 from contextlib import chdir
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from command_runs import write_tiny
 
+from fieldassay import score
 from fieldassay.commands.cli.main import main
 
 ONE = ("--pred", "llama.jsonl")
@@ -84,3 +87,32 @@ def scored(systems: tuple[str, ...] = ONE, spec_end: str = "", *, code: int = 0,
         assert main(["score", *data, "--out", name, "--quiet", *FAST]) == code
     _stamps[folder] = stamp(folder)
     return folder
+
+
+def write_measured(folder: Path, number: int, change: dict[str, Any]) -> str:
+    """Write what `run` writes of a system, with a change in what was measured, and return its name."""
+    score(
+        [{"id": 1, "total": 5}], {"m": [{"id": 1, "total": 5}]}, "{fields: {total: number}}", bootstrap=0
+    ).save(folder / f"r{number}" / "run")
+    times = {
+        key: f"2026-03-01T09:{number + 10}:{second}+00:00"
+        for key, second in (("started", "00"), ("ended", "30"))
+    }
+    counts = {"attempted": 1, "failed": change.pop("failed", 0), "reused": change.pop("reused", 0)}
+    own = {
+        "status": "complete",
+        "documents": counts,
+        "parts": {"strategy": "a"},
+        "options": {"strategy": "rules"},
+        "endpoints": {},
+        "versions": {},
+        **times,
+        **change,
+    }
+    told = {
+        "systems": {"m": own},
+        "host": {"name": "box", "cpus": 8},
+        "command": ["fieldassay", "run", "s.yaml"],
+    }
+    (folder / f"r{number}" / "sweep.json").write_text(json.dumps(told), encoding="utf-8")
+    return f"r{number}"

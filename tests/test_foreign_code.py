@@ -14,7 +14,6 @@ from fieldassay.runs.write import describe_git
 SRC = Path(__file__).parent.parent / "src" / "fieldassay"
 
 STARTS = {
-    ("documents/loaders/image.py", "recognize_by_tesseract", "subprocess.run"),
     ("extraction/endpoints/command.py", "__init__", "subprocess.Popen"),
     ("io/workers/program.py", "__init__", "subprocess.Popen"),
     ("runs/write.py", "_git", "subprocess.run"),

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from fieldassay.commands.runs import set_baseline as set_baseline
     from fieldassay.commands.score import score as score
     from fieldassay.decisions.calibration.certificate import Promise as Promise
-    from fieldassay.decisions.calibration.policy import apply_policy as apply_policy
     from fieldassay.decisions.diff.diff import Diff as Diff
     from fieldassay.errors import FieldassayError as FieldassayError
     from fieldassay.errors import NothingEvaluatedError as NothingEvaluatedError
@@ -92,7 +91,6 @@ _HOMES = {
     "calibrate": "fieldassay.commands.runs",
     "attribute": "fieldassay.commands.runs",
     "Promise": "fieldassay.decisions.calibration.certificate",
-    "apply_policy": "fieldassay.decisions.calibration.policy",
     "agreement": "fieldassay.commands.runs",
     "report": "fieldassay.commands.runs",
     "export_run": "fieldassay.reports.export.export",

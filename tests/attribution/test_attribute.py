@@ -96,24 +96,12 @@ def test_every_wrong_value_has_a_label_and_a_stage(tmp_path: Path) -> None:
     assert sum(value or 0.0 for value in stages.values()) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("form", ["transcript as pages", "folder of texts", "folder of pages"])
-def test_what_was_sent_is_taken_from_rows_or_from_a_folder(tmp_path: Path, form: str) -> None:
+def test_what_was_sent_is_a_text_or_the_texts_of_pages(tmp_path: Path) -> None:
     rows = [right(row) for row in GOLD]
     rows[1]["pred"]["number"] = None
-    texts = {row["id"]: row["transcript"] for row in rows}
-    options: dict[str, Any] = {}
     for row in rows:
-        if form == "transcript as pages":
-            row["transcript"] = row["transcript"].split("\n")
-            continue
-        (tmp_path / "texts").mkdir(exist_ok=True)
-        name, text = (f"{row['id']}.txt", texts[row["id"]])
-        if form == "folder of pages":
-            name, text = f"{row['id']}.json", json.dumps(text.split("\n"))
-        (tmp_path / "texts" / name).write_text(text, encoding="utf-8")
-        del row["transcript"]
-        options = {"transcripts": tmp_path / "texts"}
-    found = fa.attribute(scored(tmp_path, GOLD, rows), **options)
+        row["transcript"] = row["transcript"].split("\n")
+    found = fa.attribute(scored(tmp_path, GOLD, rows))
     assert labels(found) == {"b number": "model_omitted"}
     assert found.system("m").whole.share("model").value == 1.0
 
@@ -125,9 +113,9 @@ def test_without_a_text_nothing_is_told_apart_and_the_reason_is_said(tmp_path: P
     rows[1]["pred"]["number"] = None
     found = fa.attribute(scored(tmp_path, GOLD, rows))
     assert labels(found) == {"b number": "ambiguous"}
-    assert "--transcripts" in found.labelled[0].finding.found
+    assert "have no 'transcript'" in found.labelled[0].finding.found
     (why,) = found.system("m").no_text
-    assert "--transcripts" in why
+    assert "have no 'transcript'" in why
     whole = found.system("m").whole
     assert (whole.wrong, whole.covered) == (1, 0)
     assert whole.share("reading").value is None
@@ -216,9 +204,7 @@ def test_a_run_that_cannot_be_attributed_says_why(tmp_path: Path) -> None:
     run = scored(tmp_path, GOLD, rows, evidence="errors")
     assert "score again with --evidence all" in refused(lambda: fa.attribute(run))
     assert "no system 'n'" in refused(lambda: fa.attribute(run, systems="n"))
-    assert "did you mean 'transcripts'" in refused(lambda: fa.attribute(run, transcript="x"))
-    run = scored(tmp_path, GOLD, rows)
-    assert "is not a folder" in refused(lambda: fa.attribute(run, transcripts=tmp_path / "none"))
+    assert "did you mean 'systems'" in refused(lambda: fa.attribute(run, system="x"))
 
 
 def test_predictions_that_changed_since_are_not_taken_for_those_that_were_scored(tmp_path: Path) -> None:
@@ -743,3 +729,34 @@ def test_families_are_drawn_as_a_whole_and_few_have_no_interval(
     told = " ".join(capsys.readouterr().out.split())
     assert f"replicates over {30 // each} families" in told
     assert ("6 families are too few for an interval" in told) is not has_interval
+
+
+@pytest.mark.parametrize(("broken", "mended"), [("call", "call"), ("workers", "")])
+def test_the_option_of_a_matrix_that_mends_the_errors_of_the_model_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str, mended: str
+) -> None:
+    """Of two options in a matrix the program errs alike under both numbers of workers, or whatever is chosen."""
+    good, bad = f"blame_{broken}_good", f"blame_{broken}_bad"
+    body = "def read(document):\n    name, total = document['pages'][0].split()\n    return {{'name': name, 'total': {}}}\n"
+    for name in (good, bad):
+        says = "total" if name == good and broken == "call" else "'7'"
+        (tmp_path / f"{name}.py").write_text(body.format(says), encoding="utf-8")
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    gold = [{"id": f"d{at}", "name": f"n{at}", "total": 1000 + 37 * at} for at in range(12)]
+    for row in gold:
+        (docs / f"{row['id']}.txt").write_text(f"{row['name']} {row['total']}", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    systems = {
+        "systems": {"base": {"strategy": "function", "call": f"{bad}:read"}},
+        "matrix": {"base": {"call": [f"{bad}:read", f"{good}:read"], "workers": [1, 2]}},
+    }
+    made = fa.run(docs, "fields: {name: text, total: integer}", gold, tmp_path / "out", systems)
+    found = fa.attribute(made.run)
+    worst = next(one for one in found.systems if "bad" in one.system)
+    assert {one.option: (one.values, one.only, one.of) for one in worst.mends} == {
+        "call": (12, 12, 12) if mended else (0, 0, 12),
+        "workers": (0, 0, 12),
+    }
+    assert ("change the call" in answer_of(worst)) == bool(mended)

@@ -148,7 +148,7 @@ def test_reports_of_runs_and_results_are_the_same(files: Path) -> None:
     assert (
         fa.report(result, "markdown")
         == fa.report(run, "markdown")
-        == fa.report(["run"], "markdown", files / "page.md")
+        == fa.report("run", "markdown", files / "page.md")
     )
     assert (files / "page.md").read_text() == fa.report(run, "markdown")
 

@@ -208,7 +208,7 @@ def test_blocks_of_three_columns_are_read_one_after_the_other(between: str, gap:
 
 def font_with(names: dict[str, int]) -> list[bytes]:
     """Return the objects of a font whose map of characters says another code for each character."""
-    rows = "".join(f"<{ord(char):02X}> <{code:04X}>\n" for char, code in names.items())
+    rows = "".join(f"<{ord(char):02X}> <{code:0{8 if code >> 16 else 4}X}>\n" for char, code in names.items())
     held = (
         "begincmap 1 begincodespacerange <00> <FF> endcodespacerange "
         f"{len(names)} beginbfchar\n{rows}endbfchar endcmap"
@@ -217,6 +217,13 @@ def font_with(names: dict[str, int]) -> list[bytes]:
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding /ToUnicode 5 0 R >>",
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(held), held),
     ]
+
+
+def test_letters_of_a_ligature_are_no_letters_drawn_twice() -> None:
+    names = {char: ord(char) for char in "ore1"} | {"L": 0x00660066}
+    drawn = text(72, 100, "oLer 11").replace("/F1", "/F2")
+    made = load(drawn, extra=font_with(names), resources="/Font << /F1 3 0 R /F2 4 0 R >>")
+    assert [line.text for line in made.pages[0].lines] == ["offer 11"]
 
 
 BROKEN = {"private use": lambda char: 0xE000 + ord(char), "replacement": lambda char: 0xFFFD}

@@ -2,8 +2,6 @@
 
 import io
 import json
-import os
-import stat
 import subprocess
 import sys
 from math import cos, radians, sin
@@ -36,7 +34,6 @@ from fieldassay.documents.transcript import (
     Word,
     page_text,
     round_all,
-    transcript_text,
 )
 
 # Images and scans: recognition, turned pages, pages of a TIFF, limits, pictures of pages
@@ -193,30 +190,6 @@ def test_a_scan_with_a_digital_stamp_is_recognized_around_the_stamp(pool: Docume
     assert [line.text for line in page.lines if line.source == "ocr"] == LINES
     assert [line.text for line in page.lines if line.source == "text"] == ["unseen", "Envelope 1234-ABCD"]
     assert not page.lines[0].words[0].visible
-
-
-TESSERACT = """#!/bin/sh
-cat > /dev/null
-printf 'level\\tpage\\tblock\\tpar\\tline\\tword\\tleft\\ttop\\twidth\\theight\\tconf\\ttext\\n'
-printf '1\\t1\\t0\\t0\\t0\\t0\\t0\\t0\\t760\\t360\\t-1\\t\\n'
-printf '5\\t1\\t1\\t1\\t1\\t1\\t60\\t40\\t90\\t30\\t96.5\\tInvoice\\n'
-printf '5\\t1\\t1\\t1\\t1\\t2\\t160\\t40\\t90\\t30\\t91\\t2024-17\\n'
-"""
-
-
-def test_tesseract_is_used_if_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "tesseract"
-    program.write_text(TESSERACT)
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    options = LoadOptions(engine="tesseract")
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(DocumentError) as caught:
-        load_bytes(saved(picture()), "a.png", options)
-    assert caught.value.kind == "missing_extra"
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin")
-    page = load_bytes(saved(picture()), "a.png", options).pages[0]
-    assert [line.text for line in page.lines] == ["Invoice 2024-17"]
-    assert page.lines[0].words[0].confidence == 0.965
 
 
 def sizes(data: bytes) -> list[tuple[int, int]]:
@@ -475,7 +448,7 @@ def test_preformatted_text_of_many_lines_is_read_in_time_or_refused() -> None:
 
 
 def test_offsets_lead_to_boxes_and_pieces() -> None:
-    found = transcript_text(load_bytes(PLAIN.encode(), "a.txt"), 1)
+    found = page_text(load_bytes(PLAIN.encode(), "a.txt").pages[0])
     start = found.text.index("12.00")
     (piece,) = found.pieces(start, start + 5)
     assert (piece.table, found.text[piece.start : piece.end]) == (0, "12.00")

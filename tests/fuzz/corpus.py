@@ -227,7 +227,7 @@ TARGETS: dict[str, Target] = {
     "policy.json": Target(
         "policy.json",
         (mutate_json, mutate_text),
-        (("calibrate", "run", "--system", "m", "--apply", "policy.json"),),
+        (("calibrate", "--policy", "policy.json", "--pred", "m=pred.jsonl", "--spec", "spec.yaml"),),
     ),
     **{
         f"run: {name}": Target(f"work/{name}", (mutate_json, mutate_text), _RUN_COMMANDS, "run")

@@ -256,7 +256,7 @@ def lost(names, cluster):
     pred = [{"id": name, "total": 1 + wrong[of], "tax": 1} for name, of in names.items()]
     result = score(gold, pred, SPEC, cluster=cluster, bootstrap=40)
     rows = result.evidence.lazy()
-    return find_losses(rows, result.documents, result.systems, counts=result.counts)["prediction"]
+    return find_losses(rows, result)["prediction"]
 
 
 def reviewed(names, cluster):

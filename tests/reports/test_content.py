@@ -23,6 +23,7 @@ from fieldassay import report
 from fieldassay.commands.cli.main import main
 from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
+from fieldassay.metrics.estimate import format_value
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.outputs import render_comment
 from fieldassay.reports.content.run.parts import report_parts
@@ -146,9 +147,7 @@ def test_times_and_costs_say_how_many_documents_they_have_where_that_differs(
     assert expected in render_answer(summary, Screen(120))
     assert expected.capitalize() in render_markdown(report_parts(summary))
     assert ("cost over" in render_answer(summary, Screen(120))) == bool(counts)
-    page = fa.report(result)
-    assert all(f">1.5 s{f' n = {n}' if counts else ''}" in page for n in known if n)
-    assert ("1.5 s n = " in page) == bool(counts)
+    assert expected in fa.report(result)
 
 
 @pytest.mark.parametrize("others", [{"oak": 3}, {"oak": 3, "elm": 12}], ids=["two", "three"])
@@ -211,27 +210,22 @@ def test_the_presence_matrix_is_that_of_each_field() -> None:
 
 
 def test_all_figures_of_time_and_tokens_are_there() -> None:
-    grids = {grid.title: grid for grid in list_grids(judged(*ASKED))}
-    assert grids["Latency of a document"].head == (
-        "system",
-        "p50",
-        "p90",
-        "p95",
-        "p99",
-        "mean",
-        "min",
-        "max",
-        "documents",
-    )
-    assert grids["Latency of a document"].rows == (
-        ("s", "0.30 s", "0.46 s", "0.48 s", "0.50 s", "0.30 s", "0.10 s", "0.50 s", "3"),
-    )
-    assert grids["Tokens of a document, on average"].rows == (
-        ("s", "500 tokens", "80 tokens", "20 tokens", "550 tokens", "2"),
-    )
-    assert grids["Tokens of all documents"].rows == (
-        ("s", "1,000 tokens", "80 tokens", "20 tokens", "1,100 tokens", "2"),
-    )
+    lines = {line.label: format_value(line.estimates[0]) for line in summarize(judged(*ASKED)).headline}
+    times = {label: text for label, text in lines.items() if label.startswith("latency, ")}
+    assert list(times.values()) == ["0.30 s", "0.46 s", "0.48 s", "0.50 s", "0.30 s", "0.10 s", "0.50 s"]
+    of_each = ("tokens", "prompt tokens", "completion tokens", "embedding tokens")
+    assert [lines[f"{name} per document"] for name in of_each] == [
+        "550 tokens",
+        "500 tokens",
+        "80 tokens",
+        "20 tokens",
+    ]
+    assert [lines[f"{name} of all documents"] for name in of_each] == [
+        "1,100 tokens",
+        "1,000 tokens",
+        "80 tokens",
+        "20 tokens",
+    ]
 
 
 @pytest.mark.parametrize("shape", ["terminal", "markdown", "html"])
@@ -240,14 +234,11 @@ def test_every_report_has_the_tables(shape: str) -> None:
     text = {
         "terminal": lambda: render_terminal(summarize(result), Screen(100)),
         "markdown": lambda: render_markdown(report_parts(summarize(result))),
-        "html": lambda: "".join(render_html_report([Reported(result)], ReportOptions())),
+        "html": lambda: "".join(render_html_report(Reported(result), ReportOptions())),
     }[shape]()
     for said in (
         "Filled or empty, s",
-        "Latency of a document",
-        "Tokens of all documents",
         "only gold",
-        "p99",
         "0.46 s",
     ):
         assert said in text.replace("\u00a0", " ")
@@ -398,19 +389,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return made
 
 
-@pytest.mark.parametrize("count", [1, 2], ids=["one run", "two runs"])
 @pytest.mark.parametrize("shape", sorted(FORMATS))
-def test_no_format_has_an_absolute_path(runs: list[Path], shape: str, count: int) -> None:
-    page = fa.report(runs[:count], shape)
+def test_no_format_has_an_absolute_path(runs: list[Path], shape: str) -> None:
+    page = fa.report(runs[0], shape)
     assert "secret place" not in page
 
 
-@pytest.mark.parametrize("shape", ["table", "markdown", "html"])
-def test_no_format_of_a_diff_has_an_absolute_path(
-    runs: list[Path], shape: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["diff", *map(str, runs), "--format", shape]) == 0
-    assert "secret place" not in capsys.readouterr().out
+@pytest.mark.parametrize("ending", ["txt", "md", "html"])
+def test_no_format_of_a_diff_has_an_absolute_path(runs: list[Path], ending: str, tmp_path: Path) -> None:
+    out = tmp_path / f"diff.{ending}"
+    assert main(["diff", *map(str, runs), "--out", str(out)]) == 0
+    assert "secret place" not in out.read_text(encoding="utf-8")
 
 
 def test_every_surface_names_the_fields_that_changed_where_the_whole_did_not() -> None:
@@ -425,7 +414,7 @@ def test_every_surface_names_the_fields_that_changed_where_the_whole_did_not() -
     }
     result = score(truth, systems, "fields: {total: number, due: number, name: text}", bootstrap=100)
     summary = summarize(result)
-    answer, reported = render_answer(summary, Screen(80)), [Reported(result, result.evidence.lazy())]  # type: ignore[union-attr]
+    answer, reported = render_answer(summary, Screen(80)), Reported(result, result.evidence.lazy())  # type: ignore[union-attr]
     pages = [answer, render_terminal(summary, Screen(200)), render_markdown(report_parts(summary))]
     pages += ["".join(make(reported, ReportOptions())) for make in (render_comment, render_html_report)]
     for page in (*pages, render_executive(result)):

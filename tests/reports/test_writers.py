@@ -108,9 +108,9 @@ REQUIRED = {
 }
 
 
-def parsed(*runs: Reported, most: int = 100_000) -> ET.Element:
+def parsed(run: Reported, most: int = 100_000) -> ET.Element:
     """Return the file's root, its structure and all its counts checked."""
-    text = "".join(render_junit(runs, ReportOptions(most_cases=most)))
+    text = "".join(render_junit(run, ReportOptions(most_cases=most)))
     root = ET.fromstring(text.encode("utf-8"))
     for element in root.iter():
         assert {child.tag for child in element} <= CHILDREN[element.tag]
@@ -189,7 +189,7 @@ def test_a_file_that_is_cut_lists_failures_first_and_says_so(most: int) -> None:
 
 def test_hostile_values_documents_and_systems_are_valid_and_cut() -> None:
     run = hostile()
-    text = "".join(render_junit([run], ReportOptions()))
+    text = "".join(render_junit(run, ReportOptions()))
     root = parsed(run)
     assert len(list(root.iter("failure"))) > len(HOSTILE)
     assert len(text) < 3_000 * text.count("<testcase")
@@ -221,7 +221,7 @@ def test_cases_do_not_depend_on_how_the_evidence_is_read(batch: int, monkeypatch
 def test_values_of_ten_million_characters_are_cut_and_the_file_stays_small() -> None:
     long = "x" * 10_000_000
     text = "".join(
-        render_junit([made([{"id": "1", "name": long}], [{"id": "1", "name": long + "y"}])], ReportOptions())
+        render_junit(made([{"id": "1", "name": long}], [{"id": "1", "name": long + "y"}]), ReportOptions())
     )
     ET.fromstring(text)
     assert len(text) < 20_000 and "…" in text

@@ -180,6 +180,6 @@ def test_the_commands_of_the_pages_run_one_after_the_other(tmp_path, monkeypatch
         assert line in told
     for name in ("receipts-1", "invoices-2"):
         shutil.copytree("invoices-1", name)
-    for page in ("task-review-audit", "review", "task-review-alone"):
+    for page in ("review", "task-review-alone"):
         for words in commands(page):
             run(words)

@@ -51,7 +51,6 @@ BASELINE = Baseline(
         Headline("llama", "accuracy", 0.1 + 0.2, 4, 4, (0.25, 1 / 3)),
         Headline("llama", "f1", None, 0, 0),
     ),
-    is_hashed=False,
     documents=DOCUMENTS,
     gold=("0a", "0b", "0c", "0d"),
     systems=(SYSTEM,),
@@ -141,8 +140,8 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
         "checksum",
     ),
     "a key twice": (
-        lambda text: text.replace('"hashed": false', '"hashed": false, "hashed": false'),
-        "the key 'hashed' twice",
+        lambda text: text.replace('"frozen": true', '"frozen": true, "frozen": true'),
+        "the key 'frozen' twice",
     ),
     "NaN": (lambda text: text.replace('"n": 4', '"n": NaN'), "NaN is not a JSON number"),
     "a number too large for a float": (

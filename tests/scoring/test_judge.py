@@ -120,7 +120,7 @@ def test_gold_that_cannot_be_read_is_warned_of_and_no_fault_of_a_system(batch):
         "gold: 1 value of 'party' cannot be read as an object (first in 'b')",
         "gold: 2 values of 'total' cannot be read as number (first in 'b')",
     ]
-    (losses,) = find_losses(result.evidence.lazy(), result.documents, result.systems).values()
+    (losses,) = find_losses(result.evidence.lazy(), result).values()
     assert {loss.field for loss in losses} == {"vendor", "lines[]"}
     assert {mistake.field for mistake in count_mistakes(result.evidence.lazy())} == {
         "vendor",

@@ -286,6 +286,33 @@ def test_no_number_depends_on_what_was_predicted_for_it(gold, one, two):
         assert found[0].value(metric) == found[1].value(metric)
 
 
+# A list of gold without an item of the declared kind is in no number, and named
+
+
+def test_a_list_of_gold_without_any_object_is_left_out_and_named():
+    spec = "fields: {t: text, cites: {type: list, items: {fields: {page: integer, quote: text}}}}"
+    right = {"page": 1, "quote": "x"}
+    cites = [["x", "y"], ["x"], [right, "y"], [right]]
+    gold = [{"id": at, "t": "a", "cites": one} for at, one in enumerate(cites)]
+    pred = [{"id": at, "t": "a", "cites": [right]} for at in range(4)]
+    result = result_of(spec, gold, pred)
+    # The third document has a text, a page and a quote that are right, and `y`, which is missing.
+    assert result.value("accuracy") == (1 + 1 + 3 / 4 + 1) / 4
+    assert [warning.split("; ")[0] for warning in result.warnings][:2] == [
+        "gold: 1 value of 'cites[]' cannot be read as an object (first in '2')",
+        "gold: 3 values of 'cites[]' cannot be read as an object (first in '0'), and nothing of them counts",
+    ]
+
+
+def test_alternatives_that_gold_holds_as_lists_are_named():
+    gold = [{"id": 1, "v": [["urban guerrillas", "guerrillas"], "x"]}]
+    [warning, *_] = result_of(
+        {"fields": {"v": ONE_LIST}}, gold, [{"id": 1, "v": ["guerrillas", "x"]}]
+    ).warnings
+    assert "1 item of 'v' is a list, compared as JSON text (first in '1')" in warning
+    assert 'acceptable_variations: {"v[0]": […]}' in warning
+
+
 # Accepted values: wherever they stand, a prediction that is one of them comes out as gold itself would
 
 
@@ -293,6 +320,7 @@ METRICS = ["accuracy", "accuracy_strict", "accuracy_pooled", "precision", "recal
            "accuracy(regime=baseline)", "accuracy(granularity=slot)", "critical_accuracy",
            "structure_errors"]  # fmt: skip
 TEXTS = {"type": "list", "items": "text"}
+ONE_LIST = {**TEXTS, "compare": "iou"}
 VARIATIONS_LINES = {"type": "list", "items": {"fields": {"n": "text", "amount": "money", "tags": TEXTS}}}
 TREE = {
     "type": "any",
@@ -327,6 +355,10 @@ EQUAL: dict[str, tuple[Any, Any, Any, Any]] = {
     "a text for an object": ({"fields": {"x": "number", "y": "text"}}, {"x": 1, "y": "a"}, {"v": ["1 a"]}, "1 a"),
     "a field of an object": ({"fields": {"x": "number", "y": "text"}}, {"x": 1, "y": "a"}, {"v.x": [2]}, {"x": "2.0", "y": "a"}),
     "a list judged as one value": ({"type": "list", "items": "text", "compare": "iou"}, ["a", "b"], {"v": [["c", "d"]]}, ["c", "d"]),
+    "an item of a list judged as one value": (ONE_LIST, ["a", "b"], {"v[1]": ["c", "d"]}, ["d", "a"]),
+    "silence for an item of a list judged as one value": (ONE_LIST, ["a", "b", "c"], {"v[1]": ["x"], "v[2]": [None]}, ["x", "a"]),
+    "a part of a text that is a list": ({**ONE_LIST, "separator": "|"}, "a | b", {"v[0]": ["c"]}, "c|b"),
+    "an item of a list that is judged as one value in an item": ({"type": "list", "items": {"fields": {"n": "text", "l": ONE_LIST}}}, [{"n": "p", "l": ["a", "b"]}, {"n": "q", "l": ["c"]}], {"v[1].l[0]": ["d"]}, [{"n": "q", "l": ["d"]}, {"n": "p", "l": ["b", "a"]}]),
     "a value": ("money", "5.00", {"v": ["6"]}, 6),
     "silence for a value": ("money", "5.00", {"v": [None]}, None),
     "silence where gold has nothing": ("text", None, {"v": ["n/a"]}, "n/a"),
@@ -389,15 +421,46 @@ def test_what_the_spec_accepts_scores_as_gold_itself(case):
     )
 
 
+NOT_EQUAL: dict[str, tuple[Any, Any, Any, Any]] = {
+    "another item's variation": (TEXTS, ["a", "b"], {"v[0]": ["x"]}, ["a", "x"]),
+    "a variation of another document's path": (TEXTS, ["a", "b"], {"w[0]": ["x"]}, ["x", "b"]),
+    "one variation cannot stand for two items": (TEXTS, ["a", "b"], {"v[]": ["x"]}, ["x"]),
+    "nearly the object": (
+        {"fields": {"x": "number", "y": "text"}},
+        {"x": 1, "y": "a"},
+        {"v": [{"x": 2, "y": "b"}]},
+        {"x": 2, "y": "c"},
+    ),
+    "silence that nobody accepts": (TEXTS, ["a", "b"], {"v": [["c"]]}, []),
+    "another item's variation in a list judged as one value": (
+        ONE_LIST,
+        ["a", "b"],
+        {"v[0]": ["x"]},
+        ["a", "x"],
+    ),
+    "silence for one of two items": (ONE_LIST, ["a", "b"], {"v[0]": [None]}, []),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", NOT_EQUAL)
+def test_what_is_not_accepted_stays_wrong(case):
+    shape, gold, accepted, pred = NOT_EQUAL[case]
+    assert (
+        figures(fields_of(shape), {"v": gold, "acceptable_variations": accepted}, {"v": pred})["accuracy"] < 1
+    )  # type: ignore[operator]
+
+
 WORDS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3)
 PREDICTED = st.lists(st.sampled_from("abcdxy"), max_size=4)
 
 
 @pytest.mark.slow
 @given(gold=WORDS, pred=PREDICTED, values=st.lists(st.sampled_from(["x", "y", "c", None]), min_size=1, max_size=2),
-       at=st.sampled_from(["v[0]", "v[1]", "v[]"]), align=st.sampled_from(["assignment", "ordered", "sequence"]))  # fmt: skip
-def test_one_more_accepted_item_never_lowers_a_score(gold, pred, values, at, align):
-    spec = {"fields": {"v": {**TEXTS, "align": align}}}
+       at=st.sampled_from(["v[0]", "v[1]", "v[]"]),
+       shape=st.sampled_from([ONE_LIST, *({**TEXTS, "align": align} for align in ("assignment", "ordered", "sequence"))]))  # fmt: skip
+def test_one_more_accepted_item_never_lowers_a_score(gold, pred, values, at, shape):
+    spec = {"fields": {"v": shape}}
     before = figures(spec, {"v": gold}, {"v": pred})
     after = figures(spec, {"v": gold, "acceptable_variations": {at: values}}, {"v": pred})
     for metric in ("accuracy", "recall", "f1", "accuracy(regime=baseline)"):

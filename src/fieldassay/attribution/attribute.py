@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,6 +71,18 @@ class Labelled(Struct, frozen=True):
         return row if self.repeat is None else row | {"repeat": self.repeat}
 
 
+class OptionMend(Struct, frozen=True):
+    """Wrong values due to the model that systems which differ in one option alone have right.
+
+    `only` are those that no other option mends, `of` all wrong values of that stage.
+    """
+
+    option: str
+    values: int
+    only: int
+    of: int
+
+
 class SystemShares(Struct, frozen=True):
     """The shares of one system."""
 
@@ -96,6 +107,8 @@ class SystemShares(Struct, frozen=True):
     """Wrong values of which the perfect text of their document has no form that is found, either: outside."""
     strategy: str = ""
     """The strategy of its extraction; the empty text where it is not known."""
+    mends: tuple[OptionMend, ...] = ()
+    """What another value of each option mends of the errors of the model, where the run has such systems."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shares as plain data."""
@@ -105,6 +118,7 @@ class SystemShares(Struct, frozen=True):
             "mended": self.mended, "undeclared": self.undeclared,
             "shared": self.shared, "shared_wrong": self.shared_wrong, "missed_wrong": self.missed_wrong,
             "no_text": dict(self.no_text), "missed_measured_on": self.perfect_from or None,
+            "mends": [asdict(one) for one in self.mends],
         }  # fmt: skip
 
 
@@ -174,8 +188,6 @@ class AttributeOptions(OptionRecord, frozen=True):
 
     systems: tuple[str, ...] = ()
     """The systems; none: all."""
-    transcripts: Path | None = None
-    """A folder with the text that was sent of each document, in place of what the predictions keep."""
 
 
 Rows = Sequence[Mapping[str, Any]]
@@ -195,12 +207,13 @@ def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribut
         problems.append(Problem(where, what, "score again with --evidence all", "missing_part"))
     if problems:
         raise ProblemsError(problems)
-    work = AttributionWork.open(run, options)
+    work = AttributionWork.open(run)
     draw = (
         BootstrapSettings() if drawn is None else BootstrapSettings(drawn.replicates, drawn.seed, drawn.level)
     )
     names = [name for name in run.systems if not options.systems or name in options.systems]
     found = [_attribute_system(work, name, draw) for name in names]
+    found = [(replace(one, mends=_find_mends(work, one.system, values)), values) for one, values in found]
     labelled = tuple(value for _, values in found for value in values)
     shares, families = tuple(one for one, _ in found), len(set(work.units))
     return Attribution(
@@ -238,7 +251,7 @@ class AttributionWork(Struct, frozen=True, eq=False, dict=True):
         return field_labels(self.run.plan.spec)
 
     @classmethod
-    def open(cls, run: Run, options: AttributeOptions) -> AttributionWork:
+    def open(cls, run: Run) -> AttributionWork:
         """Return the data of a run."""
         import polars as pl
 
@@ -251,8 +264,7 @@ class AttributionWork(Struct, frozen=True, eq=False, dict=True):
             rows[row["system"]].append(row)
         facts = {(row["system"], row["doc"]): row for row in run.documents.to_dicts()}
         documents = tuple(sorted({doc for _, doc in facts}))
-        extractions = open_extractions(run, options.transcripts)
-        return cls(run, extractions, find_twins(run), rows, documents, facts)
+        return cls(run, open_extractions(run), find_twins(run), rows, documents, facts)
 
     def leaf(self, name: str) -> Leaf | None:
         """Return the leaf of a field; None for what the spec does not declare."""
@@ -286,9 +298,36 @@ def _attribute_system(
         int(counting.counts[:, :, AT["shared"]].sum()),
         counting.shared_wrong,
         counting.missed_wrong,
-        work.extractions.strategy(system),
+        str(work.extractions.options(system).get("strategy", "")),
     )
     return shares, labelled
+
+
+def _find_mends(work: AttributionWork, system: str, values: Sequence[Labelled]) -> tuple[OptionMend, ...]:
+    """Return for each option what the systems that differ from a system in it alone have right."""
+    given = {name: work.extractions.options(name) for name in work.run.systems}
+    siblings: dict[str, list[str]] = defaultdict(list)
+    for name, options in given.items():
+        differing = [key for key in {*options, *given[system]} if options.get(key) != given[system].get(key)]
+        if len(differing) == 1 and options:
+            siblings[differing[0]].append(name)
+    right = {
+        name: {(row["doc"], row["gold_path"]) for row in work.rows.get(name, ()) if row["outcome"] == "match"}
+        for names in siblings.values()
+        for name in names
+    }
+    wrong = [
+        (one.document, one.path) for one in values if one.finding.stage == "model" and one.gold is not None
+    ]
+    mended = {
+        option: {value for value in wrong if any(value in right[name] for name in names)}
+        for option, names in siblings.items()
+    }
+    made = []
+    for option, own in mended.items():
+        others = set().union(*(found for name, found in mended.items() if name != option))
+        made.append(OptionMend(option, len(own), len(own - others), len(wrong)))
+    return tuple(sorted(made, key=lambda one: -one.values)) if wrong else ()
 
 
 def _foreign(

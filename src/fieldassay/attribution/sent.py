@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
@@ -13,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.documents.transcript import Line, Page, Transcript, TranscriptStore, Word
-from fieldassay.errors import ProblemsError, problem
+from fieldassay.errors import ProblemsError
 from fieldassay.extraction.endpoints.exchange import NAME as JOURNAL
 from fieldassay.extraction.endpoints.exchange import lines_of
 from fieldassay.extraction.extract import split_job
@@ -124,7 +123,6 @@ class SentText(Struct, frozen=True, eq=False):
 
 TRANSCRIPT = "transcript"
 """The key of a row of predictions with the text that was sent: a text, or a list of texts of pages."""
-_SUFFIXES = (".txt", ".json", ".md")
 
 
 def text_transcript(name: str, pages: list[str]) -> Transcript:
@@ -136,36 +134,6 @@ def text_transcript(name: str, pages: list[str]) -> Transcript:
         for number, text in enumerate(pages, 1)
     )
     return Transcript(name, "", "words", made)
-
-
-class TextFolder(Struct, frozen=True):
-    """A folder with the text of each document: `ID.txt` (a form feed begins a page), or `ID.json`, a list."""
-
-    folder: Path
-
-    def read(self, document: str) -> Transcript | None:
-        """Return the transcript of a document; None if there is none. Raises `ProblemsError`."""
-        names = [one + end for one in (document, Path(document).stem) for end in _SUFFIXES]
-        paths = [self.folder / name for name in (document, *names)]
-        path = next((path for path in paths if path.is_file() and path.suffix.lower() in _SUFFIXES), None)
-        return None if path is None else read_text(path, document)
-
-
-def read_text(path: Path, document: str) -> Transcript:
-    """Return the transcript in a file of text, or of a JSON list. Raises `ProblemsError`."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        pages = json.loads(text) if path.suffix == ".json" else text.split("\f")
-    except (OSError, ValueError) as error:
-        what = f"cannot be read ({error})"
-        raise problem(path, what, _TEXT, "unreadable_file") from None
-    if not isinstance(pages, list) or not all(isinstance(page, str) for page in pages):
-        what = "is no list of the texts of pages"
-        raise problem(path, what, _TEXT, "unreadable_file")
-    return text_transcript(document, pages)
-
-
-_TEXT = "write a text in UTF-8, or a JSON list with the text of each page"
 
 
 class Sent(Struct, frozen=True):
@@ -182,7 +150,6 @@ class Extractions(Struct, frozen=True, eq=False, dict=True):
     rows: Mapping[tuple[str, int | None], PredictedRows]
     changed: Mapping[str, str]
     """By system, why its predictions cannot be read."""
-    folder: TextFolder | None = None
     _texts: dict[Any, SentText | None] = field(default_factory=dict)
     _stores: dict[Path, _Store] = field(default_factory=dict)
     _known: Known = field(default_factory=dict)
@@ -191,19 +158,16 @@ class Extractions(Struct, frozen=True, eq=False, dict=True):
         """Drop the texts that are held: those of the document before."""
         self._texts.clear()
 
-    def strategy(self, system: str) -> str:
-        """Return the strategy of a system's extraction; the empty text where it is not known."""
+    def options(self, system: str) -> Mapping[str, Any]:
+        """Return the options of a system's extraction; {} where they are not known."""
         folders = [held.folder for (name, _), held in self.rows.items() if name == system]
         found = [read_manifest(folder).options for folder in folders[:1] if is_extraction(folder)]
-        return str(found[0].get("strategy", "")) if found else ""
+        return found[0] if found else {}
 
     def of(self, system: str, document: str, repeat: int | None) -> Sent:
         """Return what is known of a prediction."""
         held = self.rows.get((system, repeat))
         row = {} if held is None else held.row(document, repeat)
-        if self.folder is not None:
-            text = self._held(document, lambda: self.folder.read(document) if self.folder else None)
-            return Sent(row, text, "" if text is not None else f"{self.folder.folder} has no text of it")
         if held is None:
             return Sent(row, None, self.changed.get(system, "its predictions were not read from a file"))
         given = row.get(TRANSCRIPT)
@@ -211,9 +175,7 @@ class Extractions(Struct, frozen=True, eq=False, dict=True):
             pages = [str(page) for page in ([given] if isinstance(given, str) else given)]
             return Sent(row, self._held((system, repeat, document), lambda: text_transcript(document, pages)))
         if not is_extraction(held.folder):
-            return Sent(
-                row, None, f"its predictions have no {TRANSCRIPT!r}; give the texts with --transcripts DIR"
-            )
+            return Sent(row, None, f"its predictions have no {TRANSCRIPT!r} beside the record")
         return self._of_extraction(held, document, row)
 
     def _of_extraction(self, held: PredictedRows, document: str, row: Mapping[str, Any]) -> Sent:
@@ -265,15 +227,11 @@ class _Store(Struct, frozen=True, dict=True):
         return None
 
 
-def open_extractions(run: Run, transcripts: Path | None = None) -> Extractions:
+def open_extractions(run: Run) -> Extractions:
     """Return the predictions of a run with what was sent; those that cannot be read are told of."""
-    if transcripts is not None and not transcripts.is_dir():
-        what, remedy = "is not a folder", "name a folder with a text of each document"
-        raise problem(transcripts, what, remedy, "unreadable_file")
     reading = replace(pred_options(run.plan), systems_key=None)
     rows, changed = open_predictions(run.inputs, run.spec.text, run.documents["doc"].to_list(), reading)
-    folder = None if transcripts is None else TextFolder(transcripts)
-    return Extractions(rows, changed, folder)
+    return Extractions(rows, changed)
 
 
 # Twins: clean documents, which are read perfectly, with the same content as others.

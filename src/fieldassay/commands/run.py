@@ -200,6 +200,8 @@ class SweepOptions(OptionRecord, frozen=True):
     """These systems of the file only."""
     match_docs: str | None = None
     """The names of documents and of gold, as in `{id}_scan.pdf={id}_expected`; None: the same, or guessed."""
+    command: tuple[str, ...] = ()
+    """The command line, which the run notes."""
 
 
 class _Task(Struct, frozen=True):
@@ -260,14 +262,10 @@ def run(  # noqa: PLR0913
     if not complete:
         return stopped
     result = score(gold, _folders(complete, place), task.plan, options.score)
-    saved = Run.open(result.save(place / RUN).folder)
-    sweep = Sweep(
-        place,
-        made,
-        saved,
-        _effects(complete, place, gold, task.plan, options),
-        task.notes,
-    )
+    noted = replace(result, run={**result.run, "command": list(options.command)})
+    saved = Run.open(noted.save(place / RUN).folder)
+    effects = _effects(complete, place, gold, task.plan, options)
+    sweep = Sweep(place, made, saved, effects, task.notes, options.command)
     write_file(place / SUMMARY, [sweep.summary_text().encode()])
     return sweep
 

@@ -35,7 +35,6 @@ from fieldassay.records.labels_file import check_texts, is_labels_file, is_label
 from fieldassay.records.matching import batches
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.report import (
-    Reported,
     ReportOptions,
     read_reported,
     render_report,
@@ -155,7 +154,7 @@ def gate(
 def set_baseline(run: Reference, file: str | os.PathLike[str], reason: str = "", **options: Any) -> Baseline:
     """Make a run the baseline in a file, and return the baseline; the file keeps the history of those before.
 
-    `options` are `systems`, `metrics`, `hashes_ids`, `freezes` and `store`. Raises `ProblemsError` for an
+    `options` are `systems`, `metrics`, `freezes` and `store`. Raises `ProblemsError` for an
     unsuitable run, and if a frozen baseline is replaced without a reason.
 
     >>> import fieldassay as fa
@@ -197,17 +196,17 @@ def check_baseline(
 
 @public
 def report(
-    runs: Reference | Result | Sequence[Reference],
+    run: Reference | Result,
     shape: str = "html",
     target: str | os.PathLike[str] | None = None,
     documents: str | os.PathLike[str] | None = None,
 ) -> str:
-    """Return a report of runs, or of a result in memory, and write it to `target` if that is given.
+    """Return a report of a run, or of a result in memory, and write it to `target` if that is given.
 
     The formats are those of `fieldassay report --format`: `html`, `markdown`, `table`, `junit` and others.
     With `documents`, a folder of the documents that were extracted, an HTML report shows where wrong
-    values were read. Raises `ProblemsError` for an unknown format, for damaged runs, and for a target that is
-    in the way.
+    values were read. Raises `ProblemsError` for an unknown format, for a damaged run, and for a target that
+    is in the way.
 
     >>> import fieldassay as fa
     >>> spec = "{name: receipts, fields: {total: number}}"
@@ -216,21 +215,15 @@ def report(
     # receipts: 1 document, 1 system
     """
     find_format(shape)
-    reported = _report(runs)
+    if isinstance(run, Result):
+        reported = report_scored(run, None, decide_result(run))
+    else:
+        reported = read_reported(_folder(run, STORE))
     options = ReportOptions(documents=None if documents is None else Path(documents))
     if target is not None:
         write_report(reported, shape, Path(target), options)
         return Path(target).read_text(encoding="utf-8")
     return "".join(render_report(reported, shape, options))
-
-
-def _report(runs: Reference | Result | Sequence[Reference]) -> Sequence[Reported]:
-    if isinstance(runs, Result):
-        return [report_scored(runs, None, decide_result(runs))]
-    named = [runs] if isinstance(runs, Run | str | os.PathLike) else runs
-    if not named:
-        raise problem("report", "no run is given", "give one or more", "missing_option")
-    return read_reported([_folder(run, STORE) for run in named])
 
 
 def _folder(run: Reference | Result, store: str | os.PathLike[str]) -> Path:

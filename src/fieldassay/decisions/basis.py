@@ -81,14 +81,14 @@ def basis_of_run(facts: Mapping[str, Any], system: DocumentStatistics) -> Result
     )
 
 
-def compare_bases(before: ResultBasis, now: ResultBasis, key: Callable[[str], str] = str) -> BasisDifference:
-    """Return how a basis differs from an earlier one; `key` makes an id now that of the earlier one."""
+def compare_bases(before: ResultBasis, now: ResultBasis) -> BasisDifference:
+    """Return how a basis differs from an earlier one."""
     gone = dict(before.gold)
     rows: list[int] = []
     added: list[str] = []
     changed: list[str] = []
     for at, (name, digest) in enumerate(now.gold.items()):
-        known = gone.pop(key(name), None)
+        known = gone.pop(name, None)
         if known is None:
             added.append(name)
         elif known != digest:

@@ -3,10 +3,9 @@
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
-from math import cos, radians, sin, tan
-from operator import itemgetter
-from typing import Any, TypeAlias
+from itertools import accumulate, pairwise
+from math import atan, cos, radians, sin
+from typing import TypeAlias
 from unicodedata import bidirectional
 
 from msgspec import Struct, field
@@ -36,17 +35,19 @@ _LIKE = 0.55
 _LOW = 0.1
 """The height, in points, that lower words are taken to have."""
 
-Segment: TypeAlias = tuple[float, float, list[Word]]
-"""The left and the right end of words without a wide gap between them, and the words."""
+Segment: TypeAlias = tuple[float, float, list[Word], list[Box]]
+"""The left and the right end of words without a wide gap between them, the words, and their boxes.
+
+The boxes of words of a page that lies askew are those as if it lay straight.
+"""
 
 
-class LayoutRow(Struct):
+class LayoutRow(Struct, gc=False):
     """Words side by side, in segments; `top` and `bottom` are the medians of those of its words."""
 
     top: float
     bottom: float
-    highest: float
-    lowest: float
+    box: Box
     segments: list[Segment]
 
     @property
@@ -54,20 +55,15 @@ class LayoutRow(Struct):
         """Return its words from left to right."""
         if len(self.segments) == 1:
             return self.segments[0][2]
-        return [word for _, _, words in self.segments for word in words]
-
-    @property
-    def box(self) -> Box:
-        """Return the box around its words."""
-        right = max(right for _, right, _ in self.segments)
-        return Box(self.segments[0][0], self.highest, right, self.lowest)
+        return [word for segment in self.segments for word in segment[2]]
 
 
 def row_with(boxes: Iterable[Box], segments: list[Segment]) -> LayoutRow:
     """Return the row of segments whose words have these boxes, one or more."""
     tops, bottoms = [box.top for box in boxes], [box.bottom for box in boxes]
-    highest, lowest = min(tops), max(bottoms)
-    return LayoutRow(median(tops), median(bottoms), highest, lowest, segments)
+    top, bottom = median(tops), median(bottoms)
+    right = max([segment[1] for segment in segments])
+    return LayoutRow(top, bottom, Box(segments[0][0], tops[0], right, bottoms[-1]), segments)
 
 
 def median(values: list[float]) -> float:
@@ -79,80 +75,95 @@ def median(values: list[float]) -> float:
 
 def find_rows(words: Sequence[Word]) -> list[LayoutRow]:
     """Return the rows of words from top to bottom; a row may slope, as in a photograph."""
-    placed = [(word, word.box) for word in words if word.box is not None]
-    if not placed:
-        return []
-    boxes = [box for _, box in placed]
-    rows = [
-        row_of([placed[at][0] for at in row], [boxes[at] for at in row])
-        for beside in _side_by_side(boxes)
-        for row in _stacked(beside, boxes)
-    ]
+    placed = [word for word in words if word.box is not None]
+    boxes = [word.box for word in placed if word.box is not None]
+    return _rows_of(_side_by_side(boxes), placed, boxes)
+
+
+def _rows_of(lines: Iterable[list[int]], words: Sequence[Word], boxes: Sequence[Box]) -> list[LayoutRow]:
+    """Return the rows, from top to bottom, of words that stand side by side."""
+    rows = []
+    for line in lines:
+        held = [boxes[at] for at in line]
+        if len(line) > 1 and any(
+            one.right > other.left and _is_above(one, other) for one, other in pairwise(held)
+        ):
+            for row in _stacked(line, boxes):
+                rows.append(row_of([words[at] for at in row], [boxes[at] for at in row]))
+        else:
+            rows.append(row_of([words[at] for at in line], held))
     return sorted(rows, key=lambda row: (row.top + row.bottom, row.segments[0][0]))
 
 
-class _Last(Struct, gc=False):
-    """The place of the last word of a row; its slot is the strip of the page that holds its middle."""
-
-    top: float
-    bottom: float
-    height: float
-    slot: int
-
-
 def _side_by_side(boxes: Sequence[Box]) -> list[list[int]]:
-    """Return the boxes of each row from left to right; each joins the row whose last is most beside it."""
+    """Return the boxes of each row from left to right.
+
+    A white strip across the page parts rows. Between two of them, where not all boxes stand side by side,
+    each joins the row whose last is most beside it.
+    """
+    if not boxes:
+        return []
     tops, bottoms = [box.top for box in boxes], [box.bottom for box in boxes]
     heights = [box.bottom - box.top for box in boxes]
-    step = max(median(list(heights)), 1.0)
-    order = sorted(range(len(boxes)), key=tops.__getitem__)
-    order.sort(key=[box.left for box in boxes].__getitem__)
+    common = 0.49 * min(heights)  # of boxes in different rows, at most
+    bands: list[list[int]] = []
+    reach = -_INFINITY
+    for at in sorted(range(len(boxes)), key=tops.__getitem__):
+        if tops[at] > reach - common:
+            bands.append([])
+        bands[-1].append(at)
+        if bottoms[at] > reach:
+            reach = bottoms[at]
+    lefts, step = [box.left for box in boxes], max(median(list(heights)), 1.0)
     rows: list[list[int]] = []
-    last: list[_Last] = []
-    near: dict[int, list[int]] = {}
-    for at in order:
-        top, bottom, height = tops[at], bottoms[at], heights[at]
-        word = _Last(top, bottom, height, int((top + bottom) / 2 / step))
-        row = _most_beside(word, last, near)
-        if row < 0:
-            row = len(rows)
-            rows.append([at])
-            last.append(word)
-            near.setdefault(word.slot, []).append(row)
-            continue
-        rows[row].append(at)
-        if last[row].slot != word.slot:
-            near.setdefault(word.slot, []).append(row)
-        last[row] = word
+    for band in bands:
+        if len(band) > 1:
+            tallest, lowest = max(map(heights.__getitem__, band)), tops[band[-1]]
+            beside = min(map(bottoms.__getitem__, band)) - lowest
+            band.sort(key=lefts.__getitem__)
+            if beside <= _SAME_ROW * max(tallest, _LOW) or tallest > 2 * step:
+                rows += _join_rows(band, tops, bottoms, step)
+                continue
+        rows.append(band)
     return rows
 
 
-def _most_beside(word: _Last, last: Sequence[_Last], near: dict[int, list[int]]) -> int:
-    """Return the row whose last word is most beside a word; -1 if there is none."""
-    top, bottom, height, slot = word.top, word.bottom, word.height, word.slot
-    best, most = -1, _SAME_ROW
-    for place in (slot - 1, slot, slot + 1):
-        for at in near.get(place, ()):
-            other = last[at]
-            if other.slot != place:
-                continue
-            common = (bottom if bottom < other.bottom else other.bottom) - (
-                top if top > other.top else other.top
-            )
-            if common <= 0:
-                continue
-            least = height if height < other.height else other.height
-            share = common / (least if least > _LOW else _LOW)
-            if share > most or (share == most and best < 0):
-                best, most = at, share
-    return best
+def _join_rows(
+    order: Sequence[int], tops: Sequence[float], bottoms: Sequence[float], step: float
+) -> list[list[int]]:
+    """Return the rows of boxes from left to right; each joins the row whose last is most beside it.
+
+    A row is looked for by the strip of the page, of the height `step`, that holds the middle of its last.
+    """
+    rows: list[list[int]] = []
+    slots: list[int] = []
+    near: dict[int, list[int]] = {}
+    for at in order:
+        top, bottom = tops[at], bottoms[at]
+        slot, best, most = int((top + bottom) / 2 / step), -1, _SAME_ROW
+        for place in (slot - 1, slot, slot + 1):
+            for row in near.get(place, ()):
+                last = rows[row][-1]
+                above, below = tops[last], bottoms[last]
+                common = (bottom if bottom < below else below) - (top if top > above else above)
+                if common <= 0 or slots[row] != place:
+                    continue
+                share = common / max(min(bottom - top, below - above), _LOW)
+                if share > most or (share == most and best < 0):
+                    best, most = row, share
+        if best < 0:
+            best = len(rows)
+            rows.append([])
+            slots.append(slot - 1)
+        rows[best].append(at)
+        if slots[best] != slot:
+            near.setdefault(slot, []).append(best)
+            slots[best] = slot
+    return rows
 
 
 def _stacked(row: list[int], boxes: Sequence[Box]) -> list[list[int]]:
-    """Return the lines of a row: several where words stand above words, whose boxes overlap."""
-    pairs = [(boxes[one], boxes[other]) for one, other in pairwise(row)]
-    if not any(one.right > other.left and _is_above(one, other) for one, other in pairs):
-        return [row]
+    """Return the lines of a row in which words stand above words, whose boxes overlap."""
     lines: list[list[int]] = []
     reach = -_INFINITY
     for at in sorted(row, key=lambda at: boxes[at].top + boxes[at].bottom):
@@ -174,17 +185,24 @@ def _is_above(one: Box, other: Box) -> bool:
 
 def row_of(words: list[Word], boxes: list[Box]) -> LayoutRow:
     """Return the row of words given from left to right."""
+    if len(boxes) == 1:
+        (box,) = boxes
+        return LayoutRow(box.top, box.bottom, box, [(box.left, box.right, words, boxes)])
     segments: list[Segment] = []
-    start, before, right = 0, boxes[0], boxes[0].right
-    for at, box in enumerate(boxes):
-        if is_wide_gap(before, box):
-            segments.append((boxes[start].left, right, words[start:at]))
-            start, right = at, box.right
-        elif box.right > right:
-            right = box.right
-        before = box
-    segments.append((boxes[start].left, right, words[start:]))
+    for start, end in _find_segments(boxes):
+        held = boxes[start:end]
+        segments.append((held[0].left, max([box.right for box in held]), words[start:end], held))
     return row_with(boxes, segments)
+
+
+def _find_segments(boxes: Sequence[Box]) -> Iterable[tuple[int, int]]:
+    """Return the begins and ends of words without wide gaps between them."""
+    wide = [
+        at + 1
+        for at, (before, box) in enumerate(pairwise(boxes))
+        if box.left - before.right > box.bottom - box.top and is_wide_gap(before, box)
+    ]
+    return pairwise([0, *wide, len(boxes)])
 
 
 # Tables drawn with rules: horizontal and vertical strokes to grids of cells, merged cells among them.
@@ -214,20 +232,9 @@ class Grid(Struct, frozen=True):
     owners: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @property
-    def left(self) -> float:
-        return self.xs[0]
-
-    @property
-    def right(self) -> float:
-        return self.xs[-1]
-
-    @property
-    def top(self) -> float:
-        return self.ys[0]
-
-    @property
-    def bottom(self) -> float:
-        return self.ys[-1]
+    def box(self) -> Box:
+        """Return the box around its rules."""
+        return Box(self.xs[0], self.ys[0], self.xs[-1], self.ys[-1])
 
     def find(self, x: float, y: float) -> int | None:
         """Return the index of the cell that holds a point; None outside of the grid."""
@@ -248,7 +255,7 @@ def find_grids(rules: Iterable[Box]) -> list[Grid]:
         grid = _grid(across, down)
         if grid is not None:
             grids.append(grid)
-    return sorted(grids, key=lambda grid: (grid.top, grid.left))
+    return sorted(grids, key=lambda grid: (grid.box.top, grid.box.left))
 
 
 def _join_strokes(rules: list[Box], places: Callable[[Box], tuple[float, float, float, float]]) -> list[Box]:
@@ -413,7 +420,7 @@ def lay_out(
     for grid in grids:
         inside, placed = _split(placed, grid)
         ruled.append((grid, inside))
-    bands = sorted(grid.bottom for grid in grids if _is_broad(grid, placed))
+    bands = sorted(grid.box.bottom for grid in grids if _is_broad(grid, placed))
     lines: list[Line] = []
     tables: list[Table] = []
     for band in _bands(find_rows(placed) if rows is None or grids else rows, bands):
@@ -466,7 +473,7 @@ def _fill(grid: Grid, held: dict[int, list[Word]]) -> tuple[Cell, ...]:
 
 def _is_broad(grid: Grid, words: list[Word]) -> bool:
     around = union(word.box for word in words)
-    return around is not None and grid.right - grid.left > 0.6 * (around.right - around.left)
+    return around is not None and grid.box.right - grid.box.left > 0.6 * (around.right - around.left)
 
 
 def _bands(rows: list[LayoutRow], bounds: Sequence[float]) -> Iterable[list[LayoutRow]]:
@@ -480,9 +487,9 @@ def _bands(rows: list[LayoutRow], bounds: Sequence[float]) -> Iterable[list[Layo
 
 def _line_before(lines: Sequence[Line], grid: Grid) -> int:
     above = [
-        (at, line.box.left < grid.right and line.box.right > grid.left)
+        (at, line.box.left < grid.box.right and line.box.right > grid.box.left)
         for at, line in enumerate(lines)
-        if line.box is not None and line.box.bottom <= grid.top + (line.box.bottom - line.box.top) / 2
+        if line.box is not None and line.box.bottom <= grid.box.top + (line.box.bottom - line.box.top) / 2
     ]
     overlapping = [at for at, overlaps in above if overlaps]
     return max(overlapping or [at for at, _ in above], default=-1)
@@ -492,7 +499,7 @@ def _reading_order(rows: list[LayoutRow]) -> Iterable[list[LayoutRow]]:
     """Yield blocks of rows in reading order: where text runs in columns, each column is a block."""
     single: list[LayoutRow] = []
     at = 0
-    last = _last_of_prose(rows)
+    last = _last_of_columns(rows)
     while at < len(rows):
         may_begin = at <= last and (at == 0 or _may_begin_columns(rows, at))
         found = _find_columns(rows, at) if may_begin else None
@@ -510,10 +517,16 @@ def _reading_order(rows: list[LayoutRow]) -> Iterable[list[LayoutRow]]:
     yield single
 
 
-def _last_of_prose(rows: list[LayoutRow]) -> int:
-    """Return the last row from which on there are words enough for two columns of running text."""
-    long = [at for at, row in enumerate(rows) for _, _, words in row.segments if len(words) >= _PROSE_WORDS]
-    return long[-2] if len(long) > 1 else -1
+def _last_of_columns(rows: list[LayoutRow]) -> int:
+    """Return the last row from which on words enough for two columns of running text stand side by side."""
+    left, right = -_INFINITY, _INFINITY
+    for at in range(len(rows) - 1, -1, -1):
+        for begin, end, words, _ in rows[at].segments:
+            if len(words) >= _PROSE_WORDS:
+                left, right = max(left, begin), min(right, end)
+        if left >= right:
+            return at
+    return -1
 
 
 def _may_begin_columns(rows: list[LayoutRow], at: int) -> bool:
@@ -525,8 +538,8 @@ def _may_begin_columns(rows: list[LayoutRow], at: int) -> bool:
 
 def _side(row: LayoutRow, gutter: float, is_left: bool) -> LayoutRow:
     kept = [segment for segment in row.segments if (segment[0] < gutter) == is_left]
-    boxes = [word.box for _, _, words in kept for word in words if word.box is not None]
-    return row_with(boxes, kept) if boxes else LayoutRow(row.top, row.bottom, row.highest, row.lowest, [])
+    boxes = [box for segment in kept for box in segment[3]]
+    return row_with(boxes, kept) if boxes else LayoutRow(row.top, row.bottom, row.box, [])
 
 
 def _find_columns(rows: list[LayoutRow], start: int) -> tuple[int, float] | None:
@@ -568,14 +581,14 @@ def _find_gutter(rows: list[LayoutRow], free: list[tuple[float, float]]) -> floa
         sides = [
             [one for one in segments if bisect_right(strips, one[0]) == at] for at in range(len(strips) + 1)
         ]
-        going_on = sum(words[0].text[0].islower() for _, _, words in segments)
+        going_on = sum(segment[2][0].text[0].islower() for segment in segments)
         if 2 * going_on < len(segments):  # each row begins anew, as in a table
             return None
     return gutter if all(map(_is_prose, sides)) else None
 
 
 def _subtract(free: list[tuple[float, float]], row: LayoutRow, least: float) -> list[tuple[float, float]]:
-    for left, right, _ in row.segments:
+    for left, right, *_ in row.segments:
         if not [1 for begin, end in free if left < end and right > begin]:
             continue
         cut: list[tuple[float, float]] = []
@@ -588,12 +601,13 @@ def _subtract(free: list[tuple[float, float]], row: LayoutRow, least: float) -> 
     return free
 
 
-def _is_prose(segments: Sequence[tuple[float, float, list[Word]]]) -> bool:
+def _is_prose(segments: Sequence[Segment]) -> bool:
     if len(segments) < _FEWEST_PROSE_ROWS:
         return False
-    width = max(right for _, right, _ in segments) - min(left for left, _, _ in segments)
-    words = sum(len(words) for _, _, words in segments) / len(segments)
-    return words >= _PROSE_WORDS and median([r - a for a, r, _ in segments]) >= _PROSE_FILL * width
+    width = max(segment[1] for segment in segments) - min(segment[0] for segment in segments)
+    words = sum(len(segment[2]) for segment in segments) / len(segments)
+    is_wide = median([right - left for left, right, *_ in segments]) >= _PROSE_FILL * width
+    return words >= _PROSE_WORDS and is_wide
 
 
 def _emit(rows: list[LayoutRow], lines: list[Line], tables: list[Table], source: Source) -> None:
@@ -606,7 +620,7 @@ def _emit(rows: list[LayoutRow], lines: list[Line], tables: list[Table], source:
             at = end
             continue
         words = tuple(_as_read(rows[at].words))
-        is_recognized = any(word.confidence is not None for word in words)
+        is_recognized = source == "ocr" or any(word.confidence is not None for word in words)
         lines.append(Line(words, rows[at].box, "ocr" if is_recognized else source))
         at += 1
 
@@ -647,22 +661,20 @@ def _find_table(rows: list[LayoutRow], start: int) -> tuple[int, list[tuple[floa
 
 def _grow(columns: list[tuple[float, float]], row: LayoutRow, adds: bool) -> list[tuple[float, float]] | None:
     """Return the columns widened by a row's segments; None if a segment crosses columns or shares one."""
-    grown = list(columns)
-    taken: set[int] = set()
+    begins, ends, grown = [begin for begin, _ in columns], [end for _, end in columns], list(columns)
     fresh: list[tuple[float, float]] = []
-    for left, right, _ in row.segments:
-        first = bisect_right(columns, left, key=itemgetter(1))
-        touched = range(first, bisect_left(columns, right, first, key=itemgetter(0)))
-        if len(touched) > 1 or (touched and touched[0] in taken):
+    last = -1
+    for left, right, *_ in row.segments:
+        first = bisect_right(ends, left)
+        touched = bisect_left(begins, right, first) - first
+        if touched > 1 or (touched and first == last) or not (touched or adds):
             return None
         if touched:
-            begin, end = grown[touched[0]]
-            grown[touched[0]] = (min(begin, left), max(end, right))
-            taken.add(touched[0])
-        elif adds:
-            fresh.append((left, right))
+            grown[first], last = (min(begins[first], left), max(ends[first], right)), first
         else:
-            return None
+            fresh.append((left, right))
+    if not fresh and grown == columns:
+        return columns
     grown = sorted(grown + fresh)
     return None if any(one[1] > other[0] for one, other in pairwise(grown)) else grown
 
@@ -671,116 +683,92 @@ def _cells(rows: list[LayoutRow], columns: list[tuple[float, float]]) -> tuple[C
     cells = []
     ends = [end for _, end in columns]
     for at, row in enumerate(rows):
-        for left, _, words in row.segments:
+        for left, _, words, _ in row.segments:
             column = bisect_right(ends, left)
-            text = " ".join([word.text for word in _as_read(words)])
-            box = union([word.box for word in words])
-            cells.append(Cell(at, column, text, box=box, visible=any(word.visible for word in words)))
+            text, box, visible = words[0].text, words[0].box, words[0].visible
+            if len(words) > 1:
+                text, box = " ".join([word.text for word in _as_read(words)]), union([w.box for w in words])
+                visible = any(word.visible for word in words)
+            cells.append(Cell(at, column, text, box=box, visible=visible))
     return tuple(cells)
 
 
-# Pages that lie askew: the slant of their rows, and words as if the page lay straight.
+# Pages that lie askew: their rows, by the boxes of words as if the page lay straight.
 
-_MOST_SLANT = 9.0
-_LEAST_SLANT = 0.5
-"""Slants, in degrees, that are looked for, and from which on a page is straightened."""
-_FEWEST_WORDS = 4
-_MOST_WORDS = 1000
+_MOST_SLANT, _LEAST_SLANT = radians(9.5), radians(0.5)
+"""Slants that are looked for, and from which on a page is straightened."""
+_MANY_ROWS = 1.4
+"""How many times as many rows a page never has when it lies straight: it did before."""
 
 
-def find_slant(words: Sequence[Word]) -> float:
-    """Return the angle, in radians, by which rows of words fall to the right; 0 where they are level.
+def find_level_rows(words: Sequence[Word]) -> tuple[list[LayoutRow], bool]:
+    """Return the rows of words as if their page lay straight, and whether it lies askew.
 
-    It is the angle at which neighbors stand on one line, and all words in the fewest rows.
+    Words close together show how far rows fall; all words of a row, once the page lies almost straight.
     """
-    import numpy as np
+    placed = [word for word in words if word.box is not None]
+    given = boxes = [word.box for word in placed if word.box is not None]
+    level = lines = _side_by_side(given)
+    slant, least = 0.0, _LEAST_SLANT / 2
+    for reaches in (False, False, True):
+        turned = _find_slant([[boxes[at] for at in line] for line in lines], reaches)
+        if abs(turned) >= least:
+            slant += turned
+            boxes = _straighten(given, slant)
+            lines = _side_by_side(boxes)
+        elif not slant:
+            break
+        least = _LEAST_SLANT
+    is_likely = _LEAST_SLANT <= abs(slant) <= _MOST_SLANT and len(lines) <= _MANY_ROWS * len(level)
+    return (_rows_of(lines, placed, boxes), True) if is_likely else (_rows_of(level, placed, given), False)
 
-    boxes = sorted((box.top, box.left, box.bottom, box.right) for word in words if (box := word.box))
-    if len(boxes) < _FEWEST_WORDS:
+
+def lay_out_scan(words: Sequence[Word], grids: Sequence[Grid] = (), source: Source = "ocr") -> Layout:
+    """Return the layout of words of a page that may lie askew; then there are no grids."""
+    rows, is_askew = find_level_rows(words)
+    layout = lay_out(words, () if is_askew else grids, source, rows)
+    if not is_askew:
+        return layout
+    around = [union([word.box for word in line.words]) for line in layout.lines]
+    lines = [Line(line.words, box, line.source) for line, box in zip(layout.lines, around, strict=True)]
+    return Layout(tuple(lines), layout.tables)
+
+
+def _find_slant(lines: Iterable[list[Box]], reaches: bool) -> float:
+    """Return the angle, in radians, by which lines fall to the right, or by which their segments do.
+
+    It is the median, each weighed by its length; 0 where fewer than three words stand close together.
+    """
+    if not reaches:
+        lines = [line[start:end] for line in lines for start, end in _find_segments(line)]
+    falls, count = [], 0
+    for line in lines:
+        first, last = line[0], line[-1]
+        step = last.left + last.right - first.left - first.right
+        count += len(line) - 1
+        if step > 0:
+            falls.append(((last.top + last.bottom - first.top - first.bottom) / step, step))
+    if count < 2 or not falls:
         return 0.0
-    top, left, bottom, right = np.array(boxes[:_MOST_WORDS]).T
-    x, y, width = (left + right) / 2, (top + bottom) / 2, right - left
-    height = max(float(np.median((bottom - top)[width <= np.median(width)])), 1.0)
-    gap, rise, step = left - right[:, None], y - y[:, None], x - x[:, None]
-    is_beside = (np.abs(gap - height / 2) < height) & (np.abs(rise) < 0.9 * height) & (step > 0)
-    cost = np.where(is_beside, np.abs(gap) + 2 * np.abs(rise), np.inf)
-    first, second = np.arange(len(x)), cost.argmin(axis=1)
-    has_neighbor = np.isfinite(cost[first, second])
-    step, rise = (all_pairs[first, second][has_neighbor] for all_pairs in (step, rise))
-    if has_neighbor.sum() < _FEWEST_WORDS - 1:  # rows alone do not say which words stand on one
-        return 0.0
-    along = max(float(step.sum()), 1.0)
-
-    def likeliest(angles: Any) -> float:
-        sines, cosines = np.sin(angles)[:, None], np.cos(angles)[:, None]
-        apart = (rise - step * (sines / cosines)) / (0.25 * height)
-        rows = np.diff(np.sort(y * cosines - x * sines, axis=1), axis=1) / (0.35 * height)
-        scores = (np.exp(-(apart**2)) * step).sum(axis=1) / along + np.exp(-(rows**2)).mean(axis=1)
-        return float(angles[scores.argmax()])
-
-    coarse = likeliest(np.radians(np.arange(-_MOST_SLANT, _MOST_SLANT + 0.1, 0.5)))
-    angle = likeliest(coarse + np.radians(np.arange(-0.5, 0.55, 0.1)))
-    return angle if abs(angle) >= radians(_LEAST_SLANT) else 0.0
+    falls.sort()
+    sums = list(accumulate(step for _, step in falls))
+    return atan(falls[bisect_left(sums, sums[-1] / 2)][0])
 
 
-def _are_level(rows: Iterable[LayoutRow]) -> bool:
-    """Return whether rows surely do not fall: by the places of their words that stand close together."""
-    steps = rises = 0.0
-    for row in rows:
-        for _, _, words in row.segments:
-            first, last = words[0].box, words[-1].box
-            if first is not None and last is not None and len(words) > 1:
-                step = last.left + last.right - first.left - first.right
-                steps += step * step
-                rises += step * (last.top + last.bottom - first.top - first.bottom)
-    return steps > 0 and abs(rises) < tan(radians(_LEAST_SLANT / 2)) * steps
-
-
-def _straighten(box: Box, slant: float) -> Box:
-    """Return the box of a word as if its page lay straight, turned about the corner of the page."""
+def _straighten(boxes: Iterable[Box], slant: float) -> list[Box]:
+    """Return the boxes of words as if their page lay straight, turned about the corner of the page."""
     sine, cosine = sin(slant), cos(slant)
-    width, height = box.right - box.left, box.bottom - box.top
-    double = cosine * cosine - sine * sine
-    wide = max((width * cosine - height * abs(sine)) / double, 0.1 * width)
-    high = max((height * cosine - width * abs(sine)) / double, min(width, height) * 0.3)
-    return _around((box.left + box.right) / 2, (box.top + box.bottom) / 2, wide, high, -slant)
-
-
-def _slant(box: Box, slant: float) -> Box:
-    """Return the box around one of a straight page on the page as it lies."""
-    sine, cosine = abs(sin(slant)), cos(slant)
-    width, height = box.right - box.left, box.bottom - box.top
-    return _around((box.left + box.right) / 2, (box.top + box.bottom) / 2,
-                   width * cosine + height * sine, width * sine + height * cosine, slant)  # fmt: skip
-
-
-def _around(x: float, y: float, width: float, height: float, turned: float) -> Box:
-    across, down = x * cos(turned) - y * sin(turned), x * sin(turned) + y * cos(turned)
-    sides = (across - width / 2, down - height / 2, across + width / 2, down + height / 2)
-    return Box(*(round(side, 2) for side in sides))
-
-
-def _lay_out_slanted(words: Sequence[Word], source: Source, slant: float) -> Layout:
-    """Return the layout of words of a page that lies askew; the places are those on the page as it lies."""
-    given: dict[int, Word] = {}
+    tilt, double = abs(sine), cosine * cosine - sine * sine
     straight = []
-    for word in words:
-        if word.box is not None:
-            made = replace(word, box=_straighten(word.box, slant))
-            given[id(made)] = word
-            straight.append(made)
-    layout = lay_out(straight, (), source)
-    lines = []
-    for line in layout.lines:
-        held = tuple(given[id(word)] for word in line.words)
-        lines.append(replace(line, words=held, box=union(word.box for word in held)))
-    tables = [
-        replace(table, cells=tuple(
-            replace(cell, box=_slant(cell.box, slant) if cell.box else None) for cell in table.cells
-        ))
-        for table in layout.tables
-    ]  # fmt: skip
-    return Layout(tuple(lines), tuple(tables))
+    for box in boxes:
+        width, height = box.right - box.left, box.bottom - box.top
+        x, y = box.left + box.right, box.top + box.bottom
+        across, down = x * cosine + y * sine, y * cosine - x * sine
+        wide, high = (width * cosine - height * tilt) / double, (height * cosine - width * tilt) / double
+        if wide < 0.1 * width or high < 0.3 * height:
+            wide, high = max(wide, 0.1 * width), max(high, 0.3 * min(width, height))
+        straight.append(Box((across - wide) / 2, (down - high) / 2, (across + wide) / 2, (down + high) / 2))
+    return straight
 
 
 # Words that run in several directions to lines and tables: each direction is laid out by itself.
@@ -817,12 +805,7 @@ def lay_out_turned(
         group = [word.word for word in words if word.quarters == quarters]
         straight = [_turn_word(word, -quarters, (width, height)) for word in group] if quarters else group
         upright = [turn(rule, -quarters, width, height) for rule in rules] if position == 0 else []
-        rows = find_rows(straight) if is_scan else None
-        slant = 0.0 if rows is None or _are_level(rows) else find_slant(straight)
-        if slant:
-            layout = _lay_out_slanted(straight, source, slant)
-        else:
-            layout = lay_out(straight, find_grids(upright), source, rows)
+        layout = (lay_out_scan if is_scan else lay_out)(straight, find_grids(upright), source)
         sides = (height, width) if quarters % 2 else (width, height)
         tables += [_turn_table(table, len(lines), quarters, sides) for table in layout.tables]
         lines += [_turn_line(line, quarters, sides) for line in layout.lines]

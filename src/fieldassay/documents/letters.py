@@ -37,8 +37,10 @@ def is_code(char: str) -> bool:
 
 def is_usual(text: str) -> bool:
     """Return whether nothing about the letters of a page asks for a look at each of its fonts."""
-    small = text.lower()
-    letters, frequent = (sum(map(small.count, held)) for held in (ascii_lowercase, _FREQUENT[:8]))
+    small = text.lower().encode("utf-8", "surrogatepass")
+    letters, frequent = (
+        len(small) - len(small.translate(None, held.encode())) for held in (ascii_lowercase, _FREQUENT[:8])
+    )
     return is_plain(text) and frequent >= (_USUAL - 0.05) * letters
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import sys
 import time
 import zipfile
 import zlib
@@ -52,7 +53,6 @@ class LoadOptions(Struct, frozen=True):
 
     ocr: Ocr = "auto"
     """`auto` recognizes pages without a text layer, `always` every page of PDFs and images, `off` none."""
-    engine: Literal["rapidocr", "tesseract"] = "rapidocr"
     dpi: int = 200
     """The resolution at which pages are rendered for recognition."""
     max_bytes: int = 1 << 28
@@ -385,7 +385,7 @@ _PACKAGES = {"PIL": "pillow"}
 
 def require(module: str, extra: str) -> None:
     """Raise `DocumentError` of kind `missing_extra` if a module is not installed, with the command for it."""
-    if find_spec(module) is None:
+    if module not in sys.modules and find_spec(module) is None:
         package = _PACKAGES.get(module, module)
         what = f"needs the package {package}; install it with: {install_line(extra)}"
         raise DocumentError("missing_extra", what)
@@ -490,7 +490,7 @@ class MarkedText:
 
 # Loads one document: its kind, its loader, its transcript.
 
-LOADER_VERSION = 6
+LOADER_VERSION = 7
 """Raised whenever any loader reads a document in another way than before."""
 
 _LOADERS = {
@@ -618,10 +618,8 @@ def _load_part(data: bytes, name: str, kind: str, loading: _Loading) -> Content:
 
 
 def _has_undecodable(page: Page) -> bool:
-    words = (word.text for line in page.lines for word in line.words)
-    return any(
-        "\ufffd" in text for text in (*words, *(cell.text for table in page.tables for cell in table.cells))
-    )
+    words = [word.text for line in page.lines for word in line.words]
+    return "\ufffd" in "".join(words + [cell.text for table in page.tables for cell in table.cells])
 
 
 # Loads documents in processes of their own, each with a limit of memory and of time: one fails alone.

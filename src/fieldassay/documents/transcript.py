@@ -317,11 +317,6 @@ class PageText(Struct, frozen=True):
         return union(span.box for span in self.pieces(start, end))
 
 
-def transcript_text(transcript: Transcript, page: int, hidden: bool = False) -> PageText:
-    """Return the text of a page, numbered from 1, of a transcript; see `page_text`."""
-    return page_text(transcript.pages[page - 1], hidden)
-
-
 def page_text(page: Page, hidden: bool = False) -> PageText:
     """Return the text of a page: its lines in reading order, each table after the line that it follows.
 

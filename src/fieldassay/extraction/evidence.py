@@ -188,7 +188,7 @@ class Locator(Struct, frozen=True, dict=True):
         anchors: dict[Steps, Place] = {}
         taken: dict[Steps, set[tuple[int, int]]] = defaultdict(set)
         last: dict[Steps, Place] = {}
-        for item in sorted(items, key=_item_order):
+        for item in sorted(items, key=steps_order):
             before = last.get(item[:-1])
             near = [(text, nearest(places, before, most)) for text, places in items[item]]
             quote = rows.get(item)
@@ -312,9 +312,12 @@ def item_steps(steps: Steps) -> Steps | None:
     return steps[: at + 1] if at is not None else None
 
 
-def _item_order(steps: Steps) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    names = tuple(step for step in steps if isinstance(step, str))
-    return names, tuple(step for step in steps if isinstance(step, int))
+def steps_order(steps: Steps) -> tuple[tuple[bool, int, str], ...]:
+    """Return a key that sorts steps: indices by number, names by text."""
+    return tuple(
+        (isinstance(step, str), step if isinstance(step, int) else 0, step if isinstance(step, str) else "")
+        for step in steps
+    )
 
 
 # The leaves of a spec's record as strategies need them: by steps, with labels and readers.

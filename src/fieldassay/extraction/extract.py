@@ -393,6 +393,7 @@ def _head(
         "repeats": work.repeats,
         "given": len(files),
         "parts": dict(system.parts),
+        "endpoints": dict(system.endpoints),
         "seen": list(system.seen),
         "versions": {"fieldassay": __version__, "python": platform.python_version()},
         "started": started.isoformat(timespec="seconds"),

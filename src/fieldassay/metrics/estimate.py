@@ -92,6 +92,8 @@ class Provenance(msgspec.Struct, frozen=True):
     score: str | None = None
     """The metric of a document's score, by which systems are ranked; None: the accuracy."""
     definitions: list[str] = []
+    labels: dict[str, str] = {}
+    """The names of definitions in tables and reports."""
     kept: RecordedMetrics | None = None
     slices: list[str] = []
     gates: list[str] = []

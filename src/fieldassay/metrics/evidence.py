@@ -138,6 +138,8 @@ class BatchEvidence(Struct, frozen=True, eq=False):
     table: Callable[[], pl.DataFrame] | None = None
     repeat: int = 0
     """The number of the run, from 1, of a system with repeated runs; else 0."""
+    items: Callable[[], npt.NDArray[np.intp]] | None = None
+    """Makes the row of the item that each row is in, -1 for rows in none; None: there are no lists."""
     answers: Callable[[], pl.DataFrame] | None = None
     """Makes the table of gold values and answers alone, by which the runs of a system are compared."""
 
@@ -164,8 +166,12 @@ def evidence_schema() -> dict[str, Any]:
         "type": text, "gold": text, "pred": text, "gold_value": text, "pred_value": text, "outcome": text,
         "score": number, "reason": text, "diagnoses": pl.List(text), "flags": pl.List(text),
         "confidence": number, "weight": number, "critical": pl.Boolean, "other_field": text,
+        COST: number,
     }  # fmt: skip
 
+
+COST = "cost"
+"""The column of evidence with what wrong values cost: the share of the highest score of a document."""
 
 REPEAT = "repeat"
 """The column of evidence with the number of the run, where a system has repeated runs; else there is none."""

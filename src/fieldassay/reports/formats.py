@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from fieldassay.errors import nearest, problem
@@ -12,16 +12,16 @@ from fieldassay.errors import nearest, problem
 class Format(NamedTuple):
     """A format of reports: the function that makes it (`module:name`), and its file in a run folder.
 
-    The function takes runs (`Sequence[Reported]`) and `ReportOptions`, and yields text portion by portion.
+    The function takes a run (`Reported`) and `ReportOptions`, and yields text portion by portion.
     """
 
     maker: str
     file: str
 
-    def make(self, reported: Sequence[Any], options: Any) -> Iterable[str]:
+    def make(self, reported: Any, options: Any) -> Iterable[str]:
         """Return the text of a report, portion by portion."""
         module, _, name = self.maker.partition(":")
-        found: Callable[[Sequence[Any], Any], Iterable[str]] = getattr(importlib.import_module(module), name)
+        found: Callable[[Any, Any], Iterable[str]] = getattr(importlib.import_module(module), name)
         return found(reported, options)
 
 

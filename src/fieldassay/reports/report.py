@@ -24,7 +24,7 @@ from fieldassay.reports.content.run.terminal import render_answer, render_termin
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown
-from fieldassay.runs.run import Run, mark_failed_answers, read_runs
+from fieldassay.runs.run import Run, mark_failed_answers
 from fieldassay.runs.run_file import OWN_FILES, RUN, find_run
 from fieldassay.runs.value_sources import ValueSources, open_value_sources
 
@@ -63,40 +63,31 @@ class ReportOptions(Struct, frozen=True):
 
 
 class Reported(Struct, frozen=True, eq=False):
-    """One run for reports.
+    """A run for reports.
 
-    `evidence` is unread; `kept` is its choice of judged values. `label` names the run among several. `facts`
-    are those of `run.json` (empty for a result outside any folder). `diffs` compare the run with an earlier
-    one, system by system.
+    `evidence` is unread; `kept` is its choice of judged values. `facts` are those of `run.json` (empty for a
+    result outside any folder). `diffs` compare the run with an earlier one, system by system.
     """
 
     result: Result
     evidence: pl.LazyFrame | None = None
     decisions: tuple[Decision, ...] = ()
     kept: Kept = "all"
-    label: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     diffs: tuple[Diff, ...] = ()
     open_sources: Callable[[], ValueSources] = ValueSources
     """Opens the sources of the values of extractions in their documents."""
-    folder: Path | None = None
-    """Where the run is on disk, if anywhere."""
 
 
-def render_markdown_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
-    """Yield the reports of runs as Markdown, one below the other."""
-    for place, run in enumerate(reported):
-        summary = summarize(run.result, run.evidence, decisions=run.decisions)
-        yield ("\n" if place else "") + render_markdown(report_parts(summary))
+def render_markdown_report(run: Reported, options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
+    """Yield the report of a run as Markdown."""
+    yield render_markdown(report_parts(summarize(run.result, run.evidence, decisions=run.decisions)))
 
 
-def render_table_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
-    """Yield the reports of runs as a terminal shows them, one below the other."""
+def render_table_report(run: Reported, options: ReportOptions) -> Iterator[str]:
+    """Yield the report of a run as a terminal shows it."""
     render = render_terminal if options.is_whole else render_answer
-
-    for place, run in enumerate(reported):
-        summary = summarize(run.result, run.evidence, decisions=run.decisions)
-        yield ("\n" if place else "") + render(summary, options.screen)
+    yield render(summarize(run.result, run.evidence, decisions=run.decisions), options.screen)
 
 
 # Reports of runs for other programs and for pages: reading their sources, and writing them.
@@ -104,43 +95,16 @@ def render_table_report(reported: Sequence[Reported], options: ReportOptions) ->
 _RUN_FILES = OWN_FILES - {"report.html"}
 
 
-def read_reported(folders: Sequence[Path]) -> tuple[Reported, ...]:
-    """Return runs on disk for reports.
-
-    Raises `ProblemsError` with all problems of all folders, and for a repeated one.
-    """
-    names = label_folders(folders)
-    return tuple(read_runs(folders, lambda run: _read(run, names.get(run.folder, ""))))
-
-
-def label_folders(folders: Sequence[Path]) -> dict[Path, str]:
-    """Return the labels of several runs: as few last parts of their folders as tell them apart.
-
-    >>> label_folders([Path("/x/a/run"), Path("/x/b/run")])
-    {PosixPath('/x/a/run'): 'a/run', PosixPath('/x/b/run'): 'b/run'}
-    >>> label_folders([Path("/x/run")])
-    {}
-    """
-    if len(folders) < 2:
-        return {}
-    parts = [folder.absolute().parts for folder in folders]
-    for size in range(1, max(map(len, parts)) + 1):
-        labels = ["/".join(own[-size:]) for own in parts]
-        if len(set(labels)) == len(set(parts)):
-            break
-    return dict(zip(folders, labels, strict=True))
-
-
-def _read(run: Run, label: str) -> Reported:
+def read_reported(folder: Path) -> Reported:
+    """Return a run on disk for reports. Raises `ProblemsError` for a damaged one."""
+    run = Run.open(folder)
     return Reported(
         result=run.result,
         evidence=mark_failed_answers(run.evidence, run.result.documents),
         decisions=decisions_of_run(run),
         kept=_kept(run.kept),
-        label=label,
         facts=run.facts,
         open_sources=_sources_of(run.facts, run.result),
-        folder=run.folder,
     )
 
 
@@ -159,11 +123,17 @@ def read_diffs(before: Path, after: Path, systems: Sequence[str]) -> tuple[Diff,
 
 
 def render_diff(found: Diff, store: Path) -> Iterator[str]:
-    """Yield the HTML report of the runs of a diff with its changes: that of the later run, of more all."""
-    sides = found.sides[-1:] if found.is_pair else found.sides
-    folders = dict.fromkeys(find_run(side.run, store) for side in sides)
-    first, *others = read_reported(tuple(folders))
-    yield from render_report((replace(first, diffs=(found,)), *others), "html")
+    """Yield the HTML report of a run with its changes: that of the later one of two.
+
+    Raises `ProblemsError` for systems of several other runs, which one report cannot show.
+    """
+    folders = dict.fromkeys(find_run(side.run, store) for side in found.sides)
+    if len(folders) > 1 and not found.is_pair:
+        remedy = "score their predictions together, or choose another format"
+        raise problem(
+            "diff", f"has systems of {len(folders)} runs, and a page is of one", remedy, "unclear_system"
+        )
+    yield from render_report(replace(read_reported(list(folders)[-1]), diffs=(found,)), "html")
 
 
 def report_scored(
@@ -199,26 +169,22 @@ def _kept(word: object) -> Kept:
     return "all" if word == "all" else "errors" if word == "errors" else "none"
 
 
-def write_report(
-    reported: Sequence[Reported], name: str, target: Path, options: ReportOptions | None = None
-) -> None:
+def write_report(reported: Reported, name: str, target: Path, options: ReportOptions | None = None) -> None:
     """Write a report to a file, whole or not at all.
 
     Raises `ProblemsError` for an unknown format, and for a target that is in the way.
 
     >>> from fieldassay.scoring.score import score
     >>> result = score([{"id": 1, "n": 5}], [{"id": 1, "n": 4}], "fields: {n: number}")
-    >>> write_report([Reported(result)], "junit", Path(getfixture("tmp_path")) / "junit.xml")
+    >>> write_report(Reported(result), "junit", Path(getfixture("tmp_path")) / "junit.xml")
     """
     find_format(name)
-    check_target(target, [run.result for run in reported])
+    check_target(target, reported.result)
     placed = replace(options or ReportOptions(), folder=target.parent)
     write_whole(target, render_report(reported, name, placed))
 
 
-def render_report(
-    reported: Sequence[Reported], name: str, options: ReportOptions | None = None
-) -> Iterator[str]:
+def render_report(reported: Reported, name: str, options: ReportOptions | None = None) -> Iterator[str]:
     """Yield a report's text.
 
     Raises `ProblemsError` for an unknown format, and for documents with another format than HTML.
@@ -229,9 +195,7 @@ def render_report(
     yield from find_format(name).make(reported, options or ReportOptions())
 
 
-def append_report(
-    reported: Sequence[Reported], name: str, target: Path, options: ReportOptions | None = None
-) -> None:
+def append_report(reported: Reported, name: str, target: Path, options: ReportOptions | None = None) -> None:
     """Append a report to a shared file; raise `ProblemsError` if that is impossible."""
     _check_plain(target)
     used = target.stat().st_size if target.is_file() else 0
@@ -244,12 +208,12 @@ def append_report(
         raise problem(target, what, "name another file with --out", "export_target") from None
 
 
-def check_target(target: Path, results: Sequence[Result]) -> None:
+def check_target(target: Path, result: Result) -> None:
     """Raise `ProblemsError` if a report would overwrite an input of a run or a file of a run folder."""
     _check_plain(target)
     place = target.resolve()
-    inputs = [result.run["inputs"] for result in results if result.run.get("inputs")]
-    named = [label for given in inputs for label in (given["gold"], *given["predictions"].values())]
+    inputs = result.run.get("inputs")
+    named = [inputs["gold"], *inputs["predictions"].values()] if inputs else []
     in_run = target.name in _RUN_FILES and (place.parent / RUN).is_file()
     if in_run or place in {Path(label).resolve() for label in named}:
         raise problem(target, "is an input or a part of a run", "name another file", "export_target")

@@ -318,6 +318,16 @@ NAMES: dict[str, str] = {
 }
 """The names in reports of metrics whose own names need explanation."""
 
+
+def name_metric(name: str, run: Mapping[str, Any]) -> str:
+    """Return the name of a metric in reports: the label that the spec of a run gives it, or its own in words.
+
+    >>> name_metric("imq", {"labels": {"imq": "IMQ"}}), name_metric("perfect_documents", {})
+    ('IMQ', 'perfect documents')
+    """
+    return str(run.get("labels", {}).get(name) or describe(NAMES, name))
+
+
 MEANINGS: dict[str, tuple[str, str]] = {
     "accuracy": (
         "How much of a document is right, on average over the documents; nearly right values count in part.",

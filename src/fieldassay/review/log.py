@@ -274,36 +274,6 @@ _KINDS: Mapping[str, Callable[[sqlite3.Connection, int, int, Body], None]] = {
 }
 
 
-# The log as a table for auditors: who did what to which value, and when
-
-COLUMNS = ("seq", "at", "actor", "kind", "document", "sheet", "node", "before", "after", "note")
-
-
-def list_events(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
-    """Yield a row with a value for each of `COLUMNS` per event, in order.
-
-    `before` and `after` are labels: the text, or a state in parentheses.
-    """
-    documents = dict(
-        db.execute("SELECT sheet.id, document.name FROM sheet JOIN document ON document=document.id")
-    )
-    labels: dict[tuple[int, str], str] = {}
-    for seq, at, actor, kind, sheet, text in db.execute(
-        "SELECT seq, at, actor, kind, sheet, body FROM event ORDER BY seq"
-    ):
-        body: Mapping[str, Any] = json.loads(text)
-        name = body.get("name") if kind == "document" else documents.get(sheet)
-        node, note = body.get("node"), body.get("note") or body.get("reason")
-        before = after = None
-        if kind == "label":
-            before = labels.get((sheet, body["node"]))
-            said = body["text"] or "" if body["state"] == "value" else f"({body['state']})"
-            after = labels[sheet, body["node"]] = said
-        elif kind == "ruling":
-            after = body.get("choice")
-        yield seq, at, actor, kind, name, sheet, node, before, after, note
-
-
 # A review on disk: a folder with a database, made whole or not at all, written in single transactions.
 
 Outcome = TypeVar("Outcome")

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files.tables import read_parquet
 from fieldassay.io.files.typed_json import convert
-from fieldassay.io.files.whole_files import check_plain, list_leftovers
+from fieldassay.io.files.whole_files import check_plain
 from fieldassay.io.text.shown import DataFrame, LazyFrame, clip, format_count
 from fieldassay.metrics.catalogue.definitions import BoundMetric, Vocabulary, bind_metric
 from fieldassay.metrics.catalogue.grammar import parse_metric
@@ -462,30 +462,20 @@ def read_runs(runs: Iterable[Path | Run], read: Callable[[Run], T]) -> list[T]:
 
 
 class Listing(Struct, frozen=True):
-    """Runs, the newest first, and how many there are in all that were asked for."""
+    """Runs, the newest first, and how many there are in all."""
 
     runs: tuple[Run, ...]
     total: int
 
 
 @public
-def list_stored(
-    store: str | Path, system: str | None = None, spec: str | None = None, limit: int | None = None
-) -> Listing:
-    """Return the runs of a store, the newest first: those with a system, and of a spec with this name.
+def list_stored(store: str | Path, limit: int | None = None) -> Listing:
+    """Return the runs of a store, the newest first.
 
-    Without a system or a spec to look for, only as many runs are opened as are listed.
     Raises `ProblemsError` if there is no such folder.
     """
     places = list_places(Path(store))
-    if system is None and spec is None:
-        return Listing(tuple(load_run(place.path) for place in places[:limit]), len(places))
-    found = [
-        run
-        for run in (load_run(place.path) for place in places)
-        if system in (None, *run.systems) and spec in (None, run.spec_name)
-    ]
-    return Listing(tuple(found[:limit]), len(found))
+    return Listing(tuple(load_run(place.path) for place in places[:limit]), len(places))
 
 
 def load_run(folder: Path) -> Run:
@@ -502,12 +492,6 @@ def load_run(folder: Path) -> Run:
         )
         return Run(folder, {}, what)
     return Run(folder, facts, _find_damage(folder, facts))
-
-
-def list_dead(store: Path) -> list[Path]:
-    """Return what killed processes left in a store and its runs. Raises `ProblemsError` without a store."""
-    folders = [store, *(place.path for place in list_places(store))]
-    return [path for folder in folders for path in list_leftovers(folder)]
 
 
 def _find_damage(folder: Path, facts: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from fieldassay.io.json_value import WRITTEN
 from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.runs.run import Run
+from fieldassay.runs.write import describe_host
 
 
 class Effect(Struct, frozen=True):
@@ -42,6 +43,7 @@ class Sweep(Brief, Struct, frozen=True):
     """None where no extraction is complete."""
     effects: tuple[Effect, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    command: tuple[str, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -56,12 +58,14 @@ class Sweep(Brief, Struct, frozen=True):
         )
 
     def summary_text(self) -> str:
-        """Return the content of `sweep.json`: manifests and effects."""
+        """Return the content of `sweep.json`: manifests, effects, command and machine."""
         told = {
             **WRITTEN,
             "schema_version": 1,
             "systems": {name: dict(one.manifest) for name, one in self.extractions.items()},
             "effects": [one.to_dict() for one in self.effects],
             "notes": list(self.notes),
+            "command": list(self.command),
+            "host": describe_host(),
         }
         return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"

@@ -14,6 +14,9 @@ from msgspec.structs import replace
 from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.io.json_value import record_data
 from fieldassay.io.text.shown import Brief
+from fieldassay.metrics.catalogue.definitions import bind_metric
+from fieldassay.metrics.catalogue.grammar import parse_metric
+from fieldassay.metrics.costs import find_costs
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.paths import Pattern, Step, join_path, split_path
 from fieldassay.public import public
@@ -24,8 +27,8 @@ from fieldassay.scoring.engine.assemble import Identity, assemble
 from fieldassay.scoring.engine.judge import judge
 from fieldassay.scoring.engine.scopes import applicability
 from fieldassay.scoring.fit import fold_keys_of_matching, fold_keys_of_sources
-from fieldassay.scoring.shards import judge_batch
-from fieldassay.spec.plan.compile import read_plan
+from fieldassay.scoring.shards import EvidenceRows, judge_batch
+from fieldassay.spec.plan.compile import read_plan, vocabulary_of
 from fieldassay.spec.plan.nodes import (
     AnyNode,
     Leaf,
@@ -354,10 +357,13 @@ def explain_document(
         raise unknown_document(document, ids, matching.gold.label)
     plan = fold_keys_of_matching(plan, matching)
     rows: list[dict[str, Any]] = []
+    spec = plan.spec
+    score_of = bind_metric(parse_metric(spec.score), vocabulary_of(spec)) if spec.score else None
     remarks: dict[str, tuple[str, ...]] = {}
     for batch in batches(matching, 1, [ids[document]]):
         for judged in judge_batch(plan, batch, slices):
-            rows += judged.evidence.table().to_dicts() if judged.evidence.table is not None else []
+            costs = find_costs(score_of, judged.evidence, judged.documents)
+            rows += EvidenceRows(judged.evidence, False, costs).table().to_dicts()
             system = judged.name
             undeclared = [
                 f"the spec does not declare the predicted key {path}"

@@ -1,6 +1,7 @@
 """How records fit a spec: their keys, a profile of the data, and what is said of it."""
 
 import difflib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -155,6 +156,8 @@ class _Census(Struct):
 # The content of gold and predictions as scoring reads them: counts and examples, field by field.
 
 MOST_EXAMPLES = 3
+LEAST_WRITTEN, USUAL = 8, 0.8
+"""So many values of a field, and so large a share of them in one form, say how values are written."""
 _PROFILE_BATCH = 1000
 
 
@@ -177,6 +180,9 @@ class SideContent(Struct):
     """Some of the unreadable values."""
     ambiguous_examples: list[ExampleValue] = default(default_factory=list)
     """Some of the ambiguous values."""
+    forms: Counter[str] = default(default_factory=Counter)
+    """How dates, and lists in one text, are written."""
+    form_examples: dict[str, ExampleValue] = default(default_factory=dict)
 
 
 class DataProfile(Struct):
@@ -256,6 +262,13 @@ def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, SideContent
             continue
         at = np.flatnonzero(block.pred_code >= 0)
         finding.present += len(at)
+        if block.coded.leaf.type not in ("number", "integer", "money", "quantity", "any"):
+            for row in at.tolist():
+                if isinstance(raw := block.coded.raws[block.pred_code[row]], str):
+                    form = name_form(raw, is_list=block.coded.leaf.is_list)
+                    finding.forms[form] += 1
+                    example = ExampleValue(ids[block.pairs.doc[row]], json_text(raw), "")
+                    finding.form_examples.setdefault(form, example)
         column = block.coded.column
         if not column.problems and not column.flags:
             continue
@@ -268,6 +281,42 @@ def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, SideContent
                 column.reading(code),
                 block.coded.leaf.reader,
             )
+
+
+_SIGNS = re.compile(r"[+-]?\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]")
+
+
+def name_form(text: str, *, is_list: bool) -> str:
+    """Return how a text is written: the sign that divides a list, or its words as `a` and numbers as `1`.
+
+    It is empty for a text without a number, and for a list of one.
+
+    >>> name_form("15-Mar-2025", is_list=False), name_form("Rue 1, Ost", is_list=False)
+    ('1-a-1', 'a1,a')
+    >>> name_form("a | b, c", is_list=True), name_form("Main St", is_list=False)
+    ('|', '')
+    """
+    if is_list:
+        return next((sign for sign in "|;," if sign in text), "")
+    signs = _SIGNS.findall(text[:_LONGEST_NAME])
+    form = "".join("a" if sign[0].isalpha() else "1" if sign[-1].isdigit() else sign for sign in signs)
+    return form if "1" in form else ""
+
+
+def describe_mixed(gold: DataProfile) -> list[str]:
+    """Return a remark for each field of gold with a few values that are written unlike nearly all others."""
+    said = []
+    for path, finding in gold.findings.items():
+        ranked = [(form, count) for form, count in finding.forms.most_common() if form]
+        total = sum(count for _, count in ranked)
+        if total < LEAST_WRITTEN or ranked[0][1] < USUAL * total or ranked[0][1] == total:
+            continue
+        odd, first = finding.form_examples[ranked[1][0]], finding.form_examples[ranked[0][0]]
+        said.append(
+            f"gold: {path} is written in several ways: {clip(odd.value, 40)} in "
+            f"{clip(odd.document, _LONGEST_NAME)}, {ranked[0][1]} of {total} as {clip(first.value, 40)}"
+        )
+    return said
 
 
 def _look(finding: SideContent, document: str, raw: Any, reading: Reading, reader: Reader) -> None:
@@ -340,7 +389,14 @@ def _add(examples: list[ExampleValue], example: ExampleValue) -> None:
 def survey_data(found: DataProfile) -> dict[str, Any]:
     """Return a survey as plain data."""
     return {
-        "fields": [record_data(finding) for finding in found.findings.values()],
+        "fields": [
+            {
+                name: one
+                for name, one in record_data(finding).items()
+                if name not in ("forms", "form_examples")
+            }
+            for finding in found.findings.values()
+        ],
         "invalid": found.invalid,
         "invalid_examples": [record_data(example) for example in found.examples],
         "undeclared": dict(found.undeclared.most_common()),

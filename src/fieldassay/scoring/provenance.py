@@ -484,6 +484,7 @@ def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, A
         "metrics": [str(call) for call in folding.metrics],
         "score": plan.spec.score,
         "definitions": [definition.name for definition in plan.spec.definitions],
+        "labels": {one.name: one.label for one in plan.spec.definitions if one.label},
         "kept": {
             "compared": [str(call) for call in folding.compared],
             "also": [str(call) for call in folding.also_kept],

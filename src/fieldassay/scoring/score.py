@@ -514,13 +514,8 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
     if key is not None and not run.matching.gold.is_numbered:
         warnings.append(f"the field {key!r} looks like the id of a document, and is always right: remove it")
     unreadable = [
-        Problem(
-            run.matching.gold.label,
-            f"{count:,} value{'s' * (count > 1)} of {path!r} cannot be read as {_NAMES.get(kind, kind)} "
-            f"(first in {first!r})",
-            "correct gold: `fieldassay score --check`",
-        )
-        for (path, kind), (count, first) in sorted(done.unreadable.items())
+        _name_unreadable(run.matching.gold.label, *field, *counted)
+        for field, counted in sorted(done.unreadable.items())
     ]
     warnings += map(str, cap_problems([*unreadable, *done.too_long]))
     warnings += name_idle(run.plan, _tallies(run, done))
@@ -536,3 +531,23 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
             warnings.append(f"{system}: {count:,} of {answers:,} answers are unreadable ({example})")
         warnings += remark_repairs(system, answers, done.repairs[system], done.repaired[system])
     return tuple(warnings)
+
+
+def _name_unreadable(gold: str, path: str, kind: str, left_out: bool, count: int, first: str) -> Problem:
+    """Return what is wrong with values of gold that cannot be read as their types."""
+    if kind == "nested":
+        return Problem(
+            gold,
+            f"{count:,} item{'s' * (count > 1)} of {path!r} {'are lists' if count > 1 else 'is a list'}, "
+            f"compared as JSON text (first in {first!r})",
+            'keep one text, and accept the others by `acceptable_variations: {"' + path + '[0]": […]}`',
+        )
+    remedy = "correct gold: `fieldassay score --check`"
+    if left_out and path.endswith("[]"):
+        remedy = f"declare what gold holds, such as `{path[:-2]}: {{type: list, items: text}}`"
+    return Problem(
+        gold,
+        f"{count:,} value{'s' * (count > 1)} of {path!r} cannot be read as {_NAMES.get(kind, kind)} "
+        f"(first in {first!r}){', and nothing of them counts' if left_out else ''}",
+        remedy,
+    )

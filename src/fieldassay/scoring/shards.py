@@ -21,7 +21,8 @@ from fieldassay.io.files.tables import write_parquet
 from fieldassay.io.json_value import fold_null_values, is_empty_text
 from fieldassay.io.text.shown import clip
 from fieldassay.io.workers.program import run_ray
-from fieldassay.metrics.evidence import FLAG, BatchEvidence, DocumentTable, Outcome
+from fieldassay.metrics.costs import find_costs
+from fieldassay.metrics.evidence import COST, FLAG, BatchEvidence, DocumentTable, Outcome
 from fieldassay.metrics.fold import FoldPlan, Partial, fold, fold_repeats, merge
 from fieldassay.paths import field_of, plain_path
 from fieldassay.records.matching import Matching, batches
@@ -37,13 +38,14 @@ from fieldassay.scoring.engine.judge import (
     judge_reviewed,
     mark_critical,
     mark_failed,
+    mark_unreadable,
 )
 from fieldassay.scoring.engine.lists import MOST_PAIRS, count_pairs
 from fieldassay.scoring.engine.scopes import Masks, applicability
 from fieldassay.scoring.fit import GOLD, Fill, fills_of, merge_fills
 from fieldassay.scoring.inputs import ScoreOptions, document_table, document_types
 from fieldassay.scoring.provenance import digest_part
-from fieldassay.spec.plan.nodes import Plan
+from fieldassay.spec.plan.nodes import Leaf, Plan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -166,16 +168,17 @@ class EvidenceRows(Struct, frozen=True):
 
     evidence: BatchEvidence
     only_errors: bool
+    costs: npt.NDArray[np.float64]
 
     def table(self) -> pl.DataFrame:
         """Return the table of the rows, or of those that are neither right nor absent."""
-        assert self.evidence.table is not None
-        frame = self.evidence.table()
-        if not self.only_errors:
-            return frame
         import polars as pl
 
-        return frame.filter(~pl.col("outcome").is_in(["match", "absent"]))
+        assert self.evidence.table is not None
+        frame = self.evidence.table()
+        costs = pl.Series(COST, self.costs, nan_to_null=True)
+        frame = frame.insert_column(frame.columns.index("other_field") + 1, costs)
+        return frame.filter(~pl.col("outcome").is_in(["match", "absent"])) if self.only_errors else frame
 
 
 class Done(Struct, frozen=True, eq=False):
@@ -214,7 +217,7 @@ class Done(Struct, frozen=True, eq=False):
     """The digests of the gold records, part by part."""
     too_long: tuple[Problem, ...]
     """Documents with a list that is too long to be judged."""
-    unreadable: Mapping[tuple[str, str], tuple[int, str]]
+    unreadable: Mapping[tuple[str, str, bool], tuple[int, str]]
     """The number of gold values that cannot be read, and the first document, by field and its type."""
     invalid: Mapping[str, tuple[int, str, str]]
     """By system, the number of answers that cannot be read, and the first document with its reason."""
@@ -346,7 +349,7 @@ class GoldBatch(Struct, frozen=True, eq=False):
         places: list[frozenset[str]] = [_NONE] * len(metas)
         for path, pair in judged.too_long:
             places[pair.doc] |= {path}
-        judged = mark_failed(judged, places, TOO_LONG)
+        judged = mark_unreadable(mark_failed(judged, places, TOO_LONG), len(metas))
         judged = mark_failed(judged, [_plain_paths(meta.illegible_paths) for meta in metas])
         return mark_critical(judged, [_plain_paths(meta.critical_paths) for meta in metas])
 
@@ -456,7 +459,7 @@ def _settle(
         repairs[GOLD] = tuple(record.meta.repairs for record in batch.gold)
     return Done(
         partials=partials,
-        frames=_kept(work, judged.evidence, number),
+        frames=_kept(work, judged, number, batch.repeats.get(system)),
         fills={system: of_system, GOLD: of_gold} if is_first else {system: of_system},
         claims={system: Counter({name: int(mask.sum()) for name, mask in table.claims.items()})},
         untyped=judged.untyped if is_first else 0,
@@ -475,7 +478,7 @@ def _settle(
         repaired={name: _name_repaired(batch, done) for name, done in repairs.items()},
         labels=(digest_part(work.plan, batch.gold),) if is_first else (),
         too_long=judged.too_long,
-        unreadable=_find_unreadable(judged.evidence, batch) if is_first else {},
+        unreadable=_find_unreadable(work.plan, judged.evidence, batch) if is_first else {},
         invalid=_find_invalid(system, table),
     )
 
@@ -514,18 +517,36 @@ def _find_invalid(system: str, table: DocumentTable) -> dict[str, tuple[int, str
     return {system: (len(at), table.documents[at[0]], table.texts["answer_problem"][at[0]])}
 
 
-def _find_unreadable(evidence: BatchEvidence, batch: Batch) -> dict[tuple[str, str], tuple[int, str]]:
-    """Return by field the number of gold values that cannot be read, and the first document with one."""
-    at = np.flatnonzero(evidence.flags & FLAG["unreadable_gold"])
-    fields = evidence.field[at]
-    return {
-        (info.path, info.type): (
-            int((fields == number).sum()),
-            batch.ids[evidence.doc[at[fields == number]].min()],
-        )
-        for number, info in enumerate(evidence.fields)
-        if number in fields
-    }
+def _find_unreadable(
+    plan: Plan, evidence: BatchEvidence, batch: Batch
+) -> dict[tuple[str, str, bool], tuple[int, str]]:
+    """Return the number of gold values that cannot be read, and the first document with one.
+
+    They are named by the path and the type of their field, and whether nothing of them counts; the lists in
+    a field that is one list of single values by the type `nested`.
+    """
+    is_odd = evidence.flags & FLAG["unreadable_gold"] != 0
+    found = {}
+    for child in plan.root.children:
+        of_gold = [(record.data or {}).get(child.name) for record in batch.gold]
+        is_one_list = isinstance(child, Leaf) and child.is_list
+        nested = [
+            doc
+            for doc, value in enumerate(of_gold if is_one_list else ())
+            if isinstance(value, list)
+            for item in value
+            if isinstance(item, list)
+        ]
+        if nested:
+            found[child.path, "nested", False] = len(nested), batch.ids[nested[0]]
+    for number, info in enumerate(evidence.fields):
+        of_field = is_odd & (evidence.field == number)
+        failed = evidence.outcome == int(Outcome.FAILED)
+        for left_out in (False, True) if of_field.any() else ():
+            docs = evidence.doc[of_field & (failed == left_out)]
+            if len(docs):
+                found[info.path, info.type, left_out] = len(docs), batch.ids[docs.min()]
+    return found
 
 
 def _count_unreviewed(plan: Plan, batch: Batch) -> Counter[str]:
@@ -550,10 +571,13 @@ def _is_given(value: object, nulls: frozenset[str]) -> bool:
     return not is_empty_text(value, nulls) if isinstance(value, str) else value not in (None, [], {})
 
 
-def _kept(work: Work, evidence: BatchEvidence, number: int) -> tuple[Frame, ...]:
+def _kept(work: Work, judged: JudgedBatch, number: int, repeat: Repeat | None) -> tuple[Frame, ...]:
+    evidence = judged.evidence
     if work.evidence == "none" or not len(evidence):
         return ()
-    rows = EvidenceRows(evidence, work.evidence == "errors")
+    score_of = work.folding.score_of if work.folding.score else None
+    costs = find_costs(score_of, evidence, judged.documents) / (1 if repeat is None else repeat.runs)
+    rows = EvidenceRows(evidence, work.evidence == "errors", costs)
     if work.folder is None:
         return (rows if work.is_local else rows.table(),)
     path = work.folder / f"part-{work.number:05}-{number:05}.parquet"

@@ -18,6 +18,7 @@ from fieldassay.scoring.checking import Findings, name_idle
 from fieldassay.scoring.fit import (
     DataProfile,
     describe_empty,
+    describe_mixed,
     find_misfits,
     fold_keys_of_matching,
     fold_keys_of_sources,
@@ -246,7 +247,7 @@ def _of_data(
         _with_surveys(found, plan, matching.sources, surveys, problems),
         missing=matching.missing,
         unmatched=matching.unmatched,
-        notes=tuple(map(str, matching.notes)),
+        notes=(*map(str, matching.notes), *describe_mixed(surveys[""])),
     )
 
 

@@ -87,12 +87,10 @@ def test_the_history_goes_on(project: Project) -> None:
     assert "one" in project.run("baseline", "show").out
 
 
-def test_no_value_of_a_document_is_in_the_file_and_hashed_ids_neither(project: Project) -> None:
+def test_no_value_of_a_document_is_in_the_file(project: Project) -> None:
     project.set("old")
     text = Path("fieldassay-baseline.json").read_text()
     assert "name 1" not in text and "?" not in text and "d001" in text
-    project.set("old", "--hash-ids")
-    assert "d001" not in Path("fieldassay-baseline.json").read_text()
 
 
 def test_a_broken_baseline_is_not_set_over_but_refused(project: Project) -> None:

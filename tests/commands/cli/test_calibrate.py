@@ -53,8 +53,8 @@ def test_the_plan_needs_no_run_and_says_how_many_labels_it_takes(run: Run) -> No
         assert number in ran.out
 
 
-def test_a_run_is_calibrated_a_policy_written_and_another_run_checked(run: Run, tmp_path: Path) -> None:
-    first, second, policy = make_run(), make_run("b"), tmp_path / "policy.json"
+def test_a_run_is_calibrated_and_a_policy_written(run: Run, tmp_path: Path) -> None:
+    first, policy = make_run(), tmp_path / "policy.json"
     ran = run("calibrate", first, "--risk", 0.05, "--out", policy)
     assert (ran.code, ran.err) == (0, f"policy written to {policy}\n")
     for title in (
@@ -65,18 +65,6 @@ def test_a_run_is_calibrated_a_policy_written_and_another_run_checked(run: Run, 
         "AUROC",
     ):
         assert title in ran.out
-    ran = run("calibrate", second, "--apply", policy)
-    assert ran.code == 0
-    assert ran.out.count("held") == 1
-
-
-def test_a_broken_promise_ends_with_code_1(run: Run) -> None:
-    second, policy = make_run("c", 400, 390), make_policy()
-    ran = run("calibrate", second, "--apply", policy)
-    assert ran.code == 1
-    assert "broken" in ran.out
-    data = json.loads(run("calibrate", second, "--apply", policy, "--json").out)
-    assert (data["standing"], data["errors"]) == ("broken", data["accepted"] - 400 - 10)
 
 
 def test_too_few_labels_write_a_policy_that_reviews_everything(run: Run, tmp_path: Path) -> None:

@@ -109,9 +109,8 @@ def test_explain_shows_all_runs_of_a_value(run: Run, scored: Path) -> None:
 
 
 def test_a_diff_lists_each_value_once(run: Run, scored: Path) -> None:
-    found = run("diff", "r:m", "r:qwen", "--format", "csv")
-    assert found.code == 0
-    rows = pl.read_csv(found.out.encode())
+    assert run("diff", "r:m", "r:qwen", "--out", "changes.csv").code == 0
+    rows = pl.read_csv("changes.csv")
     assert not rows.select("doc", "path").is_duplicated().any()
     assert sorted(rows.select("doc", "change").rows()) == [("d2", "fixed"), ("d3", "broken"), ("d5", "fixed")]
 

@@ -1,14 +1,13 @@
 """`fieldassay runs`, and `score` with a store of runs."""
 
 import json
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_runs import GOLD, SPEC, Files, Ran, spawn
+from command_runs import GOLD, SPEC, Files, Ran
 from store_runs import make_run
 
 Run = Callable[..., Ran]
@@ -151,56 +150,18 @@ def test_many_systems_are_listed_best_first(store: Store) -> None:
     assert "and 3 more" in out
 
 
-def test_runs_are_shown_and_removed(store: Store) -> None:
-    first, second = make_run(store.folder, 1), make_run(store.folder, 2)
+def test_runs_are_shown(store: Store) -> None:
+    first, _ = make_run(store.folder, 1), make_run(store.folder, 2)
     assert store.runs("show", first.name).out.startswith(first.name)
     assert json.loads(store.runs("show", "latest", "--json").out)["record"]["format"] == "fieldassay run"
-    assert store.runs("rm").code == store.runs("rm", "latest").code == 2
-    ran = store.runs("rm", "latest", "nothing", "--yes")
-    assert (ran.code, second.exists()) == (2, True)
-    assert store.runs("rm", "latest", second.name, "--yes").code == 0
-    assert [path.name for path in store.folder.iterdir()] == [first.name]
 
 
-@pytest.mark.parametrize(("answer", "is_removed"), [("y", True), ("n", False), ("", False)])
-def test_a_person_is_asked_before_a_run_is_removed(
-    programs: Path, store: Store, answer: str, is_removed: bool
-) -> None:
-    folder = make_run(store.folder)
-    ours, theirs = os.openpty()
-    process = spawn("runs", "rm", "latest", "--runs", store.folder, programs=programs, stdin=theirs)
-    os.write(ours, f"{answer}\n".encode())
-    out, err = process.communicate()
-    os.close(ours)
-    os.close(theirs)
-    assert b"Remove 1 for good?" in out + err
-    assert folder.name.encode() in err
-    assert (process.returncode, folder.exists()) == ((0, False) if is_removed else (130, True))
-
-
-def test_what_a_killed_run_left_is_named_and_removed(store: Store) -> None:
-    made, left = make_run(store.folder), store.folder / ".run.partial-1-00000000-abc"
-    left.mkdir()
-    (left / "run.json").write_text("{}")
-    os.utime(left / "run.json", (0, 0))
-    os.utime(left, (0, 0))
-    assert (
-        "left by a killed run: .run.partial-1-00000000-abc; `fieldassay runs rm --leftovers`"
-        in store.runs("list").out
-    )
-    assert store.runs("rm", "--leftovers").err == f"removed {left}\n"
-    assert list(store.folder.iterdir()) == [made]
-    assert store.runs("rm", "--leftovers").err == ""
-
-
-def test_damaged_runs_are_listed_and_can_be_removed(store: Store) -> None:
+def test_damaged_runs_are_listed(store: Store) -> None:
     folder = make_run(store.folder)
     (folder / "run.json").write_bytes((folder / "run.json").read_bytes()[:40])
     ran = store.runs("list")
     assert ran.code == 0 and "damaged" in ran.out and "Traceback" not in ran.err
     assert store.runs("show", "latest").code == 0
-    assert store.runs("rm", f"{folder}/", "--yes").code == 0
-    assert "no run in" in store.runs("list").out
 
 
 HOSTILE: dict[str, Any] = {

@@ -2,7 +2,6 @@
 
 import json
 import unicodedata
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -14,11 +13,10 @@ from fieldassay.decisions.calibration.observations import select, thin
 from fieldassay.decisions.calibration.policy import (
     CalibrationOptions,
     CalibrationPage,
-    apply_policy,
     calibrate,
 )
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.content.calibration import render_calibration, render_check, render_plan
+from fieldassay.reports.content.calibration import render_calibration, render_plan
 from fieldassay.reports.writers.page import Screen
 
 pytestmark = pytest.mark.usefixtures("few_draws")
@@ -35,11 +33,8 @@ def page_of(wrong: int = 40, **options: object) -> CalibrationPage:
 def test_pages_fit_the_screen(width: int) -> None:
     promise = Promise(0.05)
     found = calibrate(bills(400, 40), CalibrationOptions(promise=promise))
-    policy = found.make_policy(datetime(2026, 1, 1, tzinfo=UTC))
-    checked = apply_policy(bills(400, 40, first=500), policy, "policy.json")
     texts = [
         render_calibration(found.page, Screen(width)),
-        render_check(checked, Screen(width)),
         render_plan(promise, Screen(width)),
     ]
     assert all(len(line) <= width for text in texts for line in text.split("\n"))

@@ -12,11 +12,8 @@ from tests.decisions.calibration.confidence_runs import bills, score_rows
 from fieldassay.decisions.calibration.certificate import Certificate, Promise
 from fieldassay.decisions.calibration.policy import (
     Basis,
-    CalibrationOptions,
-    PromiseStatus,
     ReviewPolicy,
     ReviewReason,
-    apply_policy,
     calibrate,
     policy_bytes,
     read_policy,
@@ -130,57 +127,12 @@ def test_a_policy_that_cannot_be_written_leaves_what_was_there(tmp_path: Path) -
     assert target.read_text() == "kept"
 
 
-def certified(risk: float = 0.05) -> ReviewPolicy:
-    return calibrate(bills(400, 40), CalibrationOptions(promise=Promise(risk))).make_policy(NOW)
-
-
 def test_without_enough_labels_everything_is_reviewed_and_the_reason_says_how_many_it_takes() -> None:
     policy = calibrate(bills(100, 0)).make_policy(NOW)
     assert policy.reviews_everything
     assert policy.certificate.reason == "label at least 49 more documents (149 in all)"
     assert policy.needs_review("total", 1.0) is ReviewReason.NOT_CERTIFIED
     assert "Nothing is promised" in json.loads(policy_bytes(policy))["words"]
-
-
-@pytest.mark.parametrize("wrong", [0.0, 0.02, 0.5])
-def test_another_run_says_whether_the_promise_held(wrong: float) -> None:
-    n = 400
-    gold = [{"id": f"e{number}", "total": 5} for number in range(n)]
-    pred = [
-        {"id": f"e{number}", "total": 5 + (number % n < wrong * n), "confidence": 0.98} for number in range(n)
-    ]
-    held_out = score_rows(
-        gold, pred, "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money}}"
-    )
-    found = apply_policy(held_out, certified(), "policy.json")
-    assert (found.accepted, found.errors, found.documents) == (n, int(wrong * n), n)
-    assert found.risk == pytest.approx(wrong)
-    assert found.standing is (PromiseStatus.BROKEN if wrong > 0.1 else PromiseStatus.HELD)
-    assert found.is_broken == (wrong > 0.1)
-    assert found.interval is not None and found.interval[0] <= wrong <= found.interval[1]
-
-
-def test_the_run_that_a_policy_was_made_from_is_no_test_of_it() -> None:
-    found = apply_policy(bills(400, 40), certified(), "policy.json")
-    assert any("computed from" in remark for remark in found.remarks)
-    assert not any(
-        "computed from" in remark
-        for remark in apply_policy(bills(400, 40, first=900), certified(), "p").remarks
-    )
-
-
-def test_what_goes_to_review_and_what_that_catches_is_counted() -> None:
-    found = apply_policy(bills(400, 40, first=900), certified(), "policy.json")
-    reviewed = found.reviewed[ReviewReason.BELOW_THRESHOLD.value]
-    assert found.accepted + reviewed == 400
-    assert found.caught + found.errors == 40
-
-
-def test_a_run_judged_by_another_spec_is_refused() -> None:
-    other = score_rows([{"id": "a", "total": 5}], [{"id": "a", "total": 5, "confidence": 1}])
-    with pytest.raises(ProblemsError) as caught:
-        apply_policy(other, certified(), "policy.json")
-    assert caught.value.problems[0].kind == "policy_mismatch"
 
 
 def test_a_threshold_is_marked_where_long_documents_may_be_worse() -> None:

@@ -21,12 +21,12 @@ from fieldassay.decisions.diff.diff import (
     Changes,
     Diff,
     DiffOptions,
-    diff_json,
     diff_runs,
     find_changes,
 )
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.typed_json import convert
+from fieldassay.io.json_value import json_text
 from fieldassay.metrics.result.comparison import Comparison, read_comparisons
 from fieldassay.reports.content.diff import describe_diff
 from fieldassay.reports.writers.page import Screen
@@ -238,7 +238,7 @@ def hostile(make_run: Make) -> Diff:
 
 
 def test_json_is_complete_and_plain(hostile: Diff) -> None:
-    data = json.loads(diff_json(hostile))
+    data = json.loads(json_text(hostile.to_dict()))
     assert data["changes"]["broken"] == len(data["changes"]["broken_values"]) == 2 * len(HOSTILE)
     assert max(len(row["gold"]) for row in data["changes"]["broken_values"]) > 100_000
     assert list(data["changes"]["broken_values"][0]) == list(COLUMNS)

@@ -327,11 +327,10 @@ def test_a_loss_on_few_documents_fails_only_if_the_test_shows_it(
     assert outcome.verdict is verdict, outcome.rule
 
 
-@pytest.mark.parametrize("hashes_ids", [False, True])
-def test_slices_are_compared_on_the_same_documents(hashes_ids: bool, bench: Bench) -> None:
+def test_slices_are_compared_on_the_same_documents(bench: Bench) -> None:
     spec = SPEC + "\nslices: [kind]"
     rows = [{**row, "kind": "xy"[at % 2]} for at, row in enumerate(GOLD)]
-    bench.set(run_of(rows, OLD, spec), hashes_ids=hashes_ids)
+    bench.set(run_of(rows, OLD, spec))
     worse = [{**row, "a": "?"} if at % 2 else row for at, row in enumerate(OLD)]
     found = {
         name: bench.judge(f"regression(accuracy{{kind={name}}}) > -0.035", rows, worse, spec) for name in "xy"
@@ -351,14 +350,6 @@ def test_a_slice_that_predictions_name_cannot_lose_its_worst_documents(bench: Be
     bench.set(run_of(GOLD, tagged(OLD), spec))
     outcome = bench.judge("regression(accuracy{tags=t}) > -0.01", GOLD, tagged(less(OLD)), spec)
     assert outcome.verdict is OPEN and "other documents" in outcome.rule
-
-
-def test_hashed_ids_give_the_same_numbers(bench: Bench) -> None:
-    bench.set(run_of(GOLD, OLD))
-    plain = bench.judge("regression(f1) > -0.01", GOLD, WORSE)
-    bench.set(run_of(GOLD, OLD), hashes_ids=True)
-    assert bench.judge("regression(f1) > -0.01", GOLD, WORSE) == plain
-    assert "d0001" not in bench.file.read_text()
 
 
 NONSENSE = {

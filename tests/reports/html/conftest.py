@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def demo_report(demo_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the report of the shipped sample, beside its run."""
     folder = linked(demo_run.parent, tmp_path_factory.mktemp("sample") / "demo")
-    fa.report([folder / "run"], "html", folder / "report.html")
+    fa.report(folder / "run", "html", folder / "report.html")
     return folder / "report.html"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import permutations
@@ -22,17 +21,12 @@ from tests.reports.html.unpacked_rows import read_blocks, read_rows
 import fieldassay as fa
 from fieldassay import score
 from fieldassay.commands.cli.main import main
-from fieldassay.decisions.diff.diff import diff_runs
-from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
 from fieldassay.io.text.shown import escape_markdown
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.html import chunks
-from fieldassay.reports.html.page import render_html_report
 from fieldassay.reports.html.source import encode_texts, pack, unpack
-from fieldassay.reports.report import Reported, ReportOptions, read_reported, render_report, report_scored
 from fieldassay.runs.run import mark_failed_answers
-from fieldassay.scoring.inputs import ScoreOptions
 
 # Evidence in a page: every row as it was judged, whatever the texts, cut only where that is said
 
@@ -247,78 +241,7 @@ def test_a_link_to_a_value_of_an_item_leads_to_its_cell(demo: OpenReport) -> Non
     assert 0 < box["y"] < 900
 
 
-# Several runs in one report: their systems side by side, under names of their own
-
 GOLD = [{"id": str(number), "a": number} for number in range(10)]
-WRONG = [{"id": str(number), "a": -number} for number in range(10)]
-
-
-def run(
-    label: str, spec: str = "{fields: {a: number}, gates: [accuracy >= 0.5]}", **predictions: Any
-) -> Reported:
-    result = score(GOLD, predictions, spec, bootstrap=20)
-    made = report_scored(result, None, decide_result(result))
-    return Reported(made.result, made.evidence, made.decisions, made.kept, label)
-
-
-def page(*runs: Reported) -> str:
-    return "".join(render_html_report(runs, ReportOptions()))
-
-
-def test_a_name_of_several_runs_gets_the_run_behind_it() -> None:
-    blocks = read_blocks(page(run("old", model=WRONG, other=GOLD), run("new", model=GOLD)))
-    assert blocks["core"]["systems"] == ["model (old)", "other", "model (new)"]
-    right = {row["system"] for row in read_rows(blocks) if row["outcome"] == "match"}
-    assert right == {"model (old)", "other", "model (new)"}
-    assert {row["system"] for row in read_rows(blocks) if row["outcome"] == "mismatch"} == {"model (old)"}
-
-
-def test_runs_of_different_specs_are_told_apart() -> None:
-    other = "{fields: {a: {type: number, tolerance: {absolute: 1}}}}"
-    assert "the runs have different specs" in page(run("old", model=GOLD), run("new", spec=other, model=GOLD))
-    assert "the runs have different specs" not in page(run("old", model=GOLD), run("new", model=GOLD))
-
-
-LONG = [{"id": str(number), "a": number} for number in range(40)]
-
-
-def saved(folder: Path, wrong: int, documents: int = 40, *, systems: tuple[str, ...] = ("model",)) -> Path:
-    answers = [{**row, "a": -1} if at < wrong else row for at, row in enumerate(LONG[:documents])]
-    result = score(LONG[:documents], dict.fromkeys(systems, answers), "fields: {a: number}", ScoreOptions())
-    result.save(folder)
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("wrong", "places", "said"),
-    [
-        (3, ["1 to 2", "1 to 2"], "overall (92.5% → 100.0%, p = .12), nor in any field"),
-        (20, ["1", "2"], "model (new) is better than model (old) overall (50.0% → 100.0%, p &lt; .001)"),
-    ],
-    ids=["not shown", "shown"],
-)
-def test_two_runs_have_the_places_and_the_test_of_their_diff(
-    tmp_path: Path, wrong: int, places: list[str], said: str
-) -> None:
-    folders = saved(tmp_path / "old", wrong), saved(tmp_path / "new", 0)
-    text = "".join(render_report(read_reported(folders), "html")).split("<script type")[0]
-    [verdict] = [one.verdict for one in diff_runs(*folders).overall if one.metric == "accuracy"]
-    assert re.findall(r"<tr><td>([^<]+)</td><th scope=\"row\"><bdi>model", text) == places
-    assert said in text
-    assert ("No clear difference between" in text) == (verdict == "no_difference_shown")
-
-
-def test_systems_of_several_runs_are_ranked_together(tmp_path: Path) -> None:
-    folders = saved(tmp_path / "old", 20, systems=("model", "other")), saved(tmp_path / "new", 0)
-    text = "".join(render_report(read_reported(folders), "html")).split("<script type")[0]
-    assert re.findall(r"<tr><td>([^<]+)</td><th scope=\"row\">", text) == ["1", "2 to 3", "2 to 3"]
-
-
-def test_runs_that_cannot_be_compared_say_why_without_their_folders(tmp_path: Path) -> None:
-    folders = saved(tmp_path / "old", 3, 30), saved(tmp_path / "new", 0)
-    text = "".join(render_report(read_reported(folders), "html")).split("<script type")[0]
-    assert "the systems of these runs are not compared: " in text and "not tested" in text
-    assert str(tmp_path) not in text
 
 
 # What a reader takes along: tables as Markdown, charts as pictures
@@ -536,7 +459,7 @@ def _run(folder: Path, wrong: int) -> Path:
 @pytest.fixture(scope="module")
 def report_of_errors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("errors")
-    fa.report([_run(folder, 77)], "html", folder / "report.html")
+    fa.report(_run(folder, 77), "html", folder / "report.html")
     return folder / "report.html"
 
 
@@ -569,7 +492,7 @@ def test_what_is_made_of_errors_only_says_so(
 
 
 def test_no_point_is_drawn_that_is_not_there(browser: Browser, tmp_path: Path) -> None:
-    fa.report([_run(tmp_path, -5)], "html", tmp_path / "report.html")
+    fa.report(_run(tmp_path, -5), "html", tmp_path / "report.html")
     with OpenReport.opened(browser, tmp_path / "report.html") as report:
         report.show("fields?field=n")
         assert "3 not drawn" in report.text('[data-chart="residuals"] figcaption')
@@ -581,7 +504,7 @@ def test_a_run_without_its_documents_is_a_problem_and_no_crash(tmp_path: Path) -
     run = _run(tmp_path, 77)
     (run / "documents.parquet").unlink()
     with pytest.raises(ProblemsError, match="score again") as raised:
-        fa.report([run], "html", tmp_path / "report.html")
+        fa.report(run, "html", tmp_path / "report.html")
     assert raised.value.problems[0].kind == "damaged_run"
     assert not (tmp_path / "report.html").exists()
 

@@ -31,7 +31,7 @@ from fieldassay.runs.value_sources import ExtractedDocument
 def test_which_system_to_use_and_why_needs_no_click(demo: OpenReport) -> None:
     said = demo.text("#recommendation")
     assert said.startswith("Use atlas: only it passes all gates (3)")
-    assert "94.9% accuracy" in said and "ahead of birch by 15.0 points (p < .001)" in said
+    assert "atlas is best with 94.9%" in said and "ahead of birch by 15.0 points (p < .001)" in said
 
 
 def test_all_misread_separators_of_a_system_need_two_clicks(demo: OpenReport, demo_report: Path) -> None:

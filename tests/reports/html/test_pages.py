@@ -107,7 +107,7 @@ def test_headings_are_in_order(hostile_page: str) -> None:
 
 
 def test_the_same_run_makes_the_same_page(demo_report: Path, tmp_path: Path) -> None:
-    fa.report([demo_report.parent / "run"], "html", tmp_path / "again.html")
+    fa.report(demo_report.parent / "run", "html", tmp_path / "again.html")
     assert (tmp_path / "again.html").read_bytes() == demo_report.read_bytes()
 
 
@@ -134,7 +134,7 @@ def test_a_run_with_less_evidence_has_a_page_too(tmp_path: Path, kept: str) -> N
 
 def test_what_is_not_a_run_has_no_page(tmp_path: Path) -> None:
     with pytest.raises(ProblemsError, match="is not a run"):
-        fa.report([tmp_path], "html", tmp_path / "report.html")
+        fa.report(tmp_path, "html", tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
 
 

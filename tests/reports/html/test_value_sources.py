@@ -48,12 +48,11 @@ def extraction(place: Path, name: str, quote: str) -> Path:
     return place / name
 
 
-def report(place: Path, *runs: tuple[str, Path]) -> Path:
-    """Write the report of runs, each of a system called `m`."""
+def report(place: Path, pred: Path) -> Path:
+    """Write the report of a run of a system called `m`."""
     given = ("--spec", place / "spec.yaml", "--gold", place / "gold.jsonl", "--match-ids", "stem")
-    for name, pred in runs:
-        call("score", *given, "--pred", f"m={pred}", "--bootstrap", 0, "--out", place / name, "--quiet")
-    call("report", *(place / name for name, _ in runs), "--out", place / "report.html")
+    call("score", *given, "--pred", f"m={pred}", "--bootstrap", 0, "--out", place / "run", "--quiet")
+    call("report", place / "run", "--out", place / "report.html")
     return place / "report.html"
 
 
@@ -63,26 +62,14 @@ def sources(page: Path) -> dict[tuple[str, str, str], str | None]:
 
 
 def test_wrong_value_has_its_page_and_its_quote_and_a_right_one_has_not(place: Path) -> None:
-    found = sources(report(place, ("run", extraction(place, "out", "TOTAL 60"))))
+    found = sources(report(place, extraction(place, "out", "TOTAL 60")))
     assert found["m", "r1", "total"] == "page 2, “TOTAL 60”"
     assert found["m", "r1", "shop"] == "nowhere in the document"
     assert found["m", "r2", "total"] is None
 
 
-def test_systems_of_several_runs_have_their_own_quotes(place: Path) -> None:
-    found = sources(
-        report(
-            place,
-            ("one", extraction(place, "out1", "FIRST 60")),
-            ("two", extraction(place, "out2", "LAST 60")),
-        )
-    )
-    told = {system: said for (system, doc, field), said in found.items() if (doc, field) == ("r1", "total")}
-    assert told == {"m (one)": "page 2, “FIRST 60”", "m (two)": "page 2, “LAST 60”"}
-
-
 def test_predictions_that_have_changed_give_no_quotes(place: Path) -> None:
-    page = report(place, ("run", extraction(place, "out", "TOTAL 60")))
+    page = report(place, extraction(place, "out", "TOTAL 60"))
     with (place / "out" / "predictions.jsonl").open("a") as file:
         file.write("\n")
     call("report", place / "run", "--out", page)
@@ -96,12 +83,12 @@ def test_value_of_a_pdf_has_its_page(place: Path) -> None:
     call(
         "extract", "--docs", place / "docs", "--spec", place / "spec.yaml", "--out", place / "out", "--quiet"
     )
-    assert sources(report(place, ("run", place / "out")))["m", "r1", "total"] == "page 2, “60.00”"
+    assert sources(report(place, place / "out"))["m", "r1", "total"] == "page 2, “60.00”"
 
 
 @pytest.mark.slow
 def test_quotes_are_text_whatever_they_hold(place: Path, browser: Browser) -> None:
-    page = report(place, ("run", extraction(place, "out", HOSTILE)))
+    page = report(place, extraction(place, "out", HOSTILE))
     with OpenReport.opened(browser, page) as opened:
         opened.show("documents?doc=r1")
         shown = opened.text(".tree")

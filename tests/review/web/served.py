@@ -77,13 +77,13 @@ class Served:
 
 
 @contextmanager
-def served(store: Store, **options: Any) -> Iterator[Served]:
+def served(store: Store) -> Iterator[Served]:
     """Yield the server of a review, on a free port."""
     listener = listen(LOOPBACK, 0)
     port = listener.getsockname()[1]
     site = Site(frozenset({f"{LOOPBACK}:{port}"}))
     with open_room(store, f"fieldassay-{port}") as room:
-        server = make_server(make_app(room, site), **options)
+        server = make_server(make_app(room, site))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         while not server.started:

@@ -53,11 +53,12 @@ def _extract(out: Path | None) -> None:
     """Extract the sample's printed receipts with both systems; print their quality, cost and speed."""
     import tempfile
 
-    from fieldassay.commands.cli.output import write
+    from fieldassay.commands.cli.output import screen, write
     from fieldassay.commands.cli.report import write_reports
     from fieldassay.commands.extract import ExtractOptions
     from fieldassay.commands.run import SweepOptions, run
-    from fieldassay.reports.content.runs import trade_offs
+    from fieldassay.reports.content.run.summary import summarize
+    from fieldassay.reports.content.run.terminal import render_systems
     from fieldassay.scoring.score import printed_receipts
 
     receipts = printed_receipts()
@@ -68,7 +69,7 @@ def _extract(out: Path | None) -> None:
         assert made.run is not None
         write_reports(made.run, [("html", None)] if out else [], "all", is_quiet=True)
         head = "\nFrom documents to numbers: 18 receipts, read by rules and by a recorded model\n"
-        write(head + "".join(f"{line}\n" for line in trade_offs(made)[2:]))
+        write(head + render_systems(summarize(made.run.result), screen()))
 
 
 def _suggestions(out: Path | None) -> list[str]:

@@ -58,15 +58,7 @@ _PROMISE = "fieldassay.decisions.calibration.certificate:Promise"
     help="Write the review policy there, as JSON; with --policy the queue: .csv or .jsonl.",
 )
 @click.option(
-    "--apply",
-    "policy",
-    metavar="FILE",
-    type=_PATH,
-    help="Check this policy on the run, and whether its promise held.",
-)
-@click.option(
     "--policy",
-    "queue_policy",
     metavar="FILE",
     type=_PATH,
     help="List the values to review in new predictions by this policy, without gold.",
@@ -92,15 +84,13 @@ def calibrate(**given: Any) -> int:
     """Certify which values need no review.
 
     RUN is a folder that `score --out` wrote with all its evidence, or the id or name of a run in a store.
-    Exits with 1 if --apply finds a promise broken.
 
     \b
     fieldassay calibrate --plan --risk 0.02
     fieldassay calibrate runs/labeled --system llama --risk 0.01 --out policy.json
-    fieldassay calibrate runs/held-out --apply policy.json
     fieldassay calibrate --policy policy.json --pred llama=new.jsonl -o queue.csv
     """
-    if given["queue_policy"] is not None:
+    if given["policy"] is not None:
         return _queue(given)
     if given["preds"] or given["spec"] or given["protocol"]:
         raise click.UsageError("--pred, --spec and --protocol go with --policy.")
@@ -108,7 +98,7 @@ def calibrate(**given: Any) -> int:
         return _plan(given)
     if given["run"] is None:
         raise click.UsageError("Give a RUN, or --plan.")
-    return _calibrate(given) if given["policy"] is None else _apply(given)
+    return _calibrate(given)
 
 
 def _plan(given: Mapping[str, Any]) -> int:
@@ -116,7 +106,7 @@ def _plan(given: Mapping[str, Any]) -> int:
     from fieldassay.decisions.calibration.certificate import needed_labels
     from fieldassay.reports.content.calibration import render_plan
 
-    _refuse("--plan", ("run", "policy", "out", "fields", "scale", "system"), "needs none of these")
+    _refuse("--plan", ("run", "out", "fields", "scale", "system"), "needs none of these")
     promise = _promise(given)
     needed = [needed_labels(promise.risk, promise.delta, errors) for errors in range(4)]
     data = {"risk": promise.risk, "confidence": promise.confidence, "needed": needed}
@@ -147,32 +137,18 @@ def _calibrate(given: Mapping[str, Any]) -> int:
     return 0
 
 
-def _apply(given: Mapping[str, Any]) -> int:
-    from fieldassay.commands.cli.output import screen, tell
-    from fieldassay.decisions.calibration.policy import apply_policy, read_policy
-    from fieldassay.reports.content.calibration import render_check
-
-    _refuse("--apply", _OF_POLICY)
-    policy = read_policy(given["policy"])
-    check = apply_policy(
-        find_stored(given["run"], given["store"]), policy, str(given["policy"]), given["system"]
-    )
-    tell(check.to_dict, lambda: render_check(check, screen()), is_json=given["is_json"])
-    return 1 if check.is_broken else 0
-
-
 def _queue(given: Mapping[str, Any]) -> int:
     from fieldassay.commands.cli.inputs import keep_interruptible, read_spec_option
     from fieldassay.commands.cli.output import complain, screen, tell
     from fieldassay.decisions.calibration.policy import check_ending, queue_reviews, read_policy
     from fieldassay.reports.content.calibration import render_queue
 
-    _refuse("--policy", (*_OF_POLICY[:-1], "policy", "is_plan", "system", "run"))
+    _refuse("--policy", ("fields", "risk", "confidence", "scale", "is_plan", "system", "run"))
     if len(given["preds"]) != 1:
         raise click.UsageError("--policy takes the predictions of one system: give --pred once.")
     if given["out"] is not None:
         check_ending(given["out"])
-    policy = read_policy(given["queue_policy"])
+    policy = read_policy(given["policy"])
     path = _new_predictions(given["preds"][0], policy.system)
     spec = read_spec_option(given) if given["spec"] or given["protocol"] else None
     keep_interruptible()
@@ -201,9 +177,6 @@ def _promise(given: Mapping[str, Any]) -> Promise:
     from fieldassay.decisions.calibration.certificate import Promise
 
     return Promise(**{name: given[name] for name in ("risk", "confidence") if given[name] is not None})
-
-
-_OF_POLICY = ("fields", "risk", "confidence", "scale", "out")
 
 
 def _refuse(option: str, names: Sequence[str], why: str = "takes what the policy says") -> None:

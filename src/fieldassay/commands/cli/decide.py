@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, GroupedCommands, json_option
+from fieldassay.commands.cli.output import PAGE_ENDINGS
 from fieldassay.commands.cli.runs import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import DEFAULT, REGRESSION_HELP, default_baseline
 
@@ -16,14 +17,11 @@ if TYPE_CHECKING:
     from fieldassay.commands.cli.thresholds import BaselineChoice
     from fieldassay.decisions.baseline.baseline import Baseline
     from fieldassay.decisions.baseline.runs import ChangeLine
-    from fieldassay.decisions.diff.diff import Diff, DiffOptions
+    from fieldassay.decisions.diff.diff import DiffOptions
     from fieldassay.metrics.result.decision import Decision, DecisionPage
 
 
 # `fieldassay diff`.
-
-_ENDINGS = {".json": "json", ".md": "markdown", ".html": "html", ".csv": "csv", ".txt": "table"}
-_SHAPES = ("table", "markdown", "html", "csv")
 
 
 @click.command(cls=GroupedCommand)
@@ -53,14 +51,7 @@ _SHAPES = ("table", "markdown", "html", "csv")
     type=click.IntRange(0),
     default=10,
     show_default=True,
-    help="Fixed and broken values shown; csv and json have all.",
-)
-@click.option(
-    "-f",
-    "--format",
-    "shape",
-    type=click.Choice(_SHAPES),
-    help="The format.  [default: by the ending of --out, else table]",
+    help="Fixed and broken values shown; .csv, .html and .json have all.",
 )
 @json_option
 @click.option(
@@ -68,7 +59,7 @@ _SHAPES = ("table", "markdown", "html", "csv")
     "--out",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Write it there instead of to standard output.",
+    help=f"Write it there instead: .html, .csv (the values fixed and broken), {PAGE_ENDINGS}.",
 )
 def diff(**given: Any) -> int:
     """Compare two runs, or two systems of one run.
@@ -82,29 +73,22 @@ def diff(**given: Any) -> int:
     fieldassay diff latest:llama latest:qwen
     fieldassay diff run --out diff.md
     """
-    from fieldassay.decisions.diff.diff import diff_runs
+    from fieldassay.commands.cli.output import complain, tell_page
+    from fieldassay.decisions.diff.diff import changes_csv, diff_runs
+    from fieldassay.io.files.whole_files import write_whole
+    from fieldassay.reports.content.diff import describe_diff
+    from fieldassay.reports.report import render_diff
 
-    shape = _diff_shape(given)
-    found = diff_runs(*given["runs"], options=_options(given))
-    _write(found, shape, given)
-    return 0
-
-
-def _diff_shape(given: Mapping[str, Any]) -> str:
-    """Return the format to write; raise UsageError where the ending of the file does not determine it."""
     target = given["out"]
-    if given["is_json"] and given["shape"] is not None:
-        raise click.UsageError("Give --json or --format, not both.")
-    if given["is_json"]:
-        return "json"
-    if given["shape"] or target is None:
-        return str(given["shape"] or "table")
-    shape = _ENDINGS.get(target.suffix.lower())
-    if shape is None:
-        raise click.UsageError(
-            f"--out {target}: the ending names no format; give --format, or one of: {', '.join(_ENDINGS)}."
-        )
-    return shape
+    found = diff_runs(*given["runs"], options=_options(given))
+    ending = "" if target is None or given["is_json"] else target.suffix.lower()
+    if ending not in (".html", ".csv"):
+        told = describe_diff(found, given["most"])
+        tell_page(told, found.to_dict, target, is_json=given["is_json"])
+        return 0
+    write_whole(target, changes_csv(found) if ending == ".csv" else render_diff(found, given["store"]))
+    complain(f"written to {target}")
+    return 0
 
 
 def _options(given: Mapping[str, Any]) -> DiffOptions:
@@ -118,44 +102,6 @@ def _options(given: Mapping[str, Any]) -> DiffOptions:
         runs=given["store"],
         target=given["out"],
     )
-
-
-def _write(found: Diff, shape: str, given: Mapping[str, Any]) -> None:
-    from fieldassay.commands.cli.output import complain, write, write_bytes
-    from fieldassay.io.files.whole_files import write_whole
-
-    portions = _render_diff(found, shape, given)
-    if given["out"] is not None:
-        write_whole(given["out"], portions)
-        complain(f"written to {given['out']}: {shape}")
-    elif shape == "table":
-        write("".join(portions))
-    else:
-        write_bytes("".join(portions).encode("utf-8", "backslashreplace"))
-
-
-def _render_diff(found: Diff, shape: str, given: Mapping[str, Any]) -> list[str]:
-    from fieldassay.decisions.diff.diff import changes_csv, diff_json
-    from fieldassay.reports.content.diff import describe_diff
-
-    if shape == "json":
-        return [diff_json(found)]
-    if shape == "csv":
-        return list(changes_csv(found))
-    if shape == "html":
-        from fieldassay.reports.report import render_diff
-
-        return list(render_diff(found, given["store"]))
-    told = describe_diff(found, given["most"])
-    if shape == "markdown":
-        from fieldassay.reports.writers.tables import lay_out_markdown
-
-        return [lay_out_markdown(told)]
-    from fieldassay.commands.cli.output import screen
-    from fieldassay.reports.writers.page import Screen
-    from fieldassay.reports.writers.tables import lay_out_terminal
-
-    return [lay_out_terminal(told, screen() if given["out"] is None else Screen(120))]
 
 
 # `fieldassay gate`.
@@ -203,7 +149,7 @@ _PATH = click.Path(path_type=Path)
     "--out",
     metavar="FILE",
     type=_PATH,
-    help="Write the page there too: Markdown, or JSON if the name ends in .json.",
+    help=f"Write the page there too: {PAGE_ENDINGS}.",
 )
 def gate(**given: Any) -> int:
     """Decide GO or NO-GO on finished runs.
@@ -218,9 +164,10 @@ def gate(**given: Any) -> int:
     fieldassay gate runs/prescriptions runs/labs --protocol clinical-decision --records records.yaml
     fieldassay gate latest --baseline fieldassay-baseline.json --fail-on-regression accuracy=0.01
     """
-    from fieldassay.commands.cli.output import complain, write
+    from fieldassay.commands.cli.output import tell_page
     from fieldassay.decisions.baseline.runs import demand_basis
     from fieldassay.decisions.gate import GateRequest, decide
+    from fieldassay.reports.content.run.sections import describe_page
     from fieldassay.runs.run import Run
 
     if given["gates"] is not None and given["protocol"] is not None:
@@ -239,13 +186,11 @@ def gate(**given: Any) -> int:
         GateRequest(runs, given["gates"], given["protocol"], given["records"], given["system"], baseline)
     )
     if compared is None:
-        write(_render(page, "json" if is_json else "table"))
+        tell_page(describe_page(page), page.to_dict, is_json=is_json)
     else:
         _print_change(compared, page, is_json=is_json)
     if given["out"] is not None:
-        shape = "json" if given["out"].suffix.casefold() == ".json" else "markdown"
-        _write_page(given["out"], _render(page, shape))
-        complain(f"written to {given['out']}")
+        tell_page(describe_page(page), page.to_dict, given["out"])
     return _CODES[str(page.answer)] if compared is None else compared.find_exit_code(str(page.answer))
 
 
@@ -300,12 +245,14 @@ def _print_change(compared: _Compared, page: DecisionPage | None, *, is_json: bo
     from fieldassay.commands.cli.output import screen, write
     from fieldassay.io.json_value import json_text
     from fieldassay.reports.content.diff import check_data, render_check
+    from fieldassay.reports.content.run.sections import describe_page
+    from fieldassay.reports.writers.tables import lay_out_terminal
 
     changes = compared.baseline, compared.lines, compared.decisions
     if is_json:
         write(json_text({**({} if page is None else page.to_dict()), "comparison": check_data(*changes)}))
         return
-    gates = "" if page is None else _render(page, "table") + "\n"
+    gates = "" if page is None else lay_out_terminal(describe_page(page), screen()) + "\n"
     write(gates + render_check(*changes, screen()))
 
 
@@ -318,27 +265,6 @@ def _check_out(given: Mapping[str, Any], runs: Sequence[Path]) -> None:
     target = out.resolve()
     if out.is_dir() or any(target == path.resolve() or path.resolve() in target.parents for path in read):
         raise click.UsageError(f"--out {out}: is a folder, or would overwrite an input; name another file.")
-
-
-def _render(page: DecisionPage, shape: str) -> str:
-    """Return the page as JSON, as Markdown, or as a table for the screen."""
-    from fieldassay.commands.cli.output import screen
-    from fieldassay.io.json_value import json_text
-    from fieldassay.reports.content.run.sections import describe_page
-    from fieldassay.reports.writers.tables import lay_out_markdown, lay_out_terminal
-
-    if shape == "json":
-        return json_text(page.to_dict())
-    told = describe_page(page)
-    return lay_out_markdown(told) if shape == "markdown" else lay_out_terminal(told, screen())
-
-
-def _write_page(path: Path, text: str) -> None:
-    """Write the page whole or not at all."""
-    from fieldassay.io.files.whole_files import write_file
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, [text.encode("utf-8", "backslashreplace")])
 
 
 # `fieldassay baseline`: sets and shows the baseline of regression gates.
@@ -383,12 +309,6 @@ def baseline() -> None:
     help="The file to write.",
 )
 @click.option(
-    "--hash-ids",
-    "hashes_ids",
-    is_flag=True,
-    help="Write digests in place of ids and of the values of slices.",
-)
-@click.option(
     "--freeze",
     "freezes",
     is_flag=True,
@@ -420,9 +340,7 @@ def set_baseline(**given: Any) -> int:
 
     path = given["out"]
     metrics = split_calls(given["metrics"])
-    request = BaselineRequest(
-        given["systems"], metrics, given["hashes_ids"], given["reason"], given["freezes"]
-    )
+    request = BaselineRequest(given["systems"], metrics, given["reason"], given["freezes"])
     run = Run.open(find_stored(given["run"], given["store"]))
     made = make_baseline(run, request, datetime.now(UTC), read_before(path))
     write_baseline(path, made)

@@ -44,7 +44,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Review and keep": {
         "review": "Make gold, and check systems, with people.",
-        "runs": "List, show and remove runs.",
+        "runs": "List and show runs.",
     },
 }
 """The first sentence of each command, by its group in `--help`, which so imports none of them."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from fieldassay.extraction.endpoints.exchange import Progress as ExtractionProgress
     from fieldassay.reports.writers.page import Screen
+    from fieldassay.reports.writers.tables import Told
 
 
 # Writing to standard output and error: safe against closed pipes, narrow encodings, hostile text.
@@ -48,6 +49,32 @@ def tell(data: Callable[[], Any], text: Callable[[], str], *, is_json: bool) -> 
     from fieldassay.io.json_value import json_text
 
     write(json_text(data()) if is_json else text())
+
+
+PAGE_ENDINGS = "Markdown if the name ends in .md, JSON if in .json, else as it is printed"
+
+
+def tell_page(
+    told: Told, data: Callable[[], Any], target: Path | None = None, *, is_json: bool = False
+) -> None:
+    """Print a page, or write it into a file: as JSON, as Markdown if its name ends in .md, else as a text."""
+    from fieldassay.io.files.whole_files import write_whole
+    from fieldassay.io.json_value import json_text
+    from fieldassay.reports.writers.page import Screen
+    from fieldassay.reports.writers.tables import lay_out_markdown, lay_out_terminal
+
+    ending = "" if target is None else target.suffix.lower()
+    if is_json or ending == ".json":
+        text = json_text(data())
+    elif ending == ".md":
+        text = lay_out_markdown(told)
+    else:
+        text = lay_out_terminal(told, screen() if target is None else Screen(120))
+    if target is None:
+        write(text)
+        return
+    write_whole(target, [text])
+    complain(f"written to {target}")
 
 
 def write_bytes(data: bytes) -> None:

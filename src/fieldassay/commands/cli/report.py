@@ -103,7 +103,7 @@ def write_reports(
     reported = report_scored(run.result, run.evidence, run.decisions, kept)
     for name, file in reports:
         path = (run.folder if run.is_saved else Path()) / FORMATS[name].file if file is None else file
-        write_report([reported], name, path)
+        write_report(reported, name, path)
         if not is_quiet:
             complain(f"written to {path}: {name} report")
         if opens and name == HTML:
@@ -111,7 +111,7 @@ def write_reports(
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.argument("run")
 @click.option(
     "-f",
     "--format",
@@ -195,12 +195,12 @@ def report(**given: Any) -> int:
     if given["table"] is not None or is_table:
         return _table(given)
     given = {**given, "shape": _shape(given)}
-    folders = [find_stored(text, given["store"]) for text in given["runs"]]
-    given["out"] = given["out"] or (folders[0] / FORMATS[HTML].file if given["opens"] else None)
+    folder = find_stored(given["run"], given["store"])
+    given["out"] = given["out"] or (folder / FORMATS[HTML].file if given["opens"] else None)
     options = _options(given)
-    reported = read_reported(folders)
+    reported = read_reported(folder)
     if given["against"] is not None:
-        reported = _hold(reported, folders, given)
+        reported = _hold(reported, folder, given)
     if given["out"] is not None:
         write_report(reported, given["shape"], given["out"], options)
         complain(f"written to {given['out']}: {given['shape']} report")
@@ -217,9 +217,9 @@ def _table(given: Mapping[str, Any]) -> int:
     from fieldassay.reports.export.export import export_run, print_table
 
     name, target = given["table"], given["out"]
-    if len(given["runs"]) != 1 or given["shape"] is not None or given["opens"]:
-        raise click.UsageError("--table takes one RUN, without --format and --open.")
-    folder = find_stored(given["runs"][0], given["store"])
+    if given["shape"] is not None or given["opens"]:
+        raise click.UsageError("--table goes without --format and --open.")
+    folder = find_stored(given["run"], given["store"])
     if target is None:
         write(print_table(folder, name, given["system"], screen()))
     else:
@@ -238,8 +238,6 @@ def _shape(given: Mapping[str, Any]) -> str:
     shape = given["shape"] or (default if target is None else ENDINGS.get(target.suffix.lower()))
     if given["opens"] and shape is not None and shape != HTML:
         raise click.UsageError(f"--open shows the HTML report, and this one is {shape}; leave out --format.")
-    if given["opens"] and target is None and len(given["runs"]) > 1:
-        raise click.UsageError("--open with several runs: say where the report goes: --out FILE.")
     if shape is None:
         from fieldassay.reports.export.export import BY_ENDING
 
@@ -259,23 +257,21 @@ def _options(given: Mapping[str, Any]) -> ReportOptions:
     return ReportOptions(given["name"], screen=where, is_whole=is_whole, documents=given["documents"])
 
 
-def _hold(
-    reported: Sequence[Reported], folders: Sequence[Path], given: Mapping[str, Any]
-) -> tuple[Reported, ...]:
+def _hold(reported: Reported, folder: Path, given: Mapping[str, Any]) -> Reported:
     """Return the run with its changes since an earlier one; raise UsageError where there can be none."""
     from msgspec.structs import replace
 
     from fieldassay.reports.report import read_diffs
 
-    if given["shape"] not in ("html", "github", "comment") or len(folders) != 1:
-        raise click.UsageError("--against goes with one RUN, and with --format html, github or comment.")
+    if given["shape"] not in ("html", "github", "comment"):
+        raise click.UsageError("--against goes with --format html, github or comment.")
     before = find_stored(given["against"], given["store"])
-    if before.resolve() == folders[0].resolve():
+    if before.resolve() == folder.resolve():
         raise click.UsageError(f"--against {given['against']}: is the run itself; name an earlier one.")
-    return (replace(reported[0], diffs=read_diffs(before, folders[0], reported[0].result.systems)),)
+    return replace(reported, diffs=read_diffs(before, folder, reported.result.systems))
 
 
-def _print(reported: Sequence[Reported], shape: str, options: ReportOptions) -> None:
+def _print(reported: Reported, shape: str, options: ReportOptions) -> None:
     """Write a report to standard output; a step summary to the file that GitHub names for it."""
     from fieldassay.commands.cli.output import complain, write
     from fieldassay.reports.report import append_report, render_report

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -89,18 +90,11 @@ _PATH = click.Path(path_type=Path)
     is_flag=True,
     help="One sheet per document: what both reviewers say, or what was ruled.",
 )
-@click.option(
-    "--log",
-    "is_log",
-    is_flag=True,
-    help="What happened in place of the labels, as CSV: who, when, which value, before and after.",
-)
-def export(folder: Path, target: Path, *, is_settled: bool, is_log: bool) -> int:
-    """Write the labels of the finished sheets of a review, or what happened in it.
+def export(folder: Path, target: Path, *, is_settled: bool) -> int:
+    """Write the labels of the finished sheets of a review.
 
     \b
     fieldassay review export invoices-1 -o labels.jsonl
-    fieldassay review export invoices-1 -o log.csv --log
     """
     from fieldassay.io.files.whole_files import write_whole
     from fieldassay.records.labels_file import labels_lines
@@ -108,9 +102,6 @@ def export(folder: Path, target: Path, *, is_settled: bool, is_log: bool) -> int
     from fieldassay.review.log import Store
 
     store = Store(folder)
-    if is_log:
-        _write_log(store, target)
-        return 0
     sheets: Sequence[Sheet] = settled_sheets(store) if is_settled else finished_sheets(store)
     write_whole(target, labels_lines(sheets))
     labels = format_count(sum(len(sheet.labels) for sheet in sheets), "label")
@@ -118,19 +109,6 @@ def export(folder: Path, target: Path, *, is_settled: bool, is_log: bool) -> int
     if not sheets:
         complain(_why_empty(store, is_settled=is_settled))
     return 0
-
-
-def _write_log(store: Store, target: Path) -> None:
-    from fieldassay.io.files.tables import csv_text, show_names
-    from fieldassay.io.files.whole_files import write_whole
-    from fieldassay.review.log import COLUMNS, list_events
-
-    if target.suffix.lower() != ".csv":
-        raise click.UsageError("--log writes CSV: -o FILE.csv")
-    with store.reading() as db:
-        events = [show_names(event) for event in list_events(db)]
-    write_whole(target, [csv_text([COLUMNS, *events])])
-    write(f"{target}: {format_count(len(events), 'event')}\n")
 
 
 def _why_empty(store: Store, *, is_settled: bool) -> str:
@@ -380,13 +358,25 @@ def open_review(folder: Path, port: int, documents: Path | None, *, no_browser: 
     The link works once, within a minute. The server listens to this machine only, and ends with Ctrl-C.
     """
     from fieldassay.review.log import Store
-    from fieldassay.review.web.serve import open_alone
 
     def tell(link: str) -> None:
         write(f"open this link within a minute: {link}\nCtrl-C ends the server; every label is saved\n")
 
-    open_alone(Store(folder), tell, opens_browser=not no_browser, port=port, documents=documents)
+    _load_server().open_alone(
+        Store(folder), tell, opens_browser=not no_browser, port=port, documents=documents
+    )
     return 0
+
+
+def _load_server() -> ModuleType:
+    """Return the server of a review. Raises `MissingExtraError` without the packages that it stands on."""
+    from fieldassay.review.web import guard
+
+    try:
+        from fieldassay.review.web import serve
+    except ImportError:
+        raise guard.missing_extra() from None
+    return serve
 
 
 _ACTIONS = ("list", "add", "passwd", "role", "disable", "enable")
@@ -414,43 +404,21 @@ _ACTIONS = ("list", "add", "passwd", "role", "disable", "enable")
     default=0,
     help="The port.  [default: a free one]",
 )
-@click.option(
-    "--name",
-    "names",
-    metavar="HOST",
-    multiple=True,
-    help="A host by which browsers ask; repeat for more.",
-)
-@click.option(
-    "--cert",
-    "certificate",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The certificate for TLS, in PEM; with --key.",
-)
-@click.option(
-    "--key",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The key of the certificate.",
-)
 @click.option("--behind", metavar="URL", help="The address of a proxy that ends TLS and asks here.")
 @_MOVED
 def team(folder: Path, action: str | None, person: str | None, **given: Any) -> int:
     """Serve a review to a team with accounts, or change its accounts.
 
-    Without ACTION it serves. Beyond this machine it needs TLS: --cert and --key, or a proxy that ends it
-    (--behind). ACTION is list, add, passwd, role, disable or enable. Logs and exports hold aliases, never
-    names. Nobody is deleted: a disabled account cannot sign in.
+    Without ACTION it serves: on this machine, or behind a proxy that ends TLS. ACTION is list, add, passwd,
+    role, disable or enable. Logs and exports hold aliases, never names. Nobody is deleted: a disabled account
+    cannot sign in.
 
     \b
     fieldassay review team invoices-1 add anna --role reviewer
     fieldassay review team invoices-1 list
-    fieldassay review team invoices-1 --host 10.0.0.5 --name review.example --cert cert.pem --key key.pem
     fieldassay review team invoices-1 --port 8000 --behind https://review.example
     """
     from fieldassay.review.log import Store
-    from fieldassay.review.web.serve import Address, serve_team
 
     role, is_piped, documents = given.pop("role"), given.pop("is_piped"), given.pop("documents")
     if action is not None:
@@ -460,7 +428,8 @@ def team(folder: Path, action: str | None, person: str | None, **given: Any) -> 
     def tell(address: str) -> None:
         write(f"serving at {address}\nCtrl-C ends the server; every label is saved\n")
 
-    serve_team(Store(folder), Address(**given), tell, documents)
+    server = _load_server()
+    server.serve_team(Store(folder), server.Address(**given), tell, documents)
     return 0
 
 

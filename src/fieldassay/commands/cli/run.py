@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,11 @@ def run(**given: Any) -> int:
         if given[name[2:]] is None:
             raise click.UsageError(f"Missing option '{name}'.")
     options = SweepOptions(
-        read_work_options(given), ScoreOptions(), tuple(given["names"]), given["match_docs"]
+        read_work_options(given),
+        ScoreOptions(),
+        tuple(given["names"]),
+        given["match_docs"],
+        ("fieldassay", *sys.argv[1:]),
     )
     spec = read_spec_option(given)
     inputs = (given["docs"], spec, given["gold"])

@@ -11,10 +11,10 @@ import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, json_option, option
 from fieldassay.commands.cli.inputs import data_options, read_inputs, read_plan_option, spec_options
+from fieldassay.commands.cli.output import PAGE_ENDINGS
 from fieldassay.commands.cli.runs import find_stored, lookup_option
 
 if TYPE_CHECKING:
-    from fieldassay.attribution.attribute import Attribution
     from fieldassay.scoring.explain import DocumentExplanation
 
 
@@ -177,12 +177,6 @@ _PATH = click.Path(path_type=Path)
 @lookup_option
 @click.option("--system", "systems", metavar="NAME", multiple=True, help="This system only; repeat for more.")
 @click.option(
-    "--transcripts",
-    metavar="DIR",
-    type=_PATH,
-    help="The text that was sent of each document, ID.txt or ID.json.  [default: as the predictions keep it]",
-)
-@click.option(
     "--most",
     type=click.IntRange(0),
     default=5,
@@ -195,7 +189,7 @@ _PATH = click.Path(path_type=Path)
     "--out",
     metavar="FILE",
     type=_PATH,
-    help="Write it there: Markdown if the name ends in .md, JSON if in .json, else as it is printed.",
+    help=f"Write it there: {PAGE_ENDINGS}.",
 )
 def attribute(**given: Any) -> int:
     """Tell reading errors from model errors.
@@ -207,34 +201,12 @@ def attribute(**given: Any) -> int:
     \b
     fieldassay attribute run
     fieldassay attribute run --system base --out attribution.md
-    fieldassay attribute run --transcripts texts
     """
-    from fieldassay.commands.cli.output import complain, write
+    from fieldassay.commands.cli.output import tell_page
     from fieldassay.commands.runs import attribute as attribute_run
-    from fieldassay.io.files.whole_files import write_whole
-
-    chosen = {name: given[name] for name in ("store", "systems", "transcripts")}
-    found = attribute_run(given["run"], **chosen)
-    text = _render(found, given)
-    if given["out"] is None:
-        write(text)
-        return 0
-    write_whole(given["out"], [text])
-    complain(f"written to {given['out']}")
-    return 0
-
-
-def _render(found: Attribution, given: Mapping[str, Any]) -> str:
-    from fieldassay.commands.cli.output import screen
-    from fieldassay.io.json_value import json_text
     from fieldassay.reports.content.attribution import describe_attribution
-    from fieldassay.reports.writers.page import Screen
-    from fieldassay.reports.writers.tables import lay_out_markdown, lay_out_terminal
 
-    ending = "" if given["out"] is None else given["out"].suffix.lower()
-    if given["is_json"] or ending == ".json":
-        return json_text(found.to_dict())
+    found = attribute_run(given["run"], store=given["store"], systems=given["systems"])
     told = describe_attribution(found, given["most"])
-    if ending == ".md":
-        return lay_out_markdown(told)
-    return lay_out_terminal(told, screen() if given["out"] is None else Screen(120))
+    tell_page(told, found.to_dict, given["out"], is_json=given["is_json"])
+    return 0

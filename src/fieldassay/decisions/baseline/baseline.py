@@ -1,6 +1,5 @@
 """A baseline, and its file."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -71,9 +70,8 @@ class BaselineSystem(Struct, frozen=True, eq=False):
 class Baseline(Brief, Struct, frozen=True, eq=False):
     """The measurements of a baseline, and their basis.
 
-    `documents` are sorted ids, or, if `is_hashed`, the digests of ids (values of slices are digests then
-    too), and `gold` the digests of their gold. `digests` has one for each of the `PARTS`, `basis` the content
-    of each except gold. `history` ends with this baseline.
+    `documents` are sorted ids, and `gold` the digests of their gold. `digests` has one for each of the
+    `PARTS`, `basis` the content of each except gold. `history` ends with this baseline.
     """
 
     fieldassay: str
@@ -87,7 +85,6 @@ class Baseline(Brief, Struct, frozen=True, eq=False):
     basis: Mapping[str, Any]
     metrics: tuple[str, ...]
     headlines: tuple[Headline, ...]
-    is_hashed: bool = field(name="hashed")
     documents: tuple[str, ...]
     gold: tuple[str, ...]
     systems: tuple[BaselineSystem, ...]
@@ -98,15 +95,6 @@ class Baseline(Brief, Struct, frozen=True, eq=False):
     def label(self) -> str:
         """Return in a few words which baseline it is."""
         return f"the {'frozen ' if self.is_frozen else ''}baseline of {self.created[:40]}"
-
-
-def hash_text(text: str) -> str:
-    """Return the digest that stands for an id or a slice's value; whoever can guess the text can confirm it.
-
-    >>> hash_text("invoice-17")
-    'feb9e7e1a54714ced3e21530bbbc9e02'
-    """
-    return hashlib.sha256(b"fieldassay id 1\n" + text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
 def check_reason(reason: str, remedy: str = "say why a new baseline is needed; its history keeps it") -> str:
@@ -255,7 +243,6 @@ def _content(baseline: Baseline) -> dict[str, Any]:
         "basis": dict(baseline.basis),
         "metrics": list(baseline.metrics),
         "headlines": [asdict(one) for one in baseline.headlines],
-        "hashed": baseline.is_hashed,
         "documents": [list(pair) for pair in zip(baseline.documents, baseline.gold, strict=True)],
         "systems": systems,
         "history": [asdict(entry) for entry in baseline.history],

@@ -18,7 +18,6 @@ from fieldassay.decisions.baseline.baseline import (
     BaselineSystem,
     Headline,
     check_reason,
-    hash_text,
     read_baseline,
 )
 from fieldassay.decisions.basis import BasisDifference, ResultBasis, basis_of_run, compare_bases
@@ -131,7 +130,7 @@ def find_difference(baseline: Baseline, data: PairedData, run: Mapping[str, Any]
         dict(zip(baseline.documents, baseline.gold, strict=True)),
         lambda: baseline.basis,
     )
-    found = compare_bases(before, basis, hash_text if baseline.is_hashed else str)
+    found = compare_bases(before, basis)
     if found.parts and baseline.is_frozen:
         what = f"is refused: {baseline.label()} stands on {found.reason}"
         raise problem("the run", what, f"undo the change, or {_FREEZE}", "baseline_differs")
@@ -215,9 +214,7 @@ def _restore(
 ) -> DocumentStatistics:
     """Return a system of the baseline with its documents in the order of the run, under the run's ids."""
     place = {name: at for at, name in enumerate(baseline.documents)}
-    order = np.array(
-        [place[hash_text(name) if baseline.is_hashed else name] for name in now.documents], np.int64
-    )
+    order = np.array([place[name] for name in now.documents], np.int64)
     statistics: dict[Statistic, Sum] = {}
     for statistic in wanted:
         name = name_statistic(statistic)
@@ -231,36 +228,19 @@ def _restore(
         BEFORE,
         now.documents,
         statistics,
-        _unhash(groups, now) if baseline.is_hashed else groups,
+        groups,
         stored.repeats,
     )
-
-
-def _unhash(
-    groups: Mapping[str, tuple[tuple[str, ...], ...]], now: DocumentStatistics
-) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Return groups of digests with the names of those that the run has too."""
-    names = {
-        hash_text(text): text
-        for one in now.groups.values()
-        for group in one
-        for text in map(make_printable, group)
-    }
-    return {
-        key: tuple(tuple(names.get(digest, digest) for digest in group) for group in one)
-        for key, one in groups.items()
-    }
 
 
 # Baselines made from finished runs, and finished runs checked against a baseline.
 
 
 class BaselineRequest(OptionRecord, frozen=True):
-    """The contents of a baseline: systems and metrics (empty: all), hashing of ids, its reason, freezing."""
+    """The contents of a baseline: systems and metrics (empty: all), its reason, freezing."""
 
     systems: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
-    hashes_ids: bool = False
     reason: str = ""
     freezes: bool = False
 
@@ -300,8 +280,7 @@ def make_baseline(
     systems = tuple(known[name] for name in dict.fromkeys(request.systems)) or run.paired.systems
     bound = _choose_metrics(run, request.metrics)
     documents = systems[0].documents
-    keys = [hash_text(name) for name in documents] if request.hashes_ids else list(documents)
-    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+    order = np.array(sorted(range(len(documents)), key=documents.__getitem__), np.int64)
     entry = BaselineEntry(
         now.isoformat(timespec="seconds"),
         run.folder.name or str(run.folder),
@@ -322,12 +301,11 @@ def make_baseline(
         basis={name: part.content for name, part in freeze_recorded(run.spec.text, run.file.models).items()},
         metrics=tuple(str(one.call) for one in bound),
         headlines=tuple(_list_headlines(run, systems, request.metrics)),
-        is_hashed=request.hashes_ids,
-        documents=tuple(keys[at] for at in order.tolist()),
+        documents=tuple(documents[at] for at in order.tolist()),
         gold=tuple(row.tobytes().hex() for row in gold[order]),
         systems=tuple(
             replace(
-                _store(system, bound, order, request, run.paired.slices),
+                _store(system, bound, order, run.paired.slices),
                 predictions=digest_predictions(run.facts, system.system),
             )
             for system in systems
@@ -477,10 +455,9 @@ def _store(
     system: DocumentStatistics,
     bound: Sequence[BoundMetric],
     order: np.ndarray[Any, np.dtype[np.int64]],
-    request: BaselineRequest,
     slices: Sequence[str],
 ) -> BaselineSystem:
-    """Return a system as a baseline stores it, with ids and values of slices hashed on request."""
+    """Return a system as a baseline stores it."""
     wanted = dict.fromkeys(statistic for one in bound for statistic in list_parts(one.recipe))
     columns = {
         (name_statistic(statistic), field): values[order]
@@ -490,11 +467,8 @@ def _store(
         )
     }
     keys = dict.fromkeys((*slices, *(one.call.slice[0] for one in bound if one.call.slice is not None)))
-    make = hash_text if request.hashes_ids else str
     groups = {
-        key: tuple(
-            tuple(make(make_printable(name)) for name in system.groups[key][at]) for at in order.tolist()
-        )
+        key: tuple(tuple(map(make_printable, system.groups[key][at])) for at in order.tolist())
         for key in keys
         if key in system.groups
     }

@@ -21,11 +21,8 @@ from msgspec.structs import replace
 from fieldassay.decisions.calibration.certificate import (
     Certificate,
     Promise,
-    RankedLabels,
     describe_promise,
     make_certificate,
-    ratio_interval,
-    risk_lower,
 )
 from fieldassay.decisions.calibration.observations import (
     SCALES,
@@ -34,7 +31,6 @@ from fieldassay.decisions.calibration.observations import (
     Group,
     Observations,
     Scale,
-    ValueCounts,
     count_rows,
     is_judged,
     measure,
@@ -51,7 +47,6 @@ from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
 from fieldassay.options import OptionRecord
-from fieldassay.public import public
 from fieldassay.runs.run import Run
 from fieldassay.scoring.explain import judge_without_gold
 from fieldassay.scoring.inputs import open_predictions
@@ -62,7 +57,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# A review policy: its file, what it sends to review, and whether its promise holds on another run.
+# A review policy: its file, and what it sends to review.
 
 
 class ReviewReason(StrEnum):
@@ -171,146 +166,6 @@ def read_policy(path: Path) -> ReviewPolicy:
     if content.get("seal") != checksum(sealed):
         raise FORMAT.refusal(path, "its promise was edited by hand, so nothing stands behind it")
     return policy
-
-
-class PromiseStatus(StrEnum):
-    """What a held-out run says of a promise."""
-
-    HELD = "held"
-    """The observed risk is at most the target."""
-    UNDECIDED = "above, within chance"
-    """The observed risk is above the target, but not beyond chance."""
-    BROKEN = "broken"
-    """Even the lower bound of the risk is above the target."""
-    EMPTY = "nothing accepted"
-    """No value was accepted."""
-
-
-class PolicyCheck(Struct, frozen=True):
-    """A policy applied to a run that has gold.
-
-    `risk` is the share that is promised, every document counted once, with its interval over documents, one
-    unseen document among them; `documents` with an accepted value, of which `wrong_documents` have an error,
-    give `lower`, the bound that decides whether the promise is broken. Of the `values` of the policy's fields
-    `accepted` are accepted, `errors` of these wrong; `caught` wrong values of the run are left to review.
-    """
-
-    run: str
-    system: str
-    policy: str
-    promise: Promise
-    threshold: float | None
-    values: int
-    accepted: int
-    errors: int
-    risk: float | None
-    interval: tuple[float, float] | None
-    documents: int
-    wrong_documents: int
-    lower: float
-    standing: PromiseStatus
-    reviewed: dict[str, int]
-    caught: int
-    census: ValueCounts
-    level: float
-    remarks: tuple[str, ...] = ()
-
-    @property
-    def is_broken(self) -> bool:
-        """Return whether the promise is broken."""
-        return self.standing is PromiseStatus.BROKEN
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the check as JSON data."""
-        return {"schema_version": 3, **record_data(self)}
-
-
-@public
-def apply_policy(
-    run: Path | Result,
-    policy: ReviewPolicy,
-    name: str,
-    system: str | None = None,
-    chance: BootstrapSettings | None = None,
-) -> PolicyCheck:
-    """Return the results of a policy on a run: accepted values, their errors, and whether its promise held.
-
-    `name` is the name of the policy.
-
-    Raises `ProblemsError` if the run was judged by another spec than the one that the policy was made with.
-    """
-    chance = chance or BootstrapSettings()
-    given = read_confidences(run, system or policy.system)
-    if policy.digests.get("spec") != given.digests.get("spec"):
-        what = "was judged by another spec than the runs that the policy is for"
-        raise problem(
-            given.label, what, "score it again with that spec, or calibrate anew", "policy_mismatch"
-        )
-    certificate = policy.certificate
-    seen = given.observe(policy.scale).of_fields(certificate.fields)
-    least = np.inf if certificate.threshold is None else certificate.threshold
-    accepted = seen.confidence >= least
-    errors = int((accepted & ~seen.is_correct).sum())
-    labels = RankedLabels.of(seen)
-    places, losses = labels.list_losses(labels.count_from(least))
-    risk = interval = None
-    lower = 0.0
-    if len(losses):
-        risk = float(losses.mean())
-        lower = risk_lower(labels.losses(labels.count_from(least)), certificate.delta)
-        names = [seen.units[place] for place in np.unique(seen.doc)[places]]
-        interval = ratio_interval(np.stack([losses, np.ones(len(losses))]), names, chance, is_guarded=True)
-    reasons = [policy.needs_review(item.field, item.confidence) for item in list_items(given.rows, policy)]
-    return PolicyCheck(
-        run=given.label,
-        system=given.system,
-        policy=name,
-        promise=policy.promise,
-        threshold=certificate.threshold,
-        values=len(seen),
-        accepted=int(accepted.sum()),
-        errors=errors,
-        risk=risk,
-        interval=interval,
-        documents=len(losses),
-        wrong_documents=int((losses > 0.0).sum()),
-        lower=lower,
-        standing=_judge(risk, lower, policy.promise.risk),
-        reviewed=dict(Counter(reason.value for reason in reasons if reason is not None)),
-        caught=int((given.rows.filter(is_judged())["outcome"] != "match").sum()) - errors,
-        census=count_rows(given.rows),
-        level=chance.level,
-        remarks=(
-            *_remark(policy, given.system, given.digests.get("gold"), seen),
-            *remark_census(count_rows(given.rows)),
-        ),
-    )
-
-
-def _judge(risk: float | None, lower: float, target: float) -> PromiseStatus:
-    if risk is None:
-        return PromiseStatus.EMPTY
-    if lower > target:
-        return PromiseStatus.BROKEN
-    return PromiseStatus.HELD if risk <= target + 1e-12 else PromiseStatus.UNDECIDED
-
-
-def _remark(policy: ReviewPolicy, system: str, gold: str | None, seen: Observations) -> Iterator[str]:
-    if seen.digest() == policy.basis.observations:
-        yield (
-            "these are the values that the policy was computed from: "
-            "that a promise holds on them says nothing"
-        )
-    elif gold is not None and policy.digests.get("gold") == gold:
-        yield (
-            "the gold is that of the run that the policy was computed from: "
-            "only other documents can check a promise"
-        )
-    if policy.system != system:
-        yield (
-            f"the policy is for the system {policy.system!r}, not for {system!r}: "
-            "its promise is not about this one"
-        )
 
 
 class Item(Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -622,11 +621,6 @@ def _describe_drawing(replicates: int, seed: int, level: float) -> str:
 def _describe_failures(entry: Contestant) -> str:
     own = (entry.run.run.facts.get("counts") or {}).get("systems", {}).get(entry.system, {})
     return ", ".join(f"{own[name]:,} {name}" for name in _FAILURES if own.get(name))
-
-
-def diff_json(found: Diff) -> str:
-    """Return a diff as JSON, complete."""
-    return json.dumps(found.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def changes_csv(found: Diff) -> Iterator[str]:

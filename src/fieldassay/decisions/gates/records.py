@@ -1,44 +1,49 @@
-"""A records file: repeated runs, offline runs and proofs besides scoring, validated, with their estimates."""
+"""A records file: runs that were measured or written down, and proofs, with what counts of them."""
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
-from fieldassay.io.files.whole_files import open_file
+from fieldassay.decisions.diff.diff import diff_runs
+from fieldassay.errors import Problem, ProblemsError, kind_of, list_names, nearest, problem
+from fieldassay.io.files.typed_json import parse_json
 from fieldassay.io.json_value import id_text, is_blank
-from fieldassay.io.text.encoding import decode_charset, read_rows, split_named
 from fieldassay.metrics.estimate import Estimate
+from fieldassay.runs.run import Run
+from fieldassay.scoring.inputs import gold_ids
 from fieldassay.spec.language.parse import SpecSource, read_source
 from fieldassay.spec.language.yaml_text import Cursor, Report, as_number
+from fieldassay.spec.plan.compile import read_plan
 
 SECTIONS = ("reliability", "offline", "proofs")
 KEYS = ("system", *SECTIONS, "manifest", "description")
-RUN_KEYS = ("success", "code", "configuration", "restarted", "started", "doc_id", "note")
-_KINDS = {str: "a text", bool: "true or false", float: "a number above 0"}
+RATE = "pipeline_success_rate"
+"""The metric of a protocol whose runs succeed at 100; other runs succeed if no document failed."""
 _FIELDS: Mapping[str, tuple[type[Any], str]] = {
-    "success": (bool, "write true or false"),
-    "code": (str, "name the git commit or the version"),
-    "configuration": (str, "name the configuration, or write its settings"),
-    "restarted": (bool, "say whether anything was restarted by hand since the run before: true or false"),
-    "started": (str, "write such as 2026-03-01T09:30:00Z"),
     "backend": (str, "name the backend, such as INFERENCE_BACKEND=transformers"),
     "command": (str, "write the command that was run"),
     "hardware": (str, "name the machine: processor, memory, graphics card"),
     "latency_seconds": (float, "write how many seconds one full run took"),
+    "started": (str, 'write when the run began, such as "2026-03-02T09:00:00Z"'),
+    "success": (bool, "write true, or false"),
+    "code": (str, "name the version of the program, such as its commit"),
+    "configuration": (str, "name the configuration of the run"),
     "interpretation": (str, "say in a sentence why this matters"),
 }
+_TEXT = "a text that says something, in quotes"
 _NOTHING = re.compile(
     r"(?i)[\W_]*+(?:(?:n/a|na|none|null|nil|todo|tbd|tba|xxx|unknown|pending|fixme|placeholder)[\W_]*+)?"
 )
-_MOST_LISTED, _LARGEST = 12, 64 * 1024 * 1024
+_MANIFEST = "{type: any, data: {id_key: doc_id}}"
+_MOST_LISTED, _WRITTEN = 12, "as written down"
 
 
 class RunRecords(Struct, frozen=True, eq=False):
@@ -51,11 +56,22 @@ class RunRecords(Struct, frozen=True, eq=False):
     system: str | None = None
 
 
+class RowRun(Struct, frozen=True):
+    """A run of a row: what must not change between two runs by name, and the sentence on it."""
+
+    started: datetime
+    ended: datetime
+    success: bool
+    basis: Mapping[str, str]
+    said: str
+
+
 def read_records(path: Path) -> RunRecords:
     """Return the content of a records file.
 
-    Raises `ProblemsError` for a faulty file; records that do not count are in `invalid`. The estimates are
-    `reliability_runs` (stable runs in a row up to the last), `offline_runs` and `proofs`.
+    A record is the folder of a run that `run` wrote, or a mapping that a person wrote. Raises `ProblemsError`
+    for a faulty file; records that do not count are in `invalid`. The estimates are `reliability_runs`
+    (stable runs in a row up to the last), `offline_runs` and `proofs`.
     """
     source = read_source(path)
     data, report = source.data, Report(source.places)
@@ -74,35 +90,49 @@ def read_records(path: Path) -> RunRecords:
     except ProblemsError as error:
         report.problems += error.problems
     report.raise_any()
-    reliability, offline, proofs = (_list_records(source, section) for section in SECTIONS)
-    tell_proof = partial(_tell_proof, ids, label)
-    counts: list[tuple[str, list[Cursor], float, list[str]]] = [
-        ("reliability_runs", reliability, *_count_stable(reliability)),
-        ("offline_runs", offline, *_count_distinct(offline, _tell_offline, "no offline run counts")),
-        ("proofs", proofs, *_count_distinct(proofs, tell_proof, "no proof counts")),
-    ]
-    estimates = {
-        name: Estimate(name, "", None, {}, None, value, len(records), 0, 0, "record", unit="count")
-        for name, records, value, _ in counts
+    tell_proof = partial(_tell_proof, ids, label, path.parent)
+    readers: tuple[Callable[[Cursor], Any], ...] = (
+        partial(_read_run, path.parent, system),
+        partial(_tell_offline, path.parent, system),
+        tell_proof,
+    )
+    records = {
+        section: [
+            _open_record(source, (section, number), item, read)
+            for number, item in enumerate(data.get(section) or ())
+        ]
+        for section, read in zip(SECTIONS, readers, strict=True)
     }
-    evidence = {name: tuple(sentences) for name, _, _, sentences in counts}
-    faults = (fault for _, records, _, _ in counts for record in records for fault in record.report.problems)
-    invalid = (replace(fault, kind="invalid_record") for fault in faults)
-    return RunRecords(str(path), estimates, evidence, tuple(invalid), system)
+    counts = {
+        "reliability_runs": ("reliability", *_count_stable([run for _, run in records["reliability"]])),
+        "offline_runs": ("offline", *_count_distinct(records["offline"], "no offline run counts")),
+        "proofs": ("proofs", *_count_distinct(records["proofs"], "no proof counts")),
+    }
+    estimates = {
+        name: Estimate(name, "", None, {}, None, value, len(records[section]), 0, 0, "record", unit="count")
+        for name, (section, value, _) in counts.items()
+    }
+    evidence = {name: tuple(sentences) for name, (_, _, sentences) in counts.items()}
+    faults = [fault for own in records.values() for record, _ in own for fault in record.report.problems]
+    invalid = tuple(Problem(one.where, one.what, one.remedy, "invalid_record") for one in faults)
+    return RunRecords(str(path), estimates, evidence, invalid, system)
 
 
-def _list_records(source: SpecSource, section: str) -> list[Cursor]:
-    """Return the records of a section; one that is not a mapping becomes an empty record, with a fault."""
-    records = []
-    for number, item in enumerate(source.data.get(section) or ()):
-        is_mapping = isinstance(item, dict)
-        record = Cursor(item if is_mapping else {}, (section, number), Report(source.places))
-        if not is_mapping:
-            record.report.add(
-                record.steps, f"must be a mapping, not {kind_of(item)}", "write keys and values"
-            )
-        records.append(record)
-    return records
+def _open_record(
+    source: SpecSource, steps: tuple[str, int], item: Any, read: Callable[[Cursor], Any]
+) -> tuple[Cursor, Any]:
+    """Return a record and what is read of it; None, with a fault, of one that does not count."""
+    data = item if isinstance(item, dict) else {"folder": item} if isinstance(item, str) else {}
+    record = Cursor(data, steps, Report(source.places))
+    if not data:
+        what = f"must be a folder or a mapping, not {kind_of(item)}"
+        record.report.add(steps, what, "name the folder of a run, or write keys and values")
+        return record, None
+    try:
+        found = read(record)
+    except ProblemsError as error:
+        record.report.add(steps, error.problems[0].what, error.problems[0].remedy)
+    return record, None if record.report.problems else found
 
 
 def _read_fields(record: Cursor, *keys: str) -> dict[str, Any]:
@@ -111,90 +141,153 @@ def _read_fields(record: Cursor, *keys: str) -> dict[str, Any]:
     for key in keys:
         value, (kind, remedy) = record.data.get(key), _FIELDS[key]
         fits = (as_number(value) or 0) > 0 if kind is float else isinstance(value, kind)
+        fits = fits and (kind is not str or _says(value))
         if value is None:
             record.refuse(key, f"has no {key!r}", remedy)
         elif not fits:
-            remedy = "write it in quotes" if kind is str else remedy
-            record.refuse(key, f"{key!r} must be {_KINDS[kind]}, not {kind_of(value)}", remedy)
-        elif kind is str and not _says(value):
-            record.refuse(key, f"{key!r} says nothing ({value.strip()[:40]!r})", remedy)
+            wanted = {float: "a number above 0", bool: "true or false"}.get(kind, _TEXT)
+            record.refuse(key, f"{key!r} must be {wanted}, not {kind_of(value)}", remedy)
         else:
             values[key] = value.strip() if kind is str else value
     return values
 
 
-def _count_stable(records: Sequence[Cursor]) -> tuple[int, list[str]]:
-    """Return how many runs up to the last have succeeded with the same code and configuration in a row."""
+def _measure(folder: Path, name: str, system: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what `run` wrote of a run, and of one system of it."""
+    try:
+        made = parse_json((folder / name / "sweep.json").read_bytes())
+        systems = dict(made["systems"])
+        own = dict(systems[system or next(iter(systems))])
+    except (OSError, ValueError, TypeError, LookupError, StopIteration):
+        what = (
+            f"{name[:100]!r} is no folder that `run` wrote{f' with the system {system!r}' if system else ''}"
+        )
+        raise problem(name, what, "name one, or write down what was run", "invalid_record") from None
+    if system is None and len(systems) > 1:
+        raise problem(
+            name, f"{name!r} has several systems", "add `system: NAME` to the file", "unclear_system"
+        )
+    return made, own
+
+
+def _read_run(folder: Path, system: str | None, record: Cursor) -> RowRun:
+    """Return a run of a row, as it was measured or written down."""
+    name = record.text("folder")
+    if name is None:
+        values = _read_fields(record, "started", "success", "code", "configuration")
+        started = _read_time(values.get("started", ""))
+        if started is None:
+            record.refuse("started", "'started' is no time", _FIELDS["started"][1])
+        basis = {key: values.get(key, "") for key in ("code", "configuration")}
+        begun = started or datetime.min.replace(tzinfo=UTC)
+        return RowRun(begun, begun, bool(values.get("success")), basis, _WRITTEN)
+    made, own = _measure(folder, name, system)
+    rates = [one.value for one in Run.open(folder / name / "run").estimates.estimates if one.metric == RATE]
+    count, failed = (own["documents"][key] for key in ("attempted", "failed"))
+    is_whole = own["status"] == "complete" and count > failed == own["documents"]["reused"] == 0
+    facts = {"set-up": (own["parts"], own["options"]), "version": own["versions"], "machine": made["host"]}
+    basis = {key: json.dumps(fact, sort_keys=True) for key, fact in facts.items()}
+    started, ended = (datetime.fromisoformat(own[key]) for key in ("started", "ended"))
+    success = is_whole and all(rate == 100 for rate in rates)
+    return RowRun(started, ended, success, basis, f"{count:,} documents, measured in {name}")
+
+
+def _read_time(text: str) -> datetime | None:
+    """Return a time that is written as ISO 8601, in UTC where no zone is named."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _count_stable(runs: Sequence[RowRun | None]) -> tuple[int, list[str]]:
+    """Return how many runs up to the last succeeded in a row on the same basis, and sentences on them."""
     stable: list[str] = []
-    run: dict[str, Any] = {}
-    end, latest = "", None
-    for number, record in enumerate(records, 1):
-        before, run = run, _read_run(record, latest)
-        if latest is None or not record.report.problems:
-            latest = run["started"] or latest
-        changed = [key for key in ("code", "configuration") if stable and run.get(key) != before[key]]
-        if record.report.problems:
-            stable, end = [], f"the record of run {number} is not valid"
-        elif not run["success"]:
+    end, before, latest = "", None, datetime.min.replace(tzinfo=UTC)
+    for number, run in enumerate(runs, 1):
+        if run is None or run.started < latest:
+            why = (
+                "the record of run {} is not valid"
+                if run is None
+                else "run {} did not start after the one before"
+            )
+            stable, end = [], why.format(number)
+            continue
+        changed = [
+            key for key, value in run.basis.items() if stable and before and before.basis.get(key) != value
+        ]
+        if not run.success:
             stable, end = [], f"run {number} was no success"
-        elif run["restarted"] and number > 1:
-            stable, end = [], f"there was a restart before run {number}"
         elif changed:
             stable, end = [], f"the {changed[0]} changed between runs {number - 1} and {number}"
-        if not record.report.problems and run["success"]:
-            settings = f"code {run['code'][:60]}, configuration {run['configuration'][:80]}"
-            stable.append(f"run {number}, {run['started'].isoformat()}: success, {settings}")
-    if not records:
+        if run.success:
+            stable.append(f"run {number}, {run.started.isoformat()}: success, {run.said}")
+        before, latest = run, run.ended
+    if not runs:
         return 0, ["no reliability run is recorded"]
-    summary = f"{len(stable)} of {len(records)} recorded runs are stable, counted back from the last"
+    summary = f"{len(stable)} of {len(runs)} recorded runs are stable, counted back from the last"
     more = [f"the row goes back no further: {end}"] if end else []
     return len(stable), [summary, *stable[-_MOST_LISTED:], *more]
 
 
-def _read_run(record: Cursor, latest: datetime | None) -> dict[str, Any]:
-    """Return the values of a reliability run that fit, and when it `started`."""
-    record.refuse_unknown(RUN_KEYS)
-    settings = record.data.get("configuration")
-    if isinstance(settings, dict | list) and not is_blank(settings):
-        text = json.dumps(settings, sort_keys=True, ensure_ascii=False)
-        record.data = {**record.data, "configuration": text}
-    values = _read_fields(record, "success", "code", "configuration", "restarted", "started")
-    text, started = values.get("started", ""), None
-    try:
-        started = datetime.fromisoformat(text) if text else None
-    except ValueError:
-        record.refuse("started", f"'started' is no date and time ({text[:40]!r})", _FIELDS["started"][1])
-    if started and latest and (started.utcoffset() is None) != (latest.utcoffset() is None):
-        what = "has a time zone where the run before has none, or the other way round"
-        record.refuse("started", what, "write all times in one way")
-    elif started and latest and started <= latest:
-        what = "is not later than the run before"
-        record.refuse("started", what, "list each run once, in the order in which they ran")
-    return {**values, "started": started}
-
-
-def _count_distinct(
-    records: Sequence[Cursor], tell: Callable[[Cursor], tuple[str, str]], nothing: str
-) -> tuple[int, list[str]]:
+def _count_distinct(records: Sequence[tuple[Cursor, Any]], nothing: str) -> tuple[int, list[str]]:
     """Return how many records are valid and say what none before them does, and a sentence about each."""
     sentences: dict[str, str] = {}
-    for record in records:
-        identity, sentence = tell(record)
-        if identity in sentences and not record.report.problems:
+    for record, told in records:
+        if told is not None and told[0] in sentences:
             record.report.add(record.steps, "says the same as a record before it", "give another one")
-        elif not record.report.problems:
-            sentences[identity] = sentence
-    return len(sentences), _list_some([*sentences.values()]) or [nothing]
+        elif told is not None:
+            sentences[told[0]] = told[1]
+    listed = list(sentences.values())
+    more = len(listed) - _MOST_LISTED
+    return len(listed), [*listed[:_MOST_LISTED], *([f"and {more:,} more"] if more > 0 else [])] or [nothing]
 
 
-def _tell_offline(record: Cursor) -> tuple[str, str]:
-    values = _read_fields(record, "backend", "command", "hardware", "latency_seconds")
-    template = "" if record.report.problems else "{backend} on {hardware}: {latency_seconds:g} s ({command})"
-    return json.dumps(values), template.format(**values)
+def _tell_offline(folder: Path, system: str | None, record: Cursor) -> tuple[str, str]:
+    if "folder" not in record.data:
+        values = _read_fields(record, "backend", "command", "hardware", "latency_seconds")
+        told = "" if record.report.problems else "{backend} on {hardware}: {latency_seconds:g} s, {command}"
+        return json.dumps(values), f"{told.format(**values)} ({_WRITTEN})"
+    name = record.data["folder"]
+    made, own = _measure(folder, name, system)
+    away = [key for key, one in own["endpoints"].items() if not _is_near(str(one["url"]))]
+    strategy = str(own["options"].get("strategy"))
+    if away or not (own["endpoints"] or strategy == "rules"):
+        what = f"{name!r} asked {list_names(away, 3) or f'a {strategy}'}, which may be elsewhere"
+        remedy = "write down its backend, command, hardware and latency_seconds"
+        raise problem(name, what, remedy, "invalid_record")
+    started, ended = (datetime.fromisoformat(own[key]) for key in ("started", "ended"))
+    machine = ", ".join(f"{key} {value}" for key, value in made["host"].items())
+    took = f"{(ended - started).total_seconds():g} s, {' '.join(made['command'])}"
+    return json.dumps(name), f"{strategy} on {machine}: {took} (measured in {name})"
 
 
-def _tell_proof(ids: Set[str], label: str, record: Cursor) -> tuple[str, str]:
+def _is_near(url: str) -> bool:
+    """Return whether a URL is of this machine, or of a private network.
+
+    >>> [_is_near(url) for url in ("http://localhost:1/v1", "http://10.0.0.7/v1", "https://api.example.com/v1")]
+    [True, True, False]
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_private
+    except ValueError:
+        return False
+
+
+def _tell_proof(ids: frozenset[str], label: str, folder: Path, record: Cursor) -> tuple[str, str]:
     doc = id_text(record.data.get("doc_id"))
+    meaning = _read_fields(record, "interpretation").get("interpretation")
+    runs = [str(record.data[key]) for key in ("fixed_from", "fixed_in") if key in record.data]
+    if len(runs) == 2 and doc is not None:
+        found = diff_runs(*(folder / name for name in runs)).changes
+        rows = [] if found is None else [one for one in found.rows("fixed") if one.doc == doc]
+        values = [f"{one.path} {_cut(one.before or '—')} → {_cut(one.after or '—')}" for one in rows]
+        if not rows:
+            what = f"{runs[1]!r} has nothing right in {doc[:80]!r} that {runs[0]!r} had wrong"
+            record.refuse("doc_id", what, "name a document with a fixed value, as `diff` lists them")
+        return json.dumps([doc, runs]), f"{doc}: {list_names(values, 3)}: {meaning} (measured in {runs[1]})"
     if doc is None:
         what = "has no 'doc_id'" if record.data.get("doc_id") is None else "'doc_id' is no id"
         record.refuse("doc_id", what, "name the input document")
@@ -205,34 +298,32 @@ def _tell_proof(ids: Set[str], label: str, record: Cursor) -> tuple[str, str]:
         near = nearest(doc[:100], sorted(ids)[:5000])
         remedy = near if near.startswith("did you mean") else f"take an id of {label}"
         record.refuse("doc_id", f"{doc[:80]!r} is not in the manifest", remedy)
-    inner = record.data.get("evidence")
-    data = {**record.data, **inner} if isinstance(inner, dict) else record.data
-    observed = {name: data[name] for name in ("measured", "before", "after") if _says(data.get(name))}
-    for name, value in observed.items():
-        is_text = isinstance(value, str)
-        text = " ".join(value.split()) if is_text else json.dumps(value, sort_keys=True, ensure_ascii=False)
-        observed[name] = text
-    if "measured" in observed:
-        observed = {"measured": observed["measured"]}
-    elif len(observed) < 2:
-        what = "has only one of 'before' and 'after'" if observed else "has no evidence"
-        record.report.add(record.steps, what, "add `before` and `after`, or `measured`")
-    elif observed["before"] == observed["after"]:
+    data = record.data
+    seen = {name: _text(data[name]) for name in ("measured", "before", "after") if _says(data.get(name))}
+    seen = {"measured": seen["measured"]} if "measured" in seen else seen
+    if "measured" not in seen and len(seen) < 2:
+        what = "has only one of 'before' and 'after'" if seen else "has no evidence"
+        remedy = "add `fixed_from` and `fixed_in` with two runs, `before` and `after`, or `measured`"
+        record.report.add(record.steps, what, remedy)
+    elif seen.get("before", "") == seen.get("after", " "):
         record.refuse("after", "'after' is the same as 'before'", "show what changed")
-    shown = (f"{name} {text if len(text) <= 100 else f'{text[:99]}…'}" for name, text in observed.items())
-    meaning = _read_fields(record, "interpretation").get("interpretation")
-    return json.dumps([doc, observed]), f"{doc}: {', '.join(shown)}: {meaning}"
+    shown = ", ".join(f"{name} {_cut(text)}" for name, text in seen.items())
+    return json.dumps([doc, seen]), f"{doc}: {shown}: {meaning} ({_WRITTEN})"
+
+
+def _text(value: Any) -> str:
+    is_text = isinstance(value, str)
+    return " ".join(value.split()) if is_text else json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 100 else f"{text[:99]}…"
 
 
 def _says(value: Any) -> bool:
     """Return whether a value is not blank, no placeholder, and neither a boolean nor NaN."""
     is_empty = is_blank(value) or (isinstance(value, str) and _NOTHING.fullmatch(value) is not None)
     return not is_empty and not isinstance(value, bool) and bool(value == value)
-
-
-def _list_some(sentences: list[str]) -> list[str]:
-    more = len(sentences) - _MOST_LISTED
-    return [*sentences[:_MOST_LISTED], *([f"and {more:,} more"] if more > 0 else [])]
 
 
 def _read_manifest(source: SpecSource, folder: Path) -> tuple[frozenset[str], str]:
@@ -248,24 +339,8 @@ def _read_manifest(source: SpecSource, folder: Path) -> tuple[frozenset[str], st
         return frozenset(filter(None, ids)), "the list in the records file"
     if not isinstance(value, str):
         raise problem(where, f"{what}, not {kind_of(value)}", "write the path", "wrong_kind")
-    path = folder / value
     try:
-        with open_file(path) as stream:
-            data = stream.read(_LARGEST + 1)
-    except (OSError, ValueError) as error:
-        what = f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})"
-        remedy = "check the path; it is relative to the records file"
-        raise problem(where, what, remedy, "unreadable_file") from None
-    if len(data) > _LARGEST:
-        what = f"{path}: is larger than {_LARGEST >> 20} MB"
-        raise problem(where, what, "give the part that counts", "too_large")
-    delimiter, text = split_named(decode_charset(data, "").removeprefix("\ufeff"))
-    rows = [cells for _, cells in read_rows(text, delimiter, str(path))]
-    names = [name.strip() for name in rows[0]] if len(rows) > 1 else []
-    if "doc_id" not in names:
-        what = f"{path}: has no column 'doc_id' with rows below it"
-        raise problem(where, what, "write a header and one row per document", "no_id_key")
-    at = names.index("doc_id")
-    return frozenset(
-        filter(None, (id_text(cell) for cells in rows[1:] for cell in cells[at : at + 1]))
-    ), value
+        return frozenset(gold_ids(read_plan(_MANIFEST), str(folder / value))), value
+    except ProblemsError as error:
+        first = error.problems[0]
+        raise problem(where, f"{first.where}: {first.what}", first.remedy, first.kind) from None

@@ -6,7 +6,7 @@ import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
@@ -165,11 +165,23 @@ def local(element: Any) -> str:
 
 def attribute(element: Any, name: str) -> str | None:
     """Return an attribute by its local name, in whichever namespace; None if it is not there."""
-    value: str | None = element.get(name)
-    if value is not None:
-        return value
-    key = next((key for key in element.keys() if key.rpartition("}")[2] == name), None)  # noqa: SIM118  # no mapping
-    return None if key is None else element.get(key)
+    for key in (name, f"{element.tag.rpartition('}')[0]}}}{name}"):
+        value: str | None = element.get(key)
+        if value is not None:
+            return value
+    keys = (key for key in element.keys() if key.rpartition("}")[2] == name)  # noqa: SIM118  # no mapping
+    found: str | None = element.get(next(keys, name))
+    return found
+
+
+def settings_of(element: Any, kind: str) -> Mapping[str, Any]:
+    """Return the settings of a kind (`rPr` of a run) that an element holds, by their names."""
+    return {local(one): one for one in next((one for one in element if local(one) == kind), ())}
+
+
+def setting(settings: Mapping[str, Any], name: str, key: str = "val") -> str | None:
+    """Return the value of a setting, empty where it has none; None where it is not set."""
+    return attribute(settings[name], key) or "" if name in settings else None
 
 
 # Word documents: paragraphs, tables and text boxes in order, changes accepted, headers, footers, notes.
@@ -321,6 +333,9 @@ def _add_paragraph(paragraph: Any, part: _DocxPart, visible: bool, depth: int) -
 
 def _add_line(pieces: list[_Piece], part: _DocxPart) -> None:
     """Append a line; a word that is hidden in part counts as hidden."""
+    if all(seen and not rise for _, seen, rise in pieces):
+        part.lines.extend(filter(None, [plain_line("".join([piece for piece, *_ in pieces]))]))
+        return
     marked = MarkedText()
     hidden: list[bool] = []
     for piece, seen, rise in pieces:
@@ -368,10 +383,12 @@ def _gather(element: Any, part: _DocxPart, pieces: list[_Piece], boxes: list[Any
         else:
             if name in _ADDED:
                 part.notes.add("tracked_changes")
-            inner = seen and not (name == "r" and _is_hidden(child))
             if name == "r":
-                rise, font = find_rise(child) or rise, _font_of(child)
-            stack += [(one, inner, rise, font) for one in reversed(child)]
+                settings = settings_of(child, "rPr")
+                seen = seen and not _is_hidden(child, settings)
+                rise = find_rise(settings) or rise
+                font = setting(settings, "rFonts", "ascii") or ""
+            stack += [(one, seen, rise, font) for one in reversed(child)]
 
 
 def _form_state(control: Any) -> str:
@@ -386,21 +403,14 @@ def _form_state(control: Any) -> str:
     return entries[at] if at < len(entries) else ""
 
 
-def find_rise(run: Any) -> int:
-    """Return 1 for a raised run of text, -1 for a lowered one, else 0."""
-    settings = next((one for one in run if local(one) == "rPr"), ())
-    held = {local(one): (attribute(one, "val") or "").lower() for one in settings}
-    if held.get("rStyle", "") in _RAISED_STYLES:
+def find_rise(settings: Mapping[str, Any]) -> int:
+    """Return 1 for text that is raised by the settings of its run, -1 for lowered text, else 0."""
+    if (setting(settings, "rStyle") or "").lower() in _RAISED_STYLES:
         return 1
-    if held.get("position", "0").lstrip("-").strip("0").isdecimal():
-        return -1 if held["position"].startswith("-") else 1
-    return {"superscript": 1, "subscript": -1}.get(held.get("vertAlign", ""), 0)
-
-
-def _font_of(run: Any) -> str:
-    settings = next((one for one in run if local(one) == "rPr"), ())
-    fonts = next((one for one in settings if local(one) == "rFonts"), None)
-    return "" if fonts is None else attribute(fonts, "ascii") or ""
+    position = setting(settings, "position") or ""
+    if position.lstrip("-").strip("0").isdecimal():
+        return -1 if position.startswith("-") else 1
+    return {"superscript": 1, "subscript": -1}.get((setting(settings, "vertAlign") or "").lower(), 0)
 
 
 def _symbol(code: str | None) -> str:
@@ -410,17 +420,14 @@ def _symbol(code: str | None) -> str:
         return ""
 
 
-def _is_hidden(run: Any) -> bool:
+def _is_hidden(run: Any, settings: Mapping[str, Any]) -> bool:
     """Return whether a run is marked as hidden, is tiny, or is white on no ground of its own."""
-    settings = next((one for one in run if local(one) == "rPr"), None)
-    if settings is None:
-        return False
-    held = {local(one): attribute(one, "val") for one in settings}
-    if "vanish" in held and held["vanish"] not in _OFF:
+    if (setting(settings, "vanish") or "") not in _OFF and "vanish" in settings:
         return True
-    size = held.get("sz") or ""
+    size = setting(settings, "sz") or ""
     is_tiny = size.isdecimal() and len(size) < 6 and int(size) <= _SMALLEST
-    is_white = (held.get("color") or "").upper() == "FFFFFF" and not {"shd", "highlight"} & held.keys()
+    color = setting(settings, "color") or ""
+    is_white = color.upper() == "FFFFFF" and not {"shd", "highlight"} & settings.keys()
     return is_tiny or (is_white and not _has_ground(run))
 
 
@@ -430,8 +437,7 @@ def _has_ground(run: Any) -> bool:
     if {local(one) for one in above} & {"tbl", "txbxContent"}:
         return True
     paragraph = next((one for one in above if local(one) == "p"), ())
-    settings = next((one for one in paragraph if local(one) == "pPr"), ())
-    return any(local(one) in ("shd", "pStyle") for one in settings)
+    return bool({"shd", "pStyle"} & settings_of(paragraph, "pPr").keys())
 
 
 def _add_table(table: Any, part: _DocxPart, visible: bool, depth: int) -> None:
@@ -439,24 +445,20 @@ def _add_table(table: Any, part: _DocxPart, visible: bool, depth: int) -> None:
     cells: list[Cell] = []
     nested: list[Table] = []
     above: dict[int, int] = {}
-    for row, element in enumerate(one for one in _rows(table, part)):
-        settings = next((one for one in element if local(one) == "trPr"), ())
-        before = (_number(attribute(one, "val")) for one in settings if local(one) == "gridBefore")
-        column = next(before, 0)
+    for row, element in enumerate(_rows(table, part)):
+        before = setting(settings_of(element, "trPr"), "gridBefore")
+        column = 0 if before is None else _number(before)
         for cell in (one for one in _unwrapped(element) if local(one) == "tc"):
-            settings = next((one for one in cell if local(one) == "tcPr"), ())
-            wide = next((_number(attribute(one, "val")) for one in settings if local(one) == "gridSpan"), 1)
-            merge = next(
-                (attribute(one, "val") or "continue" for one in settings if local(one) == "vMerge"), ""
-            )
-            if merge == "continue" and column in above:
+            settings = settings_of(cell, "tcPr")
+            wide, merge = _number(setting(settings, "gridSpan")), setting(settings, "vMerge")
+            if merge in ("", "continue") and column in above:
                 first = cells[above[column]]
                 cells[above[column]] = replace(first, rows=row - first.row + 1)
             else:
                 text, seen, inner = _read_cell(cell, part, visible, depth)
                 nested += [replace(one, name=f"row {row + 1}, column {column + 1}") for one in inner]
                 above.pop(column, None)
-                if merge:
+                if merge is not None:
                     above[column] = len(cells)
                 cells.append(Cell(row, column, text, 1, wide, visible=seen))
             column += wide
@@ -469,9 +471,8 @@ def _rows(table: Any, part: _DocxPart) -> list[Any]:
     rows = [one for one in _unwrapped(table) if local(one) == "tr"]
     kept = []
     for row in rows:
-        settings = next((one for one in row if local(one) == "trPr"), ())
-        marks = {local(one) for one in settings}
-        if marks & {"ins", "del"}:
+        marks = settings_of(row, "trPr")
+        if marks.keys() & {"ins", "del"}:
             part.notes.add("tracked_changes")
         if "del" not in marks:
             kept.append(row)

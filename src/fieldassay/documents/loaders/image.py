@@ -2,9 +2,8 @@
 
 import io
 import re
-import subprocess
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +15,6 @@ from msgspec.structs import replace
 from fieldassay.documents.layout import TurnedWord, lay_out_turned
 from fieldassay.documents.sources import Content, LoadOptions, LoadTask, require
 from fieldassay.documents.transcript import Box, DocumentError, Page, Word, is_wide_gap, turn, union
-from fieldassay.io.workers.program import clean_environment, find_program
 
 # Recognition by rapidocr: its models come with the package, and nothing is downloaded.
 
@@ -92,52 +90,6 @@ def _engine(searched: int | None) -> Any:
     return rapidocr.RapidOCR(params={**one, **search, "Global.log_level": "critical"})
 
 
-# Recognition by tesseract, the program on the PATH.
-
-_SECONDS = 110
-
-
-def recognize_by_tesseract(image: Any) -> list[Word]:
-    """Return the words of an image (rows, columns, RGB) with boxes in pixels and confidences."""
-    from PIL import Image
-
-    program = find_program("tesseract")
-    if program is None:
-        raise DocumentError(
-            "missing_extra", "needs the program tesseract, which is not on the PATH; install it"
-        )
-    stream = io.BytesIO()
-    Image.fromarray(image).save(stream, "PNG")
-    try:
-        done = subprocess.run(
-            [program, "-", "-", "--psm", "3", "tsv"],
-            input=stream.getvalue(),
-            capture_output=True,
-            timeout=_SECONDS,
-            cwd=Path(program).parent,  # it also looks for its settings in the current folder
-            env=clean_environment(OMP_THREAD_LIMIT="1"),
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise DocumentError("loader_crash", f"made tesseract fail ({type(error).__name__})") from None
-    if done.returncode:
-        told = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
-        raise DocumentError("loader_crash", f"made tesseract fail ({told})")
-    return join_ideographs(
-        list(filter(None, map(_word, done.stdout.decode("utf-8", "replace").splitlines())))
-    )
-
-
-def _word(line: str) -> Word | None:
-    """Return the word of a row of tesseract's table: level, …, left, top, width, height, confidence, text."""
-    cells = line.split("\t")
-    if len(cells) < 12 or cells[0] != "5" or not cells[11].strip():
-        return None
-    left, top, width, height, confidence = map(float, cells[6:11])
-    box = Box(left, top, left + width, top + height)
-    return Word(cells[11].strip(), box, confidence=round(max(confidence, 0.0) / 100, 4))
-
-
 # Recognizes the words of an image, and which way up it is.
 
 _GOOD = 0.8
@@ -145,11 +97,6 @@ _GOOD = 0.8
 
 _FEW = 10
 """With fewer words than this an image is recognized on its head, too."""
-
-_ENGINES: dict[str, Callable[[Any], list[Word]]] = {
-    "rapidocr": recognize_rapidly,
-    "tesseract": recognize_by_tesseract,
-}
 
 
 class _TurnTrial(Struct, frozen=True):
@@ -181,23 +128,23 @@ class _TurnTrial(Struct, frozen=True):
         return upright >= sideways
 
 
-def recognize(image: Any, engine: str) -> list[TurnedWord]:
+def recognize(image: Any) -> list[TurnedWord]:
     """Return the words of an image (rows, columns, RGB), boxes in pixels, with the image's turns.
 
     The image is turned by quarters, and recognized again, if it lies on its side, if few characters are
     confident, or if there are few words: fragments of a text on its head may look good. The turn in which
     most characters are certain is kept.
     """
-    best = _try(image, 0, engine)
+    best = _try(image, 0)
     if not best.words:
-        best = _try(image, 2, engine)
+        best = _try(image, 2)
         if not best.words:  # lines on their side would have been found in one of the two
             return []
     is_good = best.quality >= _GOOD and best.is_upright
     is_short = len(best.words) < _FEW
     if not is_good or is_short:
         for quarters in (2,) if is_good else (2, 1, 3) if best.is_upright or is_short else (1, 3):
-            trial = _try(image, quarters, engine)
+            trial = _try(image, quarters)
             key = (trial.is_upright, trial.certain_characters)
             best = trial if key > (best.is_upright, best.certain_characters) else best
             if best.quality >= _GOOD and best.is_upright and len(best.words) >= _FEW:
@@ -209,44 +156,44 @@ def recognize(image: Any, engine: str) -> list[TurnedWord]:
     ]
 
 
-def _try(image: Any, quarters: int, engine: str) -> _TurnTrial:
+def _try(image: Any, quarters: int) -> _TurnTrial:
     import numpy as np
 
     straight = np.ascontiguousarray(np.rot90(image, quarters))
-    return _TurnTrial(_ENGINES[engine](straight), quarters, (straight.shape[1], straight.shape[0]))
+    return _TurnTrial(recognize_rapidly(straight), quarters, (straight.shape[1], straight.shape[0]))
 
 
 # Pictures of pages to pages, by recognition.
 
 
 def can_recognize(options: LoadOptions) -> bool:
-    """Return whether pictures are recognized: the options allow it, and the engine is there."""
-    if options.ocr == "off":
-        return False
-    if options.ocr == "always":
-        return True  # a missing engine is then a failure
-    if options.engine == "tesseract":
-        return find_program("tesseract") is not None
+    """Return whether pictures are recognized: the options allow it, and rapidocr is there."""
+    if options.ocr != "auto":
+        return options.ocr == "always"  # a missing engine is then a failure
     return all(find_spec(module) is not None for module in ("rapidocr", "onnxruntime", "PIL"))
 
 
-def recognized_page(image: Any, number: int, size: tuple[float, float], options: LoadOptions) -> Page:
+def require_engine() -> None:
+    """Raise `DocumentError` where rapidocr is not installed."""
+    for module in ("rapidocr", "onnxruntime"):
+        require(module, "ocr")
+
+
+def recognized_page(image: Any, number: int, size: tuple[float, float]) -> Page:
     """Return the page of an RGB picture; `size` is that of the page in points."""
-    layout = lay_out_turned(recognized_words(image, size, options), size, source="ocr", is_scan=True)
+    layout = lay_out_turned(recognized_words(image, size), size, source="ocr", is_scan=True)
     return Page(number, layout.lines, layout.tables, round(size[0], 2), round(size[1], 2))
 
 
-def recognized_words(image: Any, size: tuple[float, float], options: LoadOptions) -> list[TurnedWord]:
+def recognized_words(image: Any, size: tuple[float, float]) -> list[TurnedWord]:
     """Return the words of an RGB picture of a page, boxes in points."""
     import numpy as np
 
-    if options.engine == "rapidocr":
-        for module in ("rapidocr", "onnxruntime"):
-            require(module, "ocr")
+    require_engine()
     across, down = size[0] / image.width, size[1] / image.height
     return [
         TurnedWord(_scaled(found.word, across, down), found.quarters)
-        for found in recognize(np.asarray(image), options.engine)
+        for found in recognize(np.asarray(image))
     ]
 
 
@@ -284,19 +231,14 @@ _MOST_DOTS = 4000
 def load_image(data: bytes, task: LoadTask) -> Content:
     """Return the pages of an image, recognized. Raises `DocumentError` without recognition."""
     require("PIL", "documents")
-    if not can_recognize(task.options):
-        if task.options.ocr == "off":
-            raise DocumentError("no_text", "is an image, and recognition is off; load it with recognition")
-        require("rapidocr", "ocr")
-        require("onnxruntime", "ocr")
-        raise DocumentError(
-            "missing_extra", "needs the program tesseract, which is not on the PATH; install it"
-        )
+    if task.options.ocr == "off":
+        raise DocumentError("no_text", "is an image, and recognition is off; load it with recognition")
+    require_engine()
     pages = []
     for number, (picture, size) in enumerate(open_pictures(data, task.options), start=1):
         shrunk = picture.copy()
         shrunk.thumbnail((_MOST_DOTS, _MOST_DOTS))
-        pages.append(recognized_page(shrunk, number, size, task.options))
+        pages.append(recognized_page(shrunk, number, size))
         task.beat()
     return Content(tuple(pages), ("ocr",))
 

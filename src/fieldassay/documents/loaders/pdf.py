@@ -13,6 +13,7 @@ from ctypes import (
     c_double,
     c_float,
     c_int,
+    c_size_t,
     c_ubyte,
     c_ushort,
     c_void_p,
@@ -22,7 +23,7 @@ from ctypes import (
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate, compress, groupby, pairwise, repeat
 from math import ceil, floor, pi
-from operator import attrgetter, itemgetter
+from operator import attrgetter, itemgetter, ne
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, field
@@ -265,8 +266,8 @@ class TextLayer(Struct):
     words: list[TurnedWord] = field(default_factory=list)
     doubtful: list[Word] = field(default_factory=list)
     """Words of fonts whose letters may be wrong."""
-    sound: list[TurnedWord] = field(default_factory=list)
-    """The other words."""
+    read_sound: Callable[[], list[TurnedWord]] = list
+    """Returns the other words."""
     is_coded: bool = False
     """Whether the words are codes in place of characters."""
     is_wrong: bool = False
@@ -309,17 +310,25 @@ class _PdfReader:
             ]
             places = sorted(at for judgement, font in judged if judgement != "sound" for at in font)
             layer.doubtful = [level[at].word for at in places]
-            layer.sound = _in_order(level, {**others, **dict.fromkeys(places, ())}, begins)
+            layer.read_sound = partial(_in_order, level, {**others, **dict.fromkeys(places, ())}, begins)
             layer.is_wrong = any(judgement == "wrong" for judgement, _ in judged)
         return layer
 
     def _fonts(self, starts: Sequence[int]) -> Iterable[list[int]]:
         """Return the words of each font."""
-        get_object, get_font = call("FPDFText_GetTextObject", Handle), call("FPDFTextObj_GetFont", Handle)
-        fonts = defaultdict[int | None, list[int]](list)
-        for at, start in enumerate(starts):
-            fonts[get_font(get_object(self._handle, start)).value].append(at)
+        shapes = list(self._objects(starts))
+        distinct = dict.fromkeys(shapes)
+        font_of = dict(
+            zip(distinct, map(call("FPDFTextObj_GetFont", c_size_t), map(Handle, distinct)), strict=True)
+        )
+        fonts = defaultdict[int, list[int]](list)
+        for at, shape in enumerate(shapes):
+            fonts[font_of[shape]].append(at)
         return fonts.values()
+
+    def _objects(self, places: Iterable[int]) -> Iterator[int]:
+        """Return the text object of each character: what was drawn at once, in one font, size and rise."""
+        return map(call("FPDFText_GetTextObject", c_size_t), repeat(self._handle), places)
 
     def _text(self) -> str:
         """Return one character for each of pdfium's, so that indices agree."""
@@ -346,7 +355,7 @@ class _PdfReader:
             for angle in character_angles(self._handle, starts)
         ]
         is_level, sides = self._level(texts, starts)
-        pieces = self._marked(text, texts, starts, quarters)
+        pieces = self._marked(_find_marked(text, texts, starts), texts, starts, quarters)
         others = [at for at, level in enumerate(is_level) if (not level or quarters[at]) and at not in pieces]
         places = [place for at in others for place in range(starts[at], starts[at] + len(texts[at]))]
         boxes, is_known = self._boxes.read(self._handle, places)
@@ -361,13 +370,10 @@ class _PdfReader:
         """Return which words run from left to right, and the sides of their first and last characters."""
         import numpy as np
 
-        sizes = np.fromiter(map(len, texts), int, len(texts))
-        places = np.array(starts)
-        read, is_known = self._boxes.read(self._handle, [*starts, *(places + sizes - 1)[sizes > 1].tolist()])
-        first, last = read[:, : len(texts)], read[:, : len(texts)].copy()
-        last[:, sizes > 1] = read[:, len(texts) :]
-        is_level = is_known[: len(texts)]
-        is_level[sizes > 1] &= is_known[len(texts) :]
+        count, sizes = len(texts), np.fromiter(map(len, texts), int, len(texts))
+        ends = (np.array(starts) + sizes - 1).tolist()
+        read, is_known = self._boxes.read(self._handle, [*starts, *ends])
+        first, last, is_level = read[:, :count], read[:, count:], is_known[:count] & is_known[count:]
         with np.errstate(invalid="ignore", over="ignore"):
             height = np.maximum(first[3] - first[1], last[3] - last[1])
             is_level &= (np.abs(first[1] - last[1]) <= 0.3 * height) & (first[0] <= last[0])
@@ -376,13 +382,13 @@ class _PdfReader:
         return is_level.tolist(), sides
 
     def _marked(
-        self, text: str, texts: Sequence[str], starts: Sequence[int], quarters: Sequence[int]
+        self, words: Sequence[int], texts: Sequence[str], starts: Sequence[int], quarters: Sequence[int]
     ) -> dict[int, list[TurnedWord]]:
-        """Return the pieces of words whose characters differ in size or rise, or were drawn twice."""
+        """Return the pieces of those words whose characters differ in size or rise, or were drawn twice."""
         mixed: dict[int, list[TurnedWord]] = {}
-        chosen = _find_marked(
-            text, starts, [start + len(word) for start, word in zip(starts, texts, strict=True)]
-        )
+        begun = self._objects([starts[at] for at in words])
+        ended = self._objects([starts[at] + len(texts[at]) - 1 for at in words])
+        chosen = list(compress(words, map(ne, begun, ended)))
         places = [place for at in chosen for place in range(starts[at], starts[at] + len(texts[at]))]
         if not places:
             return mixed
@@ -459,10 +465,13 @@ class _PdfReader:
 
     def _displayed(self, texts: Sequence[str], sides: Sides) -> list[TurnedWord]:
         """Return level words with these sides (left, bottom, right, top) in the page's space."""
+        import numpy as np
+
         left, bottom, right, top = sides
         placed = turn_sides((left - self._left, self._top - top, right - self._left, self._top - bottom),
                             self._rotation, (self._width, self._height))  # fmt: skip
-        boxes = map(Box, *(round_all(side) for side in placed))
+        rounded, count = round_all(np.concatenate(placed)), len(texts)
+        boxes = map(Box, *(rounded[at : at + count] for at in range(0, 4 * count, count)))
         return list(map(TurnedWord, map(Word, texts, boxes), repeat(self._rotation)))
 
     def _made(self, text: str, box: tuple[float, float, float, float], quarters: int) -> TurnedWord:
@@ -522,7 +531,7 @@ def _once(text: str, boxes: Sequence[Sequence[float]]) -> list[int]:
     return kept
 
 
-def _find_marked(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[int]:
+def _find_marked(text: str, texts: Sequence[str], starts: Sequence[int]) -> list[int]:
     """Return the words that may hold raised marks, or characters drawn twice: they are looked at one by one.
 
     They have a character twice, a digit before another, or letters of scripts with digits of their own.
@@ -533,9 +542,10 @@ def _find_marked(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[
     before, after = codes[:-1], codes[1:]
     is_digit = ((before >= 0x30) & (before <= 0x39)) | ((before >= 0x660) & (before < 0xE60))
     hits = np.flatnonzero((before == after) | is_digit)
-    words = np.searchsorted(starts, hits, "right") - 1
-    found: list[int] = np.unique(words[(words >= 0) & (hits + 1 < np.array(ends)[words])]).tolist()
-    return found
+    begins = np.array(starts)
+    ends = begins + np.fromiter(map(len, texts), int, len(texts))
+    words = np.searchsorted(begins, hits, "right") - 1
+    return list(dict.fromkeys(words[(words >= 0) & (hits + 1 < ends[words])].tolist()))
 
 
 def _straighten(box: Any, quarters: int) -> Any:
@@ -620,7 +630,6 @@ TINY = 1.5
 _CONTRAST = 16
 _SAMPLE = 24
 """Dots of a word that are looked at before all of them."""
-"""Words that are looked at together, at most."""
 _MARGIN = 0.2
 """The share of a word's height ignored at its top and bottom: rules and neighbors stand there."""
 
@@ -631,14 +640,6 @@ def find_ink(image: Any, words: Sequence[Word], width: float, height: float) -> 
     `image` is the rendered page (rows, columns) in gray values; width and height are those of the page. Text
     drawn over other ink counts as seen: that is how the text layer of a scan is spared.
     """
-    seen: list[bool] = []
-    for start in range(0, len(words), _CHUNK):
-        seen += _shown(image, words[start : start + _CHUNK], width, height)
-    return seen
-
-
-def _shown(image: Any, words: Sequence[Word], width: float, height: float) -> list[bool]:
-    """Return for each word whether it is on the page, is not tiny, and has ink."""
     import numpy as np
 
     x0, y0, x1, y1, is_tiny = _dots(image, words, width, height)
@@ -673,7 +674,9 @@ def _dots(image: Any, words: Sequence[Word], width: float, height: float) -> tup
     x1 = np.minimum(np.ceil((right - margin / 2) * across), columns).astype(np.int64)
     y0 = np.maximum(np.floor((top + margin) * down), 0).astype(np.int64)
     y1 = np.minimum(np.ceil((bottom - margin) * down), rows).astype(np.int64)
-    return x0, y0, x1, y1, (short < TINY) & [len(word.text) > 1 for word in words]
+    is_tiny = short < TINY
+    is_tiny[is_tiny] = [len(words[at].text) > 1 for at in np.flatnonzero(is_tiny).tolist()]
+    return x0, y0, x1, y1, is_tiny
 
 
 def uncovered_ink(image: Any, words: Sequence[Word], width: float, height: float) -> float:
@@ -920,7 +923,7 @@ def _load_page(page: Any, number: int, task: LoadTask, reused: _Reused) -> tuple
     if layer.is_coded:
         found = []
     elif layer.doubtful and can_recognize(task.options) and _is_read_otherwise(page, layer, size, task):
-        found = layer.sound
+        found = layer.read_sound()
     is_broken = len(found) < len(layer.words)
     if is_broken or layer.is_wrong:
         notes.add("broken_text_layer")
@@ -965,7 +968,7 @@ def _is_read_otherwise(page: Any, layer: TextLayer, size: tuple[float, float], t
         return False
     scale = min(task.options.dpi / 72, MOST_DOTS / max(extent))
     image = page.render(scale=scale, crop=(left, size[1] - bottom, size[0] - right, top)).to_pil()
-    found = [one.word for one in recognized_words(image.convert("RGB"), extent, task.options)]
+    found = [one.word for one in recognized_words(image.convert("RGB"), extent)]
     task.beat()
     text = "".join([word.text for word in found]).casefold()
     certain = sum(len(word.text) * (word.confidence or 0.0) for word in found)
@@ -1049,7 +1052,7 @@ def _recognize(
     known = [word.word.box for word in words if word.word.visible and word.word.box is not None]
     return [
         found
-        for found in recognized_words(image, size, task.options)
+        for found in recognized_words(image, size)
         if not any(_holds_center(box, found.word.box) for box in known)
     ]
 

@@ -5,7 +5,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from fieldassay.documents.layout import TurnedWord, lay_out, lay_out_turned, row_of
+from fieldassay.documents.layout import lay_out, lay_out_scan, row_of
 from fieldassay.documents.sources import Content, LoadTask, decode, plain_line
 from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Source, Table, Word
 from fieldassay.io.text.encoding import split_named, split_rows
@@ -137,11 +137,12 @@ def load_words(data: bytes, _task: LoadTask) -> Content:
 def page_of_words(page: WordsPage, number: int, source: Source = "ocr") -> Page:
     """Return a page of words, whose layout is made from their boxes."""
     words = [
-        Word(part, Box(min(left, right), min(top, bottom), max(left, right), max(top, bottom)))
+        Word(part, Box(left, top, right, bottom))
+        if left <= right and top <= bottom
+        else Word(part, Box(min(left, right), min(top, bottom), max(left, right), max(top, bottom)))
         for left, top, right, bottom, text in page.words
         for part in [" ".join(text.split())]
         if part
     ]
-    size = (page.width, page.height)
-    layout = lay_out_turned(list(map(TurnedWord, words)), size, (), source, is_scan=source == "ocr")
+    layout = (lay_out_scan if source == "ocr" else lay_out)(words, (), source)
     return Page(number, layout.lines, layout.tables, page.width, page.height)

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fieldassay.documents.loaders.docx import Package, attribute, find_rise, local, open_package
+from fieldassay.documents.loaders.docx import Package, attribute, find_rise, local, open_package, settings_of
 from fieldassay.documents.sources import Content, LoadTask, MarkedText, plain_line
 from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
 
@@ -358,7 +358,7 @@ def _text(element: Any) -> str:
     for one in element.iter():
         above = {local(outer) for outer in one.iterancestors()} if local(one) == "t" else {"rPh"}
         if "rPh" not in above:
-            marked.add(one.text or "", find_rise(one.getparent()) if "r" in above else 0)
+            marked.add(one.text or "", find_rise(settings_of(one.getparent(), "rPr")) if "r" in above else 0)
     return marked.text
 
 

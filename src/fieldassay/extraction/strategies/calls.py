@@ -12,7 +12,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from fieldassay.documents.sources import find_media_type
-from fieldassay.documents.transcript import transcript_text
+from fieldassay.documents.transcript import page_text
 from fieldassay.extraction.endpoints.exchange import Failure, ModelAnswer, Request
 from fieldassay.extraction.evidence import as_evidence, locator, plan_of_spec
 from fieldassay.extraction.places import Search
@@ -57,7 +57,7 @@ class _Called:
             "name": name,
             "media_type": find_media_type(task.path or name),
             "sha256": document.sha256,
-            "pages": [transcript_text(document, page.number).text for page in document.pages],
+            "pages": [page_text(page).text for page in document.pages],
             "schema": AnswerShape().schema(task.spec.fields),
             "repeat": task.repeat,
         }

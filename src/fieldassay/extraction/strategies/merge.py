@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
-from fieldassay.extraction.evidence import PlacedValue, item_steps
+from fieldassay.extraction.evidence import PlacedValue, item_steps, steps_order
 from fieldassay.extraction.places import Place
 from fieldassay.extraction.strategy import Steps
 from fieldassay.io.json_value import is_blank
@@ -183,14 +183,6 @@ def _item_keys(
         keys[item] = (page, line, seen[item[:-1], bare], content)
         seen[item[:-1], bare] += 1
     return keys
-
-
-def steps_order(steps: Steps) -> tuple[tuple[bool, int, str], ...]:
-    """Return a key that sorts steps: indices by number, names by text."""
-    return tuple(
-        (isinstance(step, str), step if isinstance(step, int) else 0, step if isinstance(step, str) else "")
-        for step in steps
-    )
 
 
 def _indices(keys: Sequence[dict[Steps, _Key]]) -> tuple[dict[Steps, dict[_Key, int]], int]:

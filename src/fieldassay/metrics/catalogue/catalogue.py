@@ -425,12 +425,14 @@ def _total_column(options: Options) -> Total:
 def _share_at_least(options: Options) -> Ratio:
     """Return the share of rows with at least `threshold` in a column.
 
-    Rows with gold only are worth 0; rows with a prediction only count in the regime `filled`.
+    Rows with one side only are worth 0, those with neither 1; the regime says which of them count.
     """
     column, threshold, rows = str(options["column"]), float(options["threshold"]), choose_rows(options)
     reaching = choose_rows(options, ("reaches", f"{column} {threshold!r}"))
     population = count_regime(rows, options["regime"])
     reached = population if threshold <= 0 else reaching.correct + reaching.wrong
+    if options["regime"] == "baseline" and 0 < threshold <= 1:  # agreed silence
+        reached = reached + rows.absent
     return Ratio(reached, population, is_proportion=True, failed=rows.failed)
 
 

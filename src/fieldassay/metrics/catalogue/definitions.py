@@ -64,6 +64,8 @@ class Definition(Struct, frozen=True):
     unit: str | None = None
     scope: str | None = None
     description: str = ""
+    label: str = ""
+    """The name in tables and reports, such as IMQ; empty: the name in words."""
 
 
 class Vocabulary(Struct, frozen=True, dict=True):

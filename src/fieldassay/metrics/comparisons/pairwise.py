@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
+from fieldassay.metrics.catalogue.definitions import BoundMetric, Vocabulary, bind_metric
 from fieldassay.metrics.catalogue.grammar import MetricCall
 from fieldassay.metrics.comparisons.pair import Floats, Pair, PairedMatrix, View
 from fieldassay.metrics.estimate import Correction
@@ -344,12 +344,20 @@ FIELD_METRICS = ("field_accuracy", "field_accuracy_strict", "recall")
 """The metrics for comparing fields: the first of these that was kept."""
 
 
+def choose_by_field(names: Sequence[str], vocabulary: Vocabulary) -> list[MetricCall]:
+    """Return the metrics of these names, without those that the spec defines for documents as a whole."""
+    calls = [MetricCall(name) for name in names]
+    return [
+        call
+        for call in calls
+        if call.name not in vocabulary.own or bind_metric(call, vocabulary).metric.scope != "overall"
+    ]
+
+
 def list_field_metrics(data: PairedData) -> tuple[BoundMetric, ...]:
     """Return the metric for comparing each field, in the order of the fields; () if none was kept."""
-    for name in FIELD_METRICS:
-        if name in data.vocabulary.own:
-            continue
-        probe = bind_metric(MetricCall(name, field=""), data.vocabulary)
+    for call in choose_by_field(FIELD_METRICS, data.vocabulary):
+        probe = bind_metric(replace(call, field=""), data.vocabulary)
         if data.can_compare(probe):
             fields = dict.fromkeys(
                 field
@@ -358,7 +366,7 @@ def list_field_metrics(data: PairedData) -> tuple[BoundMetric, ...]:
                 for field in system.statistics[part].fields
                 if field
             )
-            return tuple(bind_metric(MetricCall(name, field=field), data.vocabulary) for field in fields)
+            return tuple(bind_metric(replace(call, field=field), data.vocabulary) for field in fields)
     return ()
 
 

@@ -14,6 +14,7 @@ from fieldassay.metrics.comparisons.pair import PairedMatrix
 from fieldassay.metrics.comparisons.pairwise import (
     FIELD_METRICS,
     MOST_VALUES,
+    choose_by_field,
     compare_pairs,
     compare_slices,
     contest,
@@ -45,15 +46,14 @@ def with_compared(plan: FoldPlan, names: Sequence[str] | None) -> FoldPlan:
 
     What compares fields is kept, too. Raises `ProblemsError` for a name that no systems can be compared by.
     """
-    fields = next((MetricCall(name) for name in FIELD_METRICS if name not in plan.vocabulary.own), None)
-    kept = () if fields is None else (fields,)
+    kept = tuple(choose_by_field(FIELD_METRICS, plan.vocabulary)[:1])
     return replace(plan, compared=_usual(plan) if names is None else _named(plan, names), also_kept=kept)
 
 
 def with_kept(plan: FoldPlan, gates: Iterable[MetricCall]) -> FoldPlan:
     """Return the plan with the metrics of later comparisons: the usual ones, by field, and those of gates."""
     able = [call for call in gates if is_comparable(bind_metric(call, plan.vocabulary))]
-    by_field = [MetricCall(name) for name in BY_FIELD if name not in plan.vocabulary.own]
+    by_field = choose_by_field(BY_FIELD, plan.vocabulary)
     return replace(plan, also_kept=tuple(dict.fromkeys((*by_field, *able))))
 
 

@@ -57,21 +57,8 @@ class _Suite(Struct, frozen=True, eq=False):
         return sum(self.listed.values())
 
 
-class _JunitRun(Struct, frozen=True, eq=False):
-    """The part of one run in the file."""
-
-    reported: Reported
-    gates: _Suite | None
-    documents: _Suite
-    cases: Cases | None
-
-    @property
-    def suites(self) -> tuple[_Suite, ...]:
-        return (*((self.gates,) if self.gates is not None else ()), self.documents)
-
-
-def render_junit(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
-    """Yield the text of a JUnit file about runs.
+def render_junit(reported: Reported, options: ReportOptions) -> Iterator[str]:
+    """Yield the text of a JUnit file about a run.
 
     A case is one field of one document of one system: it fails if a value of it is wrong, and is an error if
     one could not be judged. An answer that failed is one error. A gate is a case too: INCONCLUSIVE is an
@@ -81,38 +68,30 @@ def render_junit(reported: Sequence[Reported], options: ReportOptions) -> Iterat
     >>> from fieldassay.metrics.estimate import Estimate
     >>> from fieldassay.metrics.result.result import Result
     >>> estimate = Estimate("accuracy", "llama", None, {}, "filled", 0.5, 2, 2, 0, "leaf")
-    >>> text = "".join(render_junit([Reported(Result((estimate,)))], ReportOptions()))
+    >>> text = "".join(render_junit(Reported(Result((estimate,))), ReportOptions()))
     >>> text.splitlines()[1]
     '<testsuites name="fieldassay" tests="1" failures="0" errors="0" skipped="1" time="0">'
     """
-    share = options.most_cases // max(1, len(reported))
-    runs = [_plan(run, share) for run in reported]
-    suites = [suite for run in runs for suite in run.suites]
+    gates, (documents, cases) = _gate_suite(reported.decisions), _plan(reported, options.most_cases)
+    suites = [documents] if gates is None else [gates, documents]
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="fieldassay" {_counts(suites)}>\n'
-    for run in runs:
-        if run.gates is not None:
-            yield _open(run.gates)
-            yield from (
-                _gate_case(run.reported, decision, outcome)
-                for decision in run.reported.decisions
-                for outcome in decision.outcomes
-            )
-            yield "</testsuite>\n"
-        yield _open(run.documents)
-        yield from _document_cases(run)
+    if gates is not None:
+        yield _open(gates)
+        for decision in reported.decisions:
+            yield from (_gate_case(decision, outcome) for outcome in decision.outcomes)
         yield "</testsuite>\n"
+    yield _open(documents)
+    yield from _document_cases(documents, cases)
+    yield "</testsuite>\n"
     yield "</testsuites>\n"
 
 
-def _plan(reported: Reported, most: int) -> _JunitRun:
-    """Return the part of a run in the file, counted before anything is written."""
-    prefix = f"{clip(reported.label, _CASE_NAME)}: " if reported.label else ""
-    gates = _gate_suite(reported.decisions, prefix)
+def _plan(reported: Reported, most: int) -> tuple[_Suite, Cases | None]:
+    """Return the suite of documents, counted before anything is written, and its cases."""
     if reported.evidence is None or reported.kept == "none":
-        listed: dict[Status, int] = {"skipped": 1}
-        return _JunitRun(reported, gates, _Suite(f"{prefix}{ALL}", listed, ()), None)
+        return _Suite(ALL, {"skipped": 1}, ()), None
     cases = read_cases(reported.evidence)
-    suite = _suite(f"{prefix}{ALL}", cases.count(), most)
+    suite = _suite(cases.count(), most)
     if reported.kept == "errors":
         remark = (
             "evidence",
@@ -120,21 +99,21 @@ def _plan(reported: Reported, most: int) -> _JunitRun:
             "listed",
         )
         suite = replace(suite, properties=(*suite.properties, remark))
-    return _JunitRun(reported, gates, suite, cases)
+    return suite, cases
 
 
-def _gate_suite(decisions: Sequence[Decision], prefix: str) -> _Suite | None:
+def _gate_suite(decisions: Sequence[Decision]) -> _Suite | None:
     found = [_OF_VERDICT[outcome.verdict] for decision in decisions for outcome in decision.outcomes]
     if not found:
         return None
     answers = tuple(
         (f"answer for {clip(decision.system, _CASE_NAME)}", str(decision.answer)) for decision in decisions
     )
-    return _Suite(f"{prefix}gates", {status: found.count(status) for status in STATUSES}, answers)
+    return _Suite("gates", {status: found.count(status) for status in STATUSES}, answers)
 
 
-def _suite(name: str, total: Mapping[Status, int], most: int) -> _Suite:
-    """Return a suite with at most `most` listed cases: failed ones, then errors, then the others in order."""
+def _suite(total: Mapping[Status, int], most: int) -> _Suite:
+    """Return the suite of documents with at most so many cases: failed ones, then errors, then the others."""
     size = sum(total.values())
     failed = min(total["failed"], most)
     error = min(total["error"], most - failed)
@@ -153,17 +132,16 @@ def _suite(name: str, total: Mapping[Status, int], most: int) -> _Suite:
         if sum(listed.values()) < size
         else ()
     )
-    return _Suite(name, listed, cut)
+    return _Suite(ALL, listed, cut)
 
 
-def _document_cases(run: _JunitRun) -> Iterator[str]:
-    suite = run.documents
-    if run.cases is None:
+def _document_cases(suite: _Suite, cases: Cases | None) -> Iterator[str]:
+    if cases is None:
         message = "no judged values were kept; score again with --evidence all"
         yield _case(suite.name, "fields of documents", "skipped", message)
         return
     for status in STATUSES:
-        for case in run.cases.list_cases(status, suite.listed[status]):
+        for case in cases.list_cases(status, suite.listed[status]):
             yield _field_case(suite.name, case)
 
 
@@ -186,9 +164,7 @@ def _open(suite: _Suite) -> str:
     return f"<testsuite name={_quote(suite.name)} {_counts([suite])}>\n{inside}"
 
 
-def _gate_case(reported: Reported, decision: Decision, outcome: GateOutcome) -> str:
-    parts = (reported.label, "gates", decision.run if decision.run != reported.label else "", decision.system)
-    place = "/".join(_name(part) for part in parts if part)
+def _gate_case(decision: Decision, outcome: GateOutcome) -> str:
     message = f"{outcome.verdict}: {clip(outcome.rule, _RULE)}"
     details = [
         f"value: {outcome.value_text}", f"threshold: {outcome.threshold_text}",
@@ -196,7 +172,7 @@ def _gate_case(reported: Reported, decision: Decision, outcome: GateOutcome) -> 
         *(clip(line, _RULE) for line in outcome.evidence),
     ]  # fmt: skip
     return _case(
-        place,
+        f"gates/{_name(decision.system)}",
         _name(outcome.title or str(outcome.gate)),
         _OF_VERDICT[outcome.verdict],
         message,
@@ -339,37 +315,34 @@ _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 
 
-def render_annotations(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
+def render_annotations(reported: Reported, options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
     """Yield workflow commands, a line each: failed gates, worst documents, undecided gates.
 
     Failed gates are errors, then documents up to ten errors; undecided gates are warnings.
-
-    >>> list(render_annotations([], ReportOptions()))
-    []
     """
-    outcomes = [
-        (run, decision, outcome)
-        for run in reported
-        for decision in run.decisions
-        for outcome in decision.outcomes
-    ]
+    outcomes = [(decision, outcome) for decision in reported.decisions for outcome in decision.outcomes]
     failed, undecided = (
-        [one for one in outcomes if one[2].verdict is verdict]
+        [one for one in outcomes if one[1].verdict is verdict]
         for verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)
     )
-    shown = failed if len(failed) <= MOST else failed[: MOST - 1]
-    yield from (_gate("error", *one) for one in shown)
-    if len(shown) < len(failed):
-        yield command("error", f"{format_count(len(failed) - len(shown), 'more gate')} failed", "fieldassay")
-    yield from _worst(reported, MOST - min(MOST, len(failed)))
-    told = undecided if len(undecided) <= MOST else undecided[: MOST - 1]
-    yield from (_gate("warning", *one) for one in told)
-    if len(told) < len(undecided):
-        yield command(
-            "warning",
-            f"{format_count(len(undecided) - len(told), 'more gate')} cannot be decided",
-            "fieldassay",
-        )
+    yield from _annotate_gates("error", failed, "failed")
+    if len(failed) < MOST and reported.evidence is not None:
+        for document in find_worst(reported.evidence, MOST - len(failed)):
+            title = f"{clip(document.document, _LONG_NAME)} by {clip(document.system, _LONG_NAME)}"
+            yield command("error", describe_document(document), title)
+    yield from _annotate_gates("warning", undecided, "cannot be decided")
+
+
+def _annotate_gates(level: str, gates: Sequence[tuple[Decision, GateOutcome]], said: str) -> Iterator[str]:
+    """Yield the first gates, and how many more there are where GitHub would leave some out."""
+    shown = gates if len(gates) <= MOST else gates[: MOST - 1]
+    for decision, outcome in shown:
+        counted = f" (n = {outcome.n:,}, {format_count(outcome.documents, 'document')})"
+        message = f"{clip(decision.system, _LONG_NAME)}: {clip(outcome.rule, _LONG)}"
+        title = clip(f"gate {said}: {outcome.gate}", 2 * _LONG_NAME)
+        yield command(level, message + counted * bool(outcome.n or outcome.documents), title)
+    if len(shown) < len(gates):
+        yield command(level, f"{format_count(len(gates) - len(shown), 'more gate')} {said}", "fieldassay")
 
 
 def command(level: str, message: str, title: str) -> str:
@@ -383,41 +356,6 @@ def command(level: str, message: str, title: str) -> str:
 
 def _escape(text: str, table: Mapping[str, str]) -> str:
     return "".join(table.get(char, char) for char in text)
-
-
-def _gate(level: str, run: Reported, decision: Decision, outcome: GateOutcome) -> str:
-    about = f"{run.label}: " if run.label else ""
-    said = {Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "cannot be decided"}[outcome.verdict]
-    title = clip(f"{about}gate {said}: {outcome.gate}", 2 * _LONG_NAME)
-    stands_on = (
-        f" (n = {outcome.n:,}, {format_count(outcome.documents, 'document')})"
-        if outcome.n or outcome.documents
-        else ""
-    )
-    return command(
-        level, f"{clip(decision.system, _LONG_NAME)}: {clip(outcome.rule, _LONG)}{stands_on}", title
-    )
-
-
-def _worst(reported: Sequence[Reported], most: int) -> Iterator[str]:
-    """Yield the worst documents of all runs together."""
-    if most <= 0:
-        return
-    found = [
-        (at, one)
-        for at, run in enumerate(reported)
-        if run.evidence is not None
-        for one in find_worst(run.evidence, most)
-    ]
-    chosen = sorted(found, key=lambda pair: (-pair[1].critical, -pair[1].wrong))[:most]
-    for at, document in chosen:
-        label = reported[at].label
-        about = f"{clip(label, _LONG_NAME)}: " if label else ""
-        yield command(
-            "error",
-            describe_document(document),
-            f"{about}{clip(document.document, _LONG_NAME)} by {clip(document.system, _LONG_NAME)}",
-        )
 
 
 def describe_document(document: WorstDocument) -> str:
@@ -470,22 +408,20 @@ def mark(name: str) -> str:
     return f"<!-- fieldassay:{label} -->"
 
 
-def render_comment(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
+def render_comment(reported: Reported, options: ReportOptions) -> Iterator[str]:
     """Yield the comment: the marker alone on the first line, the verdict, the systems, then folded tables."""
     first = f"{mark(options.name)}\n"
     yield first
-    parts = (part for run in reported for part in _parts(run, 5, 50, folds=True))
-    yield from write_markdown(parts, COMMENT - len(first))
+    yield from write_markdown(_parts(reported, 5, 50, folds=True), COMMENT - len(first))
 
 
-def render_step_summary(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
+def render_step_summary(reported: Reported, options: ReportOptions) -> Iterator[str]:
     """Yield the step summary: the verdict, numbers, worst fields and documents, gates, folded wrong values.
 
     It has at most `SUMMARY` bytes, less those already in the page; the rest is cut between two rows, and
     counted.
     """
-    parts = (part for run in reported for part in _parts(run, 20, 2_000, folds=False))
-    yield from write_markdown(parts, max(0, SUMMARY - options.used))
+    yield from write_markdown(_parts(reported, 20, 2_000, folds=False), max(0, SUMMARY - options.used))
 
 
 def _parts(run: Reported, documents: int, errors: int, *, folds: bool) -> Iterator[Part]:
@@ -506,7 +442,6 @@ def _verdict(run: Reported, summary: Summary) -> Part:
     told = [f"{verdicts.count(one):,} {words}" for one, words in _SAID.items() if one in verdicts]
     answer = describe_answers(run.decisions) or "NOT DECIDED"
     why = f"of {len(verdicts):,} gates {', '.join(told)}" if told else "there is no gate"
-    about = f" ({clip(run.label, 200)})" if run.label else ""
     failures = [
         f"{clip(system, _NAME)}: {text}"
         for system, text in zip(summary.systems, summary.failures, strict=True)
@@ -514,7 +449,7 @@ def _verdict(run: Reported, summary: Summary) -> Part:
     ]
     lead = [f"{why[:1].upper()}{why[1:]}; {summary.counted}."]
     lead += [f"Predictions that are missing or unusable: {'; '.join(failures)}."] if failures else []
-    return Part(f"{clip(answer, 400)}: {clip(summary.name, 100)}{about}", lead=lead)
+    return Part(f"{clip(answer, 400)}: {clip(summary.name, 100)}", lead=lead)
 
 
 def _gates(run: Reported) -> Iterator[Part]:

@@ -84,8 +84,14 @@ def answer_of(system: SystemShares) -> str:
             f"cannot be told: of the {of} {ranges}, as it is not known how many values are missed in the "
             "text; clean twins (twin_of in gold) show it"
         )
-    advice = _WITHOUT_MODEL.get(system.strategy, _TO_DO[first]) if first == "model" else _TO_DO[first]
-    return f"{advice}: {share}{tie}{but}"
+    if first != "model":
+        return f"{_TO_DO[first]}: {share}{tie}{but}"
+    best = next((one for one in system.mends if one.values), None)
+    advice = _WITHOUT_MODEL.get(system.strategy, _TO_DO[first])
+    if best is None:
+        return f"{advice}: {share}{tie}{but}"
+    mended = f"another {best.option} has {format_share(best.values / best.of, 0)} of them right"
+    return f"change the {best.option}: {share}{tie}{but}; {mended}"
 
 
 def _overlap(first: StageShare, other: StageShare) -> bool:
@@ -111,7 +117,7 @@ def describe_attribution(found: Attribution, most: int = 5) -> Told:
     systems = tuple((clip(one.system, _NAME), answer_of(one)) for one in found.systems)
     parts: list[Part] = []
     for one in found.systems:
-        parts += [_shares(one), _labels(one, found)]
+        parts += [_shares(one), *_mends(one), _labels(one, found)]
         parts += _values(one, [value for value in found.labelled if value.system == one.system], most)
     return Told(title, (), systems, tuple(parts), _notes(found))
 
@@ -198,6 +204,22 @@ def _row(name: str, found: FieldShares, stages: Sequence[str]) -> tuple[str, ...
         *(format_stage(found.share(one)) for one in stages),
         *shown,
     )
+
+
+def _mends(one: SystemShares) -> list[Part]:
+    """Return the options that mend errors of the model, as other systems of the run show."""
+    if not one.mends:
+        return []
+    rows = [
+        (
+            mend.option,
+            *(f"{count:,} ({format_share(count / mend.of, 0)})" for count in (mend.values, mend.only)),
+        )
+        for mend in one.mends
+    ]
+    heads = ("option", "right with another value", "and with no other option")
+    table = ReportTable("errors of the model that other systems of the run have right", heads, rows, (1, 2))
+    return [Part(f"{clip(one.system, _NAME)}: prompt, model or another option", (), (table,))]
 
 
 def _labels(one: SystemShares, found: Attribution) -> Part:

@@ -1,4 +1,4 @@
-"""Calibration, thresholds, plans and checked policies for the terminal."""
+"""Calibration, thresholds, plans and queues for the terminal."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,17 +10,11 @@ from fieldassay.decisions.calibration.certificate import (
     needed_labels,
 )
 from fieldassay.decisions.calibration.observations import Calibration, Group, Point, Selection
-from fieldassay.decisions.calibration.policy import CalibrationPage, PolicyCheck, PromiseStatus, Queue
+from fieldassay.decisions.calibration.policy import CalibrationPage, Queue
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.estimate import NOTHING, format_share
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 
-STYLES = {
-    PromiseStatus.HELD: "green",
-    PromiseStatus.UNDECIDED: "yellow",
-    PromiseStatus.BROKEN: "red",
-    PromiseStatus.EMPTY: "dim",
-}
 _POINTS, _FIELDS, _WIDE, _LONG = 10, 40, 200, 600
 
 
@@ -57,39 +51,6 @@ def render_plan(promise: Promise, screen: Screen) -> str:
         f"how many documents have to be labeled for these depends on how well confidences tell right from "
         f"wrong: label {least:,}, then `calibrate RUN` says how many more it takes"
     )
-    return page.text()
-
-
-def render_check(found: PolicyCheck, screen: Screen) -> str:
-    """Return the results of a policy on a run as text."""
-    page, style = ScreenPage(screen), STYLES[found.standing]
-    page.title(f"{clip(found.policy, _WIDE)} on {clip(found.system, 60)} in {clip(found.run, _WIDE)}")
-    page.line(describe_promise(found.promise))
-    page.line()
-    threshold = "review all" if found.threshold is None else f"{found.threshold:.6g}"
-    coverage = NOTHING if not found.values else format_share(found.accepted / found.values, 1)
-    risk = NOTHING if found.risk is None else format_share(found.risk, 2)
-    if found.interval is not None:
-        risk += f" [{', '.join(format_share(bound, 2).removesuffix('%') for bound in found.interval)}]"
-    heads = ("threshold", "accepted", "coverage", "wrong", "risk")
-    cells = [threshold, f"{found.accepted:,}", coverage, f"{found.errors:,}", risk, str(found.standing)]
-    page.table(
-        [*(PageColumn(head, is_number=True) for head in heads), PageColumn("promise")], [cells], [style]
-    )
-    page.line(
-        "risk: share of accepted values that are wrong, every document counted once; "
-        f"{format_share(found.level)} interval over documents"
-    )
-    if found.standing in (PromiseStatus.BROKEN, PromiseStatus.UNDECIDED):
-        page.line(
-            f"{found.wrong_documents:,} of {found.documents:,} documents have an accepted error: the risk is "
-            f"at least {format_share(found.lower, 2)}; promised: at most {format_share(found.promise.risk)}",
-            style,
-        )
-    page.line()
-    _add_reasons(page, found.reviewed)
-    page.line(f"{found.caught:,} wrong values were among those reviewed")
-    _add_remarks(page, found.remarks)
     return page.text()
 
 

@@ -114,7 +114,6 @@ def baseline_data(held: Baseline) -> dict[str, Any]:
         "digests": dict(held.digests),
         "systems": [system.name for system in held.systems],
         "documents": len(held.documents),
-        "hashed": held.is_hashed,
         "metrics": list(held.metrics),
         "headlines": [asdict(one) for one in held.headlines],
         "history": [asdict(one) for one in held.history],
@@ -157,7 +156,7 @@ def _summary(held: Baseline) -> list[str]:
     spec = f" of the spec {held.spec}" if held.spec else ""
     lines = [
         f"run {held.run}{spec}, "
-        f"{format_count(len(held.documents), 'document')}{' (ids hashed)' if held.is_hashed else ''}, "
+        f"{format_count(len(held.documents), 'document')}, "
         f"{', '.join(system.name for system in held.systems)}"
     ]
     lines += ["frozen: every run of another spec or gold is refused"] if held.is_frozen else []
@@ -252,7 +251,7 @@ def changes_part(found: Diff, most: int) -> Part:
 def _remarks(found: Diff, counts: dict[str, int], most: int) -> list[str]:
     hidden = [(change, count - most) for change, count in counts.items() if count > most]
     told = [
-        f"and {count:,} more {change}: see all with --most N, or --format csv" for change, count in hidden
+        f"and {count:,} more {change}: see all with --most N, or --out FILE.csv" for change, count in hidden
     ]
     has_errors_only = "errors" in {side.evidence for side in found.sides}
     return told + (

@@ -7,8 +7,6 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from fieldassay.errors import list_names
 from fieldassay.io.json_value import json_text
 from fieldassay.io.text.shown import clip, format_count, visible
@@ -17,24 +15,19 @@ from fieldassay.metrics.estimate import (
     Estimate,
     format_both,
     format_bounds,
-    format_cost,
     format_difference,
     format_in_unit,
     format_seconds,
-    format_value,
     parts_of,
 )
-from fieldassay.metrics.result.result import find_headline, find_named
 from fieldassay.metrics.thresholds import format_changes
 from fieldassay.reports.content.run.summary import inner_mapping
-from fieldassay.reports.findings.recommendation import count_apart
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.runs.run import Listing, Run
 
 if TYPE_CHECKING:
     from fieldassay.extraction.endpoints.exchange import CostEstimate
     from fieldassay.extraction.extract import Extraction
-    from fieldassay.metrics.result.result import Result
     from fieldassay.runs.sweep import Effect, Sweep
 
 
@@ -42,7 +35,6 @@ if TYPE_CHECKING:
 
 _MOST_SYSTEMS = 3
 _NAME = 32
-_MOST_LEFT = 5
 _LONGEST = 1000
 _MOST_FILES = 6
 _DIRTY = {"True": ", with changes", "False": ""}
@@ -50,21 +42,9 @@ _HEADLINE = 4
 _NAMES = ("id", "started (UTC)", "spec", "system")
 
 
-class Listed(Struct, frozen=True):
-    """The content of a store: its runs, and what killed runs left."""
-
-    store: Path
-    listing: Listing
-    leftovers: Sequence[Path]
-
-
-def listed_json(listed: Listed) -> str:
-    """Return the runs as JSON."""
-    runs = list(map(_data, listed.listing.runs))
-    left = list(map(str, listed.leftovers))
-    return json_text(
-        {"store": str(listed.store), "total": listed.listing.total, "runs": runs, "leftovers": left}
-    )
+def listed_json(store: Path, listing: Listing) -> str:
+    """Return the runs of a store as JSON."""
+    return json_text({"store": str(store), "total": listing.total, "runs": list(map(_data, listing.runs))})
 
 
 def run_json(run: Run) -> str:
@@ -72,10 +52,10 @@ def run_json(run: Run) -> str:
     return json_text({**_data(run), "record": run.facts})
 
 
-def render_listed(listed: Listed, screen: Screen) -> str:
+def render_listed(store: Path, listing: Listing, screen: Screen) -> str:
     """Return the runs as a table, each with its best systems."""
     page = ScreenPage(screen)
-    headlines = {run.folder: sorted(run.headline, key=_worth) for run in listed.listing.runs}
+    headlines = {run.folder: sorted(run.headline, key=_worth) for run in listing.runs}
     names = {one.metric for headline in headlines.values() for one in headline}
     heads = [
         "id",
@@ -86,19 +66,17 @@ def render_listed(listed: Listed, screen: Screen) -> str:
         "status",
     ]
     rows, styles = [], []
-    for run in listed.listing.runs:
+    for run in listing.runs:
         own = _rows(run, headlines[run.folder], has_name=heads[_HEADLINE] == "headline")
         rows += own
         styles += ["red" if run.damage or run.verdict == "FAIL" else ""] * len(own)
     if rows:
         page.table([PageColumn(head, is_name=head in _NAMES) for head in heads], rows, styles)
-    hidden = listed.listing.total - len(listed.listing.runs)
+    hidden = listing.total - len(listing.runs)
     if hidden:
         page.line(f"and {format_count(hidden, 'older run')}; --limit shows more")
-    if not listed.listing.total:
-        page.line(f"no run in {clip(str(listed.store), 300)}")
-    for line in _remarks(listed):
-        page.line(line)
+    if not listing.total:
+        page.line(f"no run in {clip(str(store), 300)}")
     return page.text().lstrip("\n")
 
 
@@ -160,16 +138,6 @@ def _status(run: Run) -> str:
         parts[0] += f" ({format_count(run.file.counts.documents, 'document')})"
     parts += [f"gates {run.verdict}"] if run.verdict else []
     return "; ".join(parts)
-
-
-def _remarks(listed: Listed) -> list[str]:
-    """Return the remarks on the store besides its runs."""
-    left = listed.leftovers
-    lines = [
-        f"left by a killed run: {clip(path.name, 80)}; `fieldassay runs rm --leftovers` removes it"
-        for path in left[:_MOST_LEFT]
-    ]
-    return lines + ([f"and {len(left) - _MOST_LEFT} more of these"] if len(left) > _MOST_LEFT else [])
 
 
 def _numbers(run: Run, one: Estimate) -> list[str]:
@@ -337,14 +305,12 @@ def _say_cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
     )
 
 
-# A sweep as text for a terminal: quality, cost and time of each system, effects of factors, the choice.
+# A sweep as text for a terminal: failures, and effects of factors.
 
 
 def render_sweep(made: Sweep) -> str:
     """Return the lines on a sweep, below the table of its run."""
     lines: list[str] = []
-    if made.run is not None:
-        lines += trade_offs(made)
     failures = [line for name, one in made.extractions.items() for line in list_failures(one.manifest, name)]
     lines += ["", *failures] if failures else []
     if made.effects:
@@ -355,52 +321,6 @@ def render_sweep(made: Sweep) -> str:
         lines += ["", f"not complete, and so not compared: {', '.join(stopped)}; the same command goes on"]
     lines += ["", f"written to {made.folder}: {', '.join(made.extractions)}" + (", run" if made.run else "")]
     return "".join(f"{line}\n" for line in lines)
-
-
-def trade_offs(made: Sweep) -> list[str]:
-    """Return a table of quality, cost, time and failures by system."""
-    assert made.run is not None
-    result = made.run.result
-    names = [name for name, one in made.extractions.items() if one.is_complete]
-    costs = {name: _cost(made, result, name) for name in names}
-    headline = {one.system: one for one in find_headline(result)}
-    documents = max((one.documents for one in headline.values()), default=0)
-    priced, timed = (
-        count_apart([find_named(result, name, (metric,)) for name in names], documents)
-        for metric in ("cost_usd", "latency_p50")
-    )
-    metric = next((one.metric for one in headline.values()), "accuracy")
-    rows = [("", metric.replace("_", " "), "cost of 1,000", "median time", "failed")]
-    for at, name in enumerate(names):
-        told = made.extractions[name].manifest
-        median = find_named(result, name, ("latency_p50",))
-        time = told["timings"]["p50_ms"] if median is None else median.value
-        rows.append(
-            (
-                visible(name),
-                format_value(headline.get(name)),
-                "unknown" if costs[name] is None else format_cost(costs[name] or 0.0) + priced[at],
-                (NOTHING if time is None else format_seconds(time)) + timed[at],
-                f"{told['documents']['failed']:,}",
-            )
-        )
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return ["", "Accuracy, cost and time", *(f"  {_line(row, widths)}" for row in rows)]
-
-
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    numbers = (text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True))
-    return "  ".join([row[0].ljust(widths[0]), *numbers])
-
-
-def _cost(made: Sweep, result: Result, name: str) -> float | None:
-    """Return the mean cost of a document; 0 only where nothing was sent."""
-    found = find_named(result, name, ("cost_usd",))
-    if found is not None and found.value is not None:
-        return found.value
-    told = made.extractions[name].manifest
-    answers, attempted = told["cost"]["answers_usd"], told["documents"]["attempted"]
-    return None if answers is None or not attempted else answers / attempted
 
 
 def _effect(one: Effect) -> str:

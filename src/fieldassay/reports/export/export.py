@@ -84,7 +84,7 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
     judged = evidence["outcome"].is_in(JUDGED) & (evidence["kind"] == "value")
     values = evidence.filter(judged & (evidence["system"] == name))
     perfect = find_named(result, name, ("perfect_documents",))
-    return {
+    found = {
         "overall_accuracy": None if overall is None else overall.value,
         "overall_correct": float(values["score"].sum()) if pooled is None else _numerator(pooled),
         "overall_total": len(values) if pooled is None else pooled.n,
@@ -100,6 +100,16 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
         "summary_stats": _summary(table),
         "scores": _scores(result, name),
     }
+    return dict(_rounded(found))
+
+
+def _rounded(data: Any) -> Any:
+    """Return the data with its numbers to nine decimals, to which sums of scores are exact."""
+    if isinstance(data, dict):
+        return {key: _rounded(one) for key, one in data.items()}
+    if isinstance(data, list | tuple):
+        return [_rounded(one) for one in data]
+    return round(data, 9) if isinstance(data, float) else data
 
 
 def _scores(result: Result, system: str) -> dict[str, float | None]:
@@ -561,9 +571,7 @@ def list_recommendation(run: Run, _: str | None) -> dict[str, Any]:
 def compare_for_executives(run: Run, _: str | None) -> str:
     """Return the comparison of all systems for those who decide, as Markdown."""
     result, rows = run.result, run.evidence
-    losses = {}
-    if rows is not None and result.documents is not None:
-        losses = find_losses(rows, result.documents, result.systems, counts=result.counts)
+    losses = {} if rows is None else find_losses(rows, result)
     return render_executive(result, str(run.facts.get("started") or ""), losses, decisions_of_run(run))
 
 

@@ -406,8 +406,8 @@ def render_executive(
     counted = format_count(documents if isinstance(documents, int) else 0, "document")
     head = [f"**Run**: {generated}"] if generated else []
     head.append(f"**Spec**: {format_markdown(name or 'unnamed')}, {counted}")
-    standings = list_standings(result, gates := [one.to_dict() for one in decisions])
-    advice = recommend(result, gates, standings)
+    standings = list_standings(result, decisions)
+    advice = recommend(result, decisions, standings)
     fields = tabulate_by_system(result, [one.system for one in standings], ())
     main = find_main(result)
     keys = [] if main is None else list(map(str, result.run.get("slices", ())))
@@ -423,7 +423,7 @@ def render_executive(
                 else []
             ),
             *(Part("Key findings", lines) for lines in [_findings(result, main, advice.comparison)] if lines),
-            *_advice(standings, advice, losses or {}),
+            *_advice(standings, advice, losses or {}, name_lost(result)),
             *remarks_part(result.warnings, result.notes),
         ]
     )
@@ -495,14 +495,14 @@ def _findings(result: Result, main: Estimate | None, compared: str) -> list[str]
 
 
 def _advice(
-    standings: Sequence[Standing], found: Recommendation, losses: Mapping[str, Sequence[Loss]]
+    standings: Sequence[Standing], found: Recommendation, losses: Mapping[str, Sequence[Loss]], lost: str
 ) -> Iterator[Part]:
     """Yield the recommendation, and the costliest losses: most of the system to use, else of the best."""
     if not standings or standings[0].main is None:
         return
-    best, lost = next(iter(found.systems), standings[0].system), name_lost(standings[0].main)
-    said = ". ".join(format_markdown(text, 600) for text in (found.answer, *found.further))
-    lines = [Marked(f"**{said}.**"), *found.reasons]
+    best = next(iter(found.systems), standings[0].system)
+    said = ". ".join(format_markdown(text, 600) for text in (found.answer, *found.reasons))
+    lines: list[str] = [Marked(f"**{said}.**")]
     for system in sorted((one.system for one in standings), key=lambda name: name != best):
         repairs = list(losses.get(system, ()))[: MOST_REPAIRS if system == best else 1]
         lines += [_fact(f"Repair first in {system}", describe_loss(loss, lost)) for loss in repairs]

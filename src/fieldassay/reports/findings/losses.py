@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.metrics.evidence import read_families
+from fieldassay.metrics.catalogue.definitions import bind_metric
+from fieldassay.metrics.catalogue.grammar import parse_metric
+from fieldassay.metrics.evidence import COST, read_families
+from fieldassay.metrics.result.estimation import highest_value
 from fieldassay.metrics.result.tables import WRONG
 from fieldassay.metrics.uncertainty.bootstrap import (
     add_families,
@@ -20,11 +22,15 @@ from fieldassay.metrics.uncertainty.bootstrap import (
     weigh,
 )
 from fieldassay.runs.run import ANSWERS, unusable_answers
+from fieldassay.scoring.provenance import recorded_spec
+from fieldassay.spec.plan.compile import vocabulary_of
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import polars as pl
+
+    from fieldassay.metrics.result.result import Result
 
 
 # The frequencies of kinds of error, with examples: counted over the evidence.
@@ -76,7 +82,7 @@ def count_mistakes(evidence: pl.LazyFrame) -> tuple[Mistake, ...]:
     return tuple(Mistake(**row) for row in table.iter_rows(named=True))
 
 
-# Costs in accuracy: the gap to a perfect score, split by cause, with intervals. A cause is an answer that
+# Costs in score: what each cause takes from the documents' scores, with intervals. A cause is an answer that
 # is missing or unusable, a missed or invented item of a list with all its fields, or a kind of error in one
 # field.
 
@@ -91,13 +97,13 @@ JUDGED = ("match", "partial", "mismatch", "missing", "spurious")
 class Loss(Struct, frozen=True):
     """The cost of one cause to a system: a kind of error in a field, items of a list, or whole answers.
 
-    Items are `item_…`, answers `answer_…`, without a field. `points` are the loss of accuracy (mean over
-    documents, 0 to 1), `interval` is theirs. All losses of a system, and what it loses by gold that cannot be
-    read, add up to 1 less its accuracy. `values` are so many values in `documents` documents, out of `of`
-    documents with anything to judge. `gold` and `pred` are those of the first example, as JSON text, `doc` is
-    its document. `count` are the answers or items, 0 for a kind of error of values. Of failed answers,
-    `kinds` counts each problem, and `without` is the accuracy over all other documents (None: there are
-    none).
+    Items are `item_…`, answers `answer_…`, without a field. `points` are the loss of score (mean over
+    documents, 0 to 1), `interval` is theirs. Where the score is the accuracy, all losses of a system, and
+    what it loses by gold that cannot be read, add up to 1 less its accuracy. `values` are so many values in
+    `documents` documents, out of `of` documents with anything to judge. `gold` and `pred` are those of the
+    first example, as JSON text, `doc` is its document. `count` are the answers or items, 0 for a kind of
+    error of values. Of failed answers, `kinds` counts each problem, and `without` is the score over all other
+    documents (None: there are none).
     """
 
     system: str
@@ -119,40 +125,35 @@ class Loss(Struct, frozen=True):
 
 
 def find_losses(
-    evidence: pl.LazyFrame,
-    documents: pl.DataFrame,
-    systems: Sequence[str],
-    most: int = 5,
-    replicates: int = REPLICATES,
-    counts: Mapping[str, Any] = MappingProxyType({}),
+    evidence: pl.LazyFrame, result: Result, most: int = 5, replicates: int = REPLICATES
 ) -> dict[str, tuple[Loss, ...]]:
-    """Return the costliest losses of each system, the costliest first; `counts` are those of its result.
+    """Return the costliest losses of each system of a result, the costliest first.
 
-    A document that has n leaves loses (1 - score) / n by each of them; the cost of a cause is the mean of
-    that over the documents with leaves. Each leaf has one cause: its document's answer, else the outermost
-    item that is missing or unpaired, else its field and main diagnosis. Intervals are those of a mean over
-    documents, which are drawn in their families; none without replicates, and in few families.
+    The cost of a cause is the mean over documents of what its values cost in the document's score. Each value
+    has one cause: its document's answer, else the outermost item that is missing or unpaired, else its field
+    and main diagnosis. Intervals are those of a mean over documents, which are drawn in their families; none
+    without replicates, and in few families. Nothing is found without a table of documents.
     """
     import polars as pl
 
+    documents, counts = result.documents, result.counts
+    if documents is None or "score" not in documents.columns or COST not in evidence.collect_schema():
+        return dict.fromkeys(result.systems, ())
     families = read_families(documents, counts.get("families", {}).get("cluster"))
-
     known = (
-        documents.filter(pl.col("leaves") > 0)
-        .select("system", "doc", "leaves", answer=unusable_answers(documents.columns))
+        documents.filter(pl.col("score").is_not_null())
+        .select("system", "doc", "score", answer=unusable_answers(documents.columns))
         .with_columns(
             cause=pl.when(pl.col("answer").drop_nulls().n_unique().over("system") > 1)
             .then(pl.lit("answer_failed"))
             .otherwise("answer")
         )
     )
-    lost = 1.0 - pl.col("score").fill_null(0.0)
-    is_value = (pl.col("kind") == "value") & pl.col("outcome").is_in(JUDGED)
-    wrong = evidence.filter(is_value & (lost > 0) & ~is_due_to_gold())
+    wrong = evidence.filter((pl.col(COST) > 0) & ~is_due_to_gold())
     diagnosis = pl.col("diagnoses").list.first().fill_null("accepted")
     path = pl.coalesce("gold_path", "pred_path")
     rows = wrong.select(
-        "system", "doc", "field", "outcome", "gold", "pred", lost=lost, diagnosis=diagnosis, path=path
+        "system", "doc", "field", "outcome", "gold", "pred", COST, diagnosis=diagnosis, path=path
     )
     rows = join_items(rows.join(known.lazy(), on=["system", "doc"], maintain_order="left"), evidence)
     is_lost = pl.col("answer").is_not_null() & (pl.col("outcome") == "missing")
@@ -168,16 +169,16 @@ def find_losses(
     )
     per_document = rows.group_by("system", "field", "diagnosis", "doc", maintain_order=True).agg(
         pl.len().alias("values"),
-        (pl.col("lost") / pl.col("leaves")).sum().alias("loss"),
+        pl.col(COST).sum().alias("loss"),
         pl.col("gold", "pred").first(),
         pl.col("unit").drop_nulls().n_unique().alias("count"),
         pl.when(pl.col("field").first() == "").then(pl.col("answer").first()).alias("answer"),
     )
     table = per_document.collect()
     found = {}
-    for system in systems:
+    for system in result.systems:
         own = table.filter(pl.col("system") == system)
-        losses = _of_system(own, known, system, (most, replicates), families)
+        losses = _of_system(own, known, system, (most, replicates, highest_score(result)), families)
         mends = counts.get("systems", {}).get(system, {}).get("mends", {})
         found[system] = tuple(replace(one, mend=_mend_of(one.field, mends)) for one in losses)
     return found
@@ -220,14 +221,15 @@ def _of_system(
     table: pl.DataFrame,
     known: pl.DataFrame,
     system: str,
-    bounds: tuple[int, int],
+    limits: tuple[int, int, float],
     families: Mapping[str, str],
 ) -> tuple[Loss, ...]:
     import numpy as np
     import polars as pl
 
-    most, replicates = bounds
-    names = known.filter(pl.col("system") == system)["doc"].sort()
+    most, replicates, highest = limits
+    scores = known.filter(pl.col("system") == system)
+    names = scores["doc"].sort()
     if not len(names) or table.is_empty():
         return ()
     groups = table.group_by("field", "diagnosis", maintain_order=True).agg(
@@ -236,7 +238,7 @@ def _of_system(
         pl.col("doc", "gold", "pred").first(),
     )
     worst = find_worst_systems(groups.to_dicts(), len(names), most)
-    worst = [group if group["field"] else {**group, **_failed(table, len(names))} for group in worst]
+    worst = [group if group["field"] else {**group, **_failed(table, scores, highest)} for group in worst]
     units = [families.get(name, name) for name in names]
     if not replicates or are_few_families(units):
         return tuple(make_loss(system, group, len(names), None) for group in worst)
@@ -265,15 +267,22 @@ def find_worst_systems(groups: Iterable[dict[str, Any]], of: int, most: int) -> 
     return sorted(groups, key=rank)[:most]
 
 
-def _failed(table: pl.DataFrame, of: int) -> dict[str, Any]:
-    """Return the problems of one system's failed answers, and the accuracy over all other documents."""
+def _failed(table: pl.DataFrame, scores: pl.DataFrame, highest: float) -> dict[str, Any]:
+    """Return the problems of one system's failed answers, and the mean score of all other documents."""
     import polars as pl
 
     failed = table.filter(pl.col("field") == "")
     kinds = failed.group_by("answer").len().sort(["len", "answer"], descending=[True, False]).rows()
-    others = table.join(failed.select("doc"), on="doc", how="anti")["loss"].sum()
-    rest = of - len(failed)
-    return {"kinds": tuple(kinds), "without": round(1 - others / rest, DIGITS) if rest else None}
+    rest = scores.join(failed.select("doc"), on="doc", how="anti")["score"].to_numpy() / highest
+    return {"kinds": tuple(kinds), "without": round(float(rest.mean()), DIGITS) if len(rest) else None}
+
+
+def highest_score(result: Result) -> float:
+    """Return the highest score that a document can have, by the spec of a result."""
+    spec = recorded_spec(result.run)
+    if spec is None or spec.score is None:
+        return 1.0
+    return highest_value(bind_metric(parse_metric(spec.score), vocabulary_of(spec))) or 1.0
 
 
 def _intervals(

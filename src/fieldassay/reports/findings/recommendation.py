@@ -1,15 +1,17 @@
 """What to do: rankings, findings, and one recommendation."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.estimate import (
+    HIGHEST,
     Estimate,
     format_cost,
     format_in_unit,
@@ -19,9 +21,9 @@ from fieldassay.metrics.estimate import (
     format_value,
 )
 from fieldassay.metrics.result.comparison import Comparison, Ranking, RankPlace, name_changes
-from fieldassay.metrics.result.decision import Decision
+from fieldassay.metrics.result.decision import Decision, GateAnswer, Verdict
 from fieldassay.metrics.result.result import Result, by_system, find_main, find_named
-from fieldassay.reports.findings.losses import Loss
+from fieldassay.reports.findings.losses import Loss, highest_score
 from fieldassay.reports.wording import (
     CAUSES,
     DIAGNOSES,
@@ -29,6 +31,7 @@ from fieldassay.reports.wording import (
     describe,
     describe_interval,
     describe_places,
+    name_metric,
 )
 
 # The best system by a metric, and whether its difference to the others is more than chance.
@@ -336,13 +339,18 @@ def is_of_all_values(one: Estimate) -> bool:
     return kind == ("accuracy", None, "filled", "leaf") and not (one.slice or one.parameters)
 
 
-def name_lost(main: Estimate | None) -> str:
-    """Return what losses are points of, beside the metric that systems are ranked by.
-
-    >>> name_lost(None)
-    'accuracy'
-    """
-    return "accuracy" if main is None or is_of_all_values(main) else ALL_VALUES
+def name_lost(result: Result) -> str:
+    """Return what losses are points of: the main metric, where that is the mean score of documents."""
+    main, documents = find_main(result), result.documents
+    if main is None or main.value is None or documents is None:
+        return "accuracy"
+    if result.run.get("score") is None:
+        return "accuracy" if is_of_all_values(main) else ALL_VALUES
+    scores = documents.filter(documents["system"] == main.system)["score"].drop_nulls().to_numpy()
+    mean = float(scores.mean()) if len(scores) else math.nan
+    of_highest = main.value / HIGHEST.get(main.unit, 1.0)
+    is_mean = math.isclose(mean / highest_score(result), of_highest, abs_tol=1e-6)
+    return name_metric(main.metric, result.run) + ("" if is_mean else " of single documents")
 
 
 def describe_loss(loss: Loss, of: str = "accuracy") -> str:
@@ -360,7 +368,7 @@ def describe_cost(loss: Loss, of: str = "accuracy") -> str:
     sure = describe_interval(loss.interval, 0.95)
     without = ""
     if loss.without is not None:
-        scale = "" if of == "accuracy" else f" of {ALL_VALUES}"
+        scale = "" if of == "accuracy" else f" of {of}"
         without = f" Without them {clip(loss.system, _NAME)} has {format_in_unit(loss.without)}{scale}."
     what = f"costs {describe_points(loss)} of {of}{f' ({sure})' if sure else ''}"
     return f"{describe_cause(loss)}. It {what}.{without}"
@@ -419,7 +427,7 @@ class Standing(Struct, frozen=True):
 
     system: str
     place: str
-    answer: str
+    answer: GateAnswer | None
     passed: int
     gates: int
     main: Estimate | None
@@ -432,15 +440,13 @@ class Standing(Struct, frozen=True):
 class Recommendation(Struct, frozen=True):
     """The answer in a sentence, what it rests on, and its tone: `good`, `bad`, `unsure` or `none`.
 
-    `further` are those of the reasons that a table of all systems does not show. `systems` are those to use,
-    the best first; none where nothing is recommended. `comparison` says how the systems differ, overall and
-    field by field; empty for a single one.
+    `systems` are those to use, the best first; none where nothing is recommended. `comparison` says how the
+    systems differ, overall and field by field; empty for a single one.
     """
 
     answer: str
     reasons: tuple[str, ...]
     tone: str
-    further: tuple[str, ...] = ()
     systems: tuple[str, ...] = ()
     comparison: str = ""
 
@@ -469,7 +475,7 @@ def describe_counts(standings: Sequence[Standing]) -> str:
     return f"{'; '.join(parts)} documents" if parts else ""
 
 
-def list_standings(result: Result, decisions: Sequence[Mapping[str, Any]]) -> tuple[Standing, ...]:
+def list_standings(result: Result, decisions: Sequence[Decision]) -> tuple[Standing, ...]:
     """Return the systems, the best by the main metric first; those without a value last.
 
     Of systems with the same value the cheaper comes first, of equally expensive ones the faster.
@@ -477,10 +483,10 @@ def list_standings(result: Result, decisions: Sequence[Mapping[str, Any]]) -> tu
     main = find_main(result)
     values = {} if main is None else by_system(result, main)
     places = list_places(result, result.systems, values)
-    decided = {str(one["system"]): one for one in decisions}
+    decided = {one.system: one for one in decisions}
     sign = 1.0 if main is not None and main.better == "lower" else -1.0
     found = [
-        _stand(result, values.get(system), system, places[system], decided.get(system, {}))
+        _stand(result, values.get(system), system, places[system], decided.get(system, Decision(system, ())))
         for system in result.systems
     ]
 
@@ -493,25 +499,21 @@ def list_standings(result: Result, decisions: Sequence[Mapping[str, Any]]) -> tu
     return tuple(sorted(found, key=key))
 
 
-def _stand(
-    result: Result, main: Estimate | None, system: str, place: str, decision: Mapping[str, Any]
-) -> Standing:
-    verdicts = [str(gate["verdict"]) for gate in decision.get("gates", ())]
+def _stand(result: Result, main: Estimate | None, system: str, place: str, decision: Decision) -> Standing:
+    verdicts = [one.verdict for one in decision.outcomes]
     names = ("critical_accuracy", "perfect_documents", "latency_p50", "cost_usd")
     found = [find_named(result, system, (name,)) for name in names]
     critical, perfect, median, cost = (
         one if one is not None and one.value is not None else None for one in found
     )
     return Standing(
-        system, place, str(decision.get("answer") or ""),
-        verdicts.count("PASS"), len(verdicts) - verdicts.count("SKIPPED"),
+        system, place, decision.answer if verdicts else None,
+        verdicts.count(Verdict.PASS), len(verdicts) - verdicts.count(Verdict.SKIPPED),
         main, critical, perfect, median, cost,
     )  # fmt: skip
 
 
-def recommend(
-    result: Result, decisions: Sequence[Mapping[str, Any]], standings: Sequence[Standing]
-) -> Recommendation:
+def recommend(result: Result, decisions: Sequence[Decision], standings: Sequence[Standing]) -> Recommendation:
     """Return the recommendation on a result, with how its systems differ, the same for every report."""
     main = {one.system: one.main for one in standings if one.main is not None}
     comparison = compare_in_words(result, order_systems(result, main))
@@ -521,13 +523,12 @@ def recommend(
 
 def advise(result: Result, decisions: Sequence[Decision]) -> Recommendation:
     """Return the recommendation on a result by the decisions of its gates."""
-    answers = [one.to_dict() for one in decisions]
-    return recommend(result, answers, list_standings(result, answers))
+    return recommend(result, decisions, list_standings(result, decisions))
 
 
 def _recommend(
     result: Result,
-    decisions: Sequence[Mapping[str, Any]],
+    decisions: Sequence[Decision],
     standings: Sequence[Standing],
     comparison: str,
 ) -> Recommendation:
@@ -539,30 +540,33 @@ def _recommend(
     documents, nothing is recommended.
     """
     documents = max((one.main.documents for one in standings if one.main is not None), default=0)
-    usable = [one for one in standings if one.answer == "GO"]
-    if not standings or standings[0].main is None:
+    usable = [one for one in standings if one.answer is GateAnswer.GO]
+    main = standings[0].main if standings else None
+    if main is None:
         return Recommendation("No system has a number to go by", (), "none")
     first = standings[0]
     if documents < FEWEST:
-        few = f"{format_count(documents, 'document')} are too few to recommend a system"
-        return Recommendation(few, _facts(result, first, standings), "none")
+        are = "is" if documents == 1 else "are"
+        few = f"{format_count(documents, 'document')} {are} too few to recommend a system"
+        return Recommendation(few, (), "none")
     if not decisions:
-        facts = _facts(result, first, standings)
         if comparison:
-            return Recommendation(comparison, facts[1:], "none", ("No pass/fail rules (gates) set",))
+            return Recommendation(comparison, ("No pass/fail rules (gates) set",), "none")
         name = clip(first.system, LONGEST_NAME)
-        return Recommendation(f"{name} has {facts[0]}; no pass/fail rules (gates) set", facts[1:], "none")
+        told = f"{name} has {_describe_main(main)}; no pass/fail rules (gates) set"
+        return Recommendation(told, (), "none")
     if usable:
         return _use(result, usable, standings)
     if len(standings) == 1:
-        answer = "is too close to its gates to call" if first.answer == "INCONCLUSIVE" else "fails its gates"
+        is_close = first.answer is GateAnswer.INCONCLUSIVE
+        answer = "is too close to its gates to call" if is_close else "fails its gates"
         told = f"{clip(first.system, LONGEST_NAME)} {answer}"
     else:
         told = "No system passes all gates"
     closest = max(standings, key=lambda one: one.passed)
-    tone = "unsure" if any(one.answer == "INCONCLUSIVE" for one in standings) else "bad"
-    gap = (_describe_gap(closest, decisions, is_alone=len(standings) == 1),)
-    return Recommendation(told, (*gap, *_facts(result, first, standings)), tone, gap)
+    tone = "unsure" if any(one.answer is GateAnswer.INCONCLUSIVE for one in standings) else "bad"
+    gap = _describe_gap(closest, decisions, is_alone=len(standings) == 1)
+    return Recommendation(told, (gap,), tone)
 
 
 def _use(result: Result, usable: Sequence[Standing], standings: Sequence[Standing]) -> Recommendation:
@@ -573,7 +577,7 @@ def _use(result: Result, usable: Sequence[Standing], standings: Sequence[Standin
         why = (
             f"{name} passes {gates}" if is_alone else f"Use {name}: only it passes all gates ({first.gates})"
         )
-        return Recommendation(why, _facts(result, first, standings), "good", (), (first.system,))
+        return Recommendation(why, (), "good", (first.system,))
     return _choose(result, usable)
 
 
@@ -588,9 +592,9 @@ def _choose(result: Result, usable: Sequence[Standing]) -> Recommendation:
     too = f" ({_pass_too(others)})" if others else ""
     every = f"{'both' if len(named) == 2 else f'all {len(named)}'} pass all gates{too}"
     better = f"{name} is better than {_name(doubtful)} on documents like these" if doubtful else ""
-    further = [f"{_pass_too(doubtful)}; {better}"] if rivals and doubtful else []
+    reasons = [f"{_pass_too(doubtful)}; {better}"] if rivals and doubtful else []
     if rivals:
-        metric = first.main.metric.replace("_", " ") if first.main is not None else ""
+        metric = name_metric(first.main.metric, result.run) if first.main is not None else ""
         untested = all(leads[one.system].certainty == "unknown" for one in rivals)
         what = (
             "their difference was not tested" if untested else f"no clear difference in {metric} between them"
@@ -598,10 +602,9 @@ def _choose(result: Result, usable: Sequence[Standing]) -> Recommendation:
         why = f"{every}, and {what}"
     else:
         why = f"{every}, and {better}" if doubtful else f"it is the best of those that pass all gates{too}"
-    further += _cheaper(first, rivals)
-    reasons = (*_facts(result, first, usable), *further)
+    reasons += _cheaper(first, rivals)
     systems = tuple(one.system for one in named)
-    return Recommendation(f"Use {_name(named, 'or')}: {why}", reasons, "good", tuple(further), systems)
+    return Recommendation(f"Use {_name(named, 'or')}: {why}", tuple(reasons), "good", systems)
 
 
 def _pass_too(standings: Sequence[Standing]) -> str:
@@ -616,17 +619,10 @@ def _name(standings: Sequence[Standing], last: str = "and") -> str:
     return f"{clip(standings[0].system, LONGEST_NAME)} {last} {len(standings) - 1} others"
 
 
-def _facts(result: Result, one: Standing, standings: Sequence[Standing]) -> tuple[str, ...]:
-    """Return the value of a system, and its cost and time beside those of the next one."""
-    if one.main is None:
-        return ()
-    sure = describe_interval(one.main.interval, one.main.level, one.main.unit)
-    value = format_in_unit(one.main.value, one.main.unit)
-    silent = (one.system, *list_silent(result))
-    rival = next((other for other in standings if other.system not in silent), None)
-    whose = f"{clip(one.system, LONGEST_NAME)} has " if rival is not None else ""
-    told = f"{whose}{value} {one.main.metric.replace('_', ' ')}{f' ({sure})' if sure else ''}"
-    return (told, *_describe_price(one, rival))
+def _describe_main(main: Estimate) -> str:
+    sure = describe_interval(main.interval, main.level, main.unit)
+    value = format_in_unit(main.value, main.unit)
+    return f"{value} {main.metric.replace('_', ' ')}{f' ({sure})' if sure else ''}"
 
 
 def _standing_lead(result: Result, one: Standing, rival: Standing) -> Lead:
@@ -636,26 +632,11 @@ def _standing_lead(result: Result, one: Standing, rival: Standing) -> Lead:
 
 
 class _Price(Struct, frozen=True):
-    """What a system takes: its name, how it is read and written, and the word for less of it."""
+    """What a system takes: how it is read and written, and the word for less of it."""
 
-    name: str
     read: Callable[[Standing], float | None]
     form: Callable[[float], str]
     less: str
-
-
-def _describe_price(one: Standing, rival: Standing | None) -> tuple[str, ...]:
-    told = []
-    for price in reversed(_PRICES):
-        own, other = price.read(one), None if rival is None else price.read(rival)
-        beside = (
-            ""
-            if rival is None or other is None
-            else f", {clip(rival.system, LONGEST_NAME)} {price.form(other)}"
-        )
-        if own is not None:
-            told.append(f"{price.name} {price.form(own)}{beside}")
-    return tuple(told)
 
 
 def _cheaper(first: Standing, rivals: Sequence[Standing]) -> tuple[str, ...]:
@@ -683,15 +664,15 @@ def _cost(one: Standing) -> float | None:
 
 
 _PRICES = (
-    _Price("Cost of 1,000 documents", _cost, format_cost, "cheaper"),
-    _Price("Median time of a document", _median, format_seconds, "faster"),
+    _Price(_cost, format_cost, "cheaper"),
+    _Price(_median, format_seconds, "faster"),
 )
 
 
-def _describe_gap(closest: Standing, decisions: Sequence[Mapping[str, Any]], *, is_alone: bool) -> str:
+def _describe_gap(closest: Standing, decisions: Sequence[Decision], *, is_alone: bool) -> str:
     """Return how many gates the closest system passes, and the first one that it fails."""
-    decision = next(one for one in decisions if one["system"] == closest.system)
-    reasons = [str(reason) for reason in decision.get("reasons", ())]
+    decision = next(one for one in decisions if one.system == closest.system)
+    reasons = decision.reasons
     count = f"{closest.passed} of {format_count(closest.gates, 'gate')}"
     passed = (
         f"It passes {count}" if is_alone else f"Closest: {clip(closest.system, LONGEST_NAME)} passes {count}"

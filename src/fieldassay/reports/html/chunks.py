@@ -160,15 +160,13 @@ def _with_sources(
     wrong = rows.with_row_index("at").filter(is_wrong).select("at", *names)
     said: list[str | None] = [None] * len(rows)
     places: dict[int, CropPlace] = {}
-    known: dict[str, dict[Any, dict[str, Evidence]]] = {system: {} for system in source.sources}
+    known: dict[Any, dict[str, Evidence]] = {}
     for row in wrong.iter_rows(named=True):
-        if row["system"] in source.sources:
-            name, sources = source.sources[row["system"]]
-            own = {**row, "system": name}
-            found = sources.of_row(own, known[row["system"]])
-            said[row["at"]] = describe_source([msgspec.to_builtins(one) for _, one in found]) or None
-            if crops is not None and (place := crops.place(sources.document_of_row(own), found)) is not None:
-                places[row["at"]] = place
+        found = source.sources.of_row(row, known)
+        said[row["at"]] = describe_source([msgspec.to_builtins(one) for _, one in found]) or None
+        document = source.sources.document_of_row(row)
+        if crops is not None and (place := crops.place(document, found)) is not None:
+            places[row["at"]] = place
     told = rows.with_columns(pl.Series(SOURCE, said, dtype=pl.String))
     if crops is None or not places:
         return told, ()
@@ -291,10 +289,9 @@ def order_documents(source: ReportSource, crops: Crops | None = None) -> Documen
 
 def _links(source: ReportSource, ids: pl.Series, crops: Crops) -> dict[str, str]:
     """Return the addresses of documents, by their place in the order."""
-    opened = {id(sources): sources for _, sources in source.sources.values()}.values()
     found: dict[str, str] = {}
     for place, name in enumerate(ids):
-        known = (one.id for sources in opened for one in sources.documents(name))
+        known = (one.id for one in source.sources.documents(name))
         address = crops.link([name, *known])
         if address is not None:
             found[str(place)] = address

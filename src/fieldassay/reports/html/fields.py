@@ -354,8 +354,6 @@ class Methods(Struct, frozen=True, eq=False):
     """The page of methods."""
 
     facts: tuple[tuple[str, str], ...]
-    runs: tuple[tuple[str, ...], ...]
-    """Of several runs: label, spec, digest, when it was scored, command."""
     inputs: tuple[tuple[str, str, str], ...]
     versions: tuple[tuple[str, str], ...]
     spec: str
@@ -372,7 +370,6 @@ def methods(source: ReportSource) -> Methods:
     spec = inner_mapping(run, "spec")
     return Methods(
         facts=tuple(_facts(source)),
-        runs=tuple(_run_line(label, facts) for label, facts in source.runs) if len(source.runs) > 1 else (),
         inputs=tuple(_inputs(inner_mapping(run, "inputs"))),
         versions=tuple((str(name), str(value)) for name, value in inner_mapping(run, "versions").items()),
         spec=str(spec.get("text") or ""),
@@ -414,17 +411,6 @@ def _facts(source: ReportSource) -> list[tuple[str, str]]:
     }[source.kept]
     lines.append(("Evidence in this file", kept))
     return [(name, text) for name, text in lines if text]
-
-
-def _run_line(label: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
-    spec = inner_mapping(facts, "spec")
-    return (
-        label,
-        str(spec.get("name") or ""),
-        str(spec.get("digest") or "")[:12],
-        str(facts.get("started") or ""),
-        _command(facts),
-    )
 
 
 def _command(facts: Mapping[str, Any]) -> str:

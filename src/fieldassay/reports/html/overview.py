@@ -8,11 +8,9 @@ from msgspec.structs import replace
 
 from fieldassay.decisions.diff.diff import find_changes
 from fieldassay.io.text.shown import format_pair
-from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
+from fieldassay.metrics.catalogue.grammar import Gate
 from fieldassay.metrics.estimate import (
-    NOTHING,
     Estimate,
-    difference_unit,
     format_bounds,
     format_cost,
     format_in_unit,
@@ -21,8 +19,9 @@ from fieldassay.metrics.estimate import (
     is_narrow,
 )
 from fieldassay.metrics.result.comparison import Comparison
+from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result, find_main
-from fieldassay.metrics.thresholds import WORDS, format_compared, format_threshold
+from fieldassay.metrics.thresholds import WORDS, format_threshold
 from fieldassay.reports.content.run.fields import tabulate_by_system
 from fieldassay.reports.content.run.summary import (
     HEADLINE,
@@ -37,8 +36,8 @@ from fieldassay.reports.findings.losses import Loss, count_mistakes, find_losses
 from fieldassay.reports.findings.recommendation import (
     Recommendation,
     Standing,
-    count_apart,
     describe_cost,
+    describe_counts,
     is_compared_by,
     list_standings,
     name_lost,
@@ -93,7 +92,6 @@ class RankingTable(Struct, frozen=True):
     gate: float | None
     gate_place: float | None
     threshold: str
-    documents: int
 
 
 _HEADS = (
@@ -106,11 +104,7 @@ def rank(standings: Sequence[Standing], source: ReportSource) -> RankingTable:
     """Return the table; columns that no system has a value for are left out."""
     threshold = _threshold(standings, source)
     low, high = _axis([one.main for one in standings if one.main is not None], threshold)
-    documents = max((one.main.documents for one in standings if one.main is not None), default=0)
-    counts = [
-        count_apart([getattr(one, name) for one in standings], documents) for name in ("median", "cost")
-    ]
-    cells = [_cells(*row) for row in zip(standings, *counts, strict=True)]
+    cells = list(map(_cells, standings))
     kept = [at for at in range(len(_HEADS)) if any(own[at] != _NOTHING for own in cells)]
     rows = tuple(
         _row(one, tuple(own[at] for at in kept), (low, high), source)
@@ -121,15 +115,13 @@ def rank(standings: Sequence[Standing], source: ReportSource) -> RankingTable:
         rows, tuple(_HEADS[at] for at in kept), format_in_unit(low, unit), format_in_unit(high, unit),
         threshold, None if threshold is None else _place(threshold, low, high),
         "" if threshold is None else format_in_unit(threshold, unit),
-        documents,
     )  # fmt: skip
 
 
 def _threshold(standings: Sequence[Standing], source: ReportSource) -> float | None:
     """Return the threshold of the gate on the main metric, if there is one."""
     main = next((one.main for one in standings if one.main is not None), None)
-    texts = dict.fromkeys(str(gate["gate"]) for one in source.decisions for gate in one.get("gates", ()))
-    found = [parse_gate(text) for text in texts] if main is not None else []
+    found = dict.fromkeys(outcome.gate for one in source.decisions for outcome in one.outcomes)
     fitting = [
         gate.threshold
         for gate in found
@@ -175,7 +167,7 @@ def _row(
     return RankingRow(
         system=one.system,
         place=one.place,
-        answer=one.answer,
+        answer=one.answer or "",
         gates=f"{one.passed}/{one.gates}" if one.gates else "",
         value=format_in_unit(main.value, main.unit) if main is not None and known else _NOTHING,
         interval="" if bounds is None or main is None or low == high else format_bounds(bounds, main.unit),
@@ -188,11 +180,11 @@ def _row(
     )
 
 
-def _cells(one: Standing, timed: str, priced: str) -> tuple[str, ...]:
-    """Return the cells in the order of `_HEADS`, the documents behind the last two with them."""
+def _cells(one: Standing) -> tuple[str, ...]:
+    """Return the cells in the order of `_HEADS`."""
     time = _NOTHING if one.median is None or one.median.value is None else format_seconds(one.median.value)
     cost = _NOTHING if one.cost is None or one.cost.value is None else format_cost(one.cost.value)
-    return (_share(one.critical), _share(one.perfect), time + timed, cost + priced)
+    return (_share(one.critical), _share(one.perfect), time, cost)
 
 
 def _share(one: Estimate | None) -> str:
@@ -320,7 +312,7 @@ def overview(source: ReportSource) -> Overview:
 
 def _count_changed(source: ReportSource, systems: Sequence[str]) -> tuple[int, int] | None:
     """Return how many values the second of two systems of one run breaks and fixes."""
-    if source.evidence is None or len(systems) != 2 or len(source.runs) > 1:
+    if source.evidence is None or len(systems) != 2:
         return None
     first, second = (source.evidence.filter(system=name) for name in systems)
     changes = find_changes(first, second)
@@ -328,25 +320,23 @@ def _count_changed(source: ReportSource, systems: Sequence[str]) -> tuple[int, i
 
 
 def _remarks(result: Result, standings: Sequence[Standing]) -> list[str]:
-    """Return the systems that never answered, the chances of the first, and the detectable difference."""
+    """Return the documents behind times, silent systems, the chances of the first, what can be detected."""
     main = next((one.main for one in standings if one.main is not None), None)
     ranked = [
         describe_first(one) for one in result.rankings if main is not None and is_compared_by(one, main)
     ]
     alone = [one for one in result.comparisons if one.field is None and not one.slice]
     open_ = [describe_power(one) for one in alone[:1] if len(result.systems) == 2]
-    return [text for text in (describe_silent(result), *ranked, *open_) if text]
+    return [text for text in (describe_counts(standings), describe_silent(result), *ranked, *open_) if text]
 
 
 def _fixes(source: ReportSource, first: Sequence[str]) -> dict[str, tuple[Fix, ...]]:
     """Return the costliest losses of each system, those systems first, on one scale."""
-    documents = source.result.documents
-    if source.evidence is None or documents is None or "leaves" not in documents.columns:
+    if source.evidence is None:
         return {}
-    found = find_losses(source.evidence, documents, source.systems, MOST_LOSSES, counts=source.result.counts)
+    found = find_losses(source.evidence, source.result, MOST_LOSSES)
     order = [system for system in dict.fromkeys((*first, *source.systems)) if found[system]]
-    main = find_main(source.result)
-    of = name_lost(main)
+    of = name_lost(source.result)
     ends = [(loss.interval or (0.0, 0.0))[1] for own in found.values() for loss in own]
     scale = 100 / max([1e-9, *ends, *(loss.points for own in found.values() for loss in own)])
     return {system: tuple(_fix(loss, scale, of) for loss in found[system]) for system in order}
@@ -381,70 +371,37 @@ _FUNCTIONS = {"lower": "cautious value", "upper": "cautious value"}
 class GateLine(Struct, frozen=True):
     """One gate of one system in words."""
 
-    gate: str
+    outcome: GateOutcome
     name: str
-    verdict: str
     sign: str
     tone: str
-    value: str
     needed: str
     interval: str
-    n: int
     why: str
     """Why there is no verdict; empty if there is one."""
 
 
-class SystemVerdict(Struct, frozen=True):
-    """The gates of one system, and the verdict by them."""
-
-    system: str
-    run: str
-    answer: str
-    reasons: tuple[str, ...]
-    gates: tuple[GateLine, ...]
-
-
-def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[SystemVerdict, ...]:
-    """Return the decisions of `gates.json` in words."""
-    return tuple(
-        SystemVerdict(
-            str(one["system"]),
-            str(one.get("run") or ""),
-            str(one["answer"]),
-            tuple(map(str, one.get("reasons", ()))),
-            tuple(map(_gate, one.get("gates", ()))),
+def describe_gates(decision: Decision) -> list[GateLine]:
+    """Return the gates of a decision in words."""
+    lines = []
+    for one in decision.outcomes:
+        threshold = format_threshold(one.threshold, one.unit_shown)
+        lines.append(
+            GateLine(
+                one,
+                one.title or _name(one.gate),
+                SIGNS[one.verdict],
+                TONES[one.verdict],
+                f"needs {WORDS.get(one.gate.operator, one.gate.operator)} {threshold}",
+                "" if one.interval is None else format_bounds(one.interval, one.unit_shown),
+                "" if one.verdict in (Verdict.PASS, Verdict.FAIL) else one.rule,
+            )
         )
-        for one in decisions
-    )
+    return lines
 
 
-def have_common_gates(verdicts: Sequence[SystemVerdict]) -> bool:
-    """Return whether all systems have the same gates; those of several runs in one report may differ."""
-    return len({tuple(line.gate for line in one.gates) for one in verdicts}) == 1
-
-
-def _gate(one: Mapping[str, Any]) -> GateLine:
-    verdict, value, bounds = str(one["verdict"]), one["value"], one["interval"]
-    unit, threshold = str(one["unit"]), one["threshold"]
-    unit = difference_unit(unit) if str(one["gate"]).startswith("regression(") else unit
-    interval = "" if bounds is None else format_bounds(bounds, unit)
-    return GateLine(
-        gate=str(one["gate"]),
-        name=str(one.get("title") or "") or _name(str(one["gate"])),
-        verdict=verdict,
-        sign=SIGNS.get(verdict, ""),
-        tone=TONES.get(verdict, "none"),
-        value=NOTHING if value is None else format_compared(value, threshold, unit),
-        needed=f"needs {WORDS.get(one['operator'], one['operator'])} {format_threshold(threshold, unit)}",
-        interval=interval,
-        n=int(one.get("n") or 0),
-        why="" if verdict in ("PASS", "FAIL") else str(one.get("rule") or ""),
-    )
-
-
-def _name(text: str) -> str:
+def _name(gate: Gate) -> str:
     """Return what a gate looks at, in words."""
-    gate = parse_gate(text)
     metric = gate.metric
     field = "each field" if gate.is_each else metric.field or ""
     of = f" of {field}" if field else ""

@@ -26,6 +26,7 @@ from fieldassay.documents.transcript import Box, DocumentError, TranscriptStore,
 from fieldassay.errors import MissingExtraError
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.definitions import Definition
+from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.tables import WRONG
 from fieldassay.reports.findings.losses import join_items
@@ -263,34 +264,29 @@ _FILE_NAMES = ("gold", "labels", "truth", "ground_truth", "annotations", "record
 class ReportSource(Struct, frozen=True, eq=False, dict=True):
     """A result with all other data shown in its report.
 
-    `evidence` are its rows, unread (None: none were kept), `kept` is their choice. `decisions` are as in
-    `gates.json`. `runs` are the facts of `run.json` of each run (command, time), under the run's label.
+    `evidence` are its rows, unread (None: none were kept), `kept` is their choice. `facts` are
+    those of `run.json` (command, time).
     """
 
     result: Result
     evidence: pl.LazyFrame | None = None
-    decisions: tuple[Mapping[str, Any], ...] = ()
+    decisions: tuple[Decision, ...] = ()
     kept: str = "all"
-    runs: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    sources: Mapping[str, tuple[str, ValueSources]] = field(default_factory=dict)
-    """By system that is an extraction: its name in its run, and the sources of the run's values."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    sources: ValueSources = ValueSources()
+    """The sources of the values of extractions."""
     diffs: tuple[Diff, ...] = ()
     """The comparisons with an earlier run, or of the systems that were asked for."""
 
     def without_tables(self) -> ReportSource:
         """Return what the templates show: a rendered template leaves a cycle of jinja2's that holds it."""
         bare = replace(self.result, documents_table=None, evidence_table=None, paired=None, writer=None)
-        return replace(self, result=bare, evidence=None, sources={}, diffs=())
+        return replace(self, result=bare, evidence=None, sources=ValueSources(), diffs=())
 
     @property
     def systems(self) -> tuple[str, ...]:
         """Return the systems, in the order of the result."""
         return self.result.systems
-
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        """Return the facts of `run.json` of a single run; nothing for several runs."""
-        return self.runs[0][1] if len(self.runs) == 1 else {}
 
     @property
     def name(self) -> str:

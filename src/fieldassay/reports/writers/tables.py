@@ -236,6 +236,8 @@ def add_part(page: ScreenPage, part: Part) -> None:
     """Add a part below an empty line, its remarks dim; columns for which there is no room are left out."""
     page.line()
     page.title(visible(part.title), part.style)
+    for line in part.lead:
+        page.line(visible(line))
     for line in part.lines:
         page.line(f"{'  ' * (part.level > 2)}{visible(line)}")
     left_out: dict[str, None] = {}
@@ -256,7 +258,7 @@ def add_part(page: ScreenPage, part: Part) -> None:
     for remark in (*part.remarks, *part.end):
         page.line(visible(remark), "dim")
     if left_out:
-        page.line(f"left out, for this width: {', '.join(left_out)}; --format markdown shows them", "dim")
+        page.line(f"left out, for this width: {', '.join(left_out)}; Markdown has them", "dim")
 
 
 def _fit(table: ReportTable, width: int) -> ReportTable:

@@ -2,14 +2,14 @@
 
 import socket
 import sqlite3
-import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
+import uvicorn
 from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from fieldassay.documents.sources import DocumentPool
-from fieldassay.errors import FieldassayError, Problem, ProblemsError, problem
+from fieldassay.errors import FieldassayError, problem
 from fieldassay.io.browser import open_browser
 from fieldassay.io.files.typed_json import parse_json
 from fieldassay.review.log import Store, connect
@@ -160,59 +160,34 @@ def _problem(status: int, text: str) -> Response:
 # Running the server of a review: for one person on this machine, or for a team.
 
 LOOPBACK = "127.0.0.1"
+MOST_CONNECTIONS = 256
 _WORKERS = 2
 """Child processes for documents: while one reads a slow document, the others' pages come from the second."""
 
 
 class Address(Struct, frozen=True):
-    """Where a server for a team listens, and how browsers name it.
-
-    `names` are the hosts that are answered besides `host`. `certificate` and `key` are files; `behind` is the
-    address of a proxy that ends TLS.
-    """
+    """Where a server for a team listens; `behind` is the address of a proxy that ends TLS and asks here."""
 
     host: str = LOOPBACK
     port: int = 0
-    names: tuple[str, ...] = ()
-    certificate: Path | None = None
-    key: Path | None = None
     behind: str | None = None
 
-    def check(self) -> None:
-        """Raise `ProblemsError` for an address that would send passwords in the open, or answer any name."""
-        problems = []
-        is_local = self.host in (LOOPBACK, "::1", "localhost")
-        if (self.certificate is None) != (self.key is None):
-            problems.append(Problem("--cert", "goes with --key", "give both", "invalid_option"))
-        if not is_local and self.certificate is None and self.behind is None:
-            what = f"{self.host} is reached by others, and passwords would be readable on the way"
-            remedy = "give --cert and --key, or --behind with the address of a proxy that ends TLS"
-            problems.append(Problem("--host", what, remedy, "invalid_option"))
-        if self.host in ("0.0.0.0", "::") and not self.names and self.behind is None:
-            what = f"{self.host} stands for every address of this machine"
-            remedy = "say with --name by which hosts it is asked"
-            problems.append(Problem("--host", what, remedy, "invalid_option"))
-        if self.behind is not None and not self._proxy().netloc:
-            what, remedy = f"{self.behind[:100]!r} is no address", "write https://review.example"
-            problems.append(Problem("--behind", what, remedy, "invalid_option"))
-        if problems:
-            raise ProblemsError(problems)
-
     def site(self, port: int) -> Site:
-        """Return the addresses that are answered, once the port is known."""
-        if self.behind is not None:
-            proxy = self._proxy()
-            return Site(frozenset({proxy.netloc.lower()}), proxy.scheme)
-        scheme = "http" if self.certificate is None else "https"
-        own = () if self.host in ("0.0.0.0", "::") else (self.host,)
-        usual = {"http": 80, "https": 443}[scheme]
-        hosts = {f"[{name}]" if ":" in name else name.lower() for name in (*own, *self.names)}
-        return Site(
-            frozenset({f"{name}:{port}" for name in hosts} | (hosts if port == usual else set())), scheme
-        )
+        """Return the addresses that are answered, once the port is known.
 
-    def _proxy(self) -> SplitResult:
-        return urlsplit(self.behind or "")
+        Raises `ProblemsError` for an address that would send passwords in the open.
+        """
+        if self.behind is None:
+            if self.host not in (LOOPBACK, "::1", "localhost"):
+                what = f"{self.host} is reached by others, and passwords would be readable on the way"
+                remedy = "give --behind with the address of a proxy that ends TLS"
+                raise problem("--host", what, remedy, "invalid_option")
+            return Site(frozenset({f"[{self.host}]:{port}" if ":" in self.host else f"{self.host}:{port}"}))
+        proxy = urlsplit(self.behind)
+        if not proxy.netloc:
+            what, remedy = f"{self.behind[:100]!r} is no address", "write https://review.example"
+            raise problem("--behind", what, remedy, "invalid_option")
+        return Site(frozenset({proxy.netloc.lower()}), proxy.scheme)
 
 
 @contextmanager
@@ -258,7 +233,7 @@ def serve_team(
 
     Raises `ProblemsError` without accounts, and for an address that is not safe.
     """
-    address.check()
+    address.site(0)
     with store.reading() as db:
         ready = db.execute(
             "SELECT count(*) FROM person WHERE password IS NOT NULL AND disabled=0"
@@ -277,20 +252,7 @@ def serve_team(
         documents=documents,
     ) as room:
         tell(sorted(site.origins)[0])
-        secrets: dict[str, Any] = {} if address.certificate is None else _read_secrets(address)
-        make_server(make_app(room, site), **secrets).run(sockets=[listener])
-
-
-def _read_secrets(address: Address) -> dict[str, Any]:
-    """Return the options for TLS. Raises `ProblemsError` for files that are none."""
-    try:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(str(address.certificate), str(address.key))
-    except (OSError, ssl.SSLError) as error:
-        what = f"cannot be used ({getattr(error, 'strerror', None) or error})"
-        remedy = "name the files of a certificate and its key, in PEM"
-        raise problem("--cert", what, remedy, "unreadable_file") from None
-    return {"ssl_certfile": str(address.certificate), "ssl_keyfile": str(address.key)}
+        make_server(make_app(room, site)).run(sockets=[listener])
 
 
 def open_alone(
@@ -344,20 +306,12 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def make_server(app: App, *, most: int | None = None, seconds: float | None = None, **more: Any) -> Any:
-    """Return the server of an application: `run(sockets=…)` serves until it is interrupted.
-
-    At most `most` connections are open at once, and a request arrives within so many seconds.
-    """
-    try:
-        import uvicorn
-
-        from fieldassay.review.web import guard
-    except ImportError:
-        raise guard.missing_extra() from None
+def make_server(app: App) -> Any:
+    """Return the server of an application: `run(sockets=…)` serves until it is interrupted."""
     config = uvicorn.Config(
         app,
-        http=guard.limited(most or guard.most_connections(), seconds or guard.REQUEST_SECONDS),
+        http="h11",
+        limit_concurrency=MOST_CONNECTIONS,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -366,6 +320,5 @@ def make_server(app: App, *, most: int | None = None, seconds: float | None = No
         ws="none",
         proxy_headers=False,
         timeout_graceful_shutdown=3,
-        **more,
     )
     return uvicorn.Server(config)

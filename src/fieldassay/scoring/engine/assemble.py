@@ -76,9 +76,38 @@ def assemble(
             for name in names
         },
         repeat=identity.repeat,
+        items=partial(_find_items, judged) if any(block.kind == Kind.ITEM for block in blocks) else None,
         answers=partial(_answer_table, judged) if identity.repeat else None,
     )
     return replace(evidence, table=partial(_evidence_table, evidence, judged))
+
+
+def _find_items(judged: Judged) -> npt.NDArray[np.intp]:
+    """Return the row of the innermost item that each row is in, or, for an item, that it is in; -1: none."""
+    starts = np.cumsum([0, *map(len, judged.blocks)])
+    known: dict[int, tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]] = {}
+    for block, start in zip(judged.blocks, starts.tolist(), strict=False):
+        prefix = block.pairs.prefix
+        if block.kind == Kind.ITEM and prefix is not None:
+            sides = [np.full(len(side), -1, np.intp) for side in (prefix.scope.gold, prefix.scope.pred)]
+            for rows, nodes in zip(sides, (block.pairs.gold, block.pairs.pred), strict=True):
+                rows[nodes[nodes >= 0]] = start + np.flatnonzero(nodes >= 0)
+            known[id(prefix.scope)] = sides[0], sides[1]
+    found = np.full(starts[-1], -1, np.intp)
+    for block, start in zip(judged.blocks, starts.tolist(), strict=False):
+        prefix, both = block.pairs.prefix, [block.pairs.gold, block.pairs.pred]
+        own, is_own = found[start : start + len(block)], block.kind == Kind.ITEM
+        while prefix is not None:
+            scope = prefix.scope
+            for rows, side in zip(() if is_own else known.get(id(scope), ()), both, strict=False):
+                at = np.flatnonzero((own < 0) & (side >= 0))
+                own[at] = rows[side[at]]
+            both = [
+                np.append(parent, -1)[side]
+                for parent, side in zip((scope.gold.parent, scope.pred.parent), both, strict=True)
+            ]
+            prefix, is_own = prefix.above, False
+    return found
 
 
 def _evidence_table(evidence: BatchEvidence, judged: Judged) -> pl.DataFrame:

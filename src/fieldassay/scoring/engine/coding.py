@@ -139,6 +139,17 @@ def code(place: LeafPlace) -> Coded:
         column = column.take(each) if noted else column
         meaning, is_opaque, is_container = meaning[each], is_opaque[each], is_container[each]
     n = len(place.gold)
+    if place.amended:
+        nodes = [n + node for node in place.amended if codes[n + node] >= 0]
+        codes, known = codes.copy(), len(raws)
+        again = codes[nodes]
+        codes[nodes] = known + np.arange(len(nodes))
+        each = np.append(np.arange(known), again)
+        raws = [*raws, *(place.amended[node - n] for node in nodes)]
+        column = column.take(each)
+        flags = {at: (*column.flags.get(at, ()), "accepted_variation") for at in range(known, len(raws))}
+        column = replace(column, flags={**column.flags, **flags})
+        meaning, is_opaque, is_container = meaning[each], is_opaque[each], is_container[each]
     return Coded(
         leaf,
         codes[:n],

@@ -33,10 +33,12 @@ from fieldassay.scoring.engine.scopes import (
     find_accepted,
     grow,
     member_path,
+    with_items_of_gold,
 )
 from fieldassay.spec.language.model import thaw
 from fieldassay.spec.language.names import apply_aliases
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, with_units
+from fieldassay.values.types.closed_sets import ListReader
 
 _NOTHING: dict[str, Any] = {}
 _UNLIKE = "\0"
@@ -135,8 +137,10 @@ class Flattener(Struct, frozen=True, eq=False):
                 inner._walk(branch, scope, values, ancestors)
         elif isinstance(node, Leaf):
             accepted = scope.noted.at(node.path) if scope.noted is not None else {}
+            excuse = self._excuse(node, scope, values)
+            pred, amended = _with_items_of_gold(node, scope, values)
             scope.leaves.append(
-                LeafPlace(node, *values, ancestors, is_grown, accepted, self._excuse(node, scope, values))
+                LeafPlace(node, values[0], pred, ancestors, is_grown, accepted, excuse, amended)
             )
         elif isinstance(node, ObjectNode):
             (gold, gold_kinds), (pred, pred_kinds) = (
@@ -386,6 +390,26 @@ def _members(column: list[Any], children: Sequence[Node], absent: Any) -> list[l
 
 def _joint(leaf: Leaf, holders: list[Any], values: list[Any]) -> list[Any]:
     return [with_units(leaf, holder, value) for holder, value in zip(holders, values, strict=True)]
+
+
+def _with_items_of_gold(
+    leaf: Leaf, scope: Scope, values: tuple[list[Any], list[Any]]
+) -> tuple[list[Any], dict[int, Any]]:
+    """Return the predictions with gold's item for each accepted one, and the amended ones as they were."""
+    (gold, pred), reader = values, leaf.reader
+    amended: dict[int, Any] = {}
+    if scope.noted is None or not isinstance(reader, ListReader):
+        return pred, amended
+    accepted = scope.noted.of_items(leaf.path)
+    for node, of_items in accepted.items():
+        for at in np.flatnonzero(scope.pred.doc == scope.gold.doc[node]).tolist():
+            before = [] if pred[at] in (None, ABSENT) else pred[at]
+            after = with_items_of_gold(reader, gold[node], before, of_items)
+            if after != reader.split(before):
+                pred = pred if amended else list(pred)
+                amended.setdefault(at, before)
+                pred[at] = after
+    return pred, amended
 
 
 def _masked(column: list[Any], mask: Masks) -> list[Any]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.io.json_value import fold_null_values, read_given
-from fieldassay.metrics.evidence import BatchEvidence, FieldInfo, Kind, Outcome
+from fieldassay.metrics.evidence import FLAG, BatchEvidence, FieldInfo, Kind, Outcome
 from fieldassay.metrics.repeats import AnswerCount, FlakyValue, RepeatedValues, Votes
 from fieldassay.paths import ITEM, KEY, Step, join_path, split_path
 from fieldassay.scoring.engine.coding import (
@@ -274,6 +274,32 @@ def mark_failed(judged: Judged, unjudged: Sequence[frozenset[str]], why: str = R
         reason = judged.reasons.position(why)
         for block, rows in _rows_in(judged, unjudged):
             _fail(block, rows, reason)
+    return judged
+
+
+def mark_unreadable(judged: Judged, documents: int) -> Judged:
+    """Return the judgements without the lists of gold of which no item is of the declared kind.
+
+    Their rows fail, predicted items too, and those of gold's items keep the flag `unreadable_gold`.
+    """
+    places: list[frozenset[str]] = [frozenset()] * documents
+    for block in judged.blocks:
+        info, prefix = judged.fields[block.field], block.pairs.prefix
+        if block.coded is None and block.gold_raws and prefix is not None and info.path.endswith("[]"):
+            parent, nodes = prefix.scope.gold.parent, block.pairs.gold
+            odd = np.bincount(parent[nodes], minlength=parent.max() + 1) == np.bincount(parent)
+            rows = np.flatnonzero(odd[parent[nodes]])
+            for doc, path in zip(
+                block.pairs.doc[rows].tolist(), RowPaths().expected(block, info, rows), strict=True
+            ):
+                places[doc] |= {str(path).rpartition("[")[0]}
+    if not any(places):
+        return judged
+    reason = judged.reasons.position("unreadable")
+    for block, rows in _rows_in(judged, places):
+        flags = block.flags[rows] & FLAG["unreadable_gold"]
+        _fail(block, rows, reason)
+        block.flags[rows] = flags
     return judged
 
 

@@ -19,6 +19,7 @@ from fieldassay.spec.language.names import apply_aliases
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, with_units
 from fieldassay.values.aligners import MapKeys, Ordered
 from fieldassay.values.comparators.base import Exact
+from fieldassay.values.types.closed_sets import ListReader
 from fieldassay.values.types.text import AnyReader
 
 # Values accepted beside gold, by a spec or a gold document, and the predictions equal to them.
@@ -73,6 +74,16 @@ class Noted(Struct, frozen=True, eq=False):
             )
             if values:
                 found[node] = values
+        return found
+
+    def of_items(self, path: str) -> dict[int, dict[Step, list[Any]]]:
+        """Return the values accepted at each item of a field that is one list, by gold node and index."""
+        of_doc = self.entries.get(f"{path}[]", {})
+        found: dict[int, dict[Step, list[Any]]] = {}
+        for node, (doc, indices) in self.nodes.items() if of_doc else ():
+            for wanted, values in of_doc.get(doc, ()):
+                if _fits(wanted[:-1], indices):
+                    found.setdefault(node, {}).setdefault(wanted[-1], []).extend(values)
         return found
 
     def under(self, parent: Positions, steps: Sequence[Step] | Positions) -> "Noted":
@@ -146,6 +157,40 @@ def find_accepted(
     held = np.append(gold, False)
     marked = np.array([*(text in everywhere for text in contents), False], dtype=bool)
     return Acceptance(size, np.array(sorted(pairs), dtype=np.int64), held, marked, lacking)
+
+
+def with_items_of_gold(
+    reader: ListReader, gold: Any, pred: Any, accepted: Mapping[Step, Sequence[Any]]
+) -> list[Any]:
+    """Return a predicted list in which each accepted item is the item of gold that it stands for.
+
+    A predicted item stands for one item of gold at most. Where null is accepted for an item that nothing
+    stands for, the item is added; an empty list is right where null is accepted for every item.
+
+    >>> from fieldassay.values.types.text import TextReader
+    >>> accepted = {0: ["guerrillas"], 1: [None]}
+    >>> with_items_of_gold(ListReader(TextReader()), ["rebels", "a man"], ["guerrillas", "x"], accepted)
+    ['rebels', 'x', 'a man']
+    """
+    read = reader.items.read
+    wanted, items = reader.split(gold), reader.split(pred)
+    others = [[*accepted.get(index, ()), *accepted.get(ITEM, ())] for index in range(len(wanted))]
+    texts = [read(item).canonical if isinstance(item, str | int | float) else NOTHING for item in items]
+    own = [read(item).canonical if isinstance(item, str | int | float) else NOTHING for item in wanted]
+    if not items and not all(None in listed for listed in others):
+        return items
+    free = [at for at, text in enumerate(texts) if text not in own]
+    for item, text, listed in zip(wanted, own, others, strict=True):
+        if text in texts:
+            continue
+        contents = {read(other).canonical for other in listed if isinstance(other, str | int | float)}
+        at = next((at for at in free if texts[at] in contents), None)
+        if at is not None:
+            free.remove(at)
+            items[at] = item
+        elif None in listed:
+            items.append(item)
+    return items
 
 
 def leaf_content(leaf: Leaf, value: Any, is_grown: bool = False) -> str:
@@ -334,6 +379,8 @@ class LeafPlace(Struct, frozen=True, eq=False):
     """The values that gold documents accept here, by gold node."""
     excuse: Acceptance | None = None
     """In a tree: the predictions accepted in place of objects and lists of gold."""
+    amended: Mapping[int, Any] = default(default_factory=dict)
+    """Predicted lists as they were, by node: in `pred`, accepted items are gold's own."""
 
 
 class ListPlace(Struct, frozen=True, eq=False):

@@ -66,7 +66,7 @@ def evidence_table(evidence: BatchEvidence, judged: Judged) -> pl.DataFrame:
         "gold_value": _values(blocks, lettered, "gold", has_raws=False),
         "pred_value": _values(blocks, lettered, "pred", has_raws=False),
         "outcome": _named(outcomes, evidence.outcome),
-        "score": pl.Series(evidence.score, dtype=pl.Float64, nan_to_null=True),
+        "score": pl.Series(_scores(evidence), dtype=pl.Float64, nan_to_null=True),
         "reason": _named(evidence.reasons, evidence.reason),
         "diagnoses": _bit_lists(
             np.concatenate([found.bits for found in diagnosed] or [np.zeros(0, np.int64)]), diagnosis_names
@@ -83,6 +83,11 @@ def evidence_table(evidence: BatchEvidence, judged: Judged) -> pl.DataFrame:
         columns[REPEAT] = _repeat(evidence.repeat, len(evidence))
     columns |= {name: pl.Series(values, nan_to_null=True) for name, values in evidence.extras.items()}
     return pl.DataFrame(columns)
+
+
+def _scores(evidence: BatchEvidence) -> npt.NDArray[np.float64]:
+    """Return the scores; there is none where neither side has a value, which each regime counts its way."""
+    return np.where(evidence.outcome == Outcome.ABSENT, np.nan, evidence.score)
 
 
 def answer_table(judged: Judged) -> pl.DataFrame:

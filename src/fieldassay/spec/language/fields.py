@@ -175,7 +175,7 @@ def checks_data(checks: Sequence[tuple[str, tuple[Call, ...]]]) -> dict[str, Any
 
 # The metrics defined by a spec, as text and as values.
 
-_KEYS = ("formula", "better", "unit", "scope", "description")
+_KEYS = ("formula", "better", "unit", "scope", "description", "label")
 
 
 def read_definitions(cursor: Cursor) -> tuple[Definition, ...]:
@@ -210,7 +210,8 @@ def _read(name: str, cursor: Cursor) -> Definition | None:
         return None
     better = inner.choice("better", "higher", DIRECTIONS) if inner.has("better") else None
     scope = inner.choice("scope", "overall", SCOPES) if inner.has("scope") else None
-    return Definition(name, formula, better, inner.text("unit"), scope, inner.text("description", "") or "")
+    description, label = (inner.text(key, "") or "" for key in ("description", "label"))
+    return Definition(name, formula, better, inner.text("unit"), scope, description, label)
 
 
 def definition_data(definition: Definition) -> Any:

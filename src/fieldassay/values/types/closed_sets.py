@@ -221,7 +221,7 @@ class ListReader(Reader, Struct, frozen=True):
         return self.read_column([raw]).reading(0)
 
     def read_column(self, raws: Sequence[Any]) -> Column:
-        lists = [self._items(raw) for raw in raws]
+        lists = [self.split(raw) for raw in raws]
         ends: list[int] = []
         flat: list[Any] = []
         for items in lists:
@@ -238,7 +238,8 @@ class ListReader(Reader, Struct, frozen=True):
         }
         return Column(texts, objects(values), canonical, flags)
 
-    def _items(self, raw: Any) -> list[Any]:
+    def split(self, raw: Any) -> list[Any]:
+        """Return the items of a list, or of a text of several items."""
         if isinstance(raw, str) and self.separator is not None:
             items: list[Any] = [item.strip() for item in raw.split(self.separator)]
         else:

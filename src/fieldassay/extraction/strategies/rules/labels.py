@@ -107,18 +107,6 @@ class WordRow(Struct, frozen=True, dict=True):
         return (first, end) if first < end else None
 
 
-class RowedDocument(Struct, frozen=True, dict=True):
-    """A document in rows, with the texts of its pages."""
-
-    search: Search
-    rows: tuple[WordRow, ...] = field(default=())
-
-    @classmethod
-    def of(cls, search: Search) -> RowedDocument:
-        """Return the rows of the pages that a search looks at."""
-        return cls(search, tuple(row for page in range(len(search.pages)) for row in _rows(search, page)))
-
-
 def _rows(search: Search, number: int) -> list[WordRow]:
     page = search.pages[number]
     by_line: dict[int, list[Token]] = defaultdict(list)
@@ -288,17 +276,18 @@ _first, _right = attrgetter("first"), attrgetter("right")
 class SearchedWords:
     """A document whose labels and values are looked for."""
 
-    def __init__(self, sheet: RowedDocument) -> None:
-        self.sheet = sheet
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.rows = [row for page in range(len(search.pages)) for row in _rows(search, page)]
         self._values: dict[tuple[object, ...], Values] = {}
         self._labels: dict[str, list[tuple[int, int, int]]] = {}
-        self._rows = {(row.page, row.line): index for index, row in enumerate(sheet.rows)}
+        self._rows = {(row.page, row.line): index for index, row in enumerate(self.rows)}
 
     @cached_property
     def phrases(self) -> Mapping[str, list[tuple[int, int, int]]]:
         """Return each run of some words as letters and digits, with its row, first word, and end."""
         found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-        for index, row in enumerate(self.sheet.rows):
+        for index, row in enumerate(self.rows):
             check_time()
             for first in range(len(row.keys)):
                 for end, run in runs(row.keys, first):
@@ -331,7 +320,7 @@ class SearchedWords:
         """Return the values that a type reads and a pattern matches."""
         name = (leaf.type, repr(leaf.reader), find.pattern, find.lines, find.until)
         if name not in self._values:
-            runs = ((row, run) for row in self.sheet.rows for run in row.segments)
+            runs = ((row, run) for row in self.rows for run in row.segments)
             texts = (row.place(*run) for row, run in runs)
             places = texts if leaf.type in TEXTS else self._read(leaf)
             made = (self.candidate(leaf, find, place) for place in places)
@@ -340,7 +329,7 @@ class SearchedWords:
 
     def _read(self, leaf: Leaf) -> Iterator[Place]:
         """Yield the places that a type reads; of an id in groups (`51 824 753 556`) the whole."""
-        search, whole = self.sheet.search, Place(0, 0, 0)
+        search, whole = self.search, Place(0, 0, 0)
         for place in sorted(search.readable(leaf), key=lambda one: (one.page, one.start, -one.end)):
             if not whole.holds(place):
                 yield place
@@ -349,18 +338,18 @@ class SearchedWords:
 
     def candidate(self, leaf: Leaf, find: Find, place: Place) -> Candidate | None:
         """Return the value at a place, None where the type cannot read it or the pattern does not match."""
-        text = " ".join(self.sheet.search.text_at(place).split())
+        text = " ".join(self.search.text_at(place).split())
         if leaf.type == "id" and text.startswith("#") and len(text) > 1:
             place, text = Place(place.page, place.start + 1, place.end), text[1:].strip()
         if leaf.type == "id" and _DATE.fullmatch(text):
             return None
-        index = self._rows.get(self.sheet.search.line_of(place))
-        words = self.sheet.rows[index].words(place) if index is not None else None
+        index = self._rows.get(self.search.line_of(place))
+        words = self.rows[index].words(place) if index is not None else None
         if index is None or words is None or not any(map(str.isalnum, text)):
             return None
         if find.pattern and not is_match(find.pattern, text):
             return None
-        tokens = self.sheet.rows[index].tokens
+        tokens = self.rows[index].tokens
         sides = tokens[words[0]].left, tokens[words[1] - 1].right
         if leaf.type in TEXTS and find.lines > 1:
             text = " ".join([text, *self._lines_below(index, sides, find)])
@@ -375,8 +364,8 @@ class SearchedWords:
     def _lines_below(self, index: int, sides: tuple[float, float], find: Find) -> Iterator[str]:
         """Yield the lines of a text after its first, up to one that begins with a word that ends it."""
         until = {key_of(text) for text in find.until}
-        page = self.sheet.rows[index].page
-        for row in self.sheet.rows[index + 1 : index + find.lines]:
+        page = self.rows[index].page
+        for row in self.rows[index + 1 : index + find.lines]:
             under = [
                 (first, end)
                 for first, end in row.segments
@@ -387,13 +376,13 @@ class SearchedWords:
             first, end = under[0]
             if any(run in until for _, run in runs(row.keys[:end], first)):
                 return
-            yield " ".join(self.sheet.search.text_at(row.place(first, end)).split())
+            yield " ".join(self.search.text_at(row.place(first, end)).split())
 
     def hits(self, rule: FieldRule, label: str, others: Mapping[int, LabelPlaces]) -> Iterator[Hit]:
         """Yield the values beside and below a label; `others` are the labels of all fields by row."""
         values, none = self.values(rule.leaf, rule.find), LabelPlaces()
         for index, first, end in self.labels(label):
-            near, row = others.get(index, none), self.sheet.rows[index]
+            near, row = others.get(index, none), self.rows[index]
             if near.is_part(first, end):
                 continue
             is_weak = first > row.segment_of(first)[0] and row.is_word(first - 1)
@@ -407,15 +396,15 @@ class SearchedWords:
                 between = sum(any(map(str.isalpha, key)) for key in other_words)
                 if between <= _MOST_BETWEEN:
                     yield Hit(one, False, is_weak or between > 0)
-            for below in range(index + 1, min(index + 1 + MOST_BELOW, len(self.sheet.rows))):
+            for below in range(index + 1, min(index + 1 + MOST_BELOW, len(self.rows))):
                 under = values.under(below, row.tokens[first].left, row.tokens[end - 1].right)
-                if under is not None and self.sheet.rows[below].page == row.page:
+                if under is not None and self.rows[below].page == row.page:
                     yield Hit(under, True, is_weak)
                     break
 
     def _rest(self, rule: FieldRule, index: int, first: int, stop: int) -> list[Candidate]:
         """Return the text from a word to the end of its run of words."""
-        row = self.sheet.rows[index]
+        row = self.rows[index]
         while first < stop and not row.keys[first]:
             first += 1
         if first >= stop:
@@ -429,7 +418,9 @@ class SearchedWords:
         full = [one for one in self.values(rule.leaf, rule.find).all if one.is_full]
         if not full or take == "none" or (take == "only" and len({one.canonical for one in full}) > 1):
             return None
-        return full[-1] if take == "last" else largest(full) if take == "largest" else full[0]
+        if take == "largest":
+            return max(full, key=lambda one: one.size)
+        return full[-1] if take == "last" else full[0]
 
 
 def is_match(pattern: str, text: str) -> bool:
@@ -461,11 +452,6 @@ def runs(keys: Sequence[str], first: int) -> Iterator[tuple[int, str]]:
             yield at + 1, run
         elif at == first:
             return
-
-
-def largest(candidates: Sequence[Candidate]) -> Candidate:
-    """Return the first of the largest amounts."""
-    return max(candidates, key=lambda one: one.size)
 
 
 def best_hit(take: str, hits: Sequence[tuple[int, Hit]]) -> Hit | None:
@@ -510,7 +496,7 @@ def find_values(words: SearchedWords, rules: Mapping[Steps, FieldRule]) -> dict[
         if one is not None and one.place not in taken:
             found[steps] = one, UNLABELLED
             taken.add(one.place)
-    quotes = {steps: words.sheet.search.text_at(one.place) for steps, (one, _) in found.items()}
+    quotes = {steps: words.search.text_at(one.place) for steps, (one, _) in found.items()}
     return {
         steps: PlacedValue(
             one.text, sure, one.place, "assembled" if rules[steps].find.lines > 1 else "found", quotes[steps]

@@ -15,7 +15,6 @@ from fieldassay.extraction.strategies.rules.labels import (
     Candidate,
     FieldRule,
     Hit,
-    RowedDocument,
     SearchedWords,
     WordRow,
     best_hit,
@@ -56,7 +55,7 @@ def propose_rules(spec: Spec, examples: Sequence[Example]) -> dict[Steps, RulePr
 
     The same examples in the same order give the same rules. A field has none where no words help.
     """
-    documents = [SearchedWords(RowedDocument.of(Search.of(one.document.pages))) for one in examples]
+    documents = [SearchedWords(Search.of(one.document.pages)) for one in examples]
     records = [dict(leaves_of(dict(one.record))) for one in examples]
     found = {}
     for steps, rule in rules_of(spec).scalars.items():
@@ -121,7 +120,7 @@ class _Trial:
         for words, gold in zip(documents, golds, strict=True):
             if gold is not None:
                 places = [one for one in words.values(rule.leaf, rule.find).all if one.canonical == gold]
-                near = {run: text for one in places for run, text in _near(words.sheet.rows, one)}
+                near = {run: text for one in places for run, text in _near(words.rows, one)}
                 for run, text in near.items():
                     self.written[run][text] += 1
         least = max(_LEAST, _LEAST_SHARE * len(documents))

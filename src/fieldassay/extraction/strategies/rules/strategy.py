@@ -25,7 +25,6 @@ from fieldassay.extraction.strategies.rules.labels import (
     BELOW,
     WEAK,
     FieldRule,
-    RowedDocument,
     SearchedWords,
     WordRow,
     find_values,
@@ -136,10 +135,10 @@ def as_values(words: SearchedWords, rule: ListRule, at: Steps) -> dict[Steps, Pl
     items, sure = find_items(words, rule)
     for item in items:
         places = {
-            column: words.sheet.rows[row].place(first, end, columns[column].leaf.type)
+            column: words.rows[row].place(first, end, columns[column].leaf.type)
             for column, (row, first, end) in item.items()
         }
-        quotes = {column: words.sheet.search.text_at(place) for column, place in places.items()}
+        quotes = {column: words.search.text_at(place) for column, place in places.items()}
         texts = {column: " ".join(quote.split()) for column, quote in quotes.items()}
         read = [
             column
@@ -156,7 +155,7 @@ def as_values(words: SearchedWords, rule: ListRule, at: Steps) -> dict[Steps, Pl
 
 def _end_of(words: SearchedWords, rule: ListRule, start: int) -> int:
     """Return the first row from one on that begins with a word that ends the list."""
-    rows = words.sheet.rows
+    rows = words.rows
     for index in range(start, len(rows)):
         if any(run in rule.until for _, run in runs(rows[index].keys, 0)):
             return index
@@ -173,7 +172,7 @@ def _find_head(
         for at, column in enumerate(columns)
         for label in column.labels
         for index, first, end in words.labels(label)
-        if end <= words.sheet.rows[index].segment_of(first)[1]
+        if end <= words.rows[index].segment_of(first)[1]
     ]
     for _, index, at, first, end in sorted(placed):  # the longest labels first
         head = heads[index]
@@ -187,7 +186,7 @@ def _under_head(
     words: SearchedWords, rule: ListRule, head: int, placed: Mapping[int, tuple[int, int]]
 ) -> list[Item]:
     """Return the items below a head: rows with a value for each column in order, or by their places."""
-    top, rows = words.sheet.rows[head], words.sheet.rows
+    top, rows = words.rows[head], words.rows
     sides = {at: (top.tokens[first].left, top.tokens[end - 1].right) for at, (first, end) in placed.items()}
     others = [
         (top.tokens[first].left, top.tokens[end - 1].right)
@@ -221,7 +220,7 @@ def _fit(
     Numbers, dates and the like are taken from both ends, and the text is what is left; one of several texts
     ends at a wide gap.
     """
-    row = words.sheet.rows[index]
+    row = words.rows[index]
     first, end, left = 0, len(row.tokens), list(order)
     found: dict[int, Run] = {}
     while left and not columns[left[-1]].is_text:
@@ -251,7 +250,7 @@ def _fit(
 
 def _spans(words: SearchedWords, column: RuleColumn, index: int, is_amount: bool) -> list[tuple[int, int]]:
     """Return the values of a column that stand in a row: the first word and the end of each."""
-    row = words.sheet.rows[index]
+    row = words.rows[index]
     if column.leaf.type in TEXTS:
         return [
             (at, at + 1) for at, token in enumerate(row.tokens) if is_match(column.find.pattern, token.text)
@@ -299,7 +298,7 @@ class Rules:
         """Return the record; it asks nobody."""
         yield from ()
         rules = rules_of(task.spec)
-        words = SearchedWords(RowedDocument.of(Search.of(document.pages)))
+        words = SearchedWords(Search.of(document.pages))
         values = find_values(words, rules.scalars)
         for at, rule in rules.lists.items():
             values |= as_values(words, rule, at)
@@ -307,7 +306,7 @@ class Rules:
             build_record(task.spec.fields, values, lambda found: found.value),
             None,
             {join_path(steps): one.confidence or 0.0 for steps, one in values.items()},
-            {join_path(steps): as_evidence(one, words.sheet.search) for steps, one in values.items()},
+            {join_path(steps): as_evidence(one, words.search) for steps, one in values.items()},
         )
 
 

@@ -45,7 +45,7 @@ def add_answer(page: ScreenPage, summary: Summary, most: int) -> None:
     """Add the verdict, the recommendation with its reasons, at most so many fields, and all systems."""
     add_verdict(page, summary)
     told = summary.recommendation
-    page.line(". ".join([told.answer, *told.further]))
+    page.line(". ".join([told.answer, *told.reasons]))
     if told.comparison:
         page.line(told.comparison)
     if summary.silent:
@@ -105,10 +105,10 @@ def add_systems(page: ScreenPage, summary: Summary) -> None:
     heads, rows = systems_table(summary)
     if len(rows) == 1:
         page.line(describe_system(heads, rows[0]))
-        return
-    numbers = [PageColumn(head, is_number=True) for head in heads[3:]]
-    columns = [PageColumn(heads[0]), PageColumn(heads[1], is_name=True), PageColumn(heads[2]), *numbers]
-    page.table(columns, shorten_names(page, columns, rows, 1))
+    else:
+        numbers = [PageColumn(head, is_number=True) for head in heads[3:]]
+        columns = [PageColumn(heads[0]), PageColumn(heads[1], is_name=True), PageColumn(heads[2]), *numbers]
+        page.table(columns, shorten_names(page, columns, rows, 1))
     if counts := describe_counts(summary.standings):
         page.line(counts)
 
@@ -133,9 +133,8 @@ def shorten_names(
 
 def systems_table(summary: Summary) -> tuple[list[str], list[list[str]]]:
     """Return the heads and rows of the table of all systems."""
-    main = next((one.main for one in summary.standings if one.main is not None), None)
     counts = {one.main.n for one in summary.standings if one.main is not None}
-    name = "value" if main is None else main.metric.replace("_", " ")
+    name = summary.main
     cells = {
         "place": [one.place for one in summary.standings],
         "system": list(summary.systems),
@@ -160,42 +159,6 @@ def _cost(one: Estimate | None) -> str:
     return NOTHING if one is None or one.value is None else format_cost(one.value)
 
 
-def add_repairs(page: ScreenPage, summary: Summary, positions: Sequence[int], most: int) -> None:
-    """Add the costliest losses of accuracy of some systems, each with an example."""
-    if not any(summary.losses[position] for position in positions if summary.losses):
-        return
-    for position in positions:
-        losses = summary.losses[position][:most]
-        name = f" in {clip(summary.systems[position], LONGEST_NAME)}" if len(summary.systems) > 1 else ""
-        page.line()
-        page.title(f"What to fix first{name} ({summary.lost} you'd gain)")
-        if not losses:
-            page.line("nothing")
-            continue
-        rows = [repair_row(loss, max(12, page.width // 5)) for loss in losses]
-        page.table(
-            [PageColumn("points", is_number=True), PageColumn("cause"), PageColumn("for example")], rows
-        )
-
-
-def repair_row(loss: Loss, room: int) -> list[str]:
-    """Return a loss as a row: points, cause, and an example."""
-    return [
-        describe_points(loss).removesuffix(" points"),
-        describe_loss_shortly(loss),
-        describe_example(loss, room),
-    ]
-
-
-def describe_example(loss: Loss, room: int) -> str:
-    """Return the first example of a loss; of whole answers and items its document alone."""
-    doc = clip(loss.doc, 24)
-    if loss.count:
-        return doc
-    gold, pred = format_pair(loss.gold, loss.pred, room)
-    return f"{doc}: {gold} → {pred}"
-
-
 # The parts of a run's report, the answer first: what Markdown, step summaries and comments lay out.
 
 
@@ -216,7 +179,7 @@ def answer_part(summary: Summary) -> Part:
     told = summary.recommendation
     said = [told.comparison, summary.silent]
     order = "; ".join(filter(None, said))
-    sentences = [format_markdown(text, 600) for text in (told.answer, *told.further, order) if text]
+    sentences = [format_markdown(text, 600) for text in (told.answer, *told.reasons, order) if text]
     heads, rows = systems_table(summary)
     fields = fields_table(summary.fields)
     counts, method = describe_counts(summary.standings), describe_method(summary)
@@ -228,20 +191,43 @@ def answer_part(summary: Summary) -> Part:
 
 def detail_parts(summary: Summary) -> Iterator[Part]:
     """Yield all parts between the answer and the gates."""
-    losses = [
-        [system, *repair_row(loss, 60)]
-        for system, own in zip(summary.systems, summary.losses, strict=False)
-        for loss in own
-    ]
-    if losses:
-        heads = ["system", f"points of {summary.lost} you'd gain", "cause", "for example"]
-        yield Part("What to fix first", tables=[ReportTable("", heads, losses)])
+    yield from repairs_parts(summary, summary.systems)
     if summary.compared is not None:
         yield summary.compared
     yield from repeats_parts(summary.repeats)
-    yield _metrics(summary)
     yield from _suspicious(summary)
-    yield from checks_parts(summary)
+    yield from _checks(summary)
+    yield from numbers_parts(summary)
+
+
+def repairs_parts(summary: Summary, systems: Sequence[str], most: int | None = None) -> Iterator[Part]:
+    """Yield the costliest losses of accuracy of some systems, at most so many of each, with an example."""
+    rows = [
+        [system, *_repair_row(loss)]
+        for system, losses in zip(summary.systems, summary.losses, strict=False)
+        for loss in losses[:most]
+        if system in systems
+    ]
+    if not rows:
+        return
+    table = ReportTable("", ["system", "points", "cause", "for example"], rows, (1,))
+    where = f" in {clip(systems[0], LONGEST_NAME)}" if len(systems) < len(summary.systems) else ""
+    title = f"What to fix first{where} (points of {summary.lost} you'd gain)"
+    yield Part(title, tables=[table.without("system") if len(systems) == 1 else table])
+
+
+def _repair_row(loss: Loss) -> list[str]:
+    """Return points, cause, and an example of a loss; of whole answers and items its document alone."""
+    example = clip(loss.doc, 24)
+    if not loss.count:
+        gold, pred = format_pair(loss.gold, loss.pred, 60)
+        example += f": {gold} → {pred}"
+    return [describe_points(loss).removesuffix(" points"), describe_loss_shortly(loss), example]
+
+
+def numbers_parts(summary: Summary) -> Iterator[Part]:
+    """Yield the tables of metrics: over all documents, by slice, and those asked for."""
+    yield _metrics(summary)
     for table in summary.slices:
         yield _slice(summary, table)
     for grid in summary.grids:
@@ -289,7 +275,7 @@ def _suspicious(summary: Summary) -> Iterator[Part]:
     yield Part(title, lead=[lead], tables=[table], end=more)
 
 
-def checks_parts(summary: Summary) -> Iterator[Part]:
+def _checks(summary: Summary) -> Iterator[Part]:
     """Yield the checks that predictions violate, with an example of each."""
     head = ["check", "system", "path", "violations", "of values", "documents", "for example"]
     rows = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.catalogue.definitions import list_groups
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
-from fieldassay.metrics.estimate import FEW, NOTHING, Estimate, format_share, format_value, is_narrow
+from fieldassay.metrics.estimate import FEW, NOTHING, SLACK, Estimate, format_share, format_value, is_narrow
 from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import (
     CheckCount,
@@ -41,7 +41,7 @@ from fieldassay.reports.findings.recommendation import (
     name_lost,
     recommend,
 )
-from fieldassay.reports.wording import hide_folders
+from fieldassay.reports.wording import hide_folders, name_metric
 from fieldassay.reports.writers.tables import Part
 from fieldassay.runs.run import mark_failed_answers
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Tables of requested metrics: the decision to fill a field, time, tokens, cost, precision and recall.
+# A table of requested metrics: the decision to fill a field.
 
 MOST_ROWS = 40
 
@@ -60,17 +60,6 @@ PRESENCE = {
     "both": ("presence_gold_nonempty_pred_nonempty", ""),
 }
 DECISIONS = {"FDA": "fda", "HR": "hr", "MR": "mr", "RFA": "rfa", "out of type": "out_of_type"}
-LATENCY = {
-    "p50": "latency_p50", "p90": "latency_p90", "p95": "latency_p95", "p99": "latency_p99",
-    "mean": "latency_mean", "min": "latency_min",
-    "max": "latency_max",
-}  # fmt: skip
-TOKENS = {
-    "prompt": "prompt_tokens",
-    "completion": "completion_tokens",
-    "embedding": "embedding_tokens",
-    "total": "total_tokens",
-}
 
 
 class SummaryTable(Struct, frozen=True):
@@ -83,22 +72,50 @@ class SummaryTable(Struct, frozen=True):
 
 
 def list_grids(result: Result) -> tuple[SummaryTable, ...]:
-    """Return the tables of metrics requested by name or group; none of those that are always computed."""
+    """Return the tables of the decisions to fill a field, if they were requested by name or group."""
     asked = _asked(result)
-    grids = [
-        grid
-        for system in result.systems
-        if asked & {"fda", "hr", "mr", "rfa"}
-        for grid in _presence(result, system, asked)
-    ]
-    if asked & set(LATENCY.values()):
-        grids += _by_system(result, "Latency of a document", LATENCY, asked)
-    if asked & {*TOKENS.values(), *(f"{name}_sum" for name in TOKENS.values())}:
-        grids += _by_system(result, "Tokens of a document, on average", TOKENS, asked)
-        grids += _by_system(
-            result, "Tokens of all documents", {label: f"{name}_sum" for label, name in TOKENS.items()}, asked
-        )
-    return tuple(grids)
+    if not asked & {"fda", "hr", "mr", "rfa"}:
+        return ()
+    return tuple(grid for system in result.systems for grid in _presence(result, system, asked))
+
+
+LEVELS = {"perfect": 1.0, "0.8 and more": 0.8, "0.5 and more": 0.5, "below 0.5": 1e-6, "0": -1.0}
+"""The levels of scores, each with its least score: from there to the level before."""
+
+
+def list_levels(evidence: pl.LazyFrame, result: Result) -> Iterator[SummaryTable]:
+    """Yield for each system the shares of scores of each level, of the fields that have any between 0 and 1.
+
+    Where neither side has a value counts as the fields do in the spec's own metric: perfect, or not at all.
+    """
+    import polars as pl
+
+    is_silent = pl.col("outcome") == "absent"
+    counted = {
+        one.system: one.regime == "baseline" for one in result.estimates if one.metric == "field_accuracy"
+    }
+    score = pl.when(is_silent).then(1.0).otherwise(pl.col("score").fill_null(0.0))
+    level = pl.lit("0")
+    for name, least in reversed(LEVELS.items()):
+        level = pl.when(score >= least - SLACK).then(pl.lit(name)).otherwise(level)
+    rows = evidence.filter((pl.col("kind") == "value") & (pl.col("outcome") != "failed"))
+    found = rows.group_by("system", "field", level=level, silent=is_silent).len().collect()
+    for system in result.systems:
+        own = found.filter((pl.col("system") == system) & (~pl.col("silent") | counted.get(system, False)))
+        counts: dict[str, dict[str, int]] = {}
+        for field, name, count in own.select("field", "level", "len").iter_rows():
+            of_field = counts.setdefault(field, dict.fromkeys(LEVELS, 0))
+            of_field[name] += count
+        shown = [
+            (field, *(format_share(one / sum(counts[field].values()), 0) for one in counts[field].values()))
+            for field in result.fields
+            if any(list(counts.get(field, dict.fromkeys(LEVELS, 0)).values())[1:-1])
+        ]
+        if shown:
+            hidden = max(0, len(shown) - MOST_ROWS)
+            yield SummaryTable(
+                f"Scores by level, {system}", ("field", *LEVELS), tuple(shown[:MOST_ROWS]), hidden
+            )
 
 
 def _asked(result: Result) -> set[str]:
@@ -139,33 +156,6 @@ def _count(table: Mapping[str, Mapping[str | None, Estimate]], label: str, field
     return NOTHING if None in parts else f"{sum(part.value or 0 for part in parts if part is not None):,.0f}"
 
 
-def _by_system(result: Result, title: str, columns: Mapping[str, str], asked: set[str]) -> list[SummaryTable]:
-    """Return one row per system with the requested columns that have any value."""
-    tables = {system: tabulate_estimates(result, system) for system in result.systems}
-    known = {
-        label: name
-        for label, name in columns.items()
-        if name in asked
-        and any(
-            (one := table.get(name, {}).get(None)) is not None and one.value is not None
-            for table in tables.values()
-        )
-    }
-    if not known:
-        return []
-    rows = [(system, *_row(tables[system], list(known.values()))) for system in result.systems]
-    return [
-        SummaryTable(
-            title, ("system", *known, "documents"), tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS)
-        )
-    ]
-
-
-def _row(table: Mapping[str, Mapping[str | None, Estimate]], names: Sequence[str]) -> list[str]:
-    found = [table.get(name, {}).get(None) for name in names]
-    return [*map(format_value, found), f"{max((one.n for one in found if one is not None), default=0):,}"]
-
-
 # The content of a report on a result, before its layout.
 
 HEADLINE: dict[str, str] = {
@@ -179,9 +169,21 @@ HEADLINE: dict[str, str] = {
     "critical_accuracy": "critical accuracy",
     "perfect_documents": "perfect documents",
     "latency_p50": "latency, median",
+    "latency_p90": "latency, 90th percentile",
     "latency_p95": "latency, 95th percentile",
+    "latency_p99": "latency, 99th percentile",
+    "latency_mean": "latency, mean",
+    "latency_min": "latency, least",
+    "latency_max": "latency, most",
     "cost_usd": "cost per document",
     "total_tokens": "tokens per document",
+    "prompt_tokens": "prompt tokens per document",
+    "completion_tokens": "completion tokens per document",
+    "embedding_tokens": "embedding tokens per document",
+    "total_tokens_sum": "tokens of all documents",
+    "prompt_tokens_sum": "prompt tokens of all documents",
+    "completion_tokens_sum": "completion tokens of all documents",
+    "embedding_tokens_sum": "embedding tokens of all documents",
     "out_of_type": "values outside their type",
     "failed": "judgements that failed",
     "check_violations": "violations of checks",
@@ -221,6 +223,8 @@ class Summary(Struct, frozen=True, eq=False):
     counted: str
     """The documents in words, and in how many families they are."""
     standings: tuple[Standing, ...]
+    main: str
+    """The name of the metric that systems are ranked by."""
     recommendation: Recommendation
     failed: tuple[int, ...]
     """The answers of each system that failed: missing, unreadable, errors, timeouts."""
@@ -268,11 +272,11 @@ def summarize(
 
     `shows_all` puts every requested metric at the head instead of the usual ones.
     """
-    answers = [decision.to_dict() for decision in decisions]
-    standings = list_standings(result, answers)
+    standings = list_standings(result, decisions)
     systems = tuple(one.system for one in standings)
+    main = next((one.main for one in standings if one.main is not None), None)
     paths = input_paths(result)
-    mistakes, losses, suspicious = _find(result, evidence, systems)
+    mistakes, losses, suspicious, levels = _find(result, evidence, systems)
     violated = worst_first(result.checks)
     headline = _headline(result, systems, shows_all)
     counts = [inner_mapping(inner_mapping(result.counts, "systems"), system) for system in systems]
@@ -281,7 +285,8 @@ def summarize(
         documents=int(result.counts.get("documents", 0)),
         counted=_count_documents(result),
         standings=standings,
-        recommendation=recommend(result, answers, standings),
+        main="value" if main is None else name_metric(main.metric, result.run),
+        recommendation=recommend(result, decisions, standings),
         failed=tuple(sum(int(own.get(name) or 0) for name in FAILURES) for own in counts),
         headline=headline,
         failures=tuple(map(_failures, counts)),
@@ -299,10 +304,10 @@ def summarize(
             result.rankings,
             {**HEADLINE, "f1": "F1"},
         ),
-        lost=name_lost(standings[0].main if standings else None),
+        lost=name_lost(result),
         losses=losses,
         **cut_suspicious(suspicious),
-        grids=list_grids(result),
+        grids=(*list_grids(result), *levels),
         repeats=list_repeats(result),
     )
 
@@ -313,24 +318,25 @@ def cut_suspicious(found: SuspiciousGold) -> dict[str, Any]:
     return {"suspicious": first, "hidden_suspicious": len(found.values) - len(first.values)}
 
 
-_Found: TypeAlias = tuple[tuple[Mistake, ...], tuple[tuple[Loss, ...], ...], SuspiciousGold]
+_Found: TypeAlias = tuple[
+    tuple[Mistake, ...], tuple[tuple[Loss, ...], ...], SuspiciousGold, tuple[SummaryTable, ...]
+]
 
 
 def _find(result: Result, evidence: pl.LazyFrame | None, systems: tuple[str, ...]) -> _Found:
-    """Return the mistakes, the costliest losses of each system, and the suspicious gold values."""
+    """Return the mistakes, the costliest losses by system, suspicious gold values, and scores by level."""
     rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
     documents = result.documents
     rows = mark_failed_answers(rows, documents)
     if rows is None:
-        return (), (), SuspiciousGold()
+        return (), (), SuspiciousGold(), ()
     mistakes = count_mistakes(rows)
     if documents is None:
-        return mistakes, (), SuspiciousGold()
+        return mistakes, (), SuspiciousGold(), ()
     suspicious = find_suspicious_gold(rows, documents, result.systems)
-    if "leaves" not in documents.columns:
-        return mistakes, (), suspicious
-    losses = find_losses(rows, documents, systems, MOST_LOSSES, replicates=0, counts=result.counts)
-    return mistakes, tuple(losses[system] for system in systems), suspicious
+    losses = find_losses(rows, result, MOST_LOSSES, replicates=0)
+    levels = tuple(list_levels(rows, result)) if result.has_right_values else ()
+    return mistakes, tuple(losses[system] for system in systems), suspicious, levels
 
 
 def describe_silent(result: Result) -> str:
@@ -383,6 +389,7 @@ def _merged(group: list[str]) -> list[str]:
 def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tuple[SummaryLine, ...]:
     calls = [parse_metric(text) for text in result.run.get("metrics", ())]
     own = [call for call in calls if call.name in _definitions(result) and _is_whole(call)]
+    labels = inner_mapping(result.run, "labels")
     known = {call.name for call in own}
     usual = {
         call.name: call
@@ -390,9 +397,9 @@ def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tupl
         if call.name in HEADLINE and call.name not in known and _is_whole(call)
     }
     if shows_all or not (usual or own):
-        lines = [_line(result, systems, call, str(call)) for call in calls]
+        lines = [_line(result, systems, call, labels.get(str(call), str(call))) for call in calls]
     else:
-        lines = [_line(result, systems, call, str(call)) for call in own]
+        lines = [_line(result, systems, call, labels.get(str(call), str(call))) for call in own]
         lines += [
             _line(result, systems, usual[name], label) for name, label in HEADLINE.items() if name in usual
         ]

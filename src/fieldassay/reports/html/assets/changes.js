@@ -62,5 +62,5 @@ function drawChanges(data, rows) {
   ];
   changeGrid = rowGrid(find("#changes-grid"), { label: "Changed values", columns, count: rows.length, rowAt: (place) => columns.map((column) => column.cell(rows[place])), open: (place) => go("documents", { doc: wordAt(data, "doc", rows[place]), field: wordAt(data, "field", rows[place]) }), sorted: {}, onSort: () => null, least: "60rem" });
   const count = (name) => data.columns.change.filter((code) => data.names.change[code] === name).length;
-  replace(find("#changes-count"), `${rows.length === data.columns.doc.length ? "" : `${rows.length.toLocaleString("en-US")} of `}${showCount(data.columns.doc.length, "value")}: ${count("broken")} broken, ${count("fixed")} fixed, ${count("still wrong")} still wrong.`, data.total > data.columns.doc.length ? ` The first of ${data.total.toLocaleString("en-US")} are in this file; \`fieldassay diff --format csv\` has all.` : "");
+  replace(find("#changes-count"), `${rows.length === data.columns.doc.length ? "" : `${rows.length.toLocaleString("en-US")} of `}${showCount(data.columns.doc.length, "value")}: ${count("broken")} broken, ${count("fixed")} fixed, ${count("still wrong")} still wrong.`, data.total > data.columns.doc.length ? ` The first of ${data.total.toLocaleString("en-US")} are in this file; \`fieldassay diff --out FILE.csv\` has all.` : "");
 }

@@ -1,0 +1,207 @@
+"""What each wrong value costs in the score of its document: the score as it would be without the error."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
+from fieldassay.metrics.catalogue.grammar import MetricCall
+from fieldassay.metrics.evidence import FLAG, BatchEvidence, DocumentTable, Kind, Outcome
+from fieldassay.metrics.result.estimation import highest_value
+from fieldassay.metrics.statistics.columns import DocumentColumns
+from fieldassay.paths import is_item_path
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Masks = npt.NDArray[np.bool_]
+
+MOST_ROWS = 1 << 18
+"""So many rows of documents without an error are evaluated at a time."""
+
+_FAILURES = ("is_invalid", "has_error", "is_timeout")
+_CLEARED = ~(FLAG["wrong_kind"] | FLAG["under_wrong_kind"] | FLAG["lone_parent"] | FLAG["unreadable_pred"])
+
+
+def find_costs(score_of: BoundMetric | None, evidence: BatchEvidence, table: DocumentTable) -> Floats:
+    """Return what each row costs, as a share of the highest score: NaN for rows that are no wrong values.
+
+    An error is a value, an item that one side lacks with all that is in it, or a whole answer that failed.
+    The cost of an error is the score of its document without it, less the score as it is; the values of an
+    error share it. An item is worth more as its values are mended, each by what it lacked. `score_of` is the
+    metric of the documents' scores; None: the accuracy.
+
+    Where the score is the accuracy, the costs of a document add up to what it lacks; other scores may lose
+    more, or less, to two errors than to each by itself.
+    """
+    errors = _find_errors(evidence, table)
+    costs = np.full(len(evidence), np.nan)
+    costs[errors.wrong] = 0.0
+    usual = bind_metric(MetricCall("accuracy"))
+    if score_of is None or score_of.recipe == usual.recipe:
+        is_leaf = (evidence.kind == Kind.VALUE) & (evidence.outcome <= Outcome.SPURIOUS)
+        leaves = np.bincount(evidence.doc[is_leaf], minlength=len(evidence.documents))
+        costs[errors.wrong] = errors.lack[errors.wrong] / leaves[evidence.doc[errors.wrong]]
+        return costs
+    sign, highest = (-1.0 if score_of.metric.better == "lower" else 1.0), highest_value(score_of) or 1.0
+    before = DocumentColumns(evidence, table).evaluate(score_of.recipe)
+    of_unit = np.zeros(len(errors.docs))
+    for units in errors.portions():
+        mended = DocumentColumns(*errors.mend(units)).evaluate(score_of.recipe)
+        gained = sign * (mended - before[errors.docs[units]])
+        without = highest - before[errors.docs[units]] if sign > 0 else before[errors.docs[units]]
+        of_unit[units] = np.where(np.isnan(mended), without, gained) / highest
+    shared = np.bincount(errors.unit[errors.wrong], minlength=len(of_unit))
+    own = errors.unit[errors.wrong]
+    costs[errors.wrong] = np.nan_to_num(of_unit[own]) / shared[own]
+    return costs
+
+
+class _Errors(Struct, frozen=True, eq=False):
+    """The errors of a batch, numbered: the document of each, its first row, and the error of each row."""
+
+    evidence: BatchEvidence
+    table: DocumentTable
+    wrong: Masks
+    """The rows that are wrong values."""
+    lack: Floats
+    """What each row lacks to a right value, from 0 to 1; 0 for rows of structure."""
+    item: Ints
+    """The row of the item that a row is in; -1: none."""
+    unit: Ints
+    """The error that each row is mended with; -1: none."""
+    docs: Ints
+    rows: Ints
+    is_answer: Masks
+    """Which errors are whole answers."""
+
+    def portions(self) -> Iterator[Ints]:
+        """Yield the errors, some at a time, by the rows of their documents."""
+        sizes = np.bincount(self.evidence.doc, minlength=len(self.evidence.documents))[self.docs]
+        number = (np.cumsum(sizes) - 1) // MOST_ROWS
+        for at in np.split(np.arange(len(self.docs)), np.flatnonzero(np.diff(number)) + 1):
+            if len(at):
+                yield at
+
+    def mend(self, units: Ints) -> tuple[BatchEvidence, DocumentTable]:
+        """Return the document of each of these errors as it is without the error."""
+        evidence, order = self.evidence, np.argsort(self.evidence.doc, kind="stable")
+        counts = np.bincount(evidence.doc, minlength=len(evidence.documents))
+        first = np.cumsum(counts) - counts
+        sizes = counts[self.docs[units]]
+        start = np.cumsum(sizes) - sizes
+        doc = np.repeat(np.arange(len(units)), sizes)
+        at = order[np.arange(len(doc)) - start[doc] + first[self.docs[units]][doc]]
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order)) - np.repeat(first, counts)
+        is_mended = self.unit[at] == units[doc]
+        one = _mend_rows(evidence, at, is_mended, self.is_answer[units][doc] | self._is_of_item(units)[doc])
+        self._mend_items(one, units, start, place)
+        _empty_lists(one, doc)
+        kept = one.outcome != _GONE
+        numbers = {name: values[self.docs[units]] for name, values in self.table.numbers.items()}
+        is_answer = self.is_answer[units]
+        claims = {
+            name: values[self.docs[units]] & ~is_answer | ((name == "has_prediction") & is_answer)
+            for name, values in self.table.claims.items()
+        }
+        names = tuple(map(str, units.tolist()))
+        columns = ("field", "kind", "outcome", "score", "weight", "critical", "flags", "reason", "confidence")
+        chosen = {name: getattr(one, name)[kept] for name in columns}
+        extras = {name: values[kept] for name, values in one.extras.items()}
+        mended = replace(one, documents=names, doc=doc[kept].astype(np.int32), extras=extras, **chosen)
+        return mended, DocumentTable(names, numbers, claims, {})
+
+    def _is_of_item(self, units: Ints) -> Masks:
+        """Return which errors are items that one side lacks."""
+        is_item: Masks = self.evidence.kind[self.rows[units]] == Kind.ITEM
+        return is_item
+
+    def _mend_items(self, one: BatchEvidence, units: Ints, start: Ints, place: Ints) -> None:
+        """Make the items that an error is in worth more by what the error lacked of all that they lack."""
+        lacked = np.bincount(self.unit[self.wrong], self.lack[self.wrong], minlength=len(self.docs))[units]
+        whole = self._sum_lacks()
+        above = np.where(self.is_answer[units], -1, self.item[self.rows[units]])
+        while (above >= 0).any():
+            inside = np.flatnonzero(above >= 0)
+            items = above[inside]
+            share = np.minimum(lacked[inside] / np.maximum(whole[items], 1e-300), 1.0)
+            rows = start[inside] + place[items]
+            one.score[rows] += (1.0 - one.score[rows]) * share
+            for values in one.extras.values():
+                values[rows] += (1.0 - values[rows]) * share
+            one.outcome[rows[share > 1.0 - 1e-12]] = Outcome.MATCH
+            above[inside] = self.item[items]
+
+    def _sum_lacks(self) -> Floats:
+        """Return what the values of each item lack together, by its row."""
+        whole = np.zeros(len(self.lack))
+        above = self.item.copy()
+        while (above >= 0).any():
+            inside = above >= 0
+            whole += np.bincount(above[inside], self.lack[inside], minlength=len(whole))
+            above[inside] = self.item[above[inside]]
+        return whole
+
+
+_GONE = -1
+"""The outcome of rows that are not there once an error is mended."""
+
+
+def _mend_rows(evidence: BatchEvidence, at: Ints, is_mended: Masks, is_whole: Masks) -> BatchEvidence:
+    """Return the rows at these positions, the mended ones right: what only the prediction has is gone.
+
+    `is_whole` marks those that go with all that is around them; a value by itself leaves an empty field.
+    """
+    outcome, score = evidence.outcome[at].astype(np.int8), evidence.score[at].copy()
+    is_item = np.array([is_item_path(info.path) for info in evidence.fields], bool)[evidence.field[at]]
+    is_extra = is_mended & (outcome == Outcome.SPURIOUS)
+    is_right = is_mended & (outcome < Outcome.SPURIOUS)
+    outcome[is_right] = Outcome.MATCH
+    score[is_right & (evidence.kind[at] <= Kind.ITEM) & ~np.isnan(score)] = 1.0
+    outcome[is_extra] = np.where((is_whole | is_item)[is_extra], _GONE, int(Outcome.ABSENT))
+    flags = np.where(is_mended, evidence.flags[at] & _CLEARED, evidence.flags[at])
+    extras = {}
+    for name, values in evidence.extras.items():
+        fields = np.unique(evidence.field[~np.isnan(values)])
+        has_column = np.isin(evidence.field[at], fields)
+        extras[name] = np.where(is_right & has_column, 1.0, np.where(is_extra, np.nan, values[at]))
+    others = ("field", "kind", "weight", "critical", "reason", "confidence")
+    columns = {name: getattr(evidence, name)[at] for name in others}
+    return replace(evidence, outcome=outcome, score=score, flags=flags, extras=extras, **columns)
+
+
+def _empty_lists(one: BatchEvidence, doc: Ints) -> None:
+    """Make the lists that gold lacks absent where nothing is left in them."""
+    for field, info in enumerate(one.fields):
+        is_list = (one.field == field) & (one.kind == Kind.LIST) & (one.outcome == Outcome.SPURIOUS)
+        if is_list.any() and not is_item_path(info.path):
+            inside = [own.path.startswith(f"{info.path}[]") for own in one.fields]
+            left = doc[np.array(inside)[one.field] & (one.outcome != _GONE) & (one.kind <= Kind.ITEM)]
+            one.outcome[is_list & ~np.isin(doc, left)] = Outcome.ABSENT
+
+
+def _find_errors(evidence: BatchEvidence, table: DocumentTable) -> _Errors:
+    lack = np.where(evidence.outcome > Outcome.SPURIOUS, 0.0, 1.0 - np.nan_to_num(evidence.score))
+    lack = np.where(evidence.kind == Kind.VALUE, lack, 0.0)
+    wrong = lack > 0
+    has_failed = ~table.claims["has_prediction"]
+    for name in _FAILURES:
+        has_failed = has_failed | table.claims[name]
+    rows = np.arange(len(evidence))
+    item = np.full(len(rows), -1) if evidence.items is None else evidence.items().astype(np.int64)
+    is_lone = (evidence.kind == Kind.ITEM) & np.isin(evidence.outcome, (Outcome.MISSING, Outcome.SPURIOUS))
+    top = np.where(wrong | is_lone, rows, -1)
+    above = np.where(evidence.kind == Kind.ITEM, rows, item)
+    while (above >= 0).any():
+        top = np.where((above >= 0) & is_lone[above], above, top)
+        above = np.where(above >= 0, item[above], -1)
+    top = np.where(has_failed[evidence.doc], len(rows) + evidence.doc, top)
+    chosen, unit = np.unique(top, return_inverse=True)
+    unit -= np.count_nonzero(chosen < 0)
+    chosen = chosen[chosen >= 0]
+    is_answer = chosen >= len(rows)
+    docs = np.where(is_answer, chosen - len(rows), evidence.doc[np.where(is_answer, 0, chosen)])
+    return _Errors(evidence, table, wrong, lack, item, unit, docs, np.where(is_answer, 0, chosen), is_answer)

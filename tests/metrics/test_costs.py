@@ -1,0 +1,150 @@
+"""What a wrong value costs: the score of its document without the error, less the score as it is."""
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.effort import few_examples
+
+from fieldassay import score
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.findings.losses import find_losses
+
+
+def list_losses(result: Result) -> dict[tuple[str, str], float]:
+    """Return the points that a system would gain, by field and cause."""
+    [losses] = find_losses(result.evidence.lazy(), result, most=99).values()
+    return {(loss.field, loss.diagnosis): round(100 * loss.points, 4) for loss in losses}
+
+
+def medication(name: str, **others: Any) -> dict[str, Any]:
+    return {
+        "nombre_medicamento": name,
+        **dict.fromkeys(("dosis", "frecuencia", "duracion", "instrucciones"), "x"),
+        **others,
+    }
+
+
+PAIR = [medication("A"), medication("B")]
+# of two medications one is missed: .7 x 1/2 of the document; one of eight attributes is wrong: .3 x 1/8
+PRESCRIPTIONS = {
+    "a missed medication": (PAIR[:1], {("medications[]", "item_missing"): 35.0}),
+    "an invented one, which the score never counts": ([*PAIR, medication("Z")], {}),
+    "a wrong attribute": (
+        [medication("A", dosis="9"), PAIR[1]],
+        {("medications[].dosis", "different"): 3.75},
+    ),
+    "both, which share the attributes of what is matched": (
+        [medication("A", dosis="9")],
+        {("medications[]", "item_missing"): 38.75, ("medications[].dosis", "different"): 7.5},
+    ),
+    "no answer": (None, {("", "answer_missing"): 100.0}),
+}
+
+
+@pytest.mark.parametrize(("answer", "wanted"), PRESCRIPTIONS.values(), ids=PRESCRIPTIONS)
+def test_the_losses_of_a_prescription_are_points_of_its_score(answer: Any, wanted: Any) -> None:
+    rows = [] if answer is None else [{"doc_id": "1", "medications": answer}]
+    gold = [{"doc_id": "1", "medications": PAIR}, {"doc_id": "2", "medications": PAIR}]
+    result = score(gold, [*rows, gold[1]], {"protocol": "prescription"}, bootstrap=0)
+    assert list_losses(result) == {cause: points / 2 for cause, points in wanted.items()}
+
+
+def test_a_spurious_slot_costs_its_share_of_the_observed_slots() -> None:
+    slots = {
+        "incident_type": "bombing",
+        "perp_individual": ["x"],
+        "perp_organization": ["y"],
+        "target": ["z"],
+    }
+    gold = [{"id": at, **slots, "weapon": []} for at in range(3)]
+    pred = [{**gold[0], "weapon": ["rifle"]}, *gold[1:]]
+    result = score(gold, pred, {"protocol": "slot-filling"}, bootstrap=0)
+    [points] = list_losses(result).values()
+    assert points == pytest.approx(100 * (1 - result.value("obs")), abs=1e-3) and 4 < points < 5
+
+
+def test_an_entry_that_is_paired_is_worth_more_by_what_each_of_its_values_lacked() -> None:
+    gold = {"id": "1", "entries": [{"name": "Wilson", "pages": [1, 2]}, {"name": "Adams", "pages": [3]}]}
+    pred = {"id": "1", "entries": [{"name": "Wilsn", "pages": [1]}, {"name": "Adams", "pages": [3]}]}
+    result = score([gold], [pred], {"protocol": "entry-matching"}, bootstrap=0)
+    losses = list_losses(result)
+    assert sum(losses.values()) == pytest.approx(100 * (1 - result.value("imq")), abs=1e-3)
+    assert losses["entries[].pages", "different"] > losses["entries[].name", "accepted"] > 0
+
+
+FORMULAS = {
+    "recall": "recall",
+    "f1": "f1",
+    "slots": "accuracy(granularity=slot, regime=baseline)",
+    "items": "0.5 * otherwise(item_recall, 0) + 0.5 * otherwise(accuracy_pooled(fields=total), 0)",
+    "lower": "1 - accuracy_pooled",
+}
+WORD = st.sampled_from(["one", "two", "three"])
+ITEMS = st.lists(
+    st.fixed_dictionaries({"sku": st.sampled_from("ABCD"), "note": WORD}),
+    max_size=3,
+    unique_by=lambda one: one["sku"],
+)
+RECORD = st.fixed_dictionaries({"total": WORD, "place": WORD, "lines": ITEMS})
+
+
+def spec_of(formula: str) -> dict[str, Any]:
+    items = {"type": "list", "align": "key: sku", "items": {"fields": {"sku": "id", "note": "text"}}}
+    fields: dict[str, Any] = {"total": "text", "place": "text", "lines": items}
+    better = "lower" if formula.startswith("1 -") else "higher"
+    return {
+        "fields": fields,
+        "score": "own",
+        "definitions": {"own": {"formula": f"document_mean({formula})", "better": better}},
+    }
+
+
+def mend(row: dict[str, Any], gold: dict[str, Any], pred: dict[str, Any]) -> dict[str, Any]:
+    """Return the prediction with one error less: a value, or the whole item that one side lacks."""
+    mended = copy.deepcopy(pred)
+    path = row["gold_path"] or row["pred_path"]
+    if "[" not in path:
+        return {**mended, path: gold[path]}
+    place, field = int(path.split("[")[1].split("]")[0]), path.rsplit(".", 1)[-1]
+    if row["outcome"] == "spurious":
+        del mended["lines"][place]
+    elif row["outcome"] == "missing":
+        mended["lines"].append(gold["lines"][place])
+    else:
+        own = gold["lines"][place]
+        next(one for one in mended["lines"] if one["sku"] == own["sku"])[field] = own[field]
+    return mended
+
+
+@pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS)
+@few_examples()
+@example(
+    gold={"total": "one", "place": "one", "lines": []},
+    pred={"total": "one", "place": "two", "lines": [{"sku": "A", "note": "one"}]},
+)
+@given(gold=RECORD, pred=RECORD)
+def test_an_error_costs_what_its_document_scores_without_it(
+    formula: str, gold: dict[str, Any], pred: dict[str, Any]
+) -> None:
+    """The costs of an error's values add up to what scoring the mended record again gains."""
+    spec, gold, pred = spec_of(formula), {"id": "d", **gold}, {"id": "d", **pred}
+
+    def score_again(answer: dict[str, Any]) -> float | None:
+        found: float | None = score([gold], [answer], spec, bootstrap=0).documents["score"][0]
+        return found
+
+    result = score([gold], [pred], spec, bootstrap=0)
+    before, sign = result.documents["score"][0], -1 if formula == FORMULAS["lower"] else 1
+    costs: dict[str, float] = {}
+    wanted: dict[str, float] = {}
+    for row in result.evidence.filter(result.evidence["cost"].is_not_null()).to_dicts():
+        path = row["gold_path"] or row["pred_path"]
+        error = path.split(".")[0] + row["outcome"] if row["outcome"] in ("missing", "spurious") else path
+        costs[error] = costs.get(error, 0.0) + row["cost"]
+        after = score_again(mend(row, gold, pred))
+        if before is not None and after is not None:
+            wanted[error] = sign * (after - before)
+    assert {error: costs[error] for error in wanted} == pytest.approx(wanted, abs=1e-8)
