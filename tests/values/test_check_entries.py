@@ -332,6 +332,11 @@ def test_violations_without_gold_exit_with_1_and_are_listed_the_worst_first(run)
     assert "a: unit \"m³/h\" holds '³'" in out and "3 violations of checks, and no other problem." in out
 
 
+def test_sound_predictions_exit_with_0(run):
+    code, out, _ = run("--pred", "PRED", pred=GOLD)
+    assert code == 0 and "No prediction violates a check." in out and "No problem found." in out
+
+
 def test_beside_gold_only_predictions_with_gold_are_checked(run):
     code, out, _ = run("--gold", "GOLD", "--pred", "PRED")
     assert code == 1 and "total: number: 1 violation in 1 document (1 value looked at)" in out

@@ -128,10 +128,6 @@ def test_a_policy_that_cannot_be_written_leaves_what_was_there(tmp_path: Path) -
     assert target.read_text() == "kept"
 
 
-def certified(risk: float = 0.05) -> ReviewPolicy:
-    return calibrate(bills(400, 40), CalibrationOptions(promise=Promise(risk))).make_policy(NOW)
-
-
 def test_without_enough_labels_everything_is_reviewed_and_the_reason_says_how_many_it_takes() -> None:
     policy = calibrate(bills(100, 0)).make_policy(NOW)
     assert policy.reviews_everything

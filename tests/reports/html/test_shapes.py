@@ -289,7 +289,7 @@ def page(
     old, new = map(str, runs)
     out = tmp_path_factory.mktemp("pages") / f"{request.param}.html"
     words = {"report": ["report", new, "--against", old], "diff": ["diff", old, new]}[request.param]
-    assert main([*words, "--format", "html", "--out", str(out)]) == 0
+    assert main([*words, "--out", str(out)]) == 0
     return out
 
 
