@@ -470,7 +470,7 @@ REFUSED = [
     ("review new review --suspicious x --gold y", "takes spec, gold and predictions from the run"),
     (
         "review new review --spec spec.yaml --double 2",
-        "2.0 is not in the range 0.0<=x<=1.0",
+        "--double: must be a number of at least 0 and of at most 1",
     ),
     ("review new review", "Give either --spec FILE or --protocol NAME"),
 ]

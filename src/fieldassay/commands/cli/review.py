@@ -14,6 +14,7 @@ from fieldassay.commands.cli.grouping import (
     GroupedCommands,
     json_option,
     option,
+    record_option,
 )
 from fieldassay.commands.cli.inputs import (
     keep_interruptible,
@@ -262,12 +263,11 @@ def review() -> None:
     metavar="RUN",
     help="Review gold of this run instead: the values that all or most systems contradict in the same way.",
 )
-@option(
-    "--double",
+@record_option(
+    "fieldassay.review.sheets.make:ReviewRequest",
+    "double",
     group="Work",
     metavar="SHARE",
-    type=click.FloatRange(0.0, 1.0),
-    default=0.0,
     help="The share of the documents that two people label, each without seeing a prediction.  [default: 0]",
 )
 @lookup_option
@@ -314,7 +314,7 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
         names = {policy.system: next(iter(names.values()))}
     spec = read_spec_option(given) if needs_spec else None
     return make_review(
-        folder, ReviewRequest(spec, names, policy, given["gold"], given["documents"], given["double"])
+        folder, ReviewRequest(spec, names, policy, given["gold"], given["documents"], given["double"] or 0.0)
     )
 
 

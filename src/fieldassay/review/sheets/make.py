@@ -7,9 +7,9 @@ import shlex
 from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from fieldassay.attribution.share import suspicious_gold_of_run
@@ -194,7 +194,7 @@ class ReviewRequest(Struct, frozen=True):
     policy: ReviewPolicy | None = None
     gold: Any = None
     documents: Path | None = None
-    double: float = 0.0
+    double: Annotated[float, Meta(ge=0, le=1, examples=[0.1])] = 0.0
 
 
 class Made(Struct, frozen=True):
