@@ -115,6 +115,11 @@ def test_headers_footers_and_footnotes_are_read() -> None:
     ) == ("Letterhead\nbody\nPage 1\n1 see below")
 
 
+def test_comments_stand_after_the_text() -> None:
+    comments = f'<w:comment w:id="0">{p("Temperature: 52 degC")}</w:comment>'
+    assert text_of(p("body"), comments=comments) == "body\nTemperature: 52 degC"
+
+
 def test_notes_say_what_was_found() -> None:
     body = CASES["deletion and insertion"][0] + CASES["hidden"][0]
     assert load_bytes(make_docx(body, {"comments": p("why?")}), "a.docx").notes == (
@@ -238,6 +243,13 @@ def test_a_workbook_reads_as_a_person_sees_it() -> None:
     assert [page_text(page).text for page in found.pages[1:]] == ["second sheet", ""]
     assert "secret" in page_text(found.pages[0], hidden=True).text
     assert found.notes == ("comments", "hidden_columns", "hidden_rows", "hidden_sheets")
+
+
+def test_hidden_rows_and_sheets_are_read_where_a_system_asks_for_them() -> None:
+    found = load_bytes(workbook(), "a.xlsx", LoadOptions(reader="hidden"))
+    assert [page.name for page in found.pages] == ["Order", "Notes", "Prices"]
+    texts = [page_text(page).text for page in found.pages]
+    assert "also secret" in texts[0] and texts[2] == "hidden sheet"
     cells = {(cell.row, cell.column): cell for cell in found.pages[0].tables[0].cells}
     assert (cells[0, 0].rows, cells[0, 0].columns) == (1, 3)
 

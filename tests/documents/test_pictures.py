@@ -486,6 +486,49 @@ def test_what_no_loader_reads_is_refused_with_a_sentence(name: str, data: bytes)
     assert caught.value.kind == "unreadable"
 
 
+PAGE_XML = """<?xml version="1.0" encoding="UTF-8"?>
+<PcGts xmlns="http://schema.primaresearch.org/PAGE/gts/pagecontent/2019-07-15"><Page imageWidth="800" imageHeight="600">
+<TextRegion id="r"><TextLine id="b"><Coords points="100,200 500,200 500,230 100,230"/>
+<TextEquiv><Unicode>Abadie (Jean), 105</Unicode></TextEquiv></TextLine>
+<TextLine id="a"><Coords points="100,100 300,100 300,130 100,130"/><Word><Coords points="100,100 180,100 180,130 100,130"/>
+<TextEquiv><Unicode>Table</Unicode></TextEquiv></Word></TextLine></TextRegion></Page></PcGts>"""
+ALTO = """<alto xmlns="http://www.loc.gov/standards/alto/ns-v4#"><Layout><Page WIDTH="800" HEIGHT="600"><PrintSpace><TextBlock>
+<TextLine><String CONTENT="Abadie" HPOS="100" VPOS="200" WIDTH="120" HEIGHT="30"/><SP/>
+<String CONTENT="105" HPOS="230" VPOS="200" WIDTH="60" HEIGHT="30"/></TextLine></TextBlock></PrintSpace></Page></Layout></alto>"""
+
+
+@pytest.mark.parametrize(
+    ("xml", "lines"),
+    [(PAGE_XML, ["Table", "Abadie (Jean), 105"]), (ALTO, ["Abadie 105"])],
+    ids=["PAGE", "ALTO"],
+)
+def test_recognized_text_as_xml_is_read_line_by_line(tmp_path: Path, xml: str, lines: list[str]) -> None:
+    (tmp_path / "page1.xml").write_text(xml)
+    (tmp_path / "invoice.xml").write_text("<invoice><total>5</total></invoice>")
+    [file] = list_documents(tmp_path).files
+    found = load(file.path)
+    assert (file.id, found.kind, page_text(found.pages[0]).text.splitlines()) == ("page1.xml", "words", lines)
+    assert (found.pages[0].width, found.pages[0].height) == (800, 600)
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        PAGE_XML[:-20],
+        PAGE_XML.replace("100,200", "x,200"),
+        ALTO.replace('WIDTH="60" ', ""),
+        ALTO.replace("<alto", '<!DOCTYPE alto [<!ENTITY a "b"><!ENTITY c "&a;&a;">]><alto').replace(
+            "105", "&c;"
+        ),
+    ],
+    ids=["cut short", "no number", "no width", "entities"],
+)
+def test_recognized_text_that_is_damaged_is_refused(xml: str) -> None:
+    with pytest.raises(DocumentError, match=r"is damaged XML|has a document type") as caught:
+        load_bytes(xml.encode(), "a.xml")
+    assert caught.value.kind == "unreadable"
+
+
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x" * 100)
     with pytest.raises(DocumentError) as caught:

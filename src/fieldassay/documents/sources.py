@@ -150,6 +150,8 @@ _HEADER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _WORDS = re.compile(rb'"pages"\s*:\s*\[')
+_RECOGNIZED = re.compile(rb"<(?:\w{1,20}:)?(?:PcGts|alto)\b", re.I)
+"""The root of recognized text as XML: PAGE or ALTO."""
 _MARKUP = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
@@ -210,7 +212,7 @@ def _text_kind(suffix: str, data: bytes) -> str:
         )
     if named:
         return named
-    if data[:1] == b"{" and _WORDS.search(data):
+    if (data[:1] == b"{" and _WORDS.search(data)) or _RECOGNIZED.search(data[:4096]):
         return "words"
     if _MARKUP.match(data[:4096]):
         return "html"
@@ -304,7 +306,7 @@ def list_documents(path: Path) -> DocumentList:
         listing = list_folder(path)
         notes = listing.notes
         listed = [DocumentFile(_name(inner), Path(place)) for inner, place in listing.files]
-        is_document = [file.path.suffix.lower() in SUFFIXES for file in listed]
+        is_document = [file.path.suffix.lower() in SUFFIXES or _is_recognized(file.path) for file in listed]
         files = tuple(compress(listed, is_document))
         skipped = tuple(file.path for file, is_read in zip(listed, is_document, strict=True) if not is_read)
     else:
@@ -313,6 +315,17 @@ def list_documents(path: Path) -> DocumentList:
         remedy = "name a folder with documents, or one document"
         raise problem(path, "holds no document", remedy, "no_documents")
     return DocumentList(files, skipped, notes)
+
+
+def _is_recognized(path: Path) -> bool:
+    """Return whether a file is recognized text as XML; other XML stands beside documents."""
+    if path.suffix.lower() != ".xml":
+        return False
+    try:
+        with path.open("rb") as file:
+            return _RECOGNIZED.search(file.read(4096)) is not None
+    except OSError:
+        return False
 
 
 def _name(path: str) -> str:
@@ -490,7 +503,7 @@ class MarkedText:
 
 # Loads one document: its kind, its loader, its transcript.
 
-LOADER_VERSION = 7
+LOADER_VERSION = 8
 """Raised whenever any loader reads a document in another way than before."""
 
 _LOADERS = {

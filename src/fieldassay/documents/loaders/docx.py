@@ -243,7 +243,8 @@ def load_docx(data: bytes, task: LoadTask) -> Content:
     """Return the pages of a Word document, as far as it says where they break.
 
     Insertions are there and deletions are not, as if all tracked changes were accepted (note
-    `tracked_changes`). Headers stand before the first page's lines, footers and footnotes after the last's.
+    `tracked_changes`). Headers stand before the first page's lines; footers, footnotes and comments after the
+    last's.
     """
     with open_package(data, task.options.max_bytes) as package:
         body = next((one for one in package.parse(_MAIN) if local(one) == "body"), None)
@@ -257,7 +258,7 @@ def load_docx(data: bytes, task: LoadTask) -> Content:
         for name in parts["header"]:
             _add_part(package, name, part)
         _walk(body, part, True, 0)
-        for name in parts["footer"] + parts["footnotes"] + parts["endnotes"]:
+        for name in parts["footer"] + parts["footnotes"] + parts["endnotes"] + parts["comments"]:
             _add_part(package, name, part)
         inner = package.inner_pages(task, part.notes)
     filled = [(lines, tables) for lines, tables in part.pages if lines or tables]
@@ -266,8 +267,9 @@ def load_docx(data: bytes, task: LoadTask) -> Content:
 
 
 def _related(package: Package, notes: set[str]) -> dict[str, list[str]]:
-    """Return the parts of headers, footers and notes; equal ones once."""
-    found: dict[str, list[str]] = {"header": [], "footer": [], "footnotes": [], "endnotes": []}
+    """Return the parts of headers, footers, notes and comments; equal ones once."""
+    kinds = ("header", "footer", "footnotes", "endnotes", "comments")
+    found: dict[str, list[str]] = {kind: [] for kind in kinds}
     seen: set[bytes] = set()
     for kind, name in sorted(package.relations(_MAIN).values()):
         if kind == "comments":

@@ -1,7 +1,9 @@
 """Loaders of plain text, Markdown, CSV, and words with boxes."""
 
 import re
+from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 from msgspec import Struct
 
@@ -119,19 +121,65 @@ class _WordsDocument(Struct, frozen=True):
 
 
 def load_words(data: bytes, _task: LoadTask) -> Content:
-    """Return the pages of a JSON file of words with boxes.
+    """Return the pages of recognized words with boxes: of a JSON text, of PAGE XML or of ALTO.
 
-    Its form: `{"id", "pages": [{"width", "height", "words": [[left, top, right, bottom, text], …]}]}`.
+    The JSON: `{"id", "pages": [{"width", "height", "words": [[left, top, right, bottom, text], …]}]}`.
 
-    The layout of each page is made from the boxes, in points from the top left corner.
+    The layout of each page is made from the boxes, in points (in XML: pixels) from the top left corner.
     """
     import msgspec
 
+    if data[:1] != b"{":
+        pages = _pages_of_xml(data)
+        return Content(tuple(page_of_words(page, number) for number, page in enumerate(pages, start=1)))
     try:
         held = msgspec.json.decode(data, type=_WordsDocument)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise DocumentError("unreadable", f"is no line of recognized words ({str(error)[:100]})") from None
     return Content(tuple(page_of_words(page, number) for number, page in enumerate(held.pages, start=1)))
+
+
+def _pages_of_xml(data: bytes) -> list[WordsPage]:
+    """Return the pages of PAGE XML, as PERO and Transkribus write it, or of ALTO."""
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
+    try:
+        root = etree.fromstring(data, parser)
+        if root.getroottree().docinfo.doctype:
+            raise DocumentError("unreadable", "has a document type of its own, which is not read")
+        return [
+            WordsPage(
+                float(page.get("imageWidth") or page.get("WIDTH") or 0),
+                float(page.get("imageHeight") or page.get("HEIGHT") or 0),
+                tuple(
+                    word
+                    for line in page.iter("{*}TextLine")
+                    for part in [*line.iter("{*}Word", "{*}String")] or [line]
+                    for word in _words_of(part)
+                ),
+            )
+            for page in root.iter("{*}Page")
+        ]
+    except (etree.XMLSyntaxError, ValueError, TypeError) as error:
+        raise DocumentError("unreadable", f"is damaged XML of recognized text ({str(error)[:100]})") from None
+
+
+def _words_of(part: Any) -> Iterator[tuple[float, float, float, float, str]]:
+    """Yield the words of a word or line of XML; those of a line share its width by their letters."""
+    if part.get("CONTENT") is not None:
+        left, top, width, height = (float(part.get(key)) for key in ("HPOS", "VPOS", "WIDTH", "HEIGHT"))
+        yield left, top, left + width, top + height, part.get("CONTENT")
+        return
+    text = part.findtext("{*}TextEquiv/{*}Unicode") or ""
+    coords = part.find("{*}Coords")
+    if not text.strip() or coords is None:
+        return
+    points = [tuple(map(float, point.split(","))) for point in (coords.get("points") or "").split()]
+    across, down = ([point[side] for point in points] for side in (0, 1))
+    left, unit = min(across), (max(across) - min(across)) / len(text)
+    for word in re.finditer(r"\S+", text):
+        yield left + word.start() * unit, min(down), left + word.end() * unit, max(down), word[0]
 
 
 def page_of_words(page: WordsPage, number: int, source: Source = "ocr") -> Page:

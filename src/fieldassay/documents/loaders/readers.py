@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from fieldassay.documents.loaders.plain import WordsPage, load_markdown, page_of_words
 from fieldassay.documents.sources import Content, LoadTask, find_kind, plain_line, version_of
@@ -22,8 +23,9 @@ LIBRARIES: Mapping[str, str] = {
     "pdfplumber": "read_pdfplumber",
     "markitdown": "read_markitdown",
     "docling": "read_docling",
+    "hidden": "read_hidden",
 }
-"""The libraries that read documents, each an extra of its name, and the functions here that call them."""
+"""What reads documents, and the functions here that call it; all but `hidden` are extras of their names."""
 _EMU_PER_POINT = 12_700
 
 
@@ -31,7 +33,7 @@ def check_reader(reader: str) -> None:
     """Raise `MissingExtraError` for a library that is not installed, `ProblemsError` for no function."""
     if reader not in LIBRARIES:
         import_function(reader)
-    elif find_spec(reader) is None:
+    elif reader != "hidden" and find_spec(reader) is None:
         raise MissingExtraError(f"the reader {reader} is not installed; run: {install_line(reader)}")
 
 
@@ -103,6 +105,26 @@ def _page_of(given: Any, number: int, task: LoadTask) -> Page:
 def _page_of_text(text: str, number: int, task: LoadTask) -> Page:
     page = load_markdown(text.encode("utf-8", "replace"), task).pages[0]
     return Page(number, page.lines, page.tables)
+
+
+def read_hidden(data: bytes, task: LoadTask) -> tuple[Page, ...]:
+    """Return what the loaders read, with the text that no person sees as if it were seen."""
+    pages = task.load_part(data, task.name).pages
+    return tuple(
+        replace(
+            page,
+            name=page.name.removeprefix(task.name).removeprefix(": "),
+            lines=tuple(
+                replace(line, words=tuple(replace(word, visible=True) for word in line.words))
+                for line in page.lines
+            ),
+            tables=tuple(
+                replace(table, cells=tuple(replace(cell, visible=True) for cell in table.cells))
+                for table in page.tables
+            ),
+        )
+        for page in pages
+    )
 
 
 def read_pdfplumber(data: bytes, task: LoadTask) -> tuple[Page, ...]:
