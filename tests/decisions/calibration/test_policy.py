@@ -12,7 +12,6 @@ from tests.decisions.calibration.confidence_runs import bills, score_rows
 from fieldassay.decisions.calibration.certificate import Certificate, Promise
 from fieldassay.decisions.calibration.policy import (
     Basis,
-    CalibrationOptions,
     ReviewPolicy,
     ReviewReason,
     calibrate,
