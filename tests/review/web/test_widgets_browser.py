@@ -120,6 +120,18 @@ def test_what_cannot_be_read_is_marked_asked_about_at_the_end_and_left_out_of_go
         assert store_states(desk.site) == ["done"]
 
 
+def test_a_date_may_be_picked_from_a_calendar(browser, tmp_path):
+    rows, spec = [{"id": "a", "day": "03/15/2025", "shop": "Oak"}], "fields: {day: date, shop: text}"
+    with opened(browser, tmp_path, rows, spec, shares=GOLD) as desk:
+        desk.until("document.querySelector('.choices input[type=date]')?.value === '2025-03-15'")
+        desk.page.fill(".choices input[type=date]", "2025-04-02")
+        assert desk.page.evaluate("document.activeElement.ariaLabel") == "day"
+        desk.press("Enter")
+        assert desk.labels()["day"] == ("value", "2025-04-02")
+        desk.until("desk.at.node === 'shop'")
+        assert desk.page.query_selector(".choices input[type=date]") is None and desk.axe() == []
+
+
 def store_states(site):
     return [row[0] for row in site.room.db.execute("SELECT state FROM sheet ORDER BY id")]
 

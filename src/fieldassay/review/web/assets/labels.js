@@ -42,6 +42,7 @@ function drawMark(row) {
 const detail = {
   node: null,
   timer: 0,
+  picker: null,
   build() {
     this.reading = el("div", { id: "reading", class: "reading", role: "status" });
     this.choices = el("div", { class: "choices" });
@@ -58,7 +59,7 @@ const detail = {
     const endings = (row.field.endings || []).slice(0, 9);
     const button = (keys, text, act) => el("button", { type: "button", class: "choice", tabindex: "-1", on: { click: act } }, keys ? el("kbd", { text: keys }) : null, " ", el("bdi", { text }));
     replace(this.choices, [...choices.slice(0, 40).map((text, at) => button(hasDigits && at < 9 ? String(at + 1) : "", text, () => choose(row, text))),
-      ...endings.map((text, at) => button(`Alt+${at + 1}`, text, () => endWith(row, text)))]);
+      ...endings.map((text, at) => button(`Alt+${at + 1}`, text, () => endWith(row, text))), this.calendar(row)]);
     const act = (key, text, run) => el("button", { type: "button", class: "act", tabindex: "-1", on: { click: run } }, text, " ", el("kbd", { text: key }));
     const before = desk.previous(row);
     replace(this.acts, [
@@ -67,6 +68,16 @@ const detail = {
       before ? act("F3", before.state === "value" ? `As before: ${before.text.slice(0, 40)}` : `As before: ${before.state}`, () => desk.repeat(row)) : null,
     ]);
     this.read(row);
+  },
+  // A date may be picked: it stands in the field as YYYY-MM-DD, to be taken like a typed one.
+  calendar(row) {
+    const pick = () => {
+      row.input.value = this.picker.value;
+      row.input.dispatchEvent(new Event("input", { bubbles: true }));
+      row.input.focus();
+    };
+    this.picker = row.field.type !== "date" ? null : el("input", { type: "date", class: "choice", tabindex: "-1", "aria-label": `Pick ${row.node} from a calendar`, on: { change: pick } });
+    return this.picker;
   },
   read(row) {
     clearTimeout(this.timer);
@@ -85,7 +96,10 @@ const detail = {
     const ambiguous = (found.flags || []).length ? ` (${found.flags.join(", ")})` : "";
     // The value stands apart, so that its direction does not turn what is around it.
     if (found.problem || found.is_empty) this.reading.textContent = found.problem ? `Not readable: ${found.problem}` : "Means that there is no value";
-    else replace(this.reading, "= ", el("bdi", { text: found.canonical }), ambiguous);
+    else {
+      if (this.picker && /^\d{4}-\d\d-\d\d$/.test(found.canonical)) this.picker.value = found.canonical;
+      replace(this.reading, "= ", el("bdi", { text: found.canonical }), ambiguous);
+    }
   },
 };
 
