@@ -331,6 +331,20 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         except ProblemsError:
             return ()
 
+    def headline_of(self, field: str | None, slice_: Mapping[str, str]) -> tuple[Estimate, ...]:
+        """Return the same for a field, by the metric of fields that the run has, or for a slice."""
+        from fieldassay.metrics.comparisons.pairwise import FIELD_METRICS
+
+        if field is None and not slice_:
+            return self.headline
+        names = FIELD_METRICS if field is not None else [one.metric for one in self.headline[:1]]
+        estimates = () if self.damage else self.estimates.estimates
+        found = (
+            tuple(one for one in estimates if (one.metric, one.field, one.slice) == (name, field, slice_))
+            for name in names
+        )
+        return next(filter(None, found), ())
+
     @cached_property
     def bound(self) -> tuple[tuple[BoundMetric, ...], tuple[BoundMetric, ...], Vocabulary]:
         """Return the metrics that compare systems, the other kept metrics, and the spec's vocabulary."""

@@ -150,6 +150,30 @@ def test_many_systems_are_listed_best_first(store: Store) -> None:
     assert "and 3 more" in out
 
 
+def test_the_history_of_a_field_and_of_a_slice_is_listed(run: Run, tmp_path: Path) -> None:
+    """SUPPLIER_NAME goes from (0.9 + 1) / 2 to 1, and so does the invoice, from 0.9 to 1."""
+    head = "image_file,DOCUMENT_TYPE,SUPPLIER_NAME\n"
+    (tmp_path / "gold.csv").write_text(head + "a,invoice,Oak Street Shop of Books\nb,receipt,Elm\n")
+    (tmp_path / "old.csv").write_text(head + "a,invoice,Oak Street Shop\nb,receipt,Elm\n")
+    command = ("score", "--protocol", "business-documents", "--gold", tmp_path / "gold.csv", *FAST, "-q")
+    for name in ("old", "gold"):
+        run(*command, "--pred", f"m={tmp_path / name}.csv", "--runs", tmp_path / "runs")
+
+    def values(*words: str) -> list[float]:
+        listed = json.loads(run("runs", "list", "--runs", tmp_path / "runs", "--json", *words).out)["runs"]
+        return [one["value"] for made in listed for one in made["headline"]]
+
+    assert values("--field", "SUPPLIER_NAME") == pytest.approx([1.0, 0.95])
+    assert values("--slice", "type=receipt") == [1.0, 1.0]
+    shown = run("runs", "list", "--runs", tmp_path / "runs", "--slice", "type=invoice").out
+    assert "type=invoice" in shown and "95.0%" in shown
+    assert (
+        "no run has a number for nope"
+        in run("runs", "list", "--runs", tmp_path / "runs", "--field", "nope").out
+    )
+    assert run("runs", "list", "--runs", tmp_path / "runs", "--slice", "invoice").code == 2
+
+
 def test_runs_are_shown(store: Store) -> None:
     first, _ = make_run(store.folder, 1), make_run(store.folder, 2)
     assert store.runs("show", first.name).out.startswith(first.name)

@@ -132,14 +132,25 @@ def runs() -> None:
     show_default=True,
     help="How many runs are listed, the newest first.",
 )
-def list_runs(store: Path, is_json: bool, limit: int) -> int:
-    """List runs, the newest first, with their headline."""
+@click.option("--field", metavar="NAME", help="Show the accuracy of this field instead.")
+@click.option("--slice", "slice_", metavar="KEY=VALUE", help="Show the headline of this slice instead.")
+def list_runs(store: Path, is_json: bool, limit: int, field: str | None, slice_: str | None) -> int:
+    """List runs, the newest first, with their headline.
+
+    \b
+    fieldassay runs list --field total
+    fieldassay runs list --slice type=invoice
+    """
     from fieldassay.commands.cli.output import screen, write
-    from fieldassay.reports.content.runs import listed_json, render_listed
+    from fieldassay.reports.content.runs import Shown, listed_json, render_listed
     from fieldassay.runs.run import list_stored
 
+    key, is_slice, value = (slice_ or "").partition("=")
+    if slice_ is not None and not is_slice:
+        raise click.UsageError("--slice takes KEY=VALUE, such as type=invoice.")
+    shown = Shown(field, {key: value} if is_slice else {})
     listing = list_stored(store, limit)
-    write(listed_json(store, listing) if is_json else render_listed(store, listing, screen()))
+    write(listed_json(store, listing, shown) if is_json else render_listed(store, listing, shown, screen()))
     return 0
 
 

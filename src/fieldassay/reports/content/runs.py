@@ -7,6 +7,8 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from fieldassay.errors import list_names
 from fieldassay.io.json_value import json_text
 from fieldassay.io.text.shown import clip, format_count, visible
@@ -42,9 +44,29 @@ _HEADLINE = 4
 _NAMES = ("id", "started (UTC)", "spec", "system")
 
 
-def listed_json(store: Path, listing: Listing) -> str:
+class Shown(Struct, frozen=True):
+    """Which numbers of runs are listed: those of a field, or of a slice; else the headline."""
+
+    field: str | None = None
+    slice: Mapping[str, str] = {}
+
+    @property
+    def title(self) -> str:
+        """Return what the column is named after; empty for the headline.
+
+        >>> Shown("total", {"type": "invoice"}).title
+        'total, type=invoice'
+        """
+        return clip(", ".join([self.field or "", *map("=".join, self.slice.items())]).strip(", "), _NAME)
+
+
+def listed_json(store: Path, listing: Listing, shown: Shown) -> str:
     """Return the runs of a store as JSON."""
-    return json_text({"store": str(store), "total": listing.total, "runs": list(map(_data, listing.runs))})
+    runs = [
+        {**_data(run), "headline": [one.to_dict() for one in run.headline_of(shown.field, shown.slice)]}
+        for run in listing.runs
+    ]
+    return json_text({"store": str(store), "total": listing.total, "runs": runs})
 
 
 def run_json(run: Run) -> str:
@@ -52,17 +74,19 @@ def run_json(run: Run) -> str:
     return json_text({**_data(run), "record": run.facts})
 
 
-def render_listed(store: Path, listing: Listing, screen: Screen) -> str:
+def render_listed(store: Path, listing: Listing, shown: Shown, screen: Screen) -> str:
     """Return the runs as a table, each with its best systems."""
     page = ScreenPage(screen)
-    headlines = {run.folder: sorted(run.headline, key=_worth) for run in listing.runs}
+    headlines = {
+        run.folder: sorted(run.headline_of(shown.field, shown.slice), key=_worth) for run in listing.runs
+    }
     names = {one.metric for headline in headlines.values() for one in headline}
     heads = [
         "id",
         "started (UTC)",
         "spec",
         "system",
-        clip(names.pop(), _NAME) if len(names) == 1 else "headline",
+        shown.title or (clip(names.pop(), _NAME) if len(names) == 1 else "headline"),
         "status",
     ]
     rows, styles = [], []
@@ -72,6 +96,8 @@ def render_listed(store: Path, listing: Listing, screen: Screen) -> str:
         styles += ["red" if run.damage or run.verdict == "FAIL" else ""] * len(own)
     if rows:
         page.table([PageColumn(head, is_name=head in _NAMES) for head in heads], rows, styles)
+    if rows and shown.title and not any(headlines.values()):
+        page.line(f"no run has a number for {shown.title}")
     hidden = listing.total - len(listing.runs)
     if hidden:
         page.line(f"and {format_count(hidden, 'older run')}; --limit shows more")
