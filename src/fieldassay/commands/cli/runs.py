@@ -142,13 +142,13 @@ def list_runs(store: Path, is_json: bool, limit: int, field: str | None, slice_:
     fieldassay runs list --slice type=invoice
     """
     from fieldassay.commands.cli.output import screen, write
-    from fieldassay.reports.content.runs import Shown, listed_json, render_listed
+    from fieldassay.reports.content.runs import HistoryOf, listed_json, render_listed
     from fieldassay.runs.run import list_stored
 
     key, is_slice, value = (slice_ or "").partition("=")
     if slice_ is not None and not is_slice:
         raise click.UsageError("--slice takes KEY=VALUE, such as type=invoice.")
-    shown = Shown(field, {key: value} if is_slice else {})
+    shown = HistoryOf(field, {key: value} if is_slice else {})
     listing = list_stored(store, limit)
     write(listed_json(store, listing, shown) if is_json else render_listed(store, listing, shown, screen()))
     return 0

@@ -44,7 +44,7 @@ _HEADLINE = 4
 _NAMES = ("id", "started (UTC)", "spec", "system")
 
 
-class Shown(Struct, frozen=True):
+class HistoryOf(Struct, frozen=True):
     """Which numbers of runs are listed: those of a field, or of a slice; else the headline."""
 
     field: str | None = None
@@ -54,13 +54,13 @@ class Shown(Struct, frozen=True):
     def title(self) -> str:
         """Return what the column is named after; empty for the headline.
 
-        >>> Shown("total", {"type": "invoice"}).title
+        >>> HistoryOf("total", {"type": "invoice"}).title
         'total, type=invoice'
         """
         return clip(", ".join([self.field or "", *map("=".join, self.slice.items())]).strip(", "), _NAME)
 
 
-def listed_json(store: Path, listing: Listing, shown: Shown) -> str:
+def listed_json(store: Path, listing: Listing, shown: HistoryOf) -> str:
     """Return the runs of a store as JSON."""
     runs = [
         {**_data(run), "headline": [one.to_dict() for one in run.headline_of(shown.field, shown.slice)]}
@@ -74,7 +74,7 @@ def run_json(run: Run) -> str:
     return json_text({**_data(run), "record": run.facts})
 
 
-def render_listed(store: Path, listing: Listing, shown: Shown, screen: Screen) -> str:
+def render_listed(store: Path, listing: Listing, shown: HistoryOf, screen: Screen) -> str:
     """Return the runs as a table, each with its best systems."""
     page = ScreenPage(screen)
     headlines = {
