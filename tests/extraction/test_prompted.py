@@ -13,7 +13,7 @@ from tests.extraction.strategy_cases import INVOICE, RECORD, SPEC, answer, docum
 
 from fieldassay.commands.extract import ExtractOptions, estimate_extraction, extract
 from fieldassay.documents.transcript import Line, Page, Transcript, Word
-from fieldassay.errors import ProblemsError
+from fieldassay.errors import MissingExtraError, ProblemsError
 from fieldassay.extraction import evidence
 from fieldassay.extraction.endpoints.exchange import Attachment, Failure, ModelAnswer, TokenChoice
 from fieldassay.extraction.strategies.merge import value_confidences
@@ -334,6 +334,17 @@ def test_the_nearest_examples_are_shown_the_most_similar_last():
         document("ACME invoice of pumps and seals"), examples, ShownExamples("t", select="nearest", k=2)
     )
     assert [one.document.id for one in chosen] == [texts[1], texts[2]]
+
+
+def test_examples_that_mean_nearly_the_same_are_shown_by_an_encoder():
+    """`cardiac arrest` shares no run of letters with `heart attack`, and means nearly the same."""
+    texts = ["heart of oak furniture, attic sale", "he died of cardiac arrest", "invoice for pumps"]
+    examples = [Example(document(text, name=text), {}) for text in texts]
+    shown = ShownExamples("t", select="embedding", k=1)
+    found = choose_examples(document("the patient had a heart attack"), examples, shown)
+    assert [one.document.id for one in found] == [texts[1]]
+    with pytest.raises(MissingExtraError, match="no-such-model"):
+        ShownExamples("t", select="embedding", model="no-such-model").encode([])
 
 
 def tokens(*pieces):

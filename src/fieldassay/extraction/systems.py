@@ -518,6 +518,8 @@ def open_entry(
     if isinstance(detect, Detect):
         detect.check(spec, f"{entry.where}.detect".lstrip("."))
     shown: ShownExamples | None = getattr(strategy, "examples", None)
+    if shown is not None and shown.select == "embedding":
+        shown.encode([])
     examples = () if shown is None else load_examples(shown, spec, given, file.folder, loading)
     seen = {example.document.id for example in examples}
     if entry.tuned_on:

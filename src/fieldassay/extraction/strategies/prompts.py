@@ -40,7 +40,11 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class ShownExamples:
-    """Documents with known records: the first `k` (`fixed`), or the `k` most similar ones (`nearest`)."""
+    """Documents with known records: the first `k` (`fixed`), or the `k` most similar ones.
+
+    Similar are those that share most runs of characters (`nearest`), or whose beginnings mean nearly the same
+    by an encoder (`embedding`).
+    """
 
     source: Filled
     """The file of records, written `from`."""
@@ -48,8 +52,16 @@ class ShownExamples:
     """The folder of their documents; by default that of the documents that are extracted."""
     group: str = ""
     """The key of an example's record that names its group, such as a vendor."""
-    select: Literal["fixed", "nearest"] = "fixed"
+    select: Literal["fixed", "nearest", "embedding"] = "fixed"
     k: Positive = 3
+    model: Filled = "all-MiniLM-L6-v2"
+    """The encoder of `embedding`, as of the comparator `embedding`."""
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        """Return the vectors of texts. Raises `MissingExtraError`, or `ValueError` for no model."""
+        from fieldassay.values.comparators.embedding import Embedding
+
+        return Embedding(self.model).encode(list(texts))
 
 
 def plain_text(document: Transcript) -> str:
@@ -70,9 +82,16 @@ def choose_examples(
     """Return the examples shown with a document, the most similar one last if chosen by similarity."""
     if shown.select == "fixed" or len(examples) <= shown.k:
         return tuple(examples[: shown.k])
-    vectors, idf = _vectors(tuple(plain_text(example.document) for example in examples))
-    own = _unit(grams(plain_text(document)), idf)
-    near = [math.fsum(weight * vector.get(gram, 0.0) for gram, weight in own.items()) for vector in vectors]
+    texts = tuple(plain_text(example.document) for example in examples)
+    if shown.select == "embedding":
+        encoded = shown.encode([*texts, plain_text(document)])
+        near = (encoded[:-1] @ encoded[-1]).tolist()
+    else:
+        vectors, idf = _vectors(texts)
+        own = _unit(grams(plain_text(document)), idf)
+        near = [
+            math.fsum(weight * vector.get(gram, 0.0) for gram, weight in own.items()) for vector in vectors
+        ]
     order = sorted(range(len(examples)), key=lambda at: (-near[at], at))[: shown.k]
     return tuple(examples[at] for at in reversed(order))
 
