@@ -184,7 +184,7 @@ def count(gold, predicted, options, metric="items_matched"):
         ({"a": "1"}, {"a": "2"}, "alike", 0),
         ({"a": "1"}, {"a": "2"}, "equal", 1),
         ({"k": "x", "a": "1"}, {"a": "1"}, "equal", 0),
-        ("word", "word", "equal", 1),
+        ("word", "word", "equal", 0),  # a list of gold without any object is left out
         ("word", "other", "equal", 0),
         ("word", {"a": "1"}, "equal", 0),
         ("word", "other", "alike", 0),

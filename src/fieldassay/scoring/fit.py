@@ -283,7 +283,7 @@ def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, SideContent
             )
 
 
-_SIGNS = re.compile(r"[+-]?\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]")
+_SIGNS = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]")
 
 
 def name_form(text: str, *, is_list: bool) -> str:
