@@ -321,6 +321,7 @@ METRICS = ["accuracy", "accuracy_strict", "accuracy_pooled", "precision", "recal
            "structure_errors"]  # fmt: skip
 TEXTS = {"type": "list", "items": "text"}
 ONE_LIST = {**TEXTS, "compare": "iou"}
+NESTED_LISTS = {"type": "list", "items": {"fields": {"n": "text", "l": ONE_LIST}}}
 VARIATIONS_LINES = {"type": "list", "items": {"fields": {"n": "text", "amount": "money", "tags": TEXTS}}}
 TREE = {
     "type": "any",
@@ -355,10 +356,17 @@ EQUAL: dict[str, tuple[Any, Any, Any, Any]] = {
     "a text for an object": ({"fields": {"x": "number", "y": "text"}}, {"x": 1, "y": "a"}, {"v": ["1 a"]}, "1 a"),
     "a field of an object": ({"fields": {"x": "number", "y": "text"}}, {"x": 1, "y": "a"}, {"v.x": [2]}, {"x": "2.0", "y": "a"}),
     "a list judged as one value": ({"type": "list", "items": "text", "compare": "iou"}, ["a", "b"], {"v": [["c", "d"]]}, ["c", "d"]),
+    "gold itself beside a variation that is another item's value": (NESTED_LISTS, [{"n": "p", "l": ["a"]}, {"n": "q", "l": ["c"]}], {"v[0].l[0]": ["c"]}, [{"n": "p", "l": ["a"]}, {"n": "q", "l": ["c"]}]),
     "an item of a list judged as one value": (ONE_LIST, ["a", "b"], {"v[1]": ["c", "d"]}, ["d", "a"]),
     "silence for an item of a list judged as one value": (ONE_LIST, ["a", "b", "c"], {"v[1]": ["x"], "v[2]": [None]}, ["x", "a"]),
+    "one variation of two items that leaves the other its own": (ONE_LIST, ["a", "b"], {"v[0]": ["h", "g"], "v[1]": ["g"]}, ["g", "h"]),
+    "a variation that is another item of gold": (ONE_LIST, ["a", "b"], {"v[0]": ["b"], "v[1]": ["c"]}, ["b", "c"]),
+    "an item behind an empty one": (ONE_LIST, ["a", None, "b"], {"v[2]": ["x"]}, ["a", "x"]),
+    "an item that gold has twice": (ONE_LIST | {"compare": "bag"}, ["a", "a"], {"v[1]": ["x"]}, ["x", "a"]),
+    "silence in the middle, by position": (ONE_LIST | {"compare": "by_position"}, ["a", "b", "c"], {"v[1]": [None]}, ["a", "c"]),
+    "a whole list in another order": (ONE_LIST, ["a"], {"v": [["x", "y"]]}, ["y", "x"]),
     "a part of a text that is a list": ({**ONE_LIST, "separator": "|"}, "a | b", {"v[0]": ["c"]}, "c|b"),
-    "an item of a list that is judged as one value in an item": ({"type": "list", "items": {"fields": {"n": "text", "l": ONE_LIST}}}, [{"n": "p", "l": ["a", "b"]}, {"n": "q", "l": ["c"]}], {"v[1].l[0]": ["d"]}, [{"n": "q", "l": ["d"]}, {"n": "p", "l": ["b", "a"]}]),
+    "an item of a list that is judged as one value in an item": (NESTED_LISTS, [{"n": "p", "l": ["a", "b"]}, {"n": "q", "l": ["c"]}], {"v[1].l[0]": ["d"]}, [{"n": "q", "l": ["d"]}, {"n": "p", "l": ["b", "a"]}]),
     "a value": ("money", "5.00", {"v": ["6"]}, 6),
     "silence for a value": ("money", "5.00", {"v": [None]}, None),
     "silence where gold has nothing": ("text", None, {"v": ["n/a"]}, "n/a"),
@@ -437,6 +445,18 @@ NOT_EQUAL: dict[str, tuple[Any, Any, Any, Any]] = {
         ["a", "b"],
         {"v[0]": ["x"]},
         ["a", "x"],
+    ),
+    "a variation of an item of another item's list": (
+        NESTED_LISTS,
+        [{"n": "p", "l": ["a"]}, {"n": "q", "l": ["c"]}],
+        {"v[0].l[0]": ["z"]},
+        [{"n": "p", "l": ["a"]}, {"n": "q", "l": ["z"]}],
+    ),
+    "a whole list in another order, where order counts": (
+        ONE_LIST | {"compare": "by_position"},
+        ["a"],
+        {"v": [["x", "y"]]},
+        ["y", "x"],
     ),
     "silence for one of two items": (ONE_LIST, ["a", "b"], {"v[0]": [None]}, []),
 }

@@ -167,7 +167,8 @@ def extract_documents(
         limits = READER_LIMITS if system.reader else DEFAULT_LIMITS
         pool = stack.enter_context(DocumentPool(work.jobs, limits))
         tally = _Tally()
-        store = TranscriptStore(work.store or folder / "transcripts")
+        shared = None if system.reader else work.store  # a store has one transcript of a document
+        store = TranscriptStore(shared or folder / "transcripts")
         documents = load_documents(system.strategy, files, work.loading, Pictures(folder, pool), store)
         noted = map(tally.note, documents)
         drive = stack.enter_context(_drive(system, noted, work, journal, pool))

@@ -1,6 +1,7 @@
 """How records fit a spec: their keys, a profile of the data, and what is said of it."""
 
 import difflib
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ from fieldassay.spec.language.names import ID_NAMES, apply_aliases, fold_key
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, list_leaves
 from fieldassay.spec.presets.catalogue import preset_names
 from fieldassay.values.types.column import Reader, Reading
+from fieldassay.values.types.dates.dates import DateReader
 from fieldassay.values.types.numbers.amounts import Money, drops_words
 
 # The keys of trees: which of them are fields of their own, and which fold into one field of their object.
@@ -262,7 +264,7 @@ def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, SideContent
             continue
         at = np.flatnonzero(block.pred_code >= 0)
         finding.present += len(at)
-        if block.coded.leaf.type not in ("number", "integer", "money", "quantity", "any"):
+        if block.coded.leaf.is_list or block.coded.leaf.type in ("text", "date", "datetime"):
             for row in at.tolist():
                 if isinstance(raw := block.coded.raws[block.pred_code[row]], str):
                     form = name_form(raw, is_list=block.coded.leaf.is_list)
@@ -304,7 +306,7 @@ def name_form(text: str, *, is_list: bool) -> str:
 
 
 def describe_mixed(gold: DataProfile) -> list[str]:
-    """Return a remark for each field of gold with a few values that are written unlike nearly all others."""
+    """Return a remark for each field of gold with a few dates, or lists, written unlike nearly all others."""
     said = []
     for path, finding in gold.findings.items():
         ranked = [(form, count) for form, count in finding.forms.most_common() if form]
@@ -312,11 +314,18 @@ def describe_mixed(gold: DataProfile) -> list[str]:
         if total < LEAST_WRITTEN or ranked[0][1] < USUAL * total or ranked[0][1] == total:
             continue
         odd, first = finding.form_examples[ranked[1][0]], finding.form_examples[ranked[0][0]]
+        if "1" in ranked[0][0] and not all(map(_is_date, (odd, first))):
+            continue
         said.append(
             f"gold: {path} is written in several ways: {clip(odd.value, 40)} in "
-            f"{clip(odd.document, _LONGEST_NAME)}, {ranked[0][1]} of {total} as {clip(first.value, 40)}"
+            f"{clip(odd.document, _LONGEST_NAME)}, {ranked[0][1]} of {total} as {clip(first.value, 40)}; "
+            "write them alike, if they mean the same"
         )
     return said
+
+
+def _is_date(example: ExampleValue) -> bool:
+    return DateReader().read(json.loads(example.value)).problem is None
 
 
 def _look(finding: SideContent, document: str, raw: Any, reading: Reading, reader: Reader) -> None:

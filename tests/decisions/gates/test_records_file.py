@@ -41,7 +41,7 @@ CAUSES = {
     "stopped": ([{}, {"status": "stopped"}, {}], 1, "run 2 was no success"),
     "another prompt": ([{}, {"parts": {"strategy": "b"}}, {"parts": {"strategy": "b"}}], 2, "the set-up changed"),
     "another version": ([{}, {"versions": {"fieldassay": "9"}}], 1, "the version changed"),
-    "a run twice": ([{"started": "2026-03-01T09:00:00+00:00"}, {"started": "2026-03-01T09:00:00+00:00"}], 0, "did not start after"),
+    "a run twice": ([{"started": "2026-03-01T09:00:00+00:00"}, {"started": "2026-03-01T09:00:00+00:00"}], 1, "run 2 is a run before it, once more"),
 }  # fmt: skip
 
 
@@ -65,6 +65,15 @@ def test_measured_runs_that_are_stable_are_counted_back_from_the_last(tmp_path: 
 def test_a_run_that_cannot_be_read_does_not_count(tmp_path: Path, record: Any, said: str) -> None:
     records = read(tmp_path, {"reliability": [record]})
     assert records.estimates["reliability_runs"].value == 0 and said in str(records.invalid[0])
+
+
+def test_one_run_in_several_spellings_counts_once(tmp_path: Path) -> None:
+    name = write_measured(tmp_path, 0, {})
+    records = read(tmp_path, {"reliability": [name, f"./{name}", f"../{tmp_path.name}/{name}"]})
+    assert records.estimates["reliability_runs"].value == 1
+    times = ["2026-01-01 10:00", "2026-01-01T10:00:00.000", "2026-01-01T10:00Z", "2026-01-01T11:00+01:00"]
+    runs = [{"started": time, "success": True, "code": "a", "configuration": "b"} for time in times]
+    assert read(tmp_path, {"reliability": runs}).estimates["reliability_runs"].value == 1
 
 
 def test_runs_that_were_written_down_count_and_say_so(tmp_path: Path) -> None:

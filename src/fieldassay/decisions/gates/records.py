@@ -204,8 +204,11 @@ def _read_time(text: str) -> datetime | None:
 def _count_stable(runs: Sequence[RowRun | None]) -> tuple[int, list[str]]:
     """Return how many runs up to the last succeeded in a row on the same basis, and sentences on them."""
     stable: list[str] = []
-    end, before, latest = "", None, datetime.min.replace(tzinfo=UTC)
+    end, before, latest, begun = "", None, datetime.min.replace(tzinfo=UTC), set[datetime]()
     for number, run in enumerate(runs, 1):
+        if run is not None and run.started in begun:
+            end = f"run {number} is a run before it, once more"
+            continue
         if run is None or run.started < latest:
             why = (
                 "the record of run {} is not valid"
@@ -214,6 +217,7 @@ def _count_stable(runs: Sequence[RowRun | None]) -> tuple[int, list[str]]:
             )
             stable, end = [], why.format(number)
             continue
+        begun.add(run.started)
         changed = [
             key for key, value in run.basis.items() if stable and before and before.basis.get(key) != value
         ]
@@ -227,7 +231,7 @@ def _count_stable(runs: Sequence[RowRun | None]) -> tuple[int, list[str]]:
     if not runs:
         return 0, ["no reliability run is recorded"]
     summary = f"{len(stable)} of {len(runs)} recorded runs are stable, counted back from the last"
-    more = [f"the row goes back no further: {end}"] if end else []
+    more = [f"earlier runs do not count: {end}"] if end else []
     return len(stable), [summary, *stable[-_MOST_LISTED:], *more]
 
 

@@ -29,6 +29,7 @@ from fieldassay.scoring.engine.scopes import (
     Scope,
     find_accepted,
     leaf_content,
+    list_content,
     plain_leaf,
 )
 from fieldassay.spec.language.model import thaw
@@ -188,7 +189,7 @@ def _accepted(
     raws, column, is_container = known
     leaf, plain = place.node, plain_leaf(place.node)
     texts = [
-        leaf_content(leaf, raw, place.is_grown) if odd else text
+        leaf_content(leaf, raw, place.is_grown) if odd else list_content(leaf, text)
         for raw, text, odd in zip(raws, column.canonical, is_container, strict=True)
     ]
     as_given = texts if plain is leaf else [leaf_content(plain, raw, place.is_grown) for raw in raws]

@@ -28,6 +28,7 @@ from fieldassay.scoring.engine.scopes import (
     ObjectPlace,
     Scope,
     Side,
+    accepted_lists,
     content_of,
     extra_tree,
     find_accepted,
@@ -138,7 +139,8 @@ class Flattener(Struct, frozen=True, eq=False):
         elif isinstance(node, Leaf):
             accepted = scope.noted.at(node.path) if scope.noted is not None else {}
             excuse = self._excuse(node, scope, values)
-            pred, amended = _with_items_of_gold(node, scope, values)
+            pred, amended, lists = _with_items_of_gold(node, scope, values)
+            accepted = {at: (*accepted.get(at, ()), *lists.get(at, ())) for at in {*accepted, *lists}}
             scope.leaves.append(
                 LeafPlace(node, values[0], pred, ancestors, is_grown, accepted, excuse, amended)
             )
@@ -394,22 +396,28 @@ def _joint(leaf: Leaf, holders: list[Any], values: list[Any]) -> list[Any]:
 
 def _with_items_of_gold(
     leaf: Leaf, scope: Scope, values: tuple[list[Any], list[Any]]
-) -> tuple[list[Any], dict[int, Any]]:
-    """Return the predictions with gold's item for each accepted one, and the amended ones as they were."""
+) -> tuple[list[Any], dict[int, Any], dict[int, list[Any]]]:
+    """Return the predictions with gold's item for each accepted one, and the amended ones as they were.
+
+    In items of a list it is not known yet which are paired: there whole lists are accepted, by gold node.
+    """
     (gold, pred), reader = values, leaf.reader
     amended: dict[int, Any] = {}
+    lists: dict[int, list[Any]] = {}
     if scope.noted is None or not isinstance(reader, ListReader):
-        return pred, amended
-    accepted = scope.noted.of_items(leaf.path)
-    for node, of_items in accepted.items():
-        for at in np.flatnonzero(scope.pred.doc == scope.gold.doc[node]).tolist():
-            before = [] if pred[at] in (None, ABSENT) else pred[at]
-            after = with_items_of_gold(reader, gold[node], before, of_items)
-            if after != reader.split(before):
-                pred = pred if amended else list(pred)
-                amended.setdefault(at, before)
-                pred[at] = after
-    return pred, amended
+        return pred, amended, lists
+    is_record = scope.gold is scope.pred
+    for node, of_items in scope.noted.of_items(leaf.path).items():
+        if not is_record:
+            lists[node] = list(accepted_lists(reader, gold[node], of_items))
+            continue
+        before = [] if pred[node] in (None, ABSENT) else pred[node]
+        after = with_items_of_gold(reader, gold[node], before, of_items)
+        if after != reader.split(before):
+            pred = pred if amended else list(pred)
+            amended[node] = before
+            pred[node] = after
+    return pred, amended, lists
 
 
 def _masked(column: list[Any], mask: Masks) -> list[Any]:

@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, product
 from typing import Any, Final, TypeAlias, Union
 
 import numpy as np
@@ -19,6 +20,8 @@ from fieldassay.spec.language.names import apply_aliases
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, with_units
 from fieldassay.values.aligners import MapKeys, Ordered
 from fieldassay.values.comparators.base import Exact
+from fieldassay.values.comparators.lists import ByPosition
+from fieldassay.values.comparators.lists import Sequence as OrderedItems
 from fieldassay.values.types.closed_sets import ListReader
 from fieldassay.values.types.text import AnyReader
 
@@ -164,33 +167,63 @@ def with_items_of_gold(
 ) -> list[Any]:
     """Return a predicted list in which each accepted item is the item of gold that it stands for.
 
-    A predicted item stands for one item of gold at most. Where null is accepted for an item that nothing
-    stands for, the item is added; an empty list is right where null is accepted for every item.
+    A predicted item stands for one item of gold at most, and as many as can be stand for one. Where null is
+    accepted for an item that nothing stands for, the item is put in its place; an empty list is right where
+    null is accepted for every item.
 
     >>> from fieldassay.values.types.text import TextReader
     >>> accepted = {0: ["guerrillas"], 1: [None]}
-    >>> with_items_of_gold(ListReader(TextReader()), ["rebels", "a man"], ["guerrillas", "x"], accepted)
-    ['rebels', 'x', 'a man']
+    >>> with_items_of_gold(ListReader(TextReader()), ["rebels", "a man"], ["x", "guerrillas"], accepted)
+    ['x', 'a man', 'rebels']
     """
-    read = reader.items.read
-    wanted, items = reader.split(gold), reader.split(pred)
-    others = [[*accepted.get(index, ()), *accepted.get(ITEM, ())] for index in range(len(wanted))]
-    texts = [read(item).canonical if isinstance(item, str | int | float) else NOTHING for item in items]
-    own = [read(item).canonical if isinstance(item, str | int | float) else NOTHING for item in wanted]
-    if not items and not all(None in listed for listed in others):
+    wanted, items = reader.numbered(gold), reader.split(pred)
+    others = {at: [*accepted.get(at, ()), *accepted.get(ITEM, ())] for at in wanted}
+    if not items and not all(None in listed for listed in others.values()):
         return items
-    free = [at for at, text in enumerate(texts) if text not in own]
-    for item, text, listed in zip(wanted, own, others, strict=True):
-        if text in texts:
-            continue
-        contents = {read(other).canonical for other in listed if isinstance(other, str | int | float)}
-        at = next((at for at in free if texts[at] in contents), None)
-        if at is not None:
-            free.remove(at)
-            items[at] = item
-        elif None in listed:
-            items.append(item)
+    texts = [_item_text(reader, item) for item in items]
+    choices = {
+        at: [place for place, text in enumerate(texts) if text is not None and text in contents]
+        for at, item in wanted.items()
+        for contents in [{_item_text(reader, one) for one in (item, *others[at])}]
+    }
+    hits = [(row, place) for row, at in enumerate(wanted) for place in choices[at]]
+    partners = np.full(len(wanted), -1)
+    if hits:
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.csgraph import maximum_bipartite_matching
+
+        rows, columns = np.array(hits).T
+        table = csr_matrix((np.ones(len(hits)), (rows, columns)), shape=(len(wanted), len(items)))
+        partners = maximum_bipartite_matching(table, perm_type="column")
+    for item, place in zip(wanted.values(), partners.tolist(), strict=True):
+        if place >= 0:
+            items[place] = item
+    for number, (at, place) in enumerate(zip(wanted, partners.tolist(), strict=True)):
+        if place < 0 and None in others[at]:
+            items.insert(min(number, len(items)), wanted[at])
     return items
+
+
+MOST_LISTS = 1000
+"""So many lists, with one or the other of the values accepted for each item, are accepted in place of one."""
+
+
+def accepted_lists(reader: ListReader, gold: Any, accepted: Mapping[Step, Sequence[Any]]) -> list[list[Any]]:
+    """Return the lists that are right in place of a list of gold, by the values accepted for its items.
+
+    >>> from fieldassay.values.types.text import TextReader
+    >>> accepted_lists(ListReader(TextReader()), ["a", "b"], {0: ["x"], 1: [None]})
+    [['a', 'b'], ['a'], ['x', 'b'], ['x']]
+    """
+    choices = [
+        [item, *accepted.get(at, ()), *accepted.get(ITEM, ())] for at, item in reader.numbered(gold).items()
+    ]
+    return [[item for item in items if item is not None] for items in islice(product(*choices), MOST_LISTS)]
+
+
+def _item_text(reader: ListReader, item: Any) -> str | None:
+    """Return the content of an item; None for what is no single value, which stands for nothing."""
+    return reader.items.read(item).canonical if isinstance(item, str | int | float) else None
 
 
 def leaf_content(leaf: Leaf, value: Any, is_grown: bool = False) -> str:
@@ -199,12 +232,19 @@ def leaf_content(leaf: Leaf, value: Any, is_grown: bool = False) -> str:
         return "null" if leaf.null_is_value else NOTHING
     if isinstance(value, list) and leaf.is_list:
         is_blank = all(item in (None, "") for item in value)
-        return NOTHING if is_blank else leaf.reader.read_column([value]).canonical[0]  # type: ignore[list-item]
+        return NOTHING if is_blank else list_content(leaf, leaf.reader.read(value).canonical)  # type: ignore[arg-type]
     if isinstance(value, dict | list):
         return _text(_as_it_is(value, is_grown and leaf.null_is_value))
     if isinstance(value, str) and not leaf.blank_is_value and leaf.is_empty(value):
         return NOTHING
     return leaf.reader.read(value).canonical if isinstance(value, str | int | float) else NOTHING
+
+
+def list_content(leaf: Leaf, canonical: str) -> str:
+    """Return the content of a list that is one value, in any order unless its comparator looks at order."""
+    if not leaf.is_list or isinstance(leaf.comparator, ByPosition | OrderedItems):
+        return canonical
+    return json.dumps(sorted(json.loads(canonical)), ensure_ascii=False)
 
 
 def plain_leaf(leaf: Leaf) -> Leaf:

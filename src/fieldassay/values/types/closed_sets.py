@@ -240,13 +240,17 @@ class ListReader(Reader, Struct, frozen=True):
 
     def split(self, raw: Any) -> list[Any]:
         """Return the items of a list, or of a text of several items."""
+        return list(self.numbered(raw).values())
+
+    def numbered(self, raw: Any) -> dict[int, Any]:
+        """Return the same by their positions, which count empty items too."""
         if isinstance(raw, str) and self.separator is not None:
             items: list[Any] = [item.strip() for item in raw.split(self.separator)]
         else:
             items = raw if isinstance(raw, list) else [raw]
-        return (
-            items if self.keep_empty else [item for item in self._without_nulls(items) if not _is_empty(item)]
-        )
+        if self.keep_empty:
+            return dict(enumerate(items))
+        return {at: item for at, item in enumerate(self._without_nulls(items)) if not _is_empty(item)}
 
     def _without_nulls(self, items: list[Any]) -> list[Any]:
         """Return the items with null values replaced by null, whatever their letter case."""
