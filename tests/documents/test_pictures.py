@@ -511,20 +511,56 @@ def test_recognized_text_as_xml_is_read_line_by_line(tmp_path: Path, xml: str, l
     assert (found.pages[0].width, found.pages[0].height) == (800, 600)
 
 
+LINE = '<TextLine id="b"><Coords points="100,200 500,200 500,230 100,230"/>'
+UNICODE = "<TextEquiv><Unicode>Abadie (Jean), 105</Unicode></TextEquiv>"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (LINE, '<TextLine id="b">'),
+        (LINE, LINE.replace("100,200 500,200 500,230 100,230", "nan,inf 1e999,x")),
+        (LINE, '<TextLine><Coords><Point x="100" y="200"/><Point x="500" y="230"/></Coords>'),
+        (LINE, f"{LINE}<Word/>"),
+        (UNICODE, '<TextEquiv index="1"><Unicode>x</Unicode></TextEquiv>' + UNICODE.replace("Equiv>", 'Equiv index="0">', 1)),
+    ],
+    ids=["a line without a place", "no numbers", "points of 2010", "a word without text", "two readings"],
+)  # fmt: skip
+def test_no_line_of_recognized_text_is_lost(old: str, new: str) -> None:
+    assert old in PAGE_XML
+    found = load_bytes(PAGE_XML.replace(old, new).encode(), "a.xml")
+    assert sorted(word.text for line in found.pages[0].lines for word in line.words) == [
+        "(Jean),",
+        "105",
+        "Abadie",
+        "Table",
+    ]
+
+
+def test_tenths_of_millimeters_are_points_and_a_region_without_lines_is_read() -> None:
+    unit = "<Description><MeasurementUnit>mm10</MeasurementUnit></Description><Layout>"
+    (page,) = load_bytes(ALTO.replace("<Layout>", unit).encode(), "a.xml").pages
+    assert (round(page.width), round(page.lines[0].words[0].box.left, 2)) == (227, 28.35)
+    region = '<PcGts><Page imageWidth="9" imageHeight="9"><TextRegion><TextEquiv><Unicode>one\ntwo</Unicode></TextEquiv></TextRegion></Page></PcGts>'
+    (page,) = load_bytes(region.encode(), "a.xml").pages
+    assert page_text(page).text == "one\ntwo"
+
+
 @pytest.mark.parametrize(
     "xml",
     [
         PAGE_XML[:-20],
-        PAGE_XML.replace("100,200", "x,200"),
+        PAGE_XML.replace('imageWidth="800"', 'imageWidth="1e400"'),
+        PAGE_XML.replace('imageHeight="600"', ""),
         ALTO.replace('WIDTH="60" ', ""),
         ALTO.replace("<alto", '<!DOCTYPE alto [<!ENTITY a "b"><!ENTITY c "&a;&a;">]><alto').replace(
             "105", "&c;"
         ),
     ],
-    ids=["cut short", "no number", "no width", "entities"],
+    ids=["cut short", "endless", "no height", "no width", "entities"],
 )
 def test_recognized_text_that_is_damaged_is_refused(xml: str) -> None:
-    with pytest.raises(DocumentError, match=r"is damaged XML|has a document type") as caught:
+    with pytest.raises(DocumentError, match=r"is damaged XML|has a document type|has no number") as caught:
         load_bytes(xml.encode(), "a.xml")
     assert caught.value.kind == "unreadable"
 

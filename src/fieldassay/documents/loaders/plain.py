@@ -1,5 +1,6 @@
 """Loaders of plain text, Markdown, CSV, and words with boxes."""
 
+import math
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -10,6 +11,7 @@ from msgspec import Struct
 from fieldassay.documents.layout import lay_out, lay_out_scan, row_of
 from fieldassay.documents.sources import Content, LoadTask, decode, plain_line
 from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Source, Table, Word
+from fieldassay.errors import list_names
 from fieldassay.io.text.encoding import split_named, split_rows
 
 # Plain text, Markdown and delimited text to pages.
@@ -20,6 +22,9 @@ MOST_WORDS = 750_000
 """The words of a page of plain text, at most."""
 
 _WORD = re.compile(r"\S+")
+_POINT = re.compile(r"(?<![\w.])(\d{1,7}(?:\.\d{1,7})?),(\d{1,7}(?:\.\d{1,7})?)(?![\w.])")
+_FARTHEST = 1e7
+"""No page of recognized text reaches so far."""
 _RULE = re.compile(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+(?:\|\s*+)?")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 
@@ -139,6 +144,10 @@ def load_words(data: bytes, _task: LoadTask) -> Content:
     return Content(tuple(page_of_words(page, number) for number, page in enumerate(held.pages, start=1)))
 
 
+_UNITS = {"mm10": 72 / 254, "inch1200": 72 / 1200}
+"""Points for a unit of ALTO; pixels count as points."""
+
+
 def _pages_of_xml(data: bytes) -> list[WordsPage]:
     """Return the pages of PAGE XML, as PERO and Transkribus write it, or of ALTO."""
     from lxml import etree
@@ -146,40 +155,81 @@ def _pages_of_xml(data: bytes) -> list[WordsPage]:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
     try:
         root = etree.fromstring(data, parser)
-        if root.getroottree().docinfo.doctype:
-            raise DocumentError("unreadable", "has a document type of its own, which is not read")
-        return [
-            WordsPage(
-                float(page.get("imageWidth") or page.get("WIDTH") or 0),
-                float(page.get("imageHeight") or page.get("HEIGHT") or 0),
-                tuple(
-                    word
-                    for line in page.iter("{*}TextLine")
-                    for part in [*line.iter("{*}Word", "{*}String")] or [line]
-                    for word in _words_of(part)
-                ),
-            )
-            for page in root.iter("{*}Page")
+    except etree.XMLSyntaxError as error:
+        raise DocumentError("unreadable", f"is damaged XML ({str(error)[:100]})") from None
+    if root.getroottree().docinfo.doctype:
+        raise DocumentError("unreadable", "has a document type of its own, which is not read")
+    unit = _UNITS.get((root.findtext("{*}Description/{*}MeasurementUnit") or "").strip(), 1.0)
+    pages = []
+    for page in root.iter("{*}Page"):
+        width = _size_of(page, "imageWidth", "WIDTH") * unit
+        height = _size_of(page, "imageHeight", "HEIGHT") * unit
+        # A region or line without parts that have text is read by its own text.
+        parts = [
+            word
+            for region in page.iter("{*}TextRegion", "{*}TextBlock")
+            for line in _parts_with_text(region, "{*}TextLine")
+            for word in _parts_with_text(line, "{*}Word", "{*}String")
         ]
-    except (etree.XMLSyntaxError, ValueError, TypeError) as error:
-        raise DocumentError("unreadable", f"is damaged XML of recognized text ({str(error)[:100]})") from None
+        words = [word for part in parts for word in _words_of(part, Box(0, 0, width, height), unit)]
+        pages.append(WordsPage(width, height, tuple(words)))
+    return pages
 
 
-def _words_of(part: Any) -> Iterator[tuple[float, float, float, float, str]]:
-    """Yield the words of a word or line of XML; those of a line share its width by their letters."""
+def _parts_with_text(element: Any, *names: str) -> list[Any]:
+    """Return the parts of these names that have text; the element itself if it has none."""
+    parts = [one for name in names for one in element.iterfind(name)]
+    own = [
+        one
+        for one in parts
+        if one.get("CONTENT") or one.find("{*}String") is not None or "".join(one.itertext()).strip()
+    ]
+    return own or ([] if element.find("{*}TextRegion") is not None else [element])
+
+
+def _size_of(element: Any, *names: str) -> float:
+    """Return a number that stands under one of some names. Raises `DocumentError` where there is none."""
+    try:
+        number = float(next(value for name in names if (value := element.get(name)) is not None))
+    except (StopIteration, ValueError):
+        number = math.nan
+    if not abs(number) < _FARTHEST:
+        place = f"line {element.sourceline}"
+        raise DocumentError("unreadable", f"has no number {list_names(names, 2)} in {place}")
+    return number
+
+
+def _words_of(part: Any, page: Box, unit: float) -> Iterator[tuple[float, float, float, float, str]]:
+    """Yield the words of a word, line or region; those of one box share its width by their letters."""
     if part.get("CONTENT") is not None:
-        left, top, width, height = (float(part.get(key)) for key in ("HPOS", "VPOS", "WIDTH", "HEIGHT"))
+        left, top, width, height = (
+            _size_of(part, name) * unit for name in ("HPOS", "VPOS", "WIDTH", "HEIGHT")
+        )
         yield left, top, left + width, top + height, part.get("CONTENT")
         return
-    text = part.findtext("{*}TextEquiv/{*}Unicode") or ""
-    coords = part.find("{*}Coords")
-    if not text.strip() or coords is None:
-        return
-    points = [tuple(map(float, point.split(","))) for point in (coords.get("points") or "").split()]
-    across, down = ([point[side] for point in points] for side in (0, 1))
-    left, unit = min(across), (max(across) - min(across)) / len(text)
-    for word in re.finditer(r"\S+", text):
-        yield left + word.start() * unit, min(down), left + word.end() * unit, max(down), word[0]
+    readings = sorted(part.iterfind("{*}TextEquiv"), key=lambda one: (one.get("index") or "", one.sourceline))
+    text = next((one.findtext("{*}Unicode") or one.findtext("{*}PlainText") or "" for one in readings), "")
+    lines = [line for line in text.splitlines() if line.strip()]
+    box = _box_of(part) or page
+    tall = (box.bottom - box.top) / max(len(lines), 1)
+    for at, line in enumerate(lines):
+        wide = (box.right - box.left) / len(line)
+        for word in re.finditer(r"\S+", line):
+            left, right = (box.left + end * wide for end in word.span())
+            yield left, box.top + at * tall, right, box.top + (at + 1) * tall, word[0]
+
+
+def _box_of(part: Any) -> Box | None:
+    """Return the box of the nearest coordinates at or above an element that can be read."""
+    while part is not None:
+        coords = part.find("{*}Coords")
+        points = [] if coords is None else _POINT.findall(coords.get("points") or "")
+        points += [] if coords is None else [(one.get("x"), one.get("y")) for one in coords.iter("{*}Point")]
+        if points:
+            across, down = ([float(point[side] or 0) for point in points] for side in (0, 1))
+            return Box(min(across), min(down), max(across), max(down))
+        part = part.getparent()
+    return None
 
 
 def page_of_words(page: WordsPage, number: int, source: Source = "ocr") -> Page:
