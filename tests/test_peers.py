@@ -136,10 +136,8 @@ def judge_field(name: str, gold: Any, pred: Any) -> bool:
         return set(gold or ()) <= set(pred or ()) and bool(gold) == bool(pred)
     if gold is None or pred is None:
         return gold is pred
-    if name == "isbn":
-        return [gold[0].replace("-", "")] == pred
-    if name == "year":
-        return bool(gold[:4] == pred)
+    if name in ("isbn", "year"):
+        return bool((gold[:4] if name == "year" else [gold[0].replace("-", "")]) == pred)
     gold, pred = (value[0].lower() if isinstance(value, list) else value.lower() for value in (gold, pred))
     return gold in pred or Indel.normalized_similarity(gold, pred) >= 0.95
 

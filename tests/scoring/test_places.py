@@ -292,8 +292,10 @@ def test_no_number_depends_on_what_was_predicted_for_it(gold, one, two):
 def test_a_list_of_gold_without_any_object_is_left_out_and_named():
     spec = "fields: {t: text, cites: {type: list, items: {fields: {page: integer, quote: text}}}}"
     right = {"page": 1, "quote": "x"}
-    cites = [["x", "y"], ["x"], [right, "y"], [right]]
-    gold = [{"id": at, "t": "a", "cites": one} for at, one in enumerate(cites)]
+    gold = [
+        {"id": at, "t": "a", "cites": cites}
+        for at, cites in enumerate([["x", "y"], ["x"], [right, "y"], [right]])
+    ]
     pred = [{"id": at, "t": "a", "cites": [right]} for at in range(4)]
     result = result_of(spec, gold, pred)
     # The third document has a text, a page and a quote that are right, and `y`, which is missing.

@@ -164,7 +164,6 @@ def test_the_history_of_a_field_and_of_a_slice_is_listed(run: Run, tmp_path: Pat
         return [one["value"] for made in listed for one in made["headline"]]
 
     assert values("--field", "SUPPLIER_NAME") == pytest.approx([1.0, 0.95])
-    assert values("--slice", "type=receipt") == [1.0, 1.0]
     shown = run("runs", "list", "--runs", tmp_path / "runs", "--slice", "type=invoice").out
     assert "type=invoice" in shown and "95.0%" in shown
     assert (
