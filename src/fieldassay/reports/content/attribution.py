@@ -217,7 +217,7 @@ def _mends(one: SystemShares) -> list[Part]:
         )
         for mend in one.mends
     ]
-    heads = ("option", "right with another value", "and with no other option")
+    heads = ("option", "right with another value of it", "only with this option")
     table = ReportTable("errors of the model that other systems of the run have right", heads, rows, (1, 2))
     return [Part(f"{clip(one.system, _NAME)}: prompt, model or another option", (), (table,))]
 
