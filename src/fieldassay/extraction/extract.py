@@ -397,7 +397,7 @@ def _head(
         "endpoints": dict(system.endpoints),
         "seen": list(system.seen),
         "versions": {"fieldassay": __version__, "python": platform.python_version()},
-        "started": started.isoformat(timespec="seconds"),
+        "started": started.isoformat(timespec="milliseconds"),
     }
 
 
@@ -434,7 +434,7 @@ def _tail(system: System, summary: RunSummary, tally: _Tally, jobs: int) -> dict
         },
         "prices": {} if system.prices is None else system.prices.as_json(),
         "timings": times,
-        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+        "ended": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }  # fmt: skip
 
 

@@ -95,8 +95,8 @@ def by_touch(desk, node, text, shown):
         desk.page.tap(f".choice:has-text('{text}')")
     else:
         if shown != text:
-            desk.page.tap(f"[data-row='{node}'] input")
-            desk.page.fill(f"[data-row='{node}'] input", text)
+            desk.page.tap(f"[data-row='{node}'] input[type=text]")
+            desk.page.fill(f"[data-row='{node}'] input[type=text]", text)
         desk.page.tap(".act:has-text('Take')")
 
 
@@ -213,7 +213,7 @@ def test_page_and_field_are_seen_together(browser, tmp_path, width):
             desk.until(f"desk.at.node === '{node}'")
             desk.page.wait_for_timeout(100)
             page = desk.page.locator("#page").bounding_box()
-            field = desk.page.locator(f"[data-row='{node}'] input").bounding_box()
+            field = desk.page.locator(f"[data-row='{node}'] input[type=text]").bounding_box()
             assert page["y"] >= 0
             assert page["height"] > 150
             assert page["y"] + page["height"] <= field["y"], node

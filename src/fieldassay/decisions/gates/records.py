@@ -226,7 +226,7 @@ def _count_stable(runs: Sequence[RowRun | None]) -> tuple[int, list[str]]:
         elif changed:
             stable, end = [], f"the {changed[0]} changed between runs {number - 1} and {number}"
         if run.success:
-            stable.append(f"run {number}, {run.started.isoformat()}: success, {run.said}")
+            stable.append(f"run {number}, {run.started.isoformat(timespec='seconds')}: success, {run.said}")
         before, latest = run, run.ended
     if not runs:
         return 0, ["no reliability run is recorded"]
