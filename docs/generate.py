@@ -14,7 +14,7 @@ HEAD = """# Command line
 
 This page is made from `fieldassay --help` by `docs/generate.py`. How to use the commands:
 
-- [Write and check a spec](task-spec.md): `init`, `validate`
+- [Write and check a spec](task-spec.md): `init`, `score --check`
 - [Score predictions](task-score.md): `score`, `demo`
 - [Find out why](task-explain.md): `explain`
 - [Compare two runs](task-compare-runs.md): `diff`;
@@ -35,7 +35,7 @@ Inputs are described in [inputs](inputs.md), specs in [the spec language](spec.m
 | code | meaning |
 |---:|---|
 | 0 | ok |
-| 1 | a gate or a threshold failed, or a check of `validate` |
+| 1 | a gate or a threshold failed, or a check of `score --check` |
 | 2 | the command, the spec or the data cannot be used as they are; every problem is named |
 | 3 | the run is incomplete |
 | 4 | a gate is inconclusive (`gate`, and `score --strict`), or no gate is about any document (`score`) |

@@ -158,7 +158,7 @@ class _Census(Struct):
 # The content of gold and predictions as scoring reads them: counts and examples, field by field.
 
 MOST_EXAMPLES = 3
-LEAST_WRITTEN, USUAL = 8, 0.8
+LEAST_WRITTEN, USUAL = 5, 0.8
 """So many values of a field, and so large a share of them in one form, say how values are written."""
 _PROFILE_BATCH = 1000
 
@@ -648,7 +648,7 @@ def describe_fit(
 
 def _describe_beside(label: str, source: Source, slices: Collection[str]) -> str:
     """Return the remark on the keys beside the first records of a side that nothing reads; empty for none."""
-    used = {*slices, *META_SHAPES, *MEASURES}
+    used = {*slices, *META_SHAPES, *MEASURES, *_OF_EXTRACTIONS}
     metas = [record.meta for record in source.fetch(range(min(PROBED, len(source))))]
     keys = [key for meta in metas for key in (*meta.attributes, *meta.labels) if key not in used]
     if not keys:
@@ -663,6 +663,8 @@ def _describe_beside(label: str, source: Source, slices: Collection[str]) -> str
     )
 
 
+_OF_EXTRACTIONS = ("system", "gold_id")
+"""What extractions write beside their records, besides what reports show."""
 _TIMES = frozenset({"duration", "latency", "elapsed", "time"})
 
 
