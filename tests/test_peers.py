@@ -151,6 +151,7 @@ def test_ten_records_of_fingreylit_score_as_its_own_script_says() -> None:
             judge_field(name, row["ground_truth"].get(f"dc.{key}"), row["prediction"][f"dc.{key}"])
             for row in rows
         ]
-        metric, field = (name, None) if name == "authors_found" else ("field_accuracy_strict", name)
-        [found] = [one.value for one in result.estimates if (one.metric, one.field) == (metric, field)]
-        assert found == pytest.approx(sum(right) / len(rows)), name
+        wanted = (name, None) if name == "authors_found" else ("field_accuracy_strict", name)
+        assert [one.value for one in result.estimates if (one.metric, one.field) == wanted] == [
+            pytest.approx(sum(right) / len(rows))
+        ], name

@@ -538,8 +538,12 @@ def test_no_line_of_recognized_text_is_lost(old: str, new: str) -> None:
 
 
 def test_tenths_of_millimeters_are_points_and_a_region_without_lines_is_read() -> None:
-    unit = "<Description><MeasurementUnit>mm10</MeasurementUnit></Description><Layout>"
-    (page,) = load_bytes(ALTO.replace("<Layout>", unit).encode(), "a.xml").pages
+    (page,) = load_bytes(
+        ALTO.replace(
+            "<Layout>", "<Description><MeasurementUnit>mm10</MeasurementUnit></Description><Layout>"
+        ).encode(),
+        "a.xml",
+    ).pages
     assert (round(page.width), round(page.lines[0].words[0].box.left, 2)) == (227, 28.35)
     region = '<PcGts><Page imageWidth="9" imageHeight="9"><TextRegion><TextEquiv><Unicode>one\ntwo</Unicode></TextEquiv></TextRegion></Page></PcGts>'
     (page,) = load_bytes(region.encode(), "a.xml").pages

@@ -431,6 +431,27 @@ def test_what_the_spec_accepts_scores_as_gold_itself(case):
     )
 
 
+BOTH_ACCEPTED = [
+    ({"v": [["x", "y"]]}, ["y", "x"]), *[({"v[0]": ["g"]}, ["g", "b"])] * 3, ({"v": [["g", "y"]], "v[1]": ["y"]}, ["y", "a"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("of_spec", [{}, {"accepted": [["p", "q"]]}], ids=["gold alone", "the spec, too"])
+def test_documents_that_accept_items_stand_beside_those_that_accept_whole_lists(of_spec):
+    """Each amended prediction has a code of its own, and so has each gold value with variations."""
+    assert (
+        result_of(
+            {"fields": {"v": ONE_LIST | of_spec}},
+            [
+                {"id": at, "v": ["a", "b"], "acceptable_variations": case[0]}
+                for at, case in enumerate(BOTH_ACCEPTED)
+            ],
+            [{"id": at, "v": case[1]} for at, case in enumerate(BOTH_ACCEPTED)],
+        ).value("accuracy")
+        == 1.0
+    )
+
+
 NOT_EQUAL: dict[str, tuple[Any, Any, Any, Any]] = {
     "another item's variation": (TEXTS, ["a", "b"], {"v[0]": ["x"]}, ["a", "x"]),
     "a variation of another document's path": (TEXTS, ["a", "b"], {"w[0]": ["x"]}, ["x", "b"]),

@@ -125,32 +125,28 @@ def code(place: LeafPlace) -> Coded:
     is_opaque[list(column.problems)] = True
     meaning = _meanings(raws, column, is_opaque)
     accepted = spared = None
-    if place.accepted or leaf.accepted:
-        noted = [
-            node
-            for node in place.accepted
-            if codes[node] >= 0 and not (place.is_grown and is_container[codes[node]])
-        ]
-        accepted, spared = _accepted(place, (raws, column, is_container), noted)
-        known, codes = len(raws), codes.copy()
-        again = np.array([codes[node] for node in noted], dtype=np.intp)
-        codes[noted] = known + np.arange(len(noted))
-        each = np.append(np.arange(known), again)
-        raws = [raws[at] for at in each.tolist()]
-        column = column.take(each) if noted else column
-        meaning, is_opaque, is_container = meaning[each], is_opaque[each], is_container[each]
     n = len(place.gold)
-    if place.amended:
-        nodes = [n + node for node in place.amended if codes[n + node] >= 0]
-        codes, known = codes.copy(), len(raws)
-        again = codes[nodes]
-        codes[nodes] = known + np.arange(len(nodes))
-        each = np.append(np.arange(known), again)
-        raws = [*raws, *(place.amended[node - n] for node in nodes)]
+    noted = [
+        node
+        for node in place.accepted
+        if codes[node] >= 0 and not (place.is_grown and is_container[codes[node]])
+    ]
+    amended = [n + node for node in place.amended if codes[n + node] >= 0]
+    if place.accepted or leaf.accepted:
+        accepted, spared = _accepted(place, (raws, column, is_container), noted, codes[amended].tolist())
+    if noted or amended:  # each has a code of its own
+        own, known = [*noted, *amended], len(raws)
+        each = np.append(np.arange(known), codes[own])
+        codes = codes.copy()
+        codes[own] = known + np.arange(len(own))
+        raws = [raws[at] for at in each.tolist()]
         column = column.take(each)
-        flags = {at: (*column.flags.get(at, ()), "accepted_variation") for at in range(known, len(raws))}
-        column = replace(column, flags={**column.flags, **flags})
         meaning, is_opaque, is_container = meaning[each], is_opaque[each], is_container[each]
+        flags = dict(column.flags)
+        for node in amended:
+            at = int(codes[node])
+            raws[at], flags[at] = place.amended[node - n], (*flags.get(at, ()), "accepted_variation")
+        column = replace(column, flags=flags)
     return Coded(
         leaf,
         codes[:n],
@@ -180,11 +176,12 @@ def only_item(value: Any) -> Any:
 
 
 def _accepted(
-    place: LeafPlace, known: tuple[list[Any], Column, Masks], noted: list[int]
+    place: LeafPlace, known: tuple[list[Any], Column, Masks], noted: list[int], amended: list[int]
 ) -> tuple[Acceptance, Acceptance | None]:
     """Return the values accepted beside gold's values, and where gold has none.
 
-    Gold values with variations of their own come after all known ones.
+    Gold values with variations of their own come after all known ones, then the amended predictions, given
+    by the codes of what they are equal to.
     """
     raws, column, is_container = known
     leaf, plain = place.node, plain_leaf(place.node)
@@ -198,12 +195,13 @@ def _accepted(
         for node, values in place.accepted.items()
     }
     everywhere = frozenset(leaf_content(leaf, thaw(value), place.is_grown) for value in leaf.accepted)
-    after = ["\0"] * len(noted)
-    size = len(raws) + len(noted)
-    every = find_accepted(np.ones(size, dtype=bool), [*texts, *after], {}, everywhere)
+    texts, as_given = (
+        [*listed, *["\0"] * len(noted), *(listed[code] for code in amended)] for listed in (texts, as_given)
+    )
+    every = find_accepted(np.ones(len(texts), dtype=bool), texts, {}, everywhere)
     each = find_accepted(
         every.gold[:-1],
-        [*as_given, *after],
+        as_given,
         {len(raws) + at: own[node] for at, node in enumerate(noted)},
         frozenset(),
     )
@@ -211,9 +209,7 @@ def _accepted(
     silent = {node: listed for node, listed in own.items() if node not in noted}
     if not silent:
         return found, None
-    return found, find_accepted(
-        np.zeros(len(place.gold), dtype=bool), [*as_given, *after], silent, frozenset()
-    )
+    return found, find_accepted(np.zeros(len(place.gold), dtype=bool), as_given, silent, frozenset())
 
 
 def _distinct(
