@@ -416,6 +416,23 @@ def decode(data: bytes, charset: str = "") -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def parse_xml(data: bytes, damaged: str, declares: str) -> Any:
+    """Return the root element of XML, without comments; nothing that it names is fetched.
+
+    Raises `DocumentError`: `damaged` says that it cannot be read, `declares` that it has a document type.
+    """
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        raise DocumentError("unreadable", f"{damaged} ({str(error)[:100]})") from None
+    if root.getroottree().docinfo.doctype:
+        raise DocumentError("unreadable", declares)
+    return root
+
+
 def plain_line(text: str, source: Source = "text", visible: bool = True) -> Line | None:
     """Return a line without places; None for white space."""
     words = tuple(Word(word, visible=visible) for word in text.split())

@@ -21,6 +21,7 @@ from fieldassay.documents.sources import (
     LoadTask,
     MarkedText,
     name_part,
+    parse_xml,
     plain_line,
     require,
 )
@@ -91,20 +92,8 @@ class Package:
 
     def parse(self, name: str) -> Any:
         """Return the root element of a part."""
-        from lxml import etree
-
-        parser = etree.XMLParser(
-            resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True
-        )
-        try:
-            root = etree.fromstring(self.read(name), parser)
-        except etree.XMLSyntaxError as error:
-            raise DocumentError("unreadable", f"has a damaged part {name} ({str(error)[:100]})") from None
-        if root.getroottree().docinfo.doctype:
-            raise DocumentError(
-                "unreadable", f"declares entities in its part {name}, which no such file does"
-            )
-        return root
+        declares = f"declares entities in its part {name}, which no such file does"
+        return parse_xml(self.read(name), f"has a damaged part {name}", declares)
 
     def stream(self, name: str, tags: tuple[str, ...]) -> Iterator[Any]:
         """Yield the elements of a part with these local names, as they end; each is cleared afterwards."""

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.documents.layout import lay_out, lay_out_scan, row_of
-from fieldassay.documents.sources import Content, LoadTask, decode, plain_line
+from fieldassay.documents.sources import Content, LoadTask, decode, parse_xml, plain_line
 from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Source, Table, Word
 from fieldassay.errors import list_names
 from fieldassay.io.text.encoding import split_named, split_rows
@@ -150,15 +150,7 @@ _UNITS = {"mm10": 72 / 254, "inch1200": 72 / 1200}
 
 def _pages_of_xml(data: bytes) -> list[WordsPage]:
     """Return the pages of PAGE XML, as PERO and Transkribus write it, or of ALTO."""
-    from lxml import etree
-
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
-    try:
-        root = etree.fromstring(data, parser)
-    except etree.XMLSyntaxError as error:
-        raise DocumentError("unreadable", f"is damaged XML ({str(error)[:100]})") from None
-    if root.getroottree().docinfo.doctype:
-        raise DocumentError("unreadable", "has a document type of its own, which is not read")
+    root = parse_xml(data, "is damaged XML", "has a document type of its own, which is not read")
     unit = _UNITS.get((root.findtext("{*}Description/{*}MeasurementUnit") or "").strip(), 1.0)
     pages = []
     for page in root.iter("{*}Page"):
