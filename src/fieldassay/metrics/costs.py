@@ -1,6 +1,7 @@
 """What each wrong value costs in the score of its document: the score as it would be without the error."""
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +60,7 @@ def find_costs(score_of: BoundMetric | None, evidence: BatchEvidence, table: Doc
     return costs
 
 
-class _Errors(Struct, frozen=True, eq=False):
+class _Errors(Struct, frozen=True, eq=False, dict=True):
     """The errors of a batch, numbered: the document of each, its first row, and the error of each row."""
 
     evidence: BatchEvidence
@@ -79,7 +80,7 @@ class _Errors(Struct, frozen=True, eq=False):
 
     def portions(self) -> Iterator[Ints]:
         """Yield the errors, some at a time, by the rows of their documents."""
-        sizes = np.bincount(self.evidence.doc, minlength=len(self.evidence.documents))[self.docs]
+        sizes = self.by_document[2][self.docs]
         number = (np.cumsum(sizes) - 1) // MOST_ROWS
         for at in np.split(np.arange(len(self.docs)), np.flatnonzero(np.diff(number)) + 1):
             if len(at):
@@ -87,18 +88,14 @@ class _Errors(Struct, frozen=True, eq=False):
 
     def mend(self, units: Ints) -> tuple[BatchEvidence, DocumentTable]:
         """Return the document of each of these errors as it is without the error."""
-        evidence, order = self.evidence, np.argsort(self.evidence.doc, kind="stable")
-        counts = np.bincount(evidence.doc, minlength=len(evidence.documents))
-        first = np.cumsum(counts) - counts
+        evidence, (order, first, counts) = self.evidence, self.by_document
         sizes = counts[self.docs[units]]
         start = np.cumsum(sizes) - sizes
         doc = np.repeat(np.arange(len(units)), sizes)
         at = order[np.arange(len(doc)) - start[doc] + first[self.docs[units]][doc]]
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order)) - np.repeat(first, counts)
-        is_mended = self.unit[at] == units[doc]
-        one = _mend_rows(evidence, at, is_mended, self.is_answer[units][doc] | self._is_of_item(units)[doc])
-        self._mend_items(one, units, start, place)
+        is_mended, is_item = self.unit[at] == units[doc], evidence.kind[self.rows[units]] == Kind.ITEM
+        one = _mend_rows(evidence, at, is_mended, (self.is_answer[units] | is_item)[doc])
+        self._mend_items(one, units, start)
         _empty_lists(one, doc)
         kept = one.outcome != _GONE
         numbers = {name: values[self.docs[units]] for name, values in self.table.numbers.items()}
@@ -114,28 +111,28 @@ class _Errors(Struct, frozen=True, eq=False):
         mended = replace(one, documents=names, doc=doc[kept].astype(np.int32), extras=extras, **chosen)
         return mended, DocumentTable(names, numbers, claims, {})
 
-    def _is_of_item(self, units: Ints) -> Masks:
-        """Return which errors are items that one side lacks."""
-        is_item: Masks = self.evidence.kind[self.rows[units]] == Kind.ITEM
-        return is_item
+    @cached_property
+    def by_document(self) -> tuple[Ints, Ints, Ints]:
+        """Return the rows by document, and where those of each begin, and how many they are."""
+        counts = np.bincount(self.evidence.doc, minlength=len(self.evidence.documents))
+        return np.argsort(self.evidence.doc, kind="stable"), np.cumsum(counts) - counts, counts
 
-    def _mend_items(self, one: BatchEvidence, units: Ints, start: Ints, place: Ints) -> None:
-        """Make the items that an error is in worth more by what the error lacked of all that they lack."""
-        lacked = np.bincount(self.unit[self.wrong], self.lack[self.wrong], minlength=len(self.docs))[units]
-        whole = self._sum_lacks()
-        above = np.where(self.is_answer[units], -1, self.item[self.rows[units]])
-        while (above >= 0).any():
-            inside = np.flatnonzero(above >= 0)
-            items = above[inside]
-            share = np.minimum(lacked[inside] / np.maximum(whole[items], 1e-300), 1.0)
-            rows = start[inside] + place[items]
-            one.score[rows] += (1.0 - one.score[rows]) * share
-            for values in one.extras.values():
-                values[rows] += (1.0 - values[rows]) * share
-            one.outcome[rows[share > 1.0 - 1e-12]] = Outcome.MATCH
-            above[inside] = self.item[items]
+    @cached_property
+    def place(self) -> Ints:
+        """Return the place of each row among those of its document."""
+        order, first, counts = self.by_document
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order)) - np.repeat(first, counts)
+        return place
 
-    def _sum_lacks(self) -> Floats:
+    @cached_property
+    def lacked(self) -> Floats:
+        """Return what the values of each error lack together."""
+        lacked = np.bincount(self.unit[self.wrong], self.lack[self.wrong], minlength=len(self.docs))
+        return lacked.astype(np.float64)
+
+    @cached_property
+    def lacked_of_items(self) -> Floats:
         """Return what the values of each item lack together, by its row."""
         whole = np.zeros(len(self.lack))
         above = self.item.copy()
@@ -144,6 +141,21 @@ class _Errors(Struct, frozen=True, eq=False):
             whole += np.bincount(above[inside], self.lack[inside], minlength=len(whole))
             above[inside] = self.item[above[inside]]
         return whole
+
+    def _mend_items(self, one: BatchEvidence, units: Ints, start: Ints) -> None:
+        """Make the items that an error is in worth more by what the error lacked of all that they lack."""
+        above = np.where(self.is_answer[units], -1, self.item[self.rows[units]])
+        while (above >= 0).any():
+            inside = np.flatnonzero(above >= 0)
+            items = above[inside]
+            whole = np.maximum(self.lacked_of_items[items], 1e-300)
+            share = np.minimum(self.lacked[units[inside]] / whole, 1.0)
+            rows = start[inside] + self.place[items]
+            one.score[rows] += (1.0 - one.score[rows]) * share
+            for values in one.extras.values():
+                values[rows] += (1.0 - values[rows]) * share
+            one.outcome[rows[share > 1.0 - 1e-12]] = Outcome.MATCH
+            above[inside] = self.item[items]
 
 
 _GONE = -1

@@ -14,8 +14,6 @@ from msgspec.structs import replace
 from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.io.json_value import record_data
 from fieldassay.io.text.shown import Brief
-from fieldassay.metrics.catalogue.definitions import bind_metric
-from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.costs import find_costs
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.paths import Pattern, Step, join_path, split_path
@@ -28,7 +26,7 @@ from fieldassay.scoring.engine.judge import judge
 from fieldassay.scoring.engine.scopes import applicability
 from fieldassay.scoring.fit import fold_keys_of_matching, fold_keys_of_sources
 from fieldassay.scoring.shards import EvidenceRows, judge_batch
-from fieldassay.spec.plan.compile import read_plan, vocabulary_of
+from fieldassay.spec.plan.compile import bind_score, read_plan
 from fieldassay.spec.plan.nodes import (
     AnyNode,
     Leaf,
@@ -357,8 +355,7 @@ def explain_document(
         raise unknown_document(document, ids, matching.gold.label)
     plan = fold_keys_of_matching(plan, matching)
     rows: list[dict[str, Any]] = []
-    spec = plan.spec
-    score_of = bind_metric(parse_metric(spec.score), vocabulary_of(spec)) if spec.score else None
+    score_of = bind_score(plan.spec)
     remarks: dict[str, tuple[str, ...]] = {}
     for batch in batches(matching, 1, [ids[document]]):
         for judged in judge_batch(plan, batch, slices):

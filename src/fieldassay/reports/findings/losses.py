@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.metrics.catalogue.definitions import bind_metric
-from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.evidence import COST, read_families
 from fieldassay.metrics.result.estimation import highest_value
 from fieldassay.metrics.result.tables import WRONG
@@ -23,7 +21,7 @@ from fieldassay.metrics.uncertainty.bootstrap import (
 )
 from fieldassay.runs.run import ANSWERS, unusable_answers
 from fieldassay.scoring.provenance import recorded_spec
-from fieldassay.spec.plan.compile import vocabulary_of
+from fieldassay.spec.plan.compile import bind_score
 
 if TYPE_CHECKING:
     import numpy as np
@@ -175,10 +173,10 @@ def find_losses(
         pl.when(pl.col("field").first() == "").then(pl.col("answer").first()).alias("answer"),
     )
     table = per_document.collect()
-    found = {}
+    found, limits = {}, (most, replicates, highest_score(result))
     for system in result.systems:
         own = table.filter(pl.col("system") == system)
-        losses = _of_system(own, known, system, (most, replicates, highest_score(result)), families)
+        losses = _of_system(own, known, system, limits, families)
         mends = counts.get("systems", {}).get(system, {}).get("mends", {})
         found[system] = tuple(replace(one, mend=_mend_of(one.field, mends)) for one in losses)
     return found
@@ -280,9 +278,8 @@ def _failed(table: pl.DataFrame, scores: pl.DataFrame, highest: float) -> dict[s
 def highest_score(result: Result) -> float:
     """Return the highest score that a document can have, by the spec of a result."""
     spec = recorded_spec(result.run)
-    if spec is None or spec.score is None:
-        return 1.0
-    return highest_value(bind_metric(parse_metric(spec.score), vocabulary_of(spec))) or 1.0
+    score_of = None if spec is None else bind_score(spec)
+    return 1.0 if score_of is None else highest_value(score_of) or 1.0
 
 
 def _intervals(

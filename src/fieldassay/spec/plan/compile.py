@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.io.json_value import fold_null_values
 from fieldassay.metrics.catalogue.definitions import (
+    BoundMetric,
     Definition,
     Vocabulary,
     bind_metric,
@@ -201,6 +202,11 @@ def vocabulary_of(spec: Spec) -> Vocabulary:
     """
     types = tuple(dict.fromkeys(name for field in spec.fields for name in _value_types(field)))
     return _vocabulary(spec.definitions, types, field_paths(spec))
+
+
+def bind_score(spec: Spec) -> BoundMetric | None:
+    """Return the metric of a document's score; None: the accuracy."""
+    return bind_metric(parse_metric(spec.score), vocabulary_of(spec)) if spec.score else None
 
 
 @lru_cache(maxsize=32)
