@@ -266,6 +266,11 @@ class AttributionWork(Struct, frozen=True, eq=False, dict=True):
         documents = tuple(sorted({doc for _, doc in facts}))
         return cls(run, open_extractions(run), find_twins(run), rows, documents, facts)
 
+    @cached_property
+    def options(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the options of each system's extraction; {} where they are not known."""
+        return {name: self.extractions.options(name) for name in self.run.systems}
+
     def leaf(self, name: str) -> Leaf | None:
         """Return the leaf of a field; None for what the spec does not declare."""
         if name not in self.leaves:
@@ -298,14 +303,14 @@ def _attribute_system(
         int(counting.counts[:, :, AT["shared"]].sum()),
         counting.shared_wrong,
         counting.missed_wrong,
-        str(work.extractions.options(system).get("strategy", "")),
+        str(work.options[system].get("strategy", "")),
     )
     return shares, labelled
 
 
 def _find_mends(work: AttributionWork, system: str, values: Sequence[Labelled]) -> tuple[OptionMend, ...]:
     """Return for each option what the systems that differ from a system in it alone have right."""
-    given = {name: work.extractions.options(name) for name in work.run.systems}
+    given = work.options
     siblings: dict[str, list[str]] = defaultdict(list)
     for name, options in given.items():
         differing = [key for key in {*options, *given[system]} if options.get(key) != given[system].get(key)]

@@ -5,6 +5,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -265,10 +266,11 @@ def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, SideContent
         at = np.flatnonzero(block.pred_code >= 0)
         finding.present += len(at)
         if block.coded.leaf.is_list or block.coded.leaf.type in ("text", "date", "datetime"):
-            for row in at.tolist():
-                if isinstance(raw := block.coded.raws[block.pred_code[row]], str):
+            codes, first, counts = np.unique(block.pred_code[at], return_index=True, return_counts=True)
+            for code, row, count in sorted(zip(codes, at[first], counts, strict=True), key=itemgetter(1)):
+                if isinstance(raw := block.coded.raws[code], str):
                     form = name_form(raw, is_list=block.coded.leaf.is_list)
-                    finding.forms[form] += 1
+                    finding.forms[form] += int(count)
                     example = ExampleValue(ids[block.pairs.doc[row]], json_text(raw), "")
                     finding.form_examples.setdefault(form, example)
         column = block.coded.column

@@ -525,27 +525,19 @@ def _find_unreadable(
     They are named by the path and the type of their field, and whether nothing of them counts; the lists in
     a field that is one list of single values by the type `nested`.
     """
-    is_odd = evidence.flags & FLAG["unreadable_gold"] != 0
     found = {}
     for child in plan.root.children:
-        of_gold = [(record.data or {}).get(child.name) for record in batch.gold]
-        is_one_list = isinstance(child, Leaf) and child.is_list
-        nested = [
-            doc
-            for doc, value in enumerate(of_gold if is_one_list else ())
-            if isinstance(value, list)
-            for item in value
-            if isinstance(item, list)
-        ]
-        if nested:
-            found[child.path, "nested", False] = len(nested), batch.ids[nested[0]]
-    for number, info in enumerate(evidence.fields):
-        of_field = is_odd & (evidence.field == number)
-        failed = evidence.outcome == int(Outcome.FAILED)
-        for left_out in (False, True) if of_field.any() else ():
-            docs = evidence.doc[of_field & (failed == left_out)]
-            if len(docs):
-                found[info.path, info.type, left_out] = len(docs), batch.ids[docs.min()]
+        if isinstance(child, Leaf) and child.is_list:
+            values = ((record.data or {}).get(child.name) for record in batch.gold)
+            lists = ((doc, value) for doc, value in enumerate(values) if isinstance(value, list))
+            nested = [doc for doc, value in lists for item in value if isinstance(item, list)]
+            if nested:
+                found[child.path, "nested", False] = len(nested), batch.ids[nested[0]]
+    at = np.flatnonzero(evidence.flags & FLAG["unreadable_gold"])
+    keys = np.stack([evidence.field[at], evidence.outcome[at] == int(Outcome.FAILED)], axis=1)
+    for number, left_out in np.unique(keys, axis=0).tolist():
+        info, docs = evidence.fields[number], evidence.doc[at[(keys == (number, left_out)).all(axis=1)]]
+        found[info.path, info.type, bool(left_out)] = len(docs), batch.ids[docs.min()]
     return found
 
 

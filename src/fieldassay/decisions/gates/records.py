@@ -90,11 +90,10 @@ def read_records(path: Path) -> RunRecords:
     except ProblemsError as error:
         report.problems += error.problems
     report.raise_any()
-    tell_proof = partial(_tell_proof, ids, label, path.parent)
     readers: tuple[Callable[[Cursor], Any], ...] = (
         partial(_read_run, path.parent, system),
         partial(_tell_offline, path.parent, system),
-        tell_proof,
+        partial(_tell_proof, ids, label, path.parent),
     )
     records = {
         section: [

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
     from fieldassay.extraction.strategy import Example
     from fieldassay.spec.language.model import DocumentType, Field, Spec
+    from fieldassay.values.comparators.embedding import Embedding
 
 
 # Examples of documents and their records: which are shown, and which must not be.
@@ -59,9 +60,15 @@ class ShownExamples:
 
     def encode(self, texts: Sequence[str]) -> Any:
         """Return the vectors of texts. Raises `MissingExtraError`, or `ValueError` for no model."""
-        from fieldassay.values.comparators.embedding import Embedding
+        return _encoder(self.model).encode(list(texts))
 
-        return Embedding(self.model).encode(list(texts))
+
+@lru_cache(maxsize=8)
+def _encoder(model: str) -> Embedding:
+    """Return an encoder, whose files are looked for once."""
+    from fieldassay.values.comparators.embedding import Embedding
+
+    return Embedding(model)
 
 
 def plain_text(document: Transcript) -> str:

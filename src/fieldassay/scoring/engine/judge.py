@@ -283,6 +283,7 @@ def mark_unreadable(judged: Judged, documents: int) -> Judged:
     Their rows fail, predicted items too, and those of gold's items keep the flag `unreadable_gold`.
     """
     places: list[frozenset[str]] = [frozenset()] * documents
+    paths = RowPaths()
     for block in judged.blocks:
         info, prefix = judged.fields[block.field], block.pairs.prefix
         if block.coded is None and block.gold_raws and prefix is not None and info.path.endswith("[]"):
@@ -290,7 +291,7 @@ def mark_unreadable(judged: Judged, documents: int) -> Judged:
             odd = np.bincount(parent[nodes], minlength=parent.max() + 1) == np.bincount(parent)
             rows = np.flatnonzero(odd[parent[nodes]])
             for doc, path in zip(
-                block.pairs.doc[rows].tolist(), RowPaths().expected(block, info, rows), strict=True
+                block.pairs.doc[rows].tolist(), paths.expected(block, info, rows), strict=True
             ):
                 places[doc] |= {str(path).rpartition("[")[0]}
     if not any(places):
