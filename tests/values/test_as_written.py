@@ -15,14 +15,13 @@ from ruamel.yaml import YAML
 from tests.doc_tables import rows
 from tests.effort import is_full
 from tests.judging import outcome_of
-from tests.number_pages import assert_same
 
 from fieldassay.errors import ProblemsError
 from fieldassay.io.json_value import is_empty_text, settle
 from fieldassay.scoring.explain import explain_values
 from fieldassay.values.catalogue import NORMALIZERS, READERS
 from fieldassay.values.types.closed_sets import ListReader
-from fieldassay.values.types.column import SETTLED, Column
+from fieldassay.values.types.column import SETTLED
 from fieldassay.values.types.numbers.amounts import Money, Quantity
 from fieldassay.values.types.numbers.currencies import GENERIC, SYMBOLS, codes, currency_named
 from fieldassay.values.types.numbers.money import MoneyReader
@@ -350,15 +349,6 @@ MARKETS = {
     "es_MX": "MXN", "id_ID": "IDR", "sv_SE": "SEK", "pt_BR": "BRL", "ja_JP": "JPY",
 }  # fmt: skip
 AMOUNTS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9, places=2)
-MONEYLIKE = st.text(alphabet="0123456789.,-+() $€£¥USDEURkrRs", max_size=14)
-SCALARS = (
-    st.integers()
-    | st.floats()
-    | st.booleans()
-    | MONEYLIKE
-    | st.text(max_size=20)
-    | st.from_regex(r"-?[0-9]{1,9}(\.[0-9]{1,4})?", fullmatch=True)
-)
 
 
 @given(AMOUNTS)
@@ -366,16 +356,6 @@ def test_what_babel_writes_in_a_market_is_read_back_exactly(amount):
     for locale, currency in MARKETS.items():
         written = format_currency(amount, currency, locale=locale, decimal_quantization=False)
         assert MoneyReader(locale=locale).read(written).value == Money(amount, currency), (locale, written)
-
-
-@pytest.mark.parametrize(
-    "reader",
-    [MoneyReader(), MoneyReader("AUD"), MoneyReader("EUR", "de_DE"), MoneyReader(strip=("1", "CR"))],
-    ids=str,
-)
-@given(raws=st.lists(st.integers()) | st.lists(st.floats()) | st.lists(SCALARS))
-def test_the_fast_way_through_a_column_agrees_with_read(reader, raws):
-    assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))
 
 
 def test_every_symbol_means_a_code_or_a_shared_symbol():

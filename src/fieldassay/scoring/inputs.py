@@ -18,7 +18,7 @@ from fieldassay.metrics.estimate import parts_of
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable, name_families
 from fieldassay.metrics.uncertainty.bootstrap import document_keys
 from fieldassay.options import OptionRecord, Positive, check_names, option_names
-from fieldassay.paths import value_at
+from fieldassay.paths import join_path, split_path, value_at
 from fieldassay.records.answers.answer import MOST_KEPT
 from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES, gold_options, pred_options
 from fieldassay.records.files import seen_documents, split_sheet
@@ -147,10 +147,7 @@ def document_table(
     `cluster` names the family of each document, which gold alone says.
     """
     ids = tuple(record.id for record in gold)
-    groups = {
-        key: tuple(slice_values(key, row) for row in zip(gold, predictions, types, strict=True))
-        for key in slices
-    }
+    groups = {key: read_slice(key, gold, types, predictions) for key in slices}
     if cluster is not None:
         groups[cluster] = list_families(cluster, gold, types)
     groups["repairs"] = tuple(record.meta.repairs if record is not None else () for record in predictions)
@@ -250,24 +247,37 @@ def _is_timeout(record: Record) -> bool:
     return "timeout" in error or "timed out" in error
 
 
-def slice_values(key: str, row: tuple[Record, Record | None, str | None]) -> tuple[str, ...]:
-    """Return a document's values of a slice key: type, fact beside gold or prediction, or gold value."""
-    gold, prediction, kind = row
-    if key == "type":
-        return (kind,) if kind else _attribute(gold, prediction, key)
-    if key in ("tag", "tags"):
-        return tuple(dict.fromkeys(gold.meta.tags + (prediction.meta.tags if prediction else ())))
-    if key == "variant":
-        variant = gold.meta.variant or (prediction.meta.variant if prediction else None)
-        return (variant,) if variant else ()
-    found = _attribute(gold, prediction, key)
-    if found:
-        return found
-    value = value_at(gold.data, key)
-    if value is None and key == FORMAT:
-        value = format_of(gold.id)
-    text = str(value) if isinstance(value, bool) else id_text(value)
-    return () if text is None else (text,)
+def read_slice(
+    key: str,
+    gold: Sequence[Record],
+    types: Sequence[str | None],
+    predictions: Sequence[Record | None] = (),
+) -> tuple[tuple[str, ...], ...]:
+    """Return each document's values of a slice key: type, fact beside gold or prediction, or gold value."""
+    try:
+        steps = split_path(key)
+    except ValueError:  # a key beside the data, which any text can be
+        steps = (key,)
+    name = str(steps[0]) if len(steps) == 1 else key
+
+    def read(gold: Record, kind: str | None, prediction: Record | None) -> tuple[str, ...]:
+        if key in ("tag", "tags"):
+            return tuple(dict.fromkeys(gold.meta.tags + (prediction.meta.tags if prediction else ())))
+        if key == "variant":
+            variant = gold.meta.variant or (prediction.meta.variant if prediction else None)
+            return (variant,) if variant else ()
+        if key == "type" and kind:
+            return (kind,)
+        found = _attribute(gold, prediction, name)
+        if found or key == "type":
+            return found
+        value = value_at(gold.data, steps)
+        if value is None and key == FORMAT:
+            value = format_of(gold.id)
+        text = str(value) if isinstance(value, bool) else id_text(value)
+        return () if text is None else (text,)
+
+    return tuple(map(read, gold, types, predictions or [None] * len(gold)))
 
 
 def list_families(
@@ -278,8 +288,7 @@ def list_families(
     `{family}` is as long as the pattern allows, `*` stands for any characters; matching takes linear time.
     """
     if "{family}" not in cluster:
-        pairs = zip(gold, types, strict=True)
-        return tuple(slice_values(cluster, (record, None, kind)) for record, kind in pairs)
+        return read_slice(cluster, gold, types)
     import polars as pl
 
     before, after = (".*?".join(map(re.escape, part.split("*"))) for part in cluster.split("{family}"))
@@ -302,7 +311,7 @@ _MOST_KEYS = 100
 
 
 def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, ...]]:
-    """Return the keys that may name families, with each document's value: texts, and parts of ids.
+    """Return the paths of keys that may name families, with each document's value: texts, and parts of ids.
 
     Fields of a type that tells kinds or amounts are none. A document without a value is one of its own.
     """
@@ -318,7 +327,7 @@ def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, 
         if isinstance(value, (str, int)) and not isinstance(value, bool)
         if key not in refused and len(str(value)) <= _LONGEST_VALUE
     )
-    often = (key for key, _ in keys.most_common(_MOST_KEYS))
+    often = (join_path([key]) for key, _ in keys.most_common(_MOST_KEYS))
     return {
         key: name_units(key, gold, [None] * len(gold))
         for key in (*often, "{family}/*", "{family}_*", "{family}-*")
@@ -385,9 +394,7 @@ def choose_documents(plan: Plan, gold: Source, texts: Sequence[str]) -> Choice |
     for start, records in _read(whole):
         types = document_types(plan, records)
         for key, values in wanted.items():
-            held = [
-                slice_values(key, (record, None, kind)) for record, kind in zip(records, types, strict=True)
-            ]
+            held = read_slice(key, records, types)
             seen[key].update(value for found in held for value in found)
             masks[key][start : start + len(records)] = [not set(values).isdisjoint(found) for found in held]
     problems = [

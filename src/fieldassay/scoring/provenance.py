@@ -267,6 +267,8 @@ def _picker(node: Node, more: Sequence[Any] = ()) -> Picker | None:
         if value.__class__ is not dict:
             return value
         held = apply_aliases(value, node.other_names) if node.other_names else value
+        if held is value and not deeper and held.keys() <= known:
+            return value
         found = {name: held[name] for name in held if name in known}
         for name in deeper.keys() & found.keys():
             found[name] = deeper[name](found[name])

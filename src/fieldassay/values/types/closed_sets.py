@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar, fold_null_values, is_empty_text, settle
-from fieldassay.values.types.column import Column, Reader, Reading, objects, read_distinct, unreadable
+from fieldassay.values.types.column import Column, Reader, Reading, objects, unreadable
 from fieldassay.values.types.dates.names import fold
 from fieldassay.values.types.numbers.numbers import DASHES
 from fieldassay.values.types.text import json_text, whole_number
@@ -59,7 +59,7 @@ class BooleanReader(Reader, Struct, frozen=True):
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         words = _meanings(self.true, self.false)
-        return read_distinct(lambda raw: self._read(raw, words), raws)
+        return Column.of([self._read(raw, words) for raw in raws])
 
     def _read(self, raw: Scalar, words: dict[str, bool]) -> Reading:
         text = json_text(raw)
@@ -134,7 +134,7 @@ class EnumReader(Reader, Struct, frozen=True):
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         table = self._table()
-        return read_distinct(lambda raw: self._read(raw, table), raws)
+        return Column.of([self._read(raw, table) for raw in raws])
 
     @property
     def keys(self) -> frozenset[str] | None:

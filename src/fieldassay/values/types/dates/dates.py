@@ -15,7 +15,6 @@ from fieldassay.values.types.column import (
     Reading,
     UnreadableError,
     objects,
-    read_distinct,
     unreadable,
 )
 from fieldassay.values.types.dates.names import (
@@ -242,12 +241,12 @@ class DateReader(Reader, Struct, frozen=True):
         values = [_iso(raw) if raw.__class__ is str else None for raw in raws]
         others = [index for index, value in enumerate(values) if value is None]
         if len(others) == len(raws):
-            return read_distinct(self.read, raws)
+            return Column.of(list(map(self.read, raws)))
         texts = objects(raws)
         return _patched(
             Column(texts, objects(values), texts),
             others,
-            read_distinct(self.read, [raws[index] for index in others]),
+            Column.of([self.read(raws[index]) for index in others]),
         )
 
     def _read_text(self, text: str, flags: tuple[str, ...]) -> Reading:
@@ -415,9 +414,6 @@ class DateTimeReader(Reader, Struct, frozen=True):
         except UnreadableError as why:
             return unreadable(text, why)
         return Reading(text, moment, canonical, doubts)
-
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        return read_distinct(self.read, raws)
 
     def _moment(self, text: str) -> tuple[dt.datetime, tuple[str, ...]]:
         cut = cut_time(text)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from fieldassay.errors import nearest, problem
 from fieldassay.io.json_value import Scalar
-from fieldassay.values.types.column import Column, Reader, Reading, objects, unreadable
+from fieldassay.values.types.column import Column, Reading, objects, unreadable
 
 # Numbers with a range, a currency or a unit, and their canonical texts.
 
@@ -64,7 +64,7 @@ def map_amount(change: Callable[[Decimal], Decimal], amount: AmountValue) -> Amo
     return tuple(map(change, amount)) if isinstance(amount, tuple) else change(amount)
 
 
-class Money(Struct, frozen=True):
+class Money(Struct, frozen=True, gc=False):
     """An amount in a currency.
 
     The currency is an ISO 4217 code, a symbol shared by several currencies (`$`), or None if unknown.
@@ -74,7 +74,7 @@ class Money(Struct, frozen=True):
     currency: str | None = None
 
 
-class Quantity(Struct, frozen=True):
+class Quantity(Struct, frozen=True, gc=False):
     """An amount in a canonical unit (see `types.numbers.units`), or without a unit."""
 
     amount: AmountValue
@@ -202,11 +202,8 @@ def canonical_quantity(value: Quantity) -> str:
     return amount if value.unit is None else f"{amount} {value.unit}"
 
 
-# Fast paths for columns of JSON numbers and of texts that read the same in every locale.
+# Fast paths for columns of JSON numbers.
 
-_PLAIN = re.compile(
-    r"-?(?:[0-9]{1,30}|[0-9]{1,30}\.(?:[0-9]{1,2}|[0-9]{4,30})|(?:[0-9]{4,30}|0)\.[0-9]{3})\Z"
-)
 _NUMBERS = frozenset({int, float})
 _PLAIN_FLOATS = (1e-3, 1e15)
 """Between these magnitudes the shortest digits of a float are always written without an exponent."""
@@ -301,21 +298,6 @@ def has_noise(number: Decimal) -> bool:
     """
     value = float(number)
     return isfinite(value) and without_noise(value) != value and decimal_of(value) == number
-
-
-def plain_number(text: str) -> str | None:
-    """Return the canonical text of a plain number that reads the same in every locale (`-12.50`), else None.
-
-    >>> plain_number("-12.50"), plain_number("1.234"), plain_number("007")
-    ('-12.5', None, '7')
-    """
-    if not _PLAIN.match(text) or (len(text) > MIN_NOISY and "." in text and has_noise(Decimal(text))):
-        return None
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    if text[:2] == "-0" or (text[0] == "0" and text[1:2] != "."):
-        return canonical_number(Decimal(text))
-    return text
 
 
 # Readings shared by all numeric readers.
@@ -424,37 +406,3 @@ def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
     """Raise `ProblemsError` if an option has none of its valid values."""
     if value not in choices:
         raise problem(option, f"unknown value {value!r}", nearest(str(value), choices), "invalid_option")
-
-
-def read_plain(reader: Reader, raws: Sequence[Scalar], *, whole_only: bool = False) -> Column:
-    """Return the column of `reader.read`, with a fast path for numbers that read the same in every locale.
-
-    `whole_only` leaves texts with a decimal point to the reader. Repeated texts are read once.
-    """
-    texts, values, canonical = list[str](), list[Any](), list[str]()
-    others = dict[int, Reading]()
-    seen = dict[str, Reading]()
-    for index, raw in enumerate(raws):
-        if not isinstance(raw, str):
-            reading = reader.read(raw)
-        elif raw in seen:
-            reading = seen[raw]
-        else:
-            plain = None if whole_only and "." in raw else plain_number(raw)
-            if plain is not None:
-                texts.append(raw)
-                values.append(Decimal(raw))
-                canonical.append(plain)
-                continue
-            reading = seen[raw] = reader.read(raw)
-        others[index] = reading
-        texts.append(reading.text)
-        values.append(reading.value)
-        canonical.append(reading.canonical)
-    return _column(texts, values, canonical, others)
-
-
-def _column(texts: list[str], values: list[Any], canonical: list[str], others: dict[int, Reading]) -> Column:
-    flags = {index: reading.flags for index, reading in others.items() if reading.flags}
-    problems = {index: reading.problem for index, reading in others.items() if reading.problem is not None}
-    return Column(objects(texts), objects(values), objects(canonical), flags, problems)

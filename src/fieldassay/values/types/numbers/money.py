@@ -29,11 +29,11 @@ from fieldassay.values.types.numbers.amounts import (
     doubts,
     json_columns,
     json_number,
-    plain_number,
     remedy,
     stripped,
 )
 from fieldassay.values.types.numbers.currencies import GENERIC, WITHOUT_CENTS, currency_named
+from fieldassay.values.types.numbers.forms import read_forms
 from fieldassay.values.types.numbers.numbers import (
     Numeral,
     check_single,
@@ -176,10 +176,6 @@ class MoneyReader(Reader, Struct, frozen=True):
                 if number.value is None
                 else self._reading(number.text, Money(number.value, self.currency), number.flags)
             )
-        plain = plain_number(raw) if not self.strip else None
-        if plain is not None:
-            canonical = plain if self.currency is None else f"{plain} {self.currency}"
-            return Reading(raw, Money(Decimal(raw), self.currency), canonical)
         text = raw.strip()
         try:
             plain = stripped(fold(text), self.strip, self.signs)
@@ -212,7 +208,7 @@ class MoneyReader(Reader, Struct, frozen=True):
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         written = json_columns(raws)
         if written is None:
-            return Column.of(list(map(self.read, raws)))
+            return read_forms(self, raws)
         texts, canonical = written
         if self.currency is not None:
             ending = f" {self.currency}"

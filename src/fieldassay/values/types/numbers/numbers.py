@@ -40,11 +40,11 @@ from fieldassay.values.types.numbers.amounts import (
     looks_like_fraction,
     map_amount,
     number_column,
-    read_plain,
     remedy,
     stripped,
     without_noise,
 )
+from fieldassay.values.types.numbers.forms import read_forms
 from fieldassay.values.types.numbers.unit_spellings import POWERS_OF_TEN
 from fieldassay.values.types.numbers.units import canonical_unit, conversion, convert, unit_flags, without_ten
 
@@ -479,7 +479,7 @@ class NumberReader(Reader, Struct, frozen=True):
         numbers = number_column(raws)
         if numbers is not None:
             return numbers
-        return Column.of(list(map(self.read, raws))) if self.strip or self.signs else read_plain(self, raws)
+        return read_forms(self, raws)
 
 
 def hundredth(value: Decimal) -> Decimal:
@@ -530,11 +530,7 @@ class IntegerReader(Reader, Struct, frozen=True):
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         if set(map(type, raws)) == {int} and (numbers := number_column(raws)) is not None:
             return numbers
-        return (
-            Column.of(list(map(self.read, raws)))
-            if self.strip or self.signs
-            else read_plain(self, raws, whole_only=True)
-        )
+        return read_forms(self, raws)
 
     def _whole(self, reading: Reading) -> Reading:
         value: Any = reading.value
@@ -588,6 +584,9 @@ class QuantityReader(Reader, Struct, frozen=True):
             return self._reading(text, self._amount(text))
         except UnreadableError as error:
             return unreadable(text, str(error))
+
+    def read_column(self, raws: Sequence[Scalar]) -> Column:
+        return read_forms(self, raws)
 
     def _amount(self, text: str) -> Amount:
         """Return the amount and its unit's text; in a range the unit stands once or at both ends."""
@@ -727,6 +726,9 @@ class ScaledReader(Reader, Struct, frozen=True):
             return replace(reading, text=text, canonical=text)
         value, canonical = _scale_value(reading.value, powers.pop())
         return replace(reading, text=text, value=value, canonical=canonical)
+
+    def read_column(self, raws: Sequence[Scalar]) -> Column:
+        return read_forms(self, raws)
 
     def _pattern(self) -> re.Pattern[str]:
         """Return the pattern of scales; without letters where `signs` may name one of them (`CR`)."""
