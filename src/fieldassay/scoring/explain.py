@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -359,7 +360,7 @@ def explain_document(
     remarks: dict[str, tuple[str, ...]] = {}
     for batch in batches(matching, 1, [ids[document]]):
         for judged in judge_batch(plan, batch, slices):
-            costs = find_costs(score_of, judged.evidence, judged.documents)
+            costs = partial(find_costs, score_of, judged.evidence, judged.documents)
             rows += EvidenceRows(judged.evidence, False, costs).table().to_dicts()
             system = judged.name
             undeclared = [

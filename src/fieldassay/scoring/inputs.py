@@ -1,7 +1,7 @@
 """What is scored: options, gold and predictions opened, documents chosen, and what is known of them."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -319,18 +319,19 @@ def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, 
     declared = plan.spec.document_type
     refused = {path for path, kind in types.items() if kind not in ("text", "id")}
     refused |= {"type", declared.field if declared else "type", *(plan.spec.data.id_key or ID_NAMES)}
-    keys = Counter(
-        key
-        for record in gold
-        for source in (record.data or {}, record.meta.attributes)
-        for key, value in source.items()
-        if isinstance(value, (str, int)) and not isinstance(value, bool)
-        if key not in refused and len(str(value)) <= _LONGEST_VALUE
-    )
-    often = (join_path([key]) for key, _ in keys.most_common(_MOST_KEYS))
+    held: defaultdict[str, list[Any]] = defaultdict(list)
+    for record in gold:
+        for source in (record.data or {}, record.meta.attributes):
+            for key, value in source.items():
+                if value.__class__ in (str, int):
+                    held[key].append(value)
+    named = {key: [text for text in map(str, held[key]) if len(text) <= _LONGEST_VALUE] for key in held}
+    often = sorted(named.keys() - refused, key=lambda key: (-len(named[key]), key))[:_MOST_KEYS]
+    # Values of their own in more than half of the documents are no families.
+    shared = (join_path([key]) for key in often if len(set(map(str.strip, named[key]))) <= len(gold) / 2)
     return {
         key: name_units(key, gold, [None] * len(gold))
-        for key in (*often, "{family}/*", "{family}_*", "{family}-*")
+        for key in (*shared, "{family}/*", "{family}_*", "{family}-*")
     }
 
 

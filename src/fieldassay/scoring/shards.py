@@ -168,7 +168,7 @@ class EvidenceRows(Struct, frozen=True):
 
     evidence: BatchEvidence
     only_errors: bool
-    costs: npt.NDArray[np.float64]
+    find_costs: Callable[[], npt.NDArray[np.float64]]
 
     def table(self) -> pl.DataFrame:
         """Return the table of the rows, or of those that are neither right nor absent."""
@@ -176,7 +176,7 @@ class EvidenceRows(Struct, frozen=True):
 
         assert self.evidence.table is not None
         frame = self.evidence.table()
-        costs = pl.Series(COST, self.costs, nan_to_null=True)
+        costs = pl.Series(COST, self.find_costs(), nan_to_null=True)
         frame = frame.insert_column(frame.columns.index("other_field") + 1, costs)
         return frame.filter(~pl.col("outcome").is_in(["match", "absent"])) if self.only_errors else frame
 
@@ -568,8 +568,10 @@ def _kept(work: Work, judged: JudgedBatch, number: int, repeat: Repeat | None) -
     if work.evidence == "none" or not len(evidence):
         return ()
     score_of = work.folding.score_of if work.folding.score else None
-    costs = find_costs(score_of, evidence, judged.documents) / (1 if repeat is None else repeat.runs)
-    rows = EvidenceRows(evidence, work.evidence == "errors", costs)
+    runs = 1 if repeat is None else repeat.runs
+    rows = EvidenceRows(
+        evidence, work.evidence == "errors", lambda: find_costs(score_of, evidence, judged.documents) / runs
+    )
     if work.folder is None:
         return (rows if work.is_local else rows.table(),)
     path = work.folder / f"part-{work.number:05}-{number:05}.parquet"
