@@ -35,9 +35,8 @@ from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES
 from fieldassay.metrics.uncertainty.families import find_likeness
 from fieldassay.paths import split_path
 from fieldassay.records.keys import Positions, cap_problems
-from fieldassay.records.matching import BY_POSITION, FORMAT, JOINED, Matching
+from fieldassay.records.matching import BY_POSITION, FORMAT, JOINED, Matching, unknown_document
 from fieldassay.scoring.checking import CHECK_METRICS, Tallies, count_checks, join_tallies, name_idle
-from fieldassay.scoring.explain import unknown_document
 from fieldassay.scoring.fit import (
     GOLD,
     count_fill,
