@@ -32,6 +32,7 @@ from fieldassay.metrics.evidence import FLAGS, Kind, Outcome, evidence_schema
 from fieldassay.metrics.result import comparison
 from fieldassay.metrics.result.decision import GateAnswer, Verdict
 from fieldassay.metrics.result.documents import STATISTICS
+from fieldassay.options import option_names
 from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import VIEWS
 from fieldassay.runs import run
@@ -44,6 +45,7 @@ from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS, type_names
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.presets.catalogue import preset_names
 from fieldassay.values.catalogue import ALIGNERS, CHECKS, COMPARATORS, DIAGNOSES, NORMALIZERS, READERS
+from fieldassay.values.types.closed_sets import ListReader
 
 # The documentation names everything there is, and its links lead somewhere
 
@@ -131,10 +133,10 @@ RUN_FILES = METRICS, DOCUMENTS, EVIDENCE, VIOLATIONS, COMPARISONS, GATES, STATIS
 PARAMETERS = [parameter for metric in list_metrics().values() for parameter in metric.parameters]
 
 NAMED = {
-    "comparators": ("docs/comparators.md", COMPARATORS.entries, "### {}"),
-    "own plugins": ("docs/embeddings.md", PLUGINS, "`{}`"),
-    "aligners": ("docs/aligners.md", ALIGNERS.names(), "| `{}` |"),
-    "normalizers": ("docs/normalizers.md", NORMALIZERS.names(), "| `{}` |"),
+    "comparators": ("docs/comparators.md", COMPARATORS.entries, "| `{}` |"),
+    "own plugins": ("docs/comparators.md", PLUGINS, "`{}`"),
+    "aligners": ("docs/comparators.md", ALIGNERS.names(), "| `{}` |"),
+    "normalizers": ("docs/comparators.md", NORMALIZERS.names(), "| `{}` |"),
     "types": ("docs/spec.md", type_names(), "`{}`"),
     "groups of metrics": ("docs/metrics.md", {*list_groups(), DEFAULT} - {"extras"}, "`{}`"),
     "functions over metrics": ("docs/metrics.md", grammar.FORMULA_FUNCTIONS, "`{}("),
@@ -174,7 +176,7 @@ NAMED = {
     "files of reports": ("docs/task-reports.md", [found.file for found in FORMATS.values()], "`{}`"),
     "pages of the HTML report": ("docs/report-html.md", [label for _, label in VIEWS], "| {} |"),
     "presets": ("docs/protocols/index.md", preset_names(), "{}"),
-    "checks": ("docs/checks.md", CHECKS.entries, "`{}`"),
+    "checks": ("docs/metrics.md", CHECKS.entries, "`{}`"),
     "gate functions": ("docs/gates.md", GATE_FUNCTIONS, "`{}`"),
     "verdicts": ("docs/gates.md", list(Verdict), "| {} |"),
     "decisions": ("docs/gates.md", list(GateAnswer), "| {} |"),
@@ -241,8 +243,18 @@ def test_every_exit_code_of_an_exception_is_documented() -> None:
     assert lacking("docs/errors.md", {str(code) for code in codes}, "| {} |") == []
 
 
-def test_every_type_has_a_page() -> None:
-    assert [name for name in READERS.entries if f"docs/fields/{name}.md" not in FILES] == []
+EXAMPLES = ROOT / "tests" / "values" / "examples"
+
+
+@pytest.mark.parametrize("name", [*READERS.entries, "list"])
+def test_the_page_of_types_has_every_option_and_examples_that_are_tested(name: str) -> None:
+    chapter = next(part for part in TEXTS["docs/types.md"].split("\n## ") if f"\n### {name}\n" in part)
+    section = chapter.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+    shown = "".join(re.findall(r"^\| raw \|.*\n.*\n((?:\|.*\n)+)", section, re.MULTILINE)).splitlines()
+    held = (EXAMPLES / f"{name}.md").read_text(encoding="utf-8").splitlines()
+    assert shown and [row for row in shown if row not in held] == []
+    kind = READERS.load(name) if name in READERS else ListReader
+    assert [option for option in option_names(kind) if f"\n| `{option}` |" not in chapter] == []
 
 
 def test_the_columns_of_the_tables_are_those_of_a_run() -> None:
