@@ -14,21 +14,15 @@ HEAD = """# Command line
 
 This page is made from `fieldassay --help` by `docs/generate.py`. How to use the commands:
 
-- [Write and check a spec](task-spec.md): `init`, `score --check`
-- [Score predictions](task-score.md): `score`, `demo`
-- [Find out why](task-explain.md): `explain`
-- [Compare two runs](task-compare-runs.md): `diff`;
-  [compare every run with a baseline](baseline.md): `baseline`
-- [Choose a report](task-reports.md): `report`
-- [Choose what a person reviews](task-review-threshold.md): `calibrate`
-- [Measure agreement](task-agreement.md): `review agreement`
-- [Decide GO or NO-GO](task-decide.md): `gate`;
-  [freeze what a baseline stands on](baseline.md#freeze-what-it-stands-on): `baseline set --freeze`
-- [Keep runs and look back](task-runs.md): `runs`
-- [The published protocols](protocols/index.md): `protocols`
-
-Inputs are described in [inputs](inputs.md), specs in [the spec language](spec.md), metrics in
-[metrics](metrics.md).
+- [Write a spec](write-a-spec.md): `init`, `score --check`
+- [Start](start.md): `score`, `demo`
+- [Why is it wrong?](why-wrong.md): `explain`, `attribute`
+- [Is B better than A?](compare.md): `diff`, `run`, `runs`
+- [Fail the build](fail-the-build.md): `gate`, `baseline`
+- [Extract](extract.md): `extract`
+- [Make gold](review.md): `review`
+- [Straight-through processing](straight-through.md): `calibrate`
+- [Reports](reports.md): `report`
 
 ## Exit codes
 

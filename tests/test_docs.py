@@ -151,19 +151,19 @@ NAMED = {
         ["few_documents", "few_replicates", "order_statistics", "undefined_replicates=K"],
         "`{}`",
     ),
-    "diagnoses": ("docs/diagnosis.md", DIAGNOSES, "`{}`"),
-    "flags": ("docs/python-api.md", FLAGS, "| `{}` |"),
-    "outcomes": ("docs/python-api.md", [outcome.name.lower() for outcome in Outcome], "| `{}` |"),
-    "labels of wrong values": ("docs/attribution.md", LABELS, "| `{}` |"),
-    "row kinds": ("docs/python-api.md", [kind.name.lower() for kind in Kind], "`{}`"),
-    "evidence columns": ("docs/python-api.md", evidence_schema(), "`{}`"),
+    "diagnoses": ("docs/why-wrong.md", DIAGNOSES, "`{}`"),
+    "flags": ("docs/python.md", FLAGS, "| `{}` |"),
+    "outcomes": ("docs/python.md", [outcome.name.lower() for outcome in Outcome], "| `{}` |"),
+    "labels of wrong values": ("docs/why-wrong.md", LABELS, "| `{}` |"),
+    "row kinds": ("docs/python.md", [kind.name.lower() for kind in Kind], "`{}`"),
+    "evidence columns": ("docs/python.md", evidence_schema(), "`{}`"),
     "estimate attributes": (
-        "docs/python-api.md",
+        "docs/python.md",
         list(Estimate.__struct_fields__),
         "| `{}` |",
     ),
     "scoring options": (
-        "docs/python-api.md",
+        "docs/python.md",
         list(ScoreOptions.__struct_fields__),
         "`{}`",
     ),
@@ -171,26 +171,25 @@ NAMED = {
     "options of statistics": ("docs/spec.md", list(StatisticsOptions.__struct_fields__), "`{}`"),
     "spec keys": ("docs/spec.md", SPEC_KEYS, "`{}`"),
     "field keys": ("docs/spec.md", FIELD_KEYS, "`{}`"),
-    "report formats": ("docs/task-reports.md", FORMATS, "| `{}` |"),
-    "report formats in CI": ("docs/task-ci.md", FORMATS, "| `{}` |"),
-    "files of reports": ("docs/task-reports.md", [found.file for found in FORMATS.values()], "`{}`"),
-    "pages of the HTML report": ("docs/report-html.md", [label for _, label in VIEWS], "| {} |"),
+    "report formats": ("docs/reports.md", FORMATS, "| `{}` |"),
+    "files of reports": ("docs/reports.md", [found.file for found in FORMATS.values()], "`{}`"),
+    "pages of the HTML report": ("docs/reports.md", [label for _, label in VIEWS], "| {} |"),
     "presets": ("docs/spec.md", preset_names(), "{}"),
     "checks": ("docs/metrics.md", CHECKS.entries, "`{}`"),
-    "gate functions": ("docs/gates.md", GATE_FUNCTIONS, "`{}`"),
-    "verdicts": ("docs/gates.md", list(Verdict), "| {} |"),
-    "decisions": ("docs/gates.md", list(GateAnswer), "| {} |"),
+    "gate functions": ("docs/fail-the-build.md", GATE_FUNCTIONS, "`{}`"),
+    "verdicts": ("docs/fail-the-build.md", list(Verdict), "| {} |"),
+    "decisions": ("docs/fail-the-build.md", list(GateAnswer), "| {} |"),
     "verdicts of comparisons": ("docs/statistics.md", typing.get_args(comparison.Outcome), "`{}`"),
-    "what becomes of a document": ("docs/runs.md", CLASSES, "| `{}` |"),
-    "run statuses": ("docs/runs.md", [run.COMPLETE, run.PARTIAL, run.NOTHING, run.DAMAGED], "| {} |"),
-    "files of a run": ("docs/runs.md", RUN_FILES, "`{}`"),
+    "what becomes of a document": ("docs/compare.md", CLASSES, "| `{}` |"),
+    "run statuses": ("docs/compare.md", [run.COMPLETE, run.PARTIAL, run.NOTHING, run.DAMAGED], "| {} |"),
+    "files of a run": ("docs/compare.md", RUN_FILES, "`{}`"),
     "files of a run and who reads them": ("docs/architecture.md", RUN_FILES, "| `{}` |"),
     "options of a diff": (
-        "docs/python-api.md",
+        "docs/python.md",
         list(DiffOptions.__struct_fields__),
         "`{}`",
     ),
-    "reasons for a review": ("docs/calibration.md", list(ReviewReason), "`{}`"),
+    "reasons for a review": ("docs/straight-through.md", list(ReviewReason), "`{}`"),
     "commands": ("docs/cli.md", COMMANDS, "fieldassay {}"),
     "error kinds": ("docs/errors.md", problem_kinds, "`{}`"),
     "exit codes": ("docs/errors.md", ["0", "1", "2", "3", "5", "70", "130"], "| {} |"),
@@ -263,10 +262,10 @@ def test_the_columns_of_the_tables_are_those_of_a_run() -> None:
     assert isinstance(result.evidence, pl.DataFrame)
     assert isinstance(result.documents, pl.DataFrame)
     columns = {*result.evidence.columns, *result.documents.columns} - {"type"}
-    assert lacking("docs/python-api.md", columns) == []
+    assert lacking("docs/python.md", columns) == []
     assert (
         lacking(
-            "docs/python-api.md",
+            "docs/python.md",
             set(result.evidence["reason"])
             & {"equal", "missing", "spurious", "absent", "unreadable", "present", "paired"},
         )
@@ -383,16 +382,6 @@ def test_commands_print_what_the_page_shows(name: str, programs: Path) -> None:
     assert run_page(TEXTS[name], programs) == TEXTS[name], (
         "write the page again with: python docs/consoles.py"
     )
-
-
-def test_the_line_that_tidies_a_store_keeps_the_newest_runs(programs: Path) -> None:
-    [line] = blocks("docs/task-runs.md", "sh")
-    spec = """$ cat spec.yaml\nfields: {total: money}\n$ cat gold.jsonl\n{"id": 1, "total": 5}\n"""
-    score = "$ fieldassay score --spec spec.yaml --gold gold.jsonl --pred a=gold.jsonl --runs runs --quiet\n"
-    tidy = "$ ls -t runs > before; " + line.replace("[50:]", "[1:]")
-    kept = "$ ls -t runs | diff - <(head -n 1 before) && echo kept\n"
-    text = run_page(f"```console\n{spec}{score * 2}{tidy}{kept}```\n", programs)
-    assert text.endswith(f"{kept}kept\n```\n"), text
 
 
 def test_the_picture_is_a_small_report_without_anything_from_the_network() -> None:
