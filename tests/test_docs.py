@@ -174,7 +174,7 @@ NAMED = {
     "report formats": ("docs/reports.md", FORMATS, "| `{}` |"),
     "files of reports": ("docs/reports.md", [found.file for found in FORMATS.values()], "`{}`"),
     "pages of the HTML report": ("docs/reports.md", [label for _, label in VIEWS], "| {} |"),
-    "presets": ("docs/protocols/index.md", preset_names(), "{}"),
+    "presets": ("docs/spec.md", preset_names(), "{}"),
     "checks": ("docs/metrics.md", CHECKS.entries, "`{}`"),
     "gate functions": ("docs/fail-the-build.md", GATE_FUNCTIONS, "`{}`"),
     "verdicts": ("docs/fail-the-build.md", list(Verdict), "| {} |"),
@@ -301,17 +301,8 @@ def test_every_link_leads_somewhere(name: str) -> None:
 
 
 def test_the_index_has_every_page() -> None:
-    indexes = "docs/index.md", "docs/protocols/index.md"
-    listed = {
-        (FILES[index].parent / target.partition("#")[0]).resolve()
-        for index in indexes
-        for target in _LINK.findall(TEXTS[index])
-    }
-    pages = {
-        name: path.resolve()
-        for name, path in FILES.items()
-        if name.startswith("docs/") and name not in indexes
-    }
+    listed = {(DOCS / target.partition("#")[0]).resolve() for target in _LINK.findall(TEXTS["docs/index.md"])}
+    pages = {name: path for name, path in FILES.items() if DOCS in path.parents and path.name != "index.md"}
     assert [name for name, path in pages.items() if path not in listed] == []
 
 

@@ -1,6 +1,6 @@
-"""Writes the tables of docs/corpus.md: the documents, how they are read, and what systems make of them.
+"""Writes the tables of README.md: the documents, how they are read, and what systems make of them.
 
-`python docs/corpus_tables.py OUT` runs each task with `rules` into a folder of OUT first.
+`python bench/corpus/tables.py OUT` runs each task with `rules` into a folder of OUT first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from bench.corpus.manifest import DIFFICULTIES, SHIPPED, THRESHOLDS, Corpus, read_corpus
 from bench.corpus.reading import Reading, compare_reading
@@ -20,7 +20,7 @@ import fieldassay as fa
 from fieldassay.documents.transcript import TranscriptStore
 from fieldassay.metrics.result.result import find_main
 
-PAGE = Path(__file__).parent / "corpus.md"
+PAGE = Path(__file__).with_name("README.md")
 
 
 def table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
