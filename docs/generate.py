@@ -18,9 +18,11 @@ MANY = 2
 
 HEAD = """# Commands
 
-This page is made from the program's `--help`. `score --help` shows the usual options, `--help-all` all of them. [Exit codes](errors.md#exit-codes) are the same for all commands.
+This page is made from the program's `--help`. `score --help` shows the usual options, `--help-all` all
+of them. [Exit codes](errors.md#exit-codes) are the same for all commands.
 
-Results go to standard output, everything else to standard error. `NO_COLOR=1` turns colors off. `COLUMNS` sets the width where there is no terminal.
+Results go to standard output, everything else to standard error. `NO_COLOR=1` turns colors off.
+`COLUMNS` sets the width where there is no terminal.
 """
 
 

@@ -60,8 +60,8 @@ _READING: Mapping[str, tuple[str, str]] = {
     ),
     "match_ids": (
         "FORM",
-        "How ids are compared: exact, name (without folders), stem (and endings), number, or a pattern such as "
-        "'{id}_*.pdf={id}_expected'.",
+        "How ids are compared: exact, name (without folders), stem (and endings), number, or a pattern such "
+        "as '{id}_*.pdf={id}_expected'.",
     ),
     "names": (
         "[exact|loose]",

@@ -133,8 +133,8 @@ def write_reports(
     "--table",
     metavar="NAME",
     help=(
-        "Data: values (for .csv, .xlsx, .parquet), results (.json), metrics (.tex), estimates, fields, errors, "
-        "comparison, suspicious-gold, curve."
+        "Data: values (for .csv, .xlsx, .parquet), results (.json), metrics (.tex), estimates, fields, "
+        "errors, comparison, suspicious-gold, curve."
     ),
 )
 @click.option("--system", metavar="NAME", help="Of --table: this system only.")

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 def explain(**given: Any) -> int:
     """Explain the judgement of a value, step by step.
 
-    Explains two values, or what is wrong in a document of your data or of a run. RUN is a run's folder, or its id, name or `latest`
-    in the store.
+    Explains two values, or what is wrong in a document of your data or of a run. RUN is a run's folder, or
+    its id, name or `latest` in the store.
 
     \b
     fieldassay explain --type money '$1,234.56' 1234.6
@@ -193,11 +193,11 @@ _PATH = click.Path(path_type=Path)
 def attribute(**given: Any) -> int:
     """Tell reading errors from model errors.
 
-    Every wrong value gets a label with its evidence, and every stage a share with an interval. RUN is a run's folder,
-    or its id, name or `latest` in the store.
+    Every wrong value gets a label with its evidence, and every stage a share with an interval. RUN is a run's
+    folder, or its id, name or `latest` in the store.
 
     \b
-        fieldassay attribute run --system base --out attribution.md
+    fieldassay attribute run --system base --out attribution.md
     """
     from fieldassay.commands.cli.output import tell_page
     from fieldassay.commands.runs import attribute as attribute_run
