@@ -195,7 +195,7 @@ def score(**given: Any) -> int:
     """Score predictions against gold.
 
     Prints the best system, the verdict of the gates, and what to fix first. Without --spec, types are guessed
-    from gold. Without an option of reading or statistics, the spec's `data:` and `statistics:` count.
+    from gold. Options of reading and of statistics default to the spec's `data:` and `statistics:`.
 
     \b
     fieldassay score gold.xlsx answers/
