@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-import click
 import polars as pl
 import pytest
 from doc_pages import DOCS, FENCE, FILES, ROOT, TEXTS, blocks
@@ -18,7 +17,7 @@ from docs.consoles import run_page
 
 from fieldassay import score
 from fieldassay.attribution.labels import LABELS
-from fieldassay.commands.cli.main import COMMANDS, commands
+from fieldassay.commands.cli.main import COMMANDS
 from fieldassay.decisions.calibration.policy import ReviewReason
 from fieldassay.decisions.diff.diff import DiffOptions
 from fieldassay.errors import FieldassayError
@@ -104,17 +103,6 @@ def error_classes() -> Iterator[type[FieldassayError]]:
                 if isinstance(value, type) and issubclass(value, FieldassayError)
             )
             yield from (found for found in classes if found.__module__ == module.__name__)
-
-
-def options() -> Iterator[str]:
-    for name in COMMANDS:
-        command = commands.get_command(click.Context(commands), name)
-        yield from (
-            f"{name} {flag}"
-            for parameter in command.params
-            for flag in parameter.opts
-            if flag.startswith("--")
-        )
 
 
 def lacking(
@@ -298,6 +286,11 @@ def test_every_link_leads_somewhere(name: str) -> None:
         if not goal.exists() or (anchor and anchor not in anchors(goal.read_text(encoding="utf-8"))):
             broken.append(target)
     assert broken == []
+
+
+def test_the_pages_can_be_read_in_a_day() -> None:
+    pages = [text for name, text in TEXTS.items() if name.startswith("docs/")]
+    assert (len(pages) <= 30, sum(len(text.split()) for text in pages) <= 45_000) == (True, True)
 
 
 def test_the_index_has_every_page() -> None:
