@@ -18,18 +18,18 @@ from fieldassay.spec.presets.catalogue import preset_head, preset_names
 # Each shipped protocol says where it comes from, and has its place in the pages on protocols
 
 _PAGES = Path(__file__).resolve().parents[3] / "docs"
+_ROWS = (_PAGES / "spec.md").read_text(encoding="utf-8").partition("| protocol |")[2].splitlines()
 
 
 @pytest.mark.parametrize("name", preset_names())
-def test_the_list_of_protocols_leads_to_a_page_that_tells_how_to_run_it_and_its_source(name):
-    listed = (_PAGES / "spec.md").read_text(encoding="utf-8")
-    [row] = re.findall(rf"^\| \[.*(?<![\w-]){re.escape(name)}(?![\w-]).*$", listed, re.MULTILINE)
-    page = re.findall(r"\]\(([^)#]+\.md)", row)[0]
-    text = (_PAGES / page).read_text(encoding="utf-8")
-    assert name in text
-    if page.startswith("protocols/"):
-        assert "**Source**" in text
-        assert "fieldassay score --protocol" in text
+def test_the_list_of_protocols_links_to_a_page_with_its_source_and_how_to_run_it(name):
+    row = next(
+        line for line in _ROWS if re.search(rf"^\|.*(?<![\w-]){re.escape(name)}(?![\w-]).*\|.*\|", line)
+    )
+    (linked,) = re.findall(r"\]\(([^)#]+\.md)(?:#[a-z-]+)?\)", row)
+    text = (_PAGES / linked).read_text(encoding="utf-8")
+    assert name in text and f"--protocol {name.removesuffix('-chamfer').removesuffix('-mean')}" in text
+    assert "**Source**" in text or not linked.startswith("protocols/")
 
 
 @pytest.mark.parametrize("name", preset_names())
