@@ -102,9 +102,9 @@ def test_no_reader_loads_a_heavy_library():
     assert ran.stdout.strip() == ""
 
 
-# The examples on the pages of the field types are what the readers do
+# The examples of each type are what its reader does
 
-PAGES = Path(__file__).parents[2] / "docs" / "fields"
+PAGES = Path(__file__).with_name("examples")
 TYPES = (
     "text",
     "id",
@@ -157,12 +157,12 @@ def reader(type_name, given):
 def test_the_examples_of_a_page_read_as_it_says(type_name):
     for row in rows(PAGES / f"{type_name}.md", "Examples"):
         reading = reader(type_name, row["options"]).read(json.loads(row["raw"]))
-        remark = row["why not / remark"].partition("(")[0].strip()
+        remark = row["problem or flags"].partition("(")[0].strip()
         if row["canonical"]:
             found = (reading.problem, reading.canonical, ", ".join(reading.flags))
             assert found == (None, row["canonical"], remark), row
         else:
-            assert (reading.value, reading.problem) == (None, row["why not / remark"]), row
+            assert (reading.value, reading.problem) == (None, row["problem or flags"]), row
 
 
 # Two values with a stroke between them are two; a fraction is one where it looks like one
