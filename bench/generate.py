@@ -234,9 +234,7 @@ def draw_written_documents(count: int = DOCUMENTS) -> Iterator[Pair]:
     """Yield the same documents as texts, 12 % of the predicted values in another notation."""
     rng = Random(SEED)
     for pair in draw_documents(count):
-        yield Pair(
-            write_record(rng, pair.gold), write_record(rng, pair.prediction, REWRITTEN), pair.origins
-        )
+        yield Pair(write_record(rng, pair.gold), write_record(rng, pair.prediction, REWRITTEN), pair.origins)
 
 
 def write_work(directory: Path, count: int = DOCUMENTS) -> None:

@@ -296,14 +296,27 @@ def check_target(target: Path) -> None:
 
 
 def merge_parts(parts: Sequence[Path], target: Path) -> None:
-    """Write the evidence of all parts, in order, as one file (an empty table for none)."""
-    frame = scan_parts(parts)
-    if frame is None:
-        import polars as pl
+    """Write the evidence of all parts, in order, as one file (an empty table for none).
 
+    One part at a time is in memory: what Polars concatenates, it opens all at once.
+    """
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    _check_there(parts)
+    if not parts:
         write_parquet(pl.DataFrame(schema=evidence_schema()), target)
         return
-    write_parquet(frame, target)
+    schema = pl.concat(
+        [pl.scan_parquet(scannable(file), glob=False).head(0) for file in parts], how="diagonal"
+    ).collect_schema()
+
+    def read(*_: Any) -> Iterator[pl.DataFrame]:
+        for file in parts:
+            part = pl.read_parquet(scannable(file), glob=False)
+            yield pl.concat([pl.DataFrame(schema=schema), part], how="diagonal")
+
+    write_parquet(register_io_source(read, schema=schema), target, row_group_size=30000)
 
 
 def scan_parts(parts: Sequence[Path]) -> pl.LazyFrame | None:
