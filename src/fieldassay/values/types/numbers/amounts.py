@@ -202,92 +202,41 @@ def canonical_quantity(value: Quantity) -> str:
     return amount if value.unit is None else f"{amount} {value.unit}"
 
 
-# Fast paths for columns of JSON numbers.
+# Columns of JSON floats, whose texts are written when they are needed.
 
-_NUMBERS = frozenset({int, float})
 _PLAIN_FLOATS = (1e-3, 1e15)
 """Between these magnitudes the shortest digits of a float are always written without an exponent."""
 _MANY = 1000
 """Fewer numbers are not worth loading Polars, which writes them faster."""
 
 
-def number_column(raws: Sequence[Scalar]) -> Column | None:
-    """Return the column of finite JSON numbers; None if any value is not one, or has noise.
+def float_column(raws: Sequence[Scalar]) -> Column | None:
+    """Return the column of finite JSON floats; None if any value is not one, or has noise.
 
-    The texts of floats are written when they are needed.
+    >>> float_column([1.5, -2.0, 1e-7]).canonical.tolist()
+    ['1.5', '-2', '0.0000001']
+    >>> float_column([0.1 + 0.2]), float_column([1]), float_column([float("nan")])
+    (None, None, None)
     """
-    if set(map(type, raws)) == {float} and np.isfinite(np.array(raws, dtype=np.float64)).all():
-        if _have_noise(raws):
-            return None
-        return Column.on_demand(objects(raws), lambda values: _write(values) or ([], []))
-    written = json_columns(raws)
-    return None if written is None else Column(objects(written[0]), objects(raws), objects(written[1]))
-
-
-def _have_noise(raws: Sequence[Scalar]) -> bool:
-    return may_have_noise(np.array([raw for raw in raws if raw.__class__ is float], dtype=np.float64))
-
-
-def json_columns(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
-    """Return the JSON texts and the canonical texts of finite numbers; None if any is not one, or has noise.
-
-    >>> json_columns([1.5, -2.0, 0.25])
-    (['1.5', '-2.0', '0.25'], ['1.5', '-2', '0.25'])
-    >>> json_columns([10**20, 1e-7])
-    (['100000000000000000000', '1e-07'], ['100000000000000000000', '0.0000001'])
-    >>> json_columns([0.1 + 0.2]) is None
-    True
-    """
-    return None if _have_noise(raws) else _write(raws)
-
-
-def _write(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
-    """Return the texts of numbers without noise, as `json_columns` does."""
-    if len(raws) >= _MANY and set(map(type, raws)) == {float}:
-        floats = np.array(raws, dtype=np.float64)
-        size = np.abs(floats)
-        is_plain = ((size >= _PLAIN_FLOATS[0]) & (size < _PLAIN_FLOATS[1])) | (
-            (size == 0) & ~np.signbit(floats)
-        )
-        if bool(is_plain.all()):
-            import polars as pl
-
-            written = pl.Series(floats).cast(pl.String)
-            return written.to_list(), written.str.strip_suffix(".0").to_list()
-    texts = json_texts(raws)
-    return None if texts is None else (texts, canonical_texts(texts))
-
-
-def json_texts(raws: Sequence[Scalar]) -> list[str] | None:
-    """Return the JSON texts of finite numbers; None if any value is not one.
-
-    >>> json_texts([1, 2.50]), json_texts([1, "2"]), json_texts([float("nan")])
-    (['1', '2.5'], None, None)
-    """
-    kinds = set(map(type, raws))
-    if not kinds <= _NUMBERS:
+    if set(map(type, raws)) != {float}:
         return None
-    try:
-        texts = list(map(repr, raws))
-    except ValueError:  # an integer beyond Python's limit of digits
+    floats = np.array(raws, dtype=np.float64)
+    if not np.isfinite(floats).all() or may_have_noise(floats):
         return None
-    return None if float in kinds and any("n" in text for text in texts) else texts
+    return Column.on_demand(objects(raws), _write)
 
 
-def canonical_texts(texts: Sequence[str]) -> list[str]:
-    """Return the canonical texts of JSON numbers in Python's notation.
+def _write(values: list[float]) -> tuple[list[str], list[str]]:
+    """Return the JSON texts and the canonical texts of floats without noise."""
+    floats = np.array(values, dtype=np.float64)
+    size = np.abs(floats)
+    is_plain = (size >= _PLAIN_FLOATS[0]) & (size < _PLAIN_FLOATS[1])
+    if len(values) < _MANY or not (is_plain | ((size == 0) & ~np.signbit(floats))).all():
+        return list(map(repr, values)), list(map(canonical_number, values))
+    import polars as pl
 
-    >>> canonical_texts(["5.0", "1e-07", "-0.0"])
-    ['5', '0.0000001', '0']
-    """
-    return [_canonical(text) for text in texts]
-
-
-def _canonical(text: str) -> str:
-    if text[-2:] == ".0":
-        text = text[:-2]
-        return text if text != "-0" else "0"
-    return canonical_number(Decimal(text)) if "e" in text or len(text) > PLAIN_LIMIT else text
+    written = pl.Series(floats).cast(pl.String)
+    return written.to_list(), written.str.strip_suffix(".0").to_list()
 
 
 def has_noise(number: Decimal) -> bool:

@@ -18,6 +18,7 @@ from fieldassay.values.types.numbers.amounts import PLAIN_LIMIT, Money, Quantity
 _LONGEST = 60
 _MOST_DIGITS = 14
 """A number of more digits may be that of a float with noise, which its digits tell."""
+_LARGEST = 10**_MOST_DIGITS
 _FEWEST = 2
 """Fewer texts of one form are not worth more than their own readings."""
 _MASK = bytes(ord("0") if chr(byte).isdigit() else byte for byte in range(128)) + bytes(range(128, 256))
@@ -64,7 +65,7 @@ def read_forms(reader: Reader, raws: Sequence[Scalar]) -> Column:
     >>> read_forms(MoneyReader(), ["€ 1.250,00", "€ 3.470,50", "€ 9.000,00", "€ 1.250,01"]).canonical.tolist()
     ['1250 EUR', '3470.5 EUR', '9000 EUR', '1250.01 EUR']
     """
-    texts = [raw if isinstance(raw, str) else "" for raw in raws]
+    texts = [_written(raw) for raw in raws]
     trimmed, values, canonical = (
         objects([text.strip() for text in texts]),
         *np.empty((2, len(texts)), object),
@@ -72,7 +73,7 @@ def read_forms(reader: Reader, raws: Sequence[Scalar]) -> Column:
     flags: dict[int, tuple[str, ...]] = {}
     problems: dict[int, str] = {}
     is_left = np.ones(len(texts), dtype=np.bool_)
-    for form, places, digits in _find_forms(reader, texts):
+    for form, places, digits in _find_forms(reader, texts, list(map(type, raws))):
         rows = np.array(places)
         values[rows], canonical[rows] = map(objects, form.read(digits))
         is_left[rows] = False
@@ -88,26 +89,35 @@ def read_forms(reader: Reader, raws: Sequence[Scalar]) -> Column:
     return Column(trimmed, values, canonical, flags, problems)
 
 
-def _find_forms(reader: Reader, texts: Sequence[str]) -> Iterator[tuple[Form, list[int], list[str]]]:
+def _written(raw: Scalar) -> str:
+    """Return the text of a value; nothing for a number that no form has."""
+    if isinstance(raw, str):
+        return raw
+    return repr(raw) if raw.__class__ is float or (raw.__class__ is int and abs(raw) < _LARGEST) else ""
+
+
+def _find_forms(
+    reader: Reader, texts: Sequence[str], kinds: Sequence[type]
+) -> Iterator[tuple[Form, list[int], list[str]]]:
     """Yield the forms that several texts have, with their positions and their digits."""
     joined = "\n".join(texts).encode("utf-8", "surrogatepass")
     if joined.count(b"\n") != len(texts) - 1:
         return
     shapes = joined.translate(_MASK).decode("utf-8", "surrogatepass").split("\n")
     digits = joined.translate(None, _OTHERS).decode().split("\n")
-    places: defaultdict[tuple[str, bool], list[int]] = defaultdict(list)
-    for at, (shape, run) in enumerate(zip(shapes, digits, strict=True)):
-        places[shape, run[:1] == "0"].append(at)
-    for (shape, leads_zero), found in places.items():
-        if len(found) >= _FEWEST and (form := find_form(reader, shape, leads_zero)) is not None:
+    places: defaultdict[tuple[str, bool, type], list[int]] = defaultdict(list)
+    for at, (shape, run, kind) in enumerate(zip(shapes, digits, kinds, strict=True)):
+        places[shape, run[:1] == "0", kind].append(at)
+    for key, found in places.items():
+        if len(found) >= _FEWEST and (form := find_form(reader, *key)) is not None:
             yield form, found, [digits[at] for at in found]
 
 
 @lru_cache(maxsize=10_000)
-def find_form(reader: Reader, shape: str, leads_zero: bool) -> Form | None:
+def find_form(reader: Reader, shape: str, leads_zero: bool, kind: type = str) -> Form | None:
     """Return what texts of a shape mean, whose digits are all written 0; None if that depends on the digits.
 
-    `leads_zero` tells texts whose first digit is a zero, which begins no group.
+    `leads_zero` tells texts whose first digit is a zero, which begins no group; `kind` what JSON has them as.
 
     >>> from fieldassay.values.types.numbers.numbers import NumberReader
     >>> find_form(NumberReader(), "0,000.00", False).read(["432150"])
@@ -120,16 +130,16 @@ def find_form(reader: Reader, shape: str, leads_zero: bool) -> Form | None:
         return None
     if _RUN.fullmatch(shape) is None or any(mark.isnumeric() for mark in shape.replace("0", "")):
         return None
-    first, second = (_probe(reader, shape, probe[:count], leads_zero) for probe in _PROBES)
+    first, second = (_probe(reader, shape, probe[:count], leads_zero, kind) for probe in _PROBES)
     return first if first == second else None
 
 
-def _probe(reader: Reader, shape: str, digits: str, leads_zero: bool) -> Form | None:
+def _probe(reader: Reader, shape: str, digits: str, leads_zero: bool, kind: type) -> Form | None:
     """Return the form as one text of it has it."""
     digits = "0" + digits[1:] if leads_zero else digits
     left = iter(digits)
     text = "".join(next(left) if mark == "0" else mark for mark in shape)
-    reading = reader.read(text)
+    reading = reader.read(kind(text))
     value = reading.value
     amount = value.amount if isinstance(value, Money | Quantity) else value
     if not isinstance(amount, Decimal) or reading.text != text.strip():

@@ -2,9 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from functools import lru_cache
-from itertools import repeat
 from typing import Literal
 
 from msgspec import Struct
@@ -16,7 +14,6 @@ from fieldassay.values.types.column import (
     Reader,
     Reading,
     UnreadableError,
-    objects,
     unreadable,
 )
 from fieldassay.values.types.locales import convention, find_locale, territory_currencies
@@ -27,7 +24,6 @@ from fieldassay.values.types.numbers.amounts import (
     canonical_money,
     check_signs,
     doubts,
-    json_columns,
     json_number,
     remedy,
     stripped,
@@ -206,15 +202,7 @@ class MoneyReader(Reader, Struct, frozen=True):
         return Numeral(value, found.end, found.is_ambiguous or notation.is_ambiguous or is_bare), currency
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        written = json_columns(raws)
-        if written is None:
-            return read_forms(self, raws)
-        texts, canonical = written
-        if self.currency is not None:
-            ending = f" {self.currency}"
-            canonical = [text + ending for text in canonical]
-        values = list(map(Money, map(Decimal, texts), repeat(self.currency)))
-        return Column(objects(texts), objects(values), objects(canonical))
+        return read_forms(self, raws)
 
     def _reading(self, text: str, money: Money, flags: tuple[str, ...] = ()) -> Reading:
         return Reading(text, money, canonical_money(money), flags)

@@ -35,11 +35,11 @@ from fieldassay.values.types.numbers.amounts import (
     check_signs,
     decimal_of,
     doubts,
+    float_column,
     has_noise,
     json_number,
     looks_like_fraction,
     map_amount,
-    number_column,
     remedy,
     stripped,
     without_noise,
@@ -476,10 +476,8 @@ class NumberReader(Reader, Struct, frozen=True):
         )
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        numbers = number_column(raws)
-        if numbers is not None:
-            return numbers
-        return read_forms(self, raws)
+        numbers = float_column(raws)
+        return read_forms(self, raws) if numbers is None else numbers
 
 
 def hundredth(value: Decimal) -> Decimal:
@@ -528,8 +526,6 @@ class IntegerReader(Reader, Struct, frozen=True):
         )
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        if set(map(type, raws)) == {int} and (numbers := number_column(raws)) is not None:
-            return numbers
         return read_forms(self, raws)
 
     def _whole(self, reading: Reading) -> Reading:
