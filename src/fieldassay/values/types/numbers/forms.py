@@ -54,6 +54,13 @@ class Form(Struct, frozen=True):
         return _with_amounts(self.like, amounts), written
 
 
+class FormReader(Reader):
+    """A reader of numbers, money or quantities, which reads a column by the forms of its texts."""
+
+    def read_column(self, raws: Sequence[Scalar]) -> Column:
+        return read_forms(self, raws)
+
+
 def read_forms(reader: Reader, raws: Sequence[Scalar]) -> Column:
     """Return the column of `reader.read` of each value, for a reader of numbers, money or quantities.
 

@@ -10,8 +10,6 @@ from msgspec import Struct
 from fieldassay.errors import problem
 from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.column import (
-    Column,
-    Reader,
     Reading,
     UnreadableError,
     unreadable,
@@ -29,7 +27,7 @@ from fieldassay.values.types.numbers.amounts import (
     stripped,
 )
 from fieldassay.values.types.numbers.currencies import GENERIC, WITHOUT_CENTS, currency_named
-from fieldassay.values.types.numbers.forms import read_forms
+from fieldassay.values.types.numbers.forms import FormReader
 from fieldassay.values.types.numbers.numbers import (
     Numeral,
     check_single,
@@ -136,7 +134,7 @@ _FIRST = re.compile(r"(?:(?<![^\W\d_])(?<!/)[.,٫](?=\d))?\d")
 _SIGNED = re.compile(r"(?P<before>[+-]?) ?(?P<middle>[^+-]*?) ?(?P<after>[+-]?)\Z")
 
 
-class MoneyReader(Reader, Struct, frozen=True):
+class MoneyReader(FormReader, Struct, frozen=True):
     """Reads amounts, with or without a symbol, a name or an ISO code before or behind them.
 
     A written currency counts. A symbol of several currencies (`$`) is the field's `currency` if possible,
@@ -200,9 +198,6 @@ class MoneyReader(Reader, Struct, frozen=True):
         is_bare = notation.no_pounds and currency is None  # shillings, or no cents
         value = found.value.scaleb(notation.power, WIDE)
         return Numeral(value, found.end, found.is_ambiguous or notation.is_ambiguous or is_bare), currency
-
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        return read_forms(self, raws)
 
     def _reading(self, text: str, money: Money, flags: tuple[str, ...] = ()) -> Reading:
         return Reading(text, money, canonical_money(money), flags)

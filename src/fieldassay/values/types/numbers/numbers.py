@@ -44,7 +44,7 @@ from fieldassay.values.types.numbers.amounts import (
     stripped,
     without_noise,
 )
-from fieldassay.values.types.numbers.forms import read_forms
+from fieldassay.values.types.numbers.forms import FormReader
 from fieldassay.values.types.numbers.unit_spellings import POWERS_OF_TEN
 from fieldassay.values.types.numbers.units import canonical_unit, conversion, convert, unit_flags, without_ten
 
@@ -426,7 +426,7 @@ def whole_amount(text: str, options: Convention) -> tuple[Amount, bool]:
     return Amount(value, "", found.is_ambiguous), is_percent
 
 
-class NumberReader(Reader, Struct, frozen=True):
+class NumberReader(FormReader, Struct, frozen=True):
     """Reads whole texts as numbers; digits are never extracted from other text.
 
     `locale` or `decimal` decide the meaning of `1.234`; the default is English. With `percent: fraction`,
@@ -477,7 +477,7 @@ class NumberReader(Reader, Struct, frozen=True):
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         numbers = float_column(raws)
-        return read_forms(self, raws) if numbers is None else numbers
+        return super().read_column(raws) if numbers is None else numbers
 
 
 def hundredth(value: Decimal) -> Decimal:
@@ -486,7 +486,7 @@ def hundredth(value: Decimal) -> Decimal:
     return Decimal((sign, digits, int(power) - 2))
 
 
-class IntegerReader(Reader, Struct, frozen=True):
+class IntegerReader(FormReader, Struct, frozen=True):
     """Reads whole numbers; `5.0` is whole, `5.5` is not.
 
     Without `locale` or `decimal` a separator before exactly three digits groups: `5.000` is 5000.
@@ -525,9 +525,6 @@ class IntegerReader(Reader, Struct, frozen=True):
             )
         )
 
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        return read_forms(self, raws)
-
     def _whole(self, reading: Reading) -> Reading:
         value: Any = reading.value
         if value is None or value == value.to_integral_value():
@@ -545,7 +542,7 @@ _SECOND = re.compile(
 _ENCLOSED = re.compile(r"\((?P<amount>[^()]*)\)(?P<unit>.*)\Z")
 
 
-class QuantityReader(Reader, Struct, frozen=True):
+class QuantityReader(FormReader, Struct, frozen=True):
     """Reads amounts with a unit: `5000m3/h`, `20±5 °C`, `100 to 500 mg/Nm³`, `120/80 mmHg`.
 
     `unit` is the unit of an amount without one. `canonical` is the unit to convert to; units of another
@@ -580,9 +577,6 @@ class QuantityReader(Reader, Struct, frozen=True):
             return self._reading(text, self._amount(text))
         except UnreadableError as error:
             return unreadable(text, str(error))
-
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        return read_forms(self, raws)
 
     def _amount(self, text: str) -> Amount:
         """Return the amount and its unit's text; in a range the unit stands once or at both ends."""
@@ -691,7 +685,7 @@ _POWER_MARK = "\0"
 _INSIDE = re.compile(rf"\d\s*{_POWER_MARK}[{_POWER_MARK}\s]*\d")
 
 
-class ScaledReader(Reader, Struct, frozen=True):
+class ScaledReader(FormReader, Struct, frozen=True):
     """Reads amounts by another reader, times the scale named in the text.
 
     A text with two different scales is unreadable.
@@ -722,9 +716,6 @@ class ScaledReader(Reader, Struct, frozen=True):
             return replace(reading, text=text, canonical=text)
         value, canonical = _scale_value(reading.value, powers.pop())
         return replace(reading, text=text, value=value, canonical=canonical)
-
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        return read_forms(self, raws)
 
     def _pattern(self) -> re.Pattern[str]:
         """Return the pattern of scales; without letters where `signs` may name one of them (`CR`)."""
