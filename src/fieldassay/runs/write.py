@@ -303,20 +303,15 @@ def merge_parts(parts: Sequence[Path], target: Path) -> None:
     import polars as pl
     from polars.io.plugins import register_io_source
 
-    _check_there(parts)
-    if not parts:
-        write_parquet(pl.DataFrame(schema=evidence_schema()), target)
-        return
-    schema = pl.concat(
-        [pl.scan_parquet(scannable(file), glob=False).head(0) for file in parts], how="diagonal"
-    ).collect_schema()
+    whole = scan_parts(parts)
+    empty = pl.DataFrame(schema=evidence_schema() if whole is None else whole.collect_schema())
 
     def read(*_: Any) -> Iterator[pl.DataFrame]:
+        yield empty
         for file in parts:
-            part = pl.read_parquet(scannable(file), glob=False)
-            yield pl.concat([pl.DataFrame(schema=schema), part], how="diagonal")
+            yield pl.concat([empty, pl.read_parquet(scannable(file), glob=False)], how="diagonal")
 
-    write_parquet(register_io_source(read, schema=schema), target, row_group_size=30000)
+    write_parquet(register_io_source(read, schema=empty.schema), target)
 
 
 def scan_parts(parts: Sequence[Path]) -> pl.LazyFrame | None:

@@ -1,5 +1,6 @@
 """What is scored: options, gold and predictions opened, documents chosen, and what is known of them."""
 
+import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,14 +50,15 @@ class ScoreOptions(OptionRecord, frozen=True):
 
     `metrics` and `slices` replace the spec's, `gates` come on top of the spec's; metrics named in gates are
     always computed. `evidence` chooses the rows to keep. `limit` takes the first documents only, `batch`
-    documents are judged at a time, `workers` processes share the work.
+    documents are judged at a time (None: 1,000, or 500 if their evidence is kept), `workers` processes share
+    the work (None: one, or as many as there are cores from 20,000 documents on).
     """
 
     metrics: tuple[str, ...] | None = None
     slices: tuple[str, ...] | None = None
     gates: tuple[str, ...] = ()
     evidence: Literal["all", "errors", "none"] = "all"
-    workers: Positive = 1
+    workers: Positive | None = 1
     engine: Annotated[
         str,
         Meta(
@@ -66,7 +68,7 @@ class ScoreOptions(OptionRecord, frozen=True):
         ),
     ] = "local"
     """The place of the work: `local`, `ray` (started on this machine), or `ray=ADDRESS` (a cluster)."""
-    batch: Annotated[int, Meta(ge=1, examples=[2000])] = 2000
+    batch: Annotated[int, Meta(ge=1, examples=[1000])] | None = None
     limit: Positive | None = None
     only: tuple[str, ...] | None = None
     """The documents that are scored, by id; None: all."""
@@ -82,6 +84,15 @@ class ScoreOptions(OptionRecord, frozen=True):
     """Where evidence goes while the run lasts, in parts, instead of being held in memory."""
     keeps_statistics: bool = False
     """Whether the result supports later comparisons, field by field too, even with a single system."""
+
+    def share(self, documents: int) -> tuple[int, int]:
+        """Return the workers of so many documents, and the documents that each judges at a time."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        workers = self.workers or (cores if documents >= _MANY_DOCUMENTS else 1)
+        return workers, self.batch or (1000 if self.evidence == "none" else 500)
+
+
+_MANY_DOCUMENTS = 20_000
 
 
 def with_keywords(spec: Any, options: ScoreOptions, keywords: Mapping[str, Any]) -> tuple[Plan, ScoreOptions]:

@@ -284,9 +284,10 @@ def _list_picker(node: ListNode) -> Picker | None:
     pick, items = _picker(node.items), node.items
     if pick is None:
         return None
-    is_flat = isinstance(items, ObjectNode) and not items.other_names
-    is_flat &= all(isinstance(child, Leaf) for child in getattr(items, "children", ()))
-    known = _declared_keys(items) if isinstance(items, ObjectNode) and is_flat else frozenset()
+    is_flat = (
+        isinstance(items, ObjectNode) and not items.other_names and not any(map(_picker, items.children))
+    )
+    known = _declared_keys(items) if isinstance(items, ObjectNode) else frozenset()
 
     def pick_items(value: Any) -> Any:
         if value.__class__ is list:

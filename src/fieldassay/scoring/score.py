@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -268,10 +269,9 @@ class _Run(Struct, frozen=True, eq=False):
 
 def _score(run: _Run, progress: Progress | None) -> Result:
     options = run.options
-    whole = Work(
-        run.plan, run.folding, run.matching, options.batch, options.evidence, 0, options.evidence_folder
-    )
-    with closing(run_shards(whole, options, progress)) as parts:
+    workers, batch = options.share(len(run.matching))
+    whole = Work(run.plan, run.folding, run.matching, batch, options.evidence, 0, options.evidence_folder)
+    with closing(run_shards(whole, workers, options.engine, progress)) as parts:
         done = join_outcomes(parts)
     undeclared = {name: fill.undeclared for name, fill in done.fills.items()}
     apart = [name for name, fill in done.fills.items() if fill.is_apart(run.plan)]
@@ -415,7 +415,10 @@ def _evidence(frames: Sequence[Any]) -> pl.DataFrame:
     """Return the evidence held in memory as one table."""
     import polars as pl
 
-    made = [frame.table() if isinstance(frame, EvidenceRows) else frame for frame in frames]
+    made = [
+        frame.table() if isinstance(frame, EvidenceRows) else pl.read_parquet(io.BytesIO(frame))
+        for frame in frames
+    ]
     return pl.concat(made, how="diagonal") if made else pl.DataFrame(schema=evidence_schema())
 
 

@@ -166,7 +166,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Work",
     is_rare=True,
     metavar="N",
-    help="Processes that share the work.  [default: 1]",
+    help="Processes that share the work.  [default: 1; all cores from 20,000 documents on]",
 )
 @record_option(
     _RECORD,
@@ -174,7 +174,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Work",
     is_rare=True,
     metavar="N",
-    help="Documents judged at a time.  [default: 2000]",
+    help="Documents judged at a time.  [default: 1000; 500 if evidence is kept]",
 )
 @record_option(
     _RECORD,
@@ -294,9 +294,10 @@ def score_options(given: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> Sco
         slices=tuple(given["slices"]) or None,
         gates=tuple(map(str, thresholds)),
         evidence=evidence,
+        workers=given["workers"],
         **{
             name: given[name]
-            for name in ("workers", "engine", "batch", "limit", "holdout", "verdict")
+            for name in ("engine", "batch", "limit", "holdout", "verdict")
             if given[name] is not None
         },
         only=tuple(given["only"]) or None,

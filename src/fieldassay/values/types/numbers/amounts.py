@@ -206,8 +206,6 @@ def canonical_quantity(value: Quantity) -> str:
 
 _PLAIN_FLOATS = (1e-3, 1e15)
 """Between these magnitudes the shortest digits of a float are always written without an exponent."""
-_MANY = 1000
-"""Fewer numbers are not worth loading Polars, which writes them faster."""
 
 
 def float_column(raws: Sequence[Scalar]) -> Column | None:
@@ -228,15 +226,10 @@ def float_column(raws: Sequence[Scalar]) -> Column | None:
 
 def _write(values: list[float]) -> tuple[list[str], list[str]]:
     """Return the JSON texts and the canonical texts of floats without noise."""
-    floats = np.array(values, dtype=np.float64)
-    size = np.abs(floats)
-    is_plain = (size >= _PLAIN_FLOATS[0]) & (size < _PLAIN_FLOATS[1])
-    if len(values) < _MANY or not (is_plain | ((size == 0) & ~np.signbit(floats))).all():
-        return list(map(repr, values)), list(map(canonical_number, values))
-    import polars as pl
-
-    written = pl.Series(floats).cast(pl.String)
-    return written.to_list(), written.str.strip_suffix(".0").to_list()
+    size, texts = np.abs(values), list(map(repr, values))
+    if ((size >= _PLAIN_FLOATS[0]) & (size < _PLAIN_FLOATS[1])).all():
+        return texts, [text.removesuffix(".0") for text in texts]
+    return texts, list(map(canonical_number, values))
 
 
 def has_noise(number: Decimal) -> bool:
