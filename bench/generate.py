@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import string
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -237,11 +237,13 @@ def draw_written_documents(count: int = DOCUMENTS) -> Iterator[Pair]:
         yield Pair(write_record(rng, pair.gold), write_record(rng, pair.prediction, REWRITTEN), pair.origins)
 
 
-def write_work(directory: Path, count: int = DOCUMENTS) -> None:
+def write_work(
+    directory: Path, count: int = DOCUMENTS, draw: Callable[[int], Iterator[Pair]] = draw_documents
+) -> None:
     """Write gold.jsonl, pred.jsonl and one list_<items>.json per size."""
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / "gold.jsonl").open("w") as gold, (directory / "pred.jsonl").open("w") as predictions:
-        for pair in draw_documents(count):
+        for pair in draw(count):
             gold.write(json.dumps(pair.gold) + "\n")
             predictions.write(json.dumps(pair.prediction) + "\n")
     for items in LIST_SIZES:
@@ -252,4 +254,6 @@ def write_work(directory: Path, count: int = DOCUMENTS) -> None:
 
 
 if __name__ == "__main__":
-    write_work(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else DOCUMENTS)
+    sizes = [int(word) for word in sys.argv[2:] if word != "--written"]
+    drawn = draw_written_documents if "--written" in sys.argv else draw_documents
+    write_work(Path(sys.argv[1]), *sizes[:1] or [DOCUMENTS], drawn)

@@ -12,7 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-SPEC = Path(__file__).parent / "spec.yaml"
 Records = list[dict[str, Any]]
 
 
@@ -41,11 +40,11 @@ def load_list(work: Path, items: int) -> tuple[Records, Records]:
     return [{"id": "0", **document["gold"]}], [{"id": "0", **document["pred"]}]
 
 
-def score_once(gold: Records, predicted: Records) -> dict[str, float | None]:
+def score_once(gold: Records, predicted: Records, spec: Path) -> dict[str, float | None]:
     """Return the overall estimates by metric."""
     import fieldassay
 
-    result = fieldassay.score(gold=gold, predictions={"bench": predicted}, spec=SPEC)
+    result = fieldassay.score(gold=gold, predictions={"bench": predicted}, spec=spec)
     return {
         estimate.metric: estimate.value
         for estimate in result.estimates
@@ -53,11 +52,11 @@ def score_once(gold: Records, predicted: Records) -> dict[str, float | None]:
     }
 
 
-def time_judge(gold: Records, predicted: Records, rounds: int) -> Timing:
+def time_judge(gold: Records, predicted: Records, rounds: int, spec: Path) -> Timing:
     """Return the best of `rounds` of judging one pair a call, after the first call."""
     import fieldassay
 
-    judge = fieldassay.Judge(SPEC)
+    judge = fieldassay.Judge(spec)
     judge(gold[0], predicted[0])
     seconds, scores = [], [0.0]
     for _ in range(rounds):
@@ -68,12 +67,12 @@ def time_judge(gold: Records, predicted: Records, rounds: int) -> Timing:
     return Timing(len(gold), min(seconds), {"accuracy": mean}, version("fieldassay"))
 
 
-def time_ours(gold: Records, predicted: Records, rounds: int) -> Timing:
+def time_ours(gold: Records, predicted: Records, rounds: int, spec: Path) -> Timing:
     """Return the best of `rounds`, after a warm-up on two documents that pays for imports."""
-    score_once(gold[:2], predicted[:2])
+    score_once(gold[:2], predicted[:2], spec)
     seconds, scores = [], {}
     for _ in range(rounds):
         start = time.perf_counter()
-        scores = score_once(gold, predicted)
+        scores = score_once(gold, predicted, spec)
         seconds.append(time.perf_counter() - start)
     return Timing(len(gold), min(seconds), scores, version("fieldassay"))

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from generate import DOCUMENTS, draw_documents, write_work
+from generate import DOCUMENTS, draw_documents, draw_written_documents, write_work
 from oracle import fold_case, true_scores
 from peers import ADAPTERS
 from published import publish
@@ -27,6 +27,8 @@ from setup_peers import main as install_peers
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- results: written by bench/run.py -->", "<!-- end of results -->"
+WORKS = {"data": "spec.yaml", "written": "written.yaml"}
+"""The folders of the work with JSON numbers and of that with texts, and their specs."""
 BATCH, JUDGE = "fieldassay", "fieldassay Judge, a pair a call"
 SUBSETS = {
     "stickler bulk": 60,
@@ -67,7 +69,7 @@ class Row:
     note: str = ""
 
 
-def run_peer(name: str, task: str, size: int, rounds: int, limit: int) -> dict[str, Any]:
+def run_peer(name: str, work: str, task: str, size: int, rounds: int, limit: int) -> dict[str, Any]:
     """Return what `peers.py` measured, or `{"error": why}`."""
     environment, _, _ = ADAPTERS[name]
     command = [
@@ -76,7 +78,7 @@ def run_peer(name: str, task: str, size: int, rounds: int, limit: int) -> dict[s
         "ignore",
         str(HERE / "peers.py"),
         name,
-        str(WORK / "data"),
+        str(WORK / work),
         task,
         str(size),
         str(rounds),
@@ -91,13 +93,14 @@ def run_peer(name: str, task: str, size: int, rounds: int, limit: int) -> dict[s
     return measured
 
 
-def measure_peer(name: str, plan: Plan, installed: dict[str, Any]) -> Row:
-    """Return the row of one peer."""
+def measure_peer(name: str, plan: Plan, installed: dict[str, Any], work: str = "data") -> Row:
+    """Return the row of one peer; long lists are those of the first work."""
     environment = installed[ADAPTERS[name][0]]
     if "error" in environment:
         return Row(name, note="not installed: " + environment["error"])
     found = run_peer(
         name,
+        work,
         "documents",
         min(SUBSETS.get(name, plan.documents), plan.documents),
         PEER_ROUNDS,
@@ -106,8 +109,8 @@ def measure_peer(name: str, plan: Plan, installed: dict[str, Any]) -> Row:
     if "error" in found:
         return Row(name, note=found["error"])
     lists: dict[str, float | str] = {}
-    for items in plan.lists:
-        one = run_peer(name, "list", items, 1, plan.limit_seconds)
+    for items in plan.lists if work == "data" else ():
+        one = run_peer(name, work, "list", items, 1, plan.limit_seconds)
         lists[str(items)] = one.get("error") or one["seconds"]
     return Row(
         name,
@@ -119,14 +122,16 @@ def measure_peer(name: str, plan: Plan, installed: dict[str, Any]) -> Row:
     )
 
 
-def measure_ours(plan: Plan, name: str = BATCH) -> Row:
+def measure_ours(plan: Plan, name: str = BATCH, work: str = "data") -> Row:
     """Return one of fieldassay's own rows: a batch, or a call for each pair."""
     from ours import load_list, load_records, time_judge, time_ours
 
     measure, documents = (time_ours, plan.documents) if name == BATCH else (time_judge, SUBSETS[name])
-    timing = measure(*load_records(WORK / "data", min(documents, plan.documents)), OUR_ROUNDS)
+    records, spec = load_records(WORK / work, min(documents, plan.documents)), HERE / WORKS[work]
+    timing = measure(*records, OUR_ROUNDS, spec)
     lists: dict[str, float | str] = {
-        str(items): measure(*load_list(WORK / "data", items), 1).seconds for items in plan.lists
+        str(items): measure(*load_list(WORK / work, items), 1, spec).seconds
+        for items in (plan.lists if work == "data" else ())
     }
     return Row(
         name,
@@ -148,7 +153,7 @@ def show(value: float | str | None) -> str:
     return value if isinstance(value, str) else "" if value is None else f"{value:.2f} s"
 
 
-def table(rows: list[Row], plan: Plan) -> str:
+def table(rows: list[Row], lists: tuple[int, ...]) -> str:
     """Return the rows as Markdown, ours first; the ratio is fieldassay's speed over the peer's."""
     ours = next((row.per_second for row in rows if row.name == BATCH), None)
     heads = [
@@ -159,7 +164,7 @@ def table(rows: list[Row], plan: Plan) -> str:
         "ms a document",
         "fieldassay is faster by",
         "headline score",
-        *(f"{n} items" for n in plan.lists),
+        *(f"{n} items" for n in lists),
     ]
     lines = ["| " + " | ".join(heads) + " |", "|---|---|" + "---:|" * (len(heads) - 2)]
     for row in rows:
@@ -176,8 +181,14 @@ def table(rows: list[Row], plan: Plan) -> str:
             ratio,
             f"{row.score:.4f}",
         ]
-        lines.append("| " + " | ".join(cells + [show(row.lists.get(str(n))) for n in plan.lists]) + " |")
+        lines.append("| " + " | ".join(cells + [show(row.lists.get(str(n))) for n in lists]) + " |")
     return "\n".join(lines)
+
+
+def both_tables(rows: dict[str, list[Row]], plan: Plan) -> str:
+    """Return the tables of both works as Markdown."""
+    first, second = (table(rows[work], plan.lists if work == "data" else ()) for work in WORKS)
+    return f"{first}\n\nThe same documents as written on paper:\n\n{second}"
 
 
 def describe_machine() -> dict[str, Any]:
@@ -192,35 +203,36 @@ def describe_machine() -> dict[str, Any]:
 
 def prepare() -> dict[str, Any]:
     """Write the work and install the peers where that has not been done; return what is installed."""
-    if not (WORK / "data" / "list_1000.json").exists():
-        write_work(WORK / "data", FULL.documents)
+    for work, draw in zip(WORKS, (draw_documents, draw_written_documents), strict=True):
+        if not (WORK / work / "list_1000.json").exists():
+            write_work(WORK / work, FULL.documents, draw)
     if not (WORK / "peers.json").exists():
         install_peers()
     state: dict[str, Any] = json.loads((WORK / "peers.json").read_text())
     return state
 
 
-def measure(plan: Plan, are_peers_only: bool) -> list[Row]:
-    """Return all rows; the better of fieldassay's two measurements, before and after the peers, counts.
+def measure(plan: Plan, are_peers_only: bool, work: str) -> list[Row]:
+    """Return all rows of a work; the better of fieldassay's two measurements, before and after, counts.
 
     Machines drift.
     """
     installed = prepare()
-    before = [] if are_peers_only else [measure_ours(plan, name) for name in (BATCH, JUDGE)]
-    peers = [measure_peer(name, plan, installed) for name in ADAPTERS]
-    return [*(faster(row, measure_ours(plan, row.name)) for row in before), *peers]
+    before = [] if are_peers_only else [measure_ours(plan, name, work) for name in (BATCH, JUDGE)]
+    peers = [measure_peer(name, plan, installed, work) for name in ADAPTERS]
+    return [*(faster(row, measure_ours(plan, row.name, work)) for row in before), *peers]
 
 
-def publish_all(rows: list[Row], plan: Plan, truth: dict[str, Any]) -> None:
-    """Write bench/results.json and the table of docs/benchmarks.md."""
+def publish_all(rows: dict[str, list[Row]], plan: Plan, truth: dict[str, Any]) -> None:
+    """Write bench/results.json and the tables of docs/benchmarks.md."""
     found = {
         "machine": describe_machine(),
         "plan": asdict(plan),
         "truth": truth,
-        "rows": [asdict(row) for row in rows],
+        "rows": {work: [asdict(row) for row in found] for work, found in rows.items()},
     }
     (HERE / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    publish(PAGE, BEGIN, END, table(rows, plan))
+    publish(PAGE, BEGIN, END, both_tables(rows, plan))
 
 
 def main() -> None:
@@ -232,10 +244,10 @@ def main() -> None:
     plan = QUICK if options.quick else FULL
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", POLARS_MAX_THREADS="1")
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    rows = measure(plan, options.peers_only)
+    rows = {work: measure(plan, options.peers_only, work) for work in WORKS}
     pairs = list(draw_documents(plan.documents))
     truth = {"strict": true_scores(pairs), "casefold": true_scores(pairs, fold_case)}
-    print(table(rows, plan), "\nTruth:", json.dumps(truth, indent=1))
+    print(both_tables(rows, plan), "\nTruth:", json.dumps(truth, indent=1))
     if not (options.quick or options.peers_only):
         publish_all(rows, plan, truth)
 

@@ -50,8 +50,8 @@ class ScoreOptions(OptionRecord, frozen=True):
 
     `metrics` and `slices` replace the spec's, `gates` come on top of the spec's; metrics named in gates are
     always computed. `evidence` chooses the rows to keep. `limit` takes the first documents only, `batch`
-    documents are judged at a time (None: 1,000, or 500 if their evidence is kept), `workers` processes share
-    the work (None: one, or as many as there are cores from 20,000 documents on).
+    documents are judged at a time (None: 1,000, or 500 where the evidence of more than 3,000 is kept),
+    `workers` processes share the work (None: one, or as many as there are cores from 20,000 documents on).
     """
 
     metrics: tuple[str, ...] | None = None
@@ -89,10 +89,10 @@ class ScoreOptions(OptionRecord, frozen=True):
         """Return the workers of so many documents, and the documents that each judges at a time."""
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         workers = self.workers or (cores if documents >= _MANY_DOCUMENTS else 1)
-        return workers, self.batch or (1000 if self.evidence == "none" else 500)
+        return workers, self.batch or (500 if self.evidence != "none" and documents > _FEW_DOCUMENTS else 1000)
 
 
-_MANY_DOCUMENTS = 20_000
+_FEW_DOCUMENTS, _MANY_DOCUMENTS = 3_000, 20_000
 
 
 def with_keywords(spec: Any, options: ScoreOptions, keywords: Mapping[str, Any]) -> tuple[Plan, ScoreOptions]:

@@ -174,7 +174,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Work",
     is_rare=True,
     metavar="N",
-    help="Documents judged at a time.  [default: 1000; 500 if evidence is kept]",
+    help="Documents judged at a time.  [default: 1000; 500 where evidence of many is kept]",
 )
 @record_option(
     _RECORD,

@@ -400,8 +400,12 @@ class NumberComparator(Comparator, Struct, frozen=True):
         return self.tolerance == Tolerance() and set(map(type, column.values.tolist())) <= NUMERIC_KINDS
 
     def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
-        numbers = Numbers.of(column.values, column.texts)
+        numbers = column.derive(_numbers)
         return scores_by_code(numbers.codes(gold, pred, tolerance_of(self.tolerance)), NUMBER_SCORES)
+
+
+def _numbers(column: Column) -> Numbers:
+    return Numbers.of(column.values, column.texts)
 
 
 def column_codes(gold: Column, pred: Column, tolerance: Tolerance) -> Codes:
@@ -507,13 +511,8 @@ class MoneyAmount(Comparator, Struct, frozen=True):
         return len({value.currency for value in column.values if value is not None}) <= 1
 
     def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
-        values = [value if isinstance(value, Money) else Money(value) for value in column.values.tolist()]
-        currencies = [value.currency for value in values]
-        names = list(dict.fromkeys(currencies))
-        position = {name: index for index, name in enumerate(names)}
-        currency = np.fromiter(map(position.__getitem__, currencies), dtype=np.intp, count=len(values))
-        amounts = objects([value.amount for value in values])
-        codes = Numbers.of(amounts, column.texts).codes(gold, pred, tolerance_of(self.tolerance))
+        numbers, currency, names = column.derive(_split_money)
+        codes = numbers.codes(gold, pred, tolerance_of(self.tolerance))
         differing = np.flatnonzero(currency[gold] != currency[pred])
         if len(differing):
             verdicts = np.array(
@@ -527,6 +526,16 @@ class MoneyAmount(Comparator, Struct, frozen=True):
             decides = (found == _DIFFERS) | np.isin(codes[differing], _ACCEPTED)
             codes[differing[decides]] = found[decides]
         return scores_by_code(codes, (*NUMBER_SCORES, 0.0, 1.0 if self.currency == "lenient" else 0.0))
+
+
+def _split_money(column: Column) -> tuple[Numbers, Indices, list[str | None]]:
+    """Return the amounts of a column, its currencies by number, and their names."""
+    values = [value if isinstance(value, Money) else Money(value) for value in column.values.tolist()]
+    currencies = [value.currency for value in values]
+    names = list(dict.fromkeys(currencies))
+    position = {name: index for index, name in enumerate(names)}
+    currency = np.fromiter(map(position.__getitem__, currencies), dtype=np.intp, count=len(values))
+    return Numbers.of(objects([value.amount for value in values]), column.texts), currency, names
 
 
 def _may_be_same(one: str | None, other: str | None) -> bool:

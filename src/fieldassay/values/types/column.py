@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from fieldassay.io.json_value import Scalar, is_settled, settle
 # Typed values in columns: the output of readers and the input of comparators.
 
 Objects: TypeAlias = npt.NDArray[np.object_]
+Derived = TypeVar("Derived")
 Indices: TypeAlias = npt.NDArray[np.integer[Any]]
 
 
@@ -60,6 +61,13 @@ class Column(Struct, frozen=True, eq=False):
     flags: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     problems: Mapping[int, str] = field(default_factory=dict)
     write: Callable[[list[Any]], tuple[list[str], list[str]]] | None = None
+    _derived: dict[Callable[..., Any], Any] = field(default_factory=dict)
+
+    def derive(self, make: Callable[["Column"], Derived]) -> Derived:
+        """Return what a function makes of the column; it is called once."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        return cast(Derived, self._derived[make])
 
     @classmethod
     def on_demand(
