@@ -250,6 +250,8 @@ CASES = [
     ("a pattern on both sides", "c_1_a.pdf", "c_1_x_y", "{id}_*={id}_x_*", {"c_1_x_y": "c_1_a.pdf"}),
     ("formats of one case", "pdf/c_1_a.pdf docx/c_1_b.docx pdf/c_2_a.pdf", "c_1_expected c_2_expected", None,
      {"pdf/c_1_a.pdf": "pdf/c_1_a.pdf", "docx/c_1_b.docx": "docx/c_1_b.docx", "pdf/c_2_a.pdf": "pdf/c_2_a.pdf"}),
+    ("exact names, and longer ones", "a.pdf x/b_scan.pdf c.png", "a b c", None, {"a": "a.pdf", "b": "x/b_scan.pdf", "c": "c.png"}),
+    ("a longer name of an id that has its own", "a.pdf a_b.pdf", "a b", None, {"a": "a.pdf"}),
     ("formats of one name", "pdf/a.pdf docx/a.docx", "a", None, {"pdf/a.pdf": "pdf/a.pdf", "docx/a.docx": "docx/a.docx"}),
 ]  # fmt: skip
 
@@ -278,12 +280,14 @@ REFUSED = [
     ("names with nothing in common", "a.pdf", "b", None, "no document has gold"),
     ("an id in two names", "x1.pdf", "1", None, "no document has gold"),
     ("two ids in one name", "page_1_of_2.pdf", "1 2", None, "no document has gold"),
-    ("two documents of one id", "s_1_a.pdf s_1_b.pdf", "1 3", None, "no document has gold"),
+    ("readings in names", "p_1_raw.txt p_1_b_c.txt p_2_raw.txt", "p_1 p_2", None, "give --match-docs '{id}_{reading}.txt'"),
+    ("readings before ids", "s-1-a.pdf s-1-b.pdf", "1_x 3_x", None, "give --match-docs '[*]-{id}-{reading}.pdf={id}_x'"),
+    ("longer names of ids in others", "a_b_x.pdf a_y.pdf", "a a_b", None, "give --match-docs '{id}_[*].pdf'"),
     ("readings that differ", "a/p0.txt b/p0.txt b/p1.txt", "p0", None, "are all gold's 'p0'"),
     ("a pattern that fits none", "a.pdf", "a", "b_{id}.pdf", "fits no document"),
     ("a pattern without an id", "a.pdf", "a", "b.pdf", "does not have {id} once"),
     ("a pattern that fits two", "a_1.pdf a_2.pdf", "a", "{id}_*.pdf", "are all gold's 'a'"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

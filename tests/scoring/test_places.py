@@ -306,13 +306,23 @@ def test_a_list_of_gold_without_any_object_is_left_out_and_named():
     ]
 
 
-def test_alternatives_that_gold_holds_as_lists_are_named():
-    gold = [{"id": 1, "v": [["urban guerrillas", "guerrillas"], "x"]}]
-    [warning, *_] = result_of(
-        {"fields": {"v": ONE_LIST}}, gold, [{"id": 1, "v": ["guerrillas", "x"]}]
-    ).warnings
-    assert "1 item of 'v' is a list, compared as JSON text (first in '1')" in warning
-    assert 'acceptable_variations: {"v[0]": […]}' in warning
+def test_lists_and_objects_among_the_items_of_gold_are_named_by_score_and_by_validate():
+    spec = {
+        "fields": {
+            "v": ONE_LIST,
+            "l": {"type": "list", "items": {"fields": {"t": {**ONE_LIST, "names": ["T"]}}}},
+        }
+    }
+    gold = [{"id": 1, "v": [["urban guerrillas", "guerrillas"], "x"], "l": [{"T": [{"n": 1}, {"n": 2}]}]}]
+    of_score = result_of(spec, gold, [{"id": 1, "v": ["guerrillas", "x"]}]).warnings
+    told = validate(spec, gold).warnings
+    assert told == of_score[:2]
+    assert "1 item of 'v' is a list, compared as JSON text (first in '1')" in told[1]
+    assert 'acceptable_variations: {"v[0]": […]}' in told[1]
+    assert (
+        "2 items of 'l[].t' are each an object" in told[0]
+        and "`l[].t: {type: list, items: {fields: …}}`" in told[0]
+    )
 
 
 # Accepted values: wherever they stand, a prediction that is one of them comes out as gold itself would

@@ -40,6 +40,7 @@ from fieldassay.records.matching import (
     Joined,
     describe_leftovers,
     describe_near,
+    find_pattern,
     find_twins,
     format_of,
     join_names,
@@ -128,11 +129,13 @@ def _remarks(
 def _nothing(names: Sequence[str], ids: Sequence[str], pattern: str | None) -> ProblemsError:
     if pattern is None:
         near = describe_near(names, ids)
+        found = find_pattern(names, ids) if ids else ""
         such = (
             f"name documents after the ids of gold, such as {ids[0]!r}, or give {OPTION}"
             if ids
             else "give gold"
         )
+        such = f"give {OPTION} '{found}'" if found else such
         what = f"no document has gold; the first document is {names[0]!r}"
         return problem("--docs", what, "; ".join((*near, such)), "no_gold")
     first = (

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec import field as default
 from msgspec.structs import replace
 
-from fieldassay.errors import list_names
+from fieldassay.errors import Problem, list_names
 from fieldassay.io.json_value import Json, record_data
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.evidence import FLAG, BatchEvidence, Kind, Outcome
@@ -101,6 +101,21 @@ def _has_trees(node: Node) -> bool:
     return isinstance(node, AnyNode) or any(map(_has_trees, below))
 
 
+def walk_values(node: Node, value: Any) -> Iterator[tuple[Leaf | AnyNode, Any]]:
+    """Yield the leaves and trees below a node, each with its value; lists of single values whole."""
+    if isinstance(node, Leaf | AnyNode):
+        yield node, value
+    elif isinstance(node, ObjectNode) and isinstance(value, dict):
+        value = apply_aliases(value, node.other_names) if node.other_names else value
+        for child in node.children:
+            yield from walk_values(child, value.get(child.name) if child.path else value)
+    elif isinstance(node, ListNode) and not isinstance(node.items, Leaf):
+        own = dict if node.is_map else list
+        held: Any = value if isinstance(value, own) else own()
+        for item in held.values() if node.is_map else held:
+            yield from walk_values(node.items, item)
+
+
 class _Census(Struct):
     """Counts the documents with each key, by the steps to its object."""
 
@@ -111,7 +126,9 @@ class _Census(Struct):
         """Count one document: its record in gold and in all predictions."""
         seen: defaultdict[Steps, set[str]] = defaultdict(set)
         for data in records:
-            self._walk(root, data, seen)
+            for node, value in walk_values(root, data):
+                if isinstance(node, AnyNode):
+                    self._tree(node, split_path(node.path), value, seen)
         for steps, keys in seen.items():
             self.counts[steps].update(keys)
 
@@ -126,19 +143,6 @@ class _Census(Struct):
             for steps, counts in crowded.items()
             if not any(steps[:end] in crowded for end in range(len(steps)))
         }
-
-    def _walk(self, node: Node, value: Any, seen: defaultdict[Steps, set[str]]) -> None:
-        if isinstance(node, AnyNode):
-            self._tree(node, split_path(node.path), value, seen)
-        elif isinstance(node, ObjectNode) and isinstance(value, dict):
-            value = apply_aliases(value, node.other_names) if node.other_names else value
-            for child in node.children:
-                self._walk(child, value.get(child.name) if child.path else value, seen)
-        elif isinstance(node, ListNode) and not isinstance(node.items, Leaf):
-            own = dict if node.is_map else list
-            held: Any = value if isinstance(value, own) else own()
-            for item in held.values() if node.is_map else held:
-                self._walk(node.items, item, seen)
 
     def _tree(self, node: AnyNode, steps: Steps, value: Any, seen: defaultdict[Steps, set[str]]) -> None:
         if value.__class__ is list:
@@ -196,6 +200,39 @@ class DataProfile(Struct):
     invalid: int = 0
     examples: list[ExampleValue] = default(default_factory=list)
     undeclared: Counter[str] = default(default_factory=Counter)
+    nested: "Nested" = default(default_factory=dict)
+
+
+Nested: TypeAlias = dict[tuple[str, str], tuple[int, str]]
+"""Lists and objects among the items of lists that are judged whole, by field and kind."""
+
+
+def count_nested(plan: Plan, records: Sequence[Record], found: Nested) -> Nested:
+    """Add the lists and the objects that records have where a list of single values is declared."""
+    wanted = [child for child in plan.root.children if any(leaf.is_list for leaf in list_leaves(child))]
+    root = replace(plan.root, children=tuple(wanted))
+    for record in records if wanted else ():
+        for node, value in walk_values(root, record.data):
+            for item in value if isinstance(node, Leaf) and node.is_list and isinstance(value, list) else ():
+                if isinstance(item, list | dict):
+                    key = node.path, "a list" if isinstance(item, list) else "an object"
+                    count, first = found.get(key, (0, record.id))
+                    found[key] = count + 1, first
+    return found
+
+
+def describe_nested(gold: str, nested: Nested) -> Iterator[Problem]:
+    """Yield what is wrong with each field of gold whose lists hold lists or objects."""
+    for (path, kind), (count, first) in sorted(nested.items()):
+        inside = path.replace("[]", "[0]") + "[0]"
+        yield Problem(
+            gold,
+            f"{format_count(count, 'item')} of {path!r} {'is' if count == 1 else 'are each'} {kind}, "
+            f"compared as JSON text (first in {first!r})",
+            f'keep one text, and accept the others by `acceptable_variations: {{"{inside}": […]}}`'
+            if kind == "a list"
+            else f"keep one text, or declare the objects: `{path}: {{type: list, items: {{fields: …}}}}`",
+        )
 
 
 def survey(plan: Plan, matching: Matching, findings: Findings) -> dict[str, DataProfile]:
@@ -208,6 +245,7 @@ def survey(plan: Plan, matching: Matching, findings: Findings) -> dict[str, Data
         applies = applicability(plan, document_types(plan, batch.gold))
         _add_records(plan, batch.gold, applies, surveys[""])
         findings.look_at_gold(batch.gold)
+        count_nested(plan, batch.gold, surveys[""].nested)
         for name, records in batch.predictions.items():
             _add_records(plan, records, applies, surveys[name], batch.ids)
             findings.look(name, records)

@@ -43,6 +43,7 @@ from fieldassay.scoring.fit import (
     count_fill,
     describe_ambiguity,
     describe_fit,
+    describe_nested,
     find_misfits,
     fold_keys_of_matching,
     merge_fills,
@@ -517,7 +518,8 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
         _name_unreadable(run.matching.gold.label, *field, *counted)
         for field, counted in sorted(done.unreadable.items())
     ]
-    warnings += map(str, cap_problems([*unreadable, *done.too_long]))
+    nested = describe_nested(run.matching.gold.label, done.nested)
+    warnings += map(str, cap_problems([*nested, *unreadable, *done.too_long]))
     warnings += name_idle(run.plan, _tallies(run, done))
     if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):
         warnings.append("the spec has no `checks:`, so there is nothing to check")
@@ -535,13 +537,6 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
 
 def _name_unreadable(gold: str, path: str, kind: str, left_out: bool, count: int, first: str) -> Problem:
     """Return what is wrong with values of gold that cannot be read as their types."""
-    if kind == "nested":
-        return Problem(
-            gold,
-            f"{count:,} item{'s' * (count > 1)} of {path!r} {'are lists' if count > 1 else 'is a list'}, "
-            f"compared as JSON text (first in {first!r})",
-            'keep one text, and accept the others by `acceptable_variations: {"' + path + '[0]": […]}`',
-        )
     remedy = "correct gold: `fieldassay score --check`"
     if left_out and path.endswith("[]"):
         remedy = f"declare what gold holds, such as `{path[:-2]}: {{type: list, items: text}}`"

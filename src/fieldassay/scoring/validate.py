@@ -19,6 +19,7 @@ from fieldassay.scoring.fit import (
     DataProfile,
     describe_empty,
     describe_mixed,
+    describe_nested,
     find_misfits,
     fold_keys_of_matching,
     fold_keys_of_sources,
@@ -243,8 +244,11 @@ def _of_data(
     except NothingEvaluatedError as error:
         problems.append(Problem("predictions", str(error), "", "no_match"))
         return found
+    found = _with_surveys(found, plan, matching.sources, surveys, problems)
+    nested = describe_nested(matching.gold.label, surveys[""].nested)
     return replace(
-        _with_surveys(found, plan, matching.sources, surveys, problems),
+        found,
+        warnings=(*found.warnings, *map(str, nested)),
         missing=matching.missing,
         unmatched=matching.unmatched,
         notes=(*map(str, matching.notes), *describe_mixed(surveys[""])),

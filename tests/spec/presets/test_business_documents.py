@@ -70,15 +70,19 @@ def test_exchanged_days_and_months_score_one_and_are_diagnosed():
     assert judged("INVOICE_DATE", "04/05/2025", "2025-05-04").diagnoses == ()
 
 
-@pytest.mark.parametrize("place", ["field", "type"])
-def test_the_figure_of_the_guide_comes_out_without_a_tolerance(place):
-    field = {
-        "TRANSACTION_AMOUNTS_PAID": {"tolerance": 0}
-        if place == "field"
-        else {"type": "transaction_amounts", "tolerance": 0}
-    }
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fields": {"TRANSACTION_AMOUNTS_PAID": {"tolerance": 0}}},
+        {"types": {"transaction_amounts": {"tolerance": 0}}},
+        {"types": {"money": {"tolerance": 0}}},
+        {"types": {"money": {"tolerance": 5}, "transaction_amounts": {"tolerance": 0}}},
+    ],
+    ids=str,
+)
+def test_the_figure_of_the_guide_comes_out_without_a_tolerance(change):
     [step] = explain_field(
-        read_plan({**SPEC, "fields": field}),
+        read_plan({**SPEC, **change}),
         "TRANSACTION_AMOUNTS_PAID",
         "$50.00 | $75.25 | $100.00",
         "$50.00 | $75.25 | $99.99",
