@@ -31,7 +31,13 @@ from fieldassay.extraction.endpoints.exchange import Channel
 from fieldassay.extraction.evidence import plan_of_spec
 from fieldassay.extraction.extract import System
 from fieldassay.extraction.strategies.calls import CALL, Command, Function
-from fieldassay.extraction.strategies.prompts import Detect, ScoredDocuments, ShownExamples, check_examples
+from fieldassay.extraction.strategies.prompts import (
+    Detect,
+    ScoredDocuments,
+    ShownExamples,
+    check_examples,
+    encode,
+)
 from fieldassay.extraction.strategy import Example, Strategy, Task
 from fieldassay.io.json_value import Json
 from fieldassay.options import Catalogue, fit, import_function
@@ -518,8 +524,9 @@ def open_entry(
     if isinstance(detect, Detect):
         detect.check(spec, f"{entry.where}.detect".lstrip("."))
     shown: ShownExamples | None = getattr(strategy, "examples", None)
-    if shown is not None and shown.select == "embedding":
-        shown.encode([])
+    for chosen in (shown, getattr(strategy, "passages", None)):
+        if chosen is not None and chosen.select == "embedding":
+            encode(chosen.model, [])
     examples = () if shown is None else load_examples(shown, spec, given, file.folder, loading)
     seen = {example.document.id for example in examples}
     if entry.tuned_on:
