@@ -499,11 +499,12 @@ ALTO = """<alto xmlns="http://www.loc.gov/standards/alto/ns-v4#"><Layout><Page W
 
 @pytest.mark.parametrize(
     ("xml", "lines"),
-    [(PAGE_XML, ["Table", "Abadie (Jean), 105"]), (ALTO, ["Abadie 105"])],
-    ids=["PAGE", "ALTO"],
-)
-def test_recognized_text_as_xml_is_read_line_by_line(tmp_path: Path, xml: str, lines: list[str]) -> None:
-    (tmp_path / "page1.xml").write_text(xml)
+    [(PAGE_XML.encode(), ["Table", "Abadie (Jean), 105"]), (ALTO.encode(), ["Abadie 105"]),
+     (PAGE_XML.replace("UTF-8", "UTF-16").encode("utf-16"), ["Table", "Abadie (Jean), 105"])],
+    ids=["PAGE", "ALTO", "UTF-16"],
+)  # fmt: skip
+def test_recognized_text_as_xml_is_read_line_by_line(tmp_path: Path, xml: bytes, lines: list[str]) -> None:
+    (tmp_path / "page1.xml").write_bytes(xml)
     (tmp_path / "invoice.xml").write_text("<invoice><total>5</total></invoice>")
     [file] = list_documents(tmp_path).files
     found = load(file.path)

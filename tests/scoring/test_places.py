@@ -325,6 +325,34 @@ def test_lists_and_objects_among_the_items_of_gold_are_named_by_score_and_by_val
     )
 
 
+PLACES = {
+    "total": True, "totl": False, "lines": True, "lines[0].t": True, "lines[1].t": False, "lines[].t": True, "lines[0].x": False,
+    "none[].t": True, "none[0].t": False, "open.t": True, "rates.usd": True, "rates.chf": False, "rates.*": True, "cur": True,
+    "tags[1]": True, "tags[2]": False, "[": False, "tree.a.b": True, "tree.new": True, "tree.l[2]": False, "tree.l[].k": True, "tree.x.y": False,
+}  # fmt: skip
+
+
+def test_a_path_beside_gold_that_leads_nowhere_is_named():
+    rows = {"type": "list", "items": {"fields": {"t": {"names": ["T"]}}}}
+    spec = {"fields": {"total": {"type": "money", "unit_field": "cur"}, "lines": rows, "none": rows, "open": {"fields": {"t": "text"}},
+                       "rates": {"type": "map", "values": "number"}, "tags": {**ONE_LIST, "separator": "|"}, "tree": "any"}}  # fmt: skip
+    gold = {
+        "id": 1,
+        "total": 5,
+        "lines": [{"T": "x"}],
+        "rates": {"usd": 1},
+        "tags": "a|b",
+        "tree": {"a": {"b": 1}, "l": [{"k": 1}]},
+    }
+    for key in ("acceptable_variations", "critical_fields"):
+        paths = dict.fromkeys(PLACES, "6") if key == "acceptable_variations" else [*PLACES]
+        told = validate(spec, [{**gold, key: paths}]).warnings
+        assert [path for path in PLACES if f"gold: {path!r} of `{key}` is no place" in "\n".join(told)] == [
+            path for path, is_there in PLACES.items() if not is_there
+        ]
+        assert set(told) <= set(result_of(spec, [{**gold, key: paths}], [gold]).warnings)
+
+
 # Accepted values: wherever they stand, a prediction that is one of them comes out as gold itself would
 
 
@@ -423,6 +451,9 @@ IN_SPECS: dict[str, tuple[Any, Any, Any]] = {
     "a list": ({**TEXTS, "accepted": [["x", "y"]]}, ["a"], ["y", "x"]),
     "an empty list": ({**TEXTS, "accepted": [[]]}, ["a"], None),
     "a list judged as one value": ({"type": "list", "items": "text", "compare": "iou", "accepted": [["c", "d"]]}, ["a"], ["c", "d"]),
+    "an item of a list judged as one value": ({**ONE_LIST, "items": {"type": "text", "accepted": ["x", "y"]}}, ["a", "b"], ["y", "b"]),
+    "no item of a list judged as one value": ({**ONE_LIST, "items": {"type": "text", "accepted": [None]}}, ["a", "b"], ["b"]),
+    "an item of a list within an item": ({"items": {"fields": {"n": "text", "l": {**ONE_LIST, "items": {"type": "text", "accepted": ["x"]}}}}}, [{"n": "a", "l": ["b", "c"]}], [{"n": "a", "l": ["c", "x"]}]),
     "an object": ({"fields": {"x": "number", "y": "text"}, "accepted": [{"x": 2}]}, {"x": 1, "y": "a"}, {"x": "2"}),
     "a text for an object": ({"fields": {"x": "number", "y": "text"}, "accepted": ["see page 2"]}, {"x": 1, "y": "a"}, "see page 2"),
     "a field of an item": ({"items": {"fields": {"n": {"type": "text", "accepted": ["x"]}, "m": "text"}}}, [{"n": "a", "m": "b"}], [{"n": "x", "m": "b"}]),

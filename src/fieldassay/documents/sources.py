@@ -212,9 +212,10 @@ def _text_kind(suffix: str, data: bytes) -> str:
         )
     if named:
         return named
-    if (data[:1] == b"{" and _WORDS.search(data)) or _RECOGNIZED.search(data[:4096]):
+    start = _in_ascii(data)
+    if (data[:1] == b"{" and _WORDS.search(data)) or _RECOGNIZED.search(start):
         return "words"
-    if _MARKUP.match(data[:4096]):
+    if _MARKUP.match(start):
         return "html"
     if data.startswith(b"From ") and len(_HEADER.findall(data[:4096])) > 1:
         return "eml"
@@ -224,6 +225,14 @@ def _text_kind(suffix: str, data: bytes) -> str:
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")) and head.count(0) * 10 > len(head):
         raise DocumentError("unreadable", "is of no kind that can be read")
     return "text"
+
+
+_START = 8192
+
+
+def _in_ascii(data: bytes) -> bytes:
+    """Return the start of a text whose ASCII can be searched, in UTF-16 too, without a byte order mark."""
+    return data[:_START].lstrip(b"\xff\xfe\xef\xbb\xbf").replace(b"\0", b"")
 
 
 def _zipped_kind(data: bytes) -> str:
@@ -323,7 +332,7 @@ def _is_recognized(path: Path) -> bool:
         return False
     try:
         with path.open("rb") as file:
-            return _RECOGNIZED.search(file.read(4096)) is not None
+            return _RECOGNIZED.search(_in_ascii(file.read(_START))) is not None
     except OSError:
         return False
 

@@ -43,7 +43,7 @@ from fieldassay.scoring.fit import (
     count_fill,
     describe_ambiguity,
     describe_fit,
-    describe_nested,
+    describe_misplaced,
     find_misfits,
     fold_keys_of_matching,
     merge_fills,
@@ -72,6 +72,7 @@ from fieldassay.scoring.shards import (
     run_shards,
 )
 from fieldassay.spec.language.names import ID_NAMES
+from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.plan.compile import gate_metrics, restrict, vocabulary_of
 from fieldassay.spec.plan.nodes import Plan
 
@@ -502,10 +503,12 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
     if run.folding.cluster is not None and (alone := _count_families(run, done)["alone"]):
         which = "no document has" if alone == len(run.matching) else f"{alone:,} documents have no"
         warnings.append(f"{which} family by `cluster: {run.folding.cluster}`; each is one of its own")
+    protocol = run.plan.spec.protocol if run.options.slices is None else None
+    published = () if protocol is None else read_spec({"protocol": protocol}).slices
     warnings += [
         f"no document has a value for the slice {key!r}"
         for key in run.folding.slice_keys
-        if key not in done.grouped
+        if key not in done.grouped and key not in published
     ]
     lacking = [top.name for top in run.plan.spec.fields if top.name not in run.plan.slots]
     if lacking:
@@ -518,8 +521,9 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
         _name_unreadable(run.matching.gold.label, *field, *counted)
         for field, counted in sorted(done.unreadable.items())
     ]
-    nested = describe_nested(run.matching.gold.label, done.nested)
-    warnings += map(str, cap_problems([*nested, *unreadable, *done.too_long]))
+    is_whole = run.options.fields is None  # else paths of other fields are no places here
+    misplaced = describe_misplaced(run.matching.gold.label, done.misplaced if is_whole else {})
+    warnings += map(str, cap_problems([*misplaced, *unreadable, *done.too_long]))
     warnings += name_idle(run.plan, _tallies(run, done))
     if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):
         warnings.append("the spec has no `checks:`, so there is nothing to check")

@@ -42,7 +42,7 @@ from fieldassay.scoring.engine.judge import (
 )
 from fieldassay.scoring.engine.lists import MOST_PAIRS, count_pairs
 from fieldassay.scoring.engine.scopes import Masks, applicability
-from fieldassay.scoring.fit import GOLD, Fill, Nested, count_nested, fills_of, merge_fills
+from fieldassay.scoring.fit import GOLD, Fill, Misplaced, count_misplaced, fills_of, merge_fills
 from fieldassay.scoring.inputs import ScoreOptions, document_table, document_types
 from fieldassay.scoring.provenance import digest_part
 from fieldassay.spec.plan.nodes import Plan
@@ -219,7 +219,7 @@ class Done(Struct, frozen=True, eq=False):
     """Documents with a list that is too long to be judged."""
     unreadable: Mapping[tuple[str, str, bool], tuple[int, str]]
     """The number of gold values that cannot be read, and the first document, by field and its type."""
-    nested: Nested
+    misplaced: Misplaced
     invalid: Mapping[str, tuple[int, str, str]]
     """By system, the number of answers that cannot be read, and the first document with its reason."""
     violations: Mapping[str, tuple[bytes | Path, ...]] = {}
@@ -250,7 +250,7 @@ def _join(first: Done, second: Done) -> Done:
         labels=first.labels + second.labels,
         too_long=first.too_long + second.too_long,
         unreadable=_by_name(first.unreadable, second.unreadable, _count_on),
-        nested=_by_name(first.nested, second.nested, _count_on),
+        misplaced=_by_name(first.misplaced, second.misplaced, _count_on),
         invalid=_by_name(first.invalid, second.invalid, _count_on),
         violations=_by_name(first.violations, second.violations, operator.add),
     )
@@ -481,7 +481,7 @@ def _settle(
         labels=(digest_part(work.plan, batch.gold),) if is_first else (),
         too_long=judged.too_long,
         unreadable=_find_unreadable(judged.evidence, batch) if is_first else {},
-        nested=count_nested(work.plan, batch.gold, {}) if is_first else {},
+        misplaced=count_misplaced(work.plan, batch.gold, {}) if is_first else {},
         invalid=_find_invalid(system, table),
     )
 

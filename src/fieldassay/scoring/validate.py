@@ -18,8 +18,8 @@ from fieldassay.scoring.checking import Findings, name_idle
 from fieldassay.scoring.fit import (
     DataProfile,
     describe_empty,
+    describe_misplaced,
     describe_mixed,
-    describe_nested,
     find_misfits,
     fold_keys_of_matching,
     fold_keys_of_sources,
@@ -245,10 +245,10 @@ def _of_data(
         problems.append(Problem("predictions", str(error), "", "no_match"))
         return found
     found = _with_surveys(found, plan, matching.sources, surveys, problems)
-    nested = describe_nested(matching.gold.label, surveys[""].nested)
+    misplaced = describe_misplaced(matching.gold.label, surveys[""].misplaced)
     return replace(
         found,
-        warnings=(*found.warnings, *map(str, nested)),
+        warnings=(*found.warnings, *map(str, misplaced)),
         missing=matching.missing,
         unmatched=matching.unmatched,
         notes=(*map(str, matching.notes), *describe_mixed(surveys[""])),

@@ -142,6 +142,16 @@ def test_diagnoses_and_critical_values_come_with_the_change() -> None:
     assert [(one.name, one.fixed) for one in found.by_diagnosis()] == [("separator", 1)]
 
 
+def test_a_match_that_scores_more_is_fixed_and_one_that_scores_less_is_broken() -> None:
+    spec = {"fields": {"shop": {"compare": "indel", "accept": 0.5}}}
+    frames = [score([{"id": 1, "shop": "Oak Street"}], [{"id": 1, "shop": shop}], spec, bootstrap=0).evidence.lazy()
+              for shop in ("Oak Stret", "Oak Street", "x")]  # fmt: skip
+    better, worse, wrong = (
+        find_changes(*pair) for pair in (frames[:2], frames[1::-1], (frames[0], frames[2]))
+    )
+    assert [totals(one) for one in (better, worse, wrong)] == [[1, 0], [0, 1], [0, 1]]
+
+
 def test_what_could_not_be_judged_in_one_run_is_neither_fixed_nor_broken() -> None:
     wrong = evidence([GOLD], [{**GOLD, "total": 6}])
     failed = evidence([GOLD], [GOLD]).with_columns(
