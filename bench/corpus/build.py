@@ -116,7 +116,9 @@ def _write_one(folder: Path, recipe: Recipe, gold: BinaryIO, seed: int) -> Itera
     for how in (recipe.degraded, *recipe.twins):
         is_twin = how is not None and how != recipe.degraded
         name = f"{recipe.id}_{how}" if is_twin else recipe.id
-        shown, kind = (clean, recipe.suffix or recipe.kind) if how is None else _as_picture(clean, how, name, seed)
+        shown, kind = (
+            (clean, recipe.suffix or recipe.kind) if how is None else _as_picture(clean, how, name, seed)
+        )
         place = f"{recipe.task}/documents/{name}.{kind}"
         (folder / place).write_bytes(shown.data)
         document = Document(

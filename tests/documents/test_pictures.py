@@ -192,6 +192,36 @@ def test_a_scan_with_a_digital_stamp_is_recognized_around_the_stamp(pool: Docume
     assert not page.lines[0].words[0].visible
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("share", "under", "rotate", "read"),
+    [(0.48, "", 0, True), (0.48, "Total due", 0, True), (0.48, "", 90, True), (0.08, "", 0, False)],
+    ids=["a table", "a stamp on text", "a page on its side", "an ornament"],
+)
+def test_a_picture_on_a_digital_page_is_read_in_its_place_or_noted(
+    pool: DocumentPool, share: float, under: str, rotate: int, read: bool
+) -> None:
+    made = picture()
+    wide, high = made.width * share, made.height * share
+    around = text(72, 100, "Before the picture") + text(72, 700, "Behind it") + text(300, 300, under)
+    data = make_pdf(
+        [f"{around} q {wide} 0 0 {high} 72 400 cm /Im Do Q {text(300, 300, under)}"],
+        f"/Rotate {rotate}",
+        [image(made.tobytes(), *made.size)],
+        "/XObject << /Im 4 0 R >>",
+    )
+    alone = load_bytes(data, "a.pdf", LoadOptions(ocr="off"))
+    sides = (round(high), round(wide)) if rotate else (round(wide), round(high))
+    assert alone.notes == ((f"picture: page 1, {sides[0]} x {sides[1]} points",) if read else ())
+    found = loaded(pool, data, "a.pdf")
+    lines = [line.text for line in found.pages[0].lines]
+    told = " ".join(word.text for line in found.pages[0].lines for word in line.words)
+    assert all(part in told for part in ("Before the picture", "Behind it", under, *(LINES if read else ())))
+    assert found.notes == (("ocr",) if read else ())
+    if not rotate:
+        assert lines[0] == "Before the picture" and lines[-1] == "Behind it"
+
+
 def sizes(data: bytes) -> list[tuple[int, int]]:
     return [made.size for made, _ in open_pictures(data, DEFAULTS)]
 
