@@ -161,7 +161,7 @@ class Drawings:
         """Return the share of the page that its largest picture takes; 0 without pictures."""
         left, bottom, right, top = self._page.get_bbox()
         areas = ((box.right - box.left) * (box.bottom - box.top) for box in self.pictures)
-        return max(areas, default=0.0) / max((right - left) * (top - bottom), 1.0)
+        return float(max(areas, default=0.0) / max((right - left) * (top - bottom), 1.0))
 
     def _displayed(self, x0: float, y0: float, x1: float, y1: float) -> Box:
         left, bottom, right, top = self._page.get_bbox()
