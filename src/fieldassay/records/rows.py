@@ -375,8 +375,7 @@ def find_set(
     objects = [value for value in values if isinstance(value, dict)]
     if len(objects) < len(values) or not objects:
         return None
-    pairs = [pair for value in objects for pair in value.items()]
-    found = _keyed(pairs, options, is_named)
+    found = _keyed([pair for value in objects for pair in value.items()], options, is_named)
     if found is not None or len(objects) > 1:
         return found
     [value] = objects
@@ -390,8 +389,7 @@ def find_set(
     if len(chosen) != 1:
         return None
     [(key, inner)] = chosen
-    form = f"{inner.form}, in {key!r}"
-    return DocumentSet(form, inner.names, inner.records, f".{key}{inner.place}")
+    return DocumentSet(f"{inner.form}, in {key!r}", inner.names, inner.records, f".{key}{inner.place}")
 
 
 def _under(value: dict[str, Json], key: str, options: SourceOptions, depth: int) -> DocumentSet | None:

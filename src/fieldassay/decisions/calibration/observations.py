@@ -684,8 +684,7 @@ def measure(
 
 def calibrate_values(observations: Observations, chance: BootstrapSettings, fields: int = 1) -> Calibration:
     """Return the calibration of at least one value."""
-    order = np.argsort(observations.confidence, kind="stable")
-    seen = observations.take(order)
+    seen = observations.take(np.argsort(observations.confidence, kind="stable"))
     ordered, is_correct = seen.confidence, seen.is_correct
     starts = cut_bins(ordered)
     found = discriminate(seen, chance.level, fields)

@@ -193,8 +193,7 @@ def read_docling(data: bytes, task: LoadTask) -> tuple[Page, ...]:
             for text in item.text.splitlines():
                 line = plain_line(text)
                 if line is not None:
-                    words = tuple(Word(word.text, box) for word in line.words)
-                    lines[number].append(Line(words, box))
+                    lines[number].append(Line(tuple(Word(word.text, box) for word in line.words), box))
     numbers = sorted({1, *sizes, *lines, *tables})
     return tuple(
         Page(

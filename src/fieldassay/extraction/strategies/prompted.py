@@ -497,8 +497,7 @@ def _example_messages(
     example: Example, made: Callable[[str], list[dict[str, Json]]], answer: str
 ) -> list[dict[str, Json]]:
     """Return an example as the question of a user and the answer to it."""
-    search = Search.of(example.document.pages)
-    asked = made(fence("\n\n".join(page.text for page in search.pages)))
+    asked = made(fence("\n\n".join(page.text for page in Search.of(example.document.pages).pages)))
     user = next((message for message in reversed(asked) if message["role"] == "user"), asked[-1])
     return [user, {"role": "assistant", "content": answer}]
 

@@ -130,8 +130,7 @@ def choose_passages(
     parts = ["\n".join(lines[page][at : at + shown.lines]) for page, at in places]
     queries = describe_fields(fields).lower().replace("_", " ").splitlines()
     near = similarities(shown, queries, tuple(" ".join(part.lower().split()) for part in parts))
-    ranked = chain.from_iterable(zip(*map(_rank, near), strict=True))
-    wanted = {*islice(dict.fromkeys(ranked), shown.k)}
+    wanted = {*islice(dict.fromkeys(chain.from_iterable(zip(*map(_rank, near), strict=True))), shown.k)}
     texts = []
     for page in range(len(pages)):
         own = [at for at, place in enumerate(places) if place[0] == page]
