@@ -27,7 +27,7 @@ from fieldassay.extraction.strategies.prompts import (
     check_examples,
     choose_examples,
     choose_passages,
-    encode,
+    open_encoder,
 )
 from fieldassay.extraction.strategy import Example, Task
 from fieldassay.extraction.systems import ExtractionInput, load_examples
@@ -347,7 +347,7 @@ def test_examples_that_mean_nearly_the_same_are_shown_by_an_encoder():
     found = choose_examples(document("the patient had a heart attack"), examples, shown)
     assert [one.document.id for one in found] == [texts[1]]
     with pytest.raises(MissingExtraError, match="no-such-model"):
-        encode("no-such-model", [])
+        open_encoder("no-such-model").encode([])
 
 
 CHAPTERS = [

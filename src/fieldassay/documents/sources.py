@@ -190,8 +190,9 @@ def find_kind(name: str, data: bytes) -> str:
     if data.startswith(b"%PDF-") or (b"%PDF-" in data[:1024] and SUFFIXES.get(suffix, "pdf") == "pdf"):
         return "pdf"
     if data[4:8] == b"ftyp" and data[8:12] in _BRANDS:
-        what = f"is a picture in the format {_BRANDS[data[8:12]]}; save it as .jpg"
-        raise DocumentError("unreadable", what)
+        raise DocumentError(
+            "unreadable", f"is a picture in the format {_BRANDS[data[8:12]]}; save it as .jpg"
+        )
     if (data[:1] == b"0" and _SEALED in data[:64]) or data[:200].lstrip().startswith(_ARMOR):
         raise DocumentError(
             "encrypted", "is encrypted or signed; open it in your mail program, save it as PDF"
@@ -321,8 +322,9 @@ def list_documents(path: Path) -> DocumentList:
     else:
         files, skipped, notes = tuple(_of_file(path)), (), ()
     if not files:
-        remedy = "name a folder with documents, or one document"
-        raise problem(path, "holds no document", remedy, "no_documents")
+        raise problem(
+            path, "holds no document", "name a folder with documents, or one document", "no_documents"
+        )
     return DocumentList(files, skipped, notes)
 
 
@@ -353,8 +355,9 @@ def _of_file(path: Path) -> Iterator[DocumentFile]:
                     yield DocumentFile(_id_of(line, path, number), path, start, len(line))
                 start += len(line)
     except (OSError, ValueError) as error:
-        remedy = "name a file that can be read"
-        raise problem(path, f"cannot be opened ({error})", remedy, "unreadable_file") from None
+        raise problem(
+            path, f"cannot be opened ({error})", "name a file that can be read", "unreadable_file"
+        ) from None
 
 
 def _id_of(line: bytes, path: Path, number: int) -> str:
@@ -409,8 +412,9 @@ def require(module: str, extra: str) -> None:
     """Raise `DocumentError` of kind `missing_extra` if a module is not installed, with the command for it."""
     if module not in sys.modules and find_spec(module) is None:
         package = _PACKAGES.get(module, module)
-        what = f"needs the package {package}; install it with: {install_line(extra)}"
-        raise DocumentError("missing_extra", what)
+        raise DocumentError(
+            "missing_extra", f"needs the package {package}; install it with: {install_line(extra)}"
+        )
 
 
 def decode(data: bytes, charset: str = "") -> str:

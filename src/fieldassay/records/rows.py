@@ -550,8 +550,9 @@ def read_log(source: Input, options: SourceOptions) -> Contents:
                 if info in parts:
                     parts[info].append(chunk)
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
-        what = f"cannot be unpacked ({error})"
-        raise problem(source.label, what, "save the log again", "unreadable_file") from None
+        raise problem(
+            source.label, f"cannot be unpacked ({error})", "save the log again", "unreadable_file"
+        ) from None
     rows = decode_rows(list(map(b"".join, parts.values())))
     places = tuple(f"/{info.filename}" for info in parts)
     return Contents(HeldRows(source.label, tuple(rows), places), find_ids(rows, options.names))
@@ -606,8 +607,12 @@ def read_array(source: Input, options: SourceOptions) -> Contents:
     if items is None:
         is_list = isinstance(row.value, list)
         if row.problem is not None or not isinstance(row.value, dict | list):
-            what = row.problem or "is neither a list of records nor a record"
-            raise problem(source.label, what, "write an array of objects, or one object per line", "not_json")
+            raise problem(
+                source.label,
+                row.problem or "is neither a list of records nor a record",
+                "write an array of objects, or one object per line",
+                "not_json",
+            )
         rows = [Row(item, row.repairs) for item in row.value] if is_list else [row]
         places = [f"[{at}]" for at in range(len(rows))] if is_list else [""]
         return Contents(HeldRows(source.label, tuple(rows), tuple(places)), find_ids(rows, options.names))

@@ -1091,17 +1091,11 @@ def _recognize(
     scale = min(task.options.dpi / 72, MOST_DOTS / max(extent))
     image = page.render(scale=scale, crop=crop).to_pil().convert("RGB")
     known = [word.word.box for word in words if word.word.visible and word.word.box is not None]
-    moved = (
-        TurnedWord(replace(found.word, box=_move(found.word.box, area)), found.quarters)
-        for found in recognized_words(image, extent)
-    )
-    return [found for found in moved if not any(_holds_center(box, found.word.box) for box in known)]
-
-
-def _move(box: Box | None, area: Box) -> Box | None:
-    if box is None:
-        return None
-    return Box(box.left + area.left, box.top + area.top, box.right + area.left, box.bottom + area.top)
+    return [
+        found
+        for found in recognized_words(image, extent, (area.left, area.top))
+        if not any(_holds_center(box, found.word.box) for box in known)
+    ]
 
 
 def _holds_center(outer: Box, inner: Box | None) -> bool:

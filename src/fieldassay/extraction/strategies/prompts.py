@@ -75,14 +75,12 @@ class ShownPassages:
     """The encoder of `embedding`, as of the comparator `embedding`."""
 
 
-def encode(model: str, texts: Sequence[str]) -> Any:
-    """Return the vectors of texts. Raises `MissingExtraError`, or `ValueError` for no model."""
-    return _encoder(model).encode(list(texts))
-
-
 @lru_cache(maxsize=8)
-def _encoder(model: str) -> Embedding:
-    """Return an encoder, whose files are looked for once."""
+def open_encoder(model: str) -> Embedding:
+    """Return an encoder, whose files are looked for once.
+
+    What it encodes raises `MissingExtraError` without them, and `ValueError` for no model.
+    """
     from fieldassay.values.comparators.embedding import Embedding
 
     return Embedding(model)
@@ -145,7 +143,7 @@ def similarities(
 ) -> list[list[float]]:
     """Return how similar each query is to each text, as `select` says, from -1 to 1."""
     if shown.select == "embedding":
-        encoded = encode(shown.model, [*texts, *queries])
+        encoded = open_encoder(shown.model).encode([*texts, *queries])
         return [[*map(float, row)] for row in encoded[len(texts) :] @ encoded[: len(texts)].T]
     vectors, idf = _vectors(texts)
     return [
@@ -197,8 +195,16 @@ def check_examples(examples: Iterable[Example], scored: ScoredDocuments, where: 
             problems.append(Problem(where, what, remedy, "leaked_example"))
     if problems:
         more = len(problems) - _MOST_NAMED
-        rest = [Problem(where, f"and {more:,} more examples that are scored too", "", "leaked_example")]
-        raise ProblemsError([*problems[:_MOST_NAMED], *(rest if more > 0 else [])])
+        raise ProblemsError(
+            [
+                *problems[:_MOST_NAMED],
+                *(
+                    [Problem(where, f"and {more:,} more examples that are scored too", "", "leaked_example")]
+                    if more > 0
+                    else []
+                ),
+            ]
+        )
 
 
 def without_copies(document: Transcript, examples: Sequence[Example]) -> tuple[Example, ...]:
@@ -299,8 +305,9 @@ class Prompt:
         try:
             prompt = cls(path.read_text(encoding="utf-8-sig"), name)
         except UnicodeDecodeError as error:
-            what = f"is not UTF-8 text (byte {error.start})"
-            raise problem(path, what, "save it as UTF-8", "encoding") from None
+            raise problem(
+                path, f"is not UTF-8 text (byte {error.start})", "save it as UTF-8", "encoding"
+            ) from None
         problems = prompt.check(str(path))
         if problems:
             raise ProblemsError(problems)
