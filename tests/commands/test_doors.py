@@ -100,16 +100,14 @@ def test_a_run_saved_from_python_is_the_one_that_the_command_line_writes(
 def test_data_in_memory_is_saved_without_digests_of_files(files: Path) -> None:
     (files / "gold").write_text("a file with the label of data in memory")
     run = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0).save(files / "runs", in_store=True)
-    inputs = run.file.inputs
-    assert set((inputs.sha256 or {}).values()) == {None}
+    assert set((run.file.inputs.sha256 or {}).values()) == {None}
     assert fa.open_run("latest", store=files / "runs").id == run.id
 
 
 def test_evidence_in_a_folder_of_the_users_is_saved_with_the_run(files: Path) -> None:
     (files / "parts").mkdir()
     result = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0, evidence_folder=files / "parts")
-    rows = result.save("run").evidence
-    assert rows.collect()["system"].n_unique() == 2
+    assert result.save("run").evidence.collect()["system"].n_unique() == 2
 
 
 @pytest.mark.parametrize("kind", ["part-*", "violations-*"])

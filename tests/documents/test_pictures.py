@@ -170,8 +170,7 @@ def test_a_scanned_page_of_a_pdf_is_recognized_beside_a_digital_one(pool: Docume
     assert [line.text for line in found.pages[0].lines] == ["A digital page"]
     assert [line.text for line in found.pages[1].lines] == LINES
     assert [line.source for line in (found.pages[0].lines[0], found.pages[1].lines[0])] == ["text", "ocr"]
-    alone = load_bytes(data, "a.pdf", LoadOptions(ocr="off"))
-    assert alone.notes == ("unread_page",)
+    assert load_bytes(data, "a.pdf", LoadOptions(ocr="off")).notes == ("unread_page",)
 
 
 @pytest.mark.slow
@@ -184,8 +183,7 @@ def test_a_scan_with_a_digital_stamp_is_recognized_around_the_stamp(pool: Docume
     stamp = text(72, 740, "Envelope 1234-ABCD") + text(72, 150, "unseen", more="3 Tr")
     more = {"extra": [image(made.tobytes(), *made.size)], "resources": "/XObject << /Im 4 0 R >>"}
     data = make_pdf([scan + stamp], **more)  # type: ignore[arg-type]
-    alone = load_bytes(data, "a.pdf", LoadOptions(ocr="off"))
-    assert alone.notes[-1] == "unread_page"
+    assert load_bytes(data, "a.pdf", LoadOptions(ocr="off")).notes[-1] == "unread_page"
     page = loaded(pool, data, "a.pdf").pages[0]
     assert [line.text for line in page.lines if line.source == "ocr"] == LINES
     assert [line.text for line in page.lines if line.source == "text"] == ["unseen", "Envelope 1234-ABCD"]

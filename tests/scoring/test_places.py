@@ -118,8 +118,7 @@ def test_folding_depends_on_no_partition_and_no_order(spec, batch, order):
 
 
 def test_a_key_that_few_documents_have_is_no_field_of_its_own():
-    evidence = score_alone(GOLD, {"s": PRED}, "type: any").evidence
-    values = evidence.filter(kind="value")
+    values = score_alone(GOLD, {"s": PRED}, "type: any").evidence.filter(kind="value")
     assert set(values["field"]) == FIELDS
     seldom = values.filter(gold_path="o.seldom")
     assert set(seldom["field"]) == {"o.*"} and len(seldom) == FEW_DOCUMENTS - 1
@@ -296,8 +295,7 @@ def test_a_list_of_gold_without_any_object_is_left_out_and_named():
         {"id": at, "t": "a", "cites": cites}
         for at, cites in enumerate([["x", "y"], ["x"], [right, "y"], [right]])
     ]
-    pred = [{"id": at, "t": "a", "cites": [right]} for at in range(4)]
-    result = result_of(spec, gold, pred)
+    result = result_of(spec, gold, [{"id": at, "t": "a", "cites": [right]} for at in range(4)])
     # The third document has a text, a page and a quote that are right, and `y`, which is missing.
     assert result.value("accuracy") == (1 + 1 + 3 / 4 + 1) / 4
     assert [warning.split("; ")[0] for warning in result.warnings][:2] == [

@@ -646,7 +646,13 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
     notes = list(source.notes)
     absent = np.flatnonzero(where < 0)
     hints = [
-        (f"{name!r} may be gold's {other!r} (same {noun})", _form_for(name, other))
+        (
+            f"{name!r} may be gold's {other!r} (same {noun})",
+            next(
+                (form for form, fold in ID_FORMS.items() if form != "exact" and fold(name) == fold(other)),
+                None,
+            ),
+        )
         for name, other, noun in islice(
             suggest(strangers, [gold.ids[position] for position in absent.tolist()]), MAX_LISTED
         )
@@ -687,12 +693,6 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
         )
         for hint, form in hints
     ]
-
-
-def _form_for(name: str, other: str) -> str | None:
-    return next(
-        (form for form, folded in ID_FORMS.items() if form != "exact" and folded(name) == folded(other)), None
-    )
 
 
 def _refuse(gold: Source, system: str, source: Source, hints: Sequence[str]) -> None:

@@ -224,7 +224,8 @@ def count_misplaced(plan: Plan, records: Sequence[Record], found: Misplaced) -> 
 
     def add(path: str, kind: str, document: str) -> None:
         count, first = found.get((path, kind), (0, document))
-        found[path, kind] = count + 1, first
+        if count or len(found) < _MOST_KEPT:
+            found[path, kind] = count + 1, first
 
     wanted = [child for child in plan.root.children if any(leaf.is_list for leaf in list_leaves(child))]
     root = replace(plan.root, children=tuple(wanted))

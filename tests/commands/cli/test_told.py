@@ -358,8 +358,7 @@ def test_fifteen_readings_meet_five_gold_records(run: Callable[..., Ran], tmp_pa
     words = ("--docs", "ocr", "--protocol", "entry-matching", "--gold", "gold.jsonl")
     rows = run_study(run, tmp_path, "study-entries", *words)
     assert len(rows) == 15
-    corrected = rows.filter(pl.col("system").str.ends_with("corrected"))
-    assert corrected["score"].to_list() == [1.0] * 5
+    assert rows.filter(pl.col("system").str.ends_with("corrected"))["score"].to_list() == [1.0] * 5
 
 
 @pytest.mark.full

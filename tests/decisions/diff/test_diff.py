@@ -57,8 +57,7 @@ GOLD = {"total": 5, "name": None, "tags": ["p", "q"], "lines": LINES, "place": {
 
 def evidence(gold: list[Any], pred: list[Any]) -> pl.LazyFrame:
     rows = [[{"id": f"d{at}", **row} for at, row in enumerate(side)] for side in (gold, pred)]
-    found = score(rows[0], rows[1], SPEC, bootstrap=0).evidence
-    return found.lazy()
+    return score(rows[0], rows[1], SPEC, bootstrap=0).evidence.lazy()
 
 
 def changed(
@@ -385,8 +384,7 @@ def test_systems_are_called_by_what_tells_them_apart(one: Path, other: Path, thr
 
 
 def test_the_reference_of_a_run_comes_first_unless_systems_are_named(make_run: Make) -> None:
-    systems = dict.fromkeys("abc", REPORTS_GOLD)
-    run = make_run(REPORTS_SPEC, REPORTS_GOLD, systems, "--reference", "b")
+    run = make_run(REPORTS_SPEC, REPORTS_GOLD, dict.fromkeys("abc", REPORTS_GOLD), "--reference", "b")
     assert labels(run) == ["b", "a", "c"]
     assert {comparison.systems for comparison in diff_runs(run).overall} == {("b", "a"), ("b", "c")}
     assert labels(f"{run}:a", f"{run}:b") == ["a", "b"]

@@ -234,8 +234,7 @@ def test_worked_examples(protocol, predicted, q, imq):
 
 
 def test_every_figure_of_one_page_by_hand():
-    predicted = [{"name": "Dupond", "pages": [1, 3]}]
-    result = score_pages([GOLD, []], [predicted, []])
+    result = score_pages([GOLD, []], [[{"name": "Dupond", "pages": [1, 3]}], []])
     wanted = {"imq": 4 / 9, "imq_predicted": 8 / 9, "imq_f1": 16 / 27, "average_matching_quality": 8 / 9}
     wanted |= {"matching_precision": 1, "matching_recall": 1 / 2, "matching_f1": 2 / 3}
     assert {name: result.value(name) for name in wanted} == {
