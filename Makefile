@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test test-fast test-touched test-costs test-numbers test-full test-model test-integrations test-ray test-s3 fuzz lint docs bench clean
+.PHONY: help setup browser demo test test-fast test-touched test-costs test-numbers test-full test-model test-integrations test-ray test-s3 fuzz lint docs site bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -107,8 +107,16 @@ docs: setup browser ## write the generated pages of docs/ again
 	$(BIN)/python docs/rooms.py
 	$(BIN)/python docs/screenshots.py
 
+SITE := $(VENV)/site
+
+# In an environment of its own: none of it is needed to run or to test.
+site: ## build the documentation as a site into site/; a broken link fails
+	@test -x $(SITE)/bin/mkdocs || { $(PYTHON) -m venv $(SITE) && \
+	  $(SITE)/bin/python -m pip install --quiet --disable-pip-version-check mkdocs-material==9.8.2; }
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --quiet
+
 bench: setup ## measure speed against the installed peers, the cost of driving requests, loading documents, and what is promised of intervals and tests
 	$(ALONE) sh -ec 'for part in run.py "speed.py --publish" endpoints.py "documents.py --ocr" "statistics --publish"; do $(BIN)/python bench/$$part; done'
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) demo-run .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) demo-run site .mypy_cache .ruff_cache .pytest_cache

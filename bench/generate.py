@@ -1,9 +1,12 @@
 """Writes the benchmark's work: invoices with about one value in five perturbed, and ones with long lists.
 
-`python bench/generate.py DIRECTORY [DOCUMENTS]`. The same numbers come out on every machine: one seeded
+`python bench/generate.py DIRECTORY [DOCUMENTS] [--written]`. The same numbers come out on every machine: one seeded
 generator, and a fixed order of draws. A document has 12 scalars and 10 line items of 5 values. Perturbed
 values keep their JSON type or become null; keys and whole items get lost, items are invented, and all items
 are shuffled.
+
+The same work as it stands on paper (`--written`) has texts only: amounts as `1,250.00`, and 12 % of the predicted
+values in another notation (`€ 1,250.00`, `1.250,00`, `15 March 2025`, `5.0`, upper case, white space).
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import string
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,6 +26,7 @@ DOCUMENTS = 2000
 LIST_SIZES = (50, 100, 300, 1000)
 
 PERTURBED, NULLED, KEY_LOST = 0.20, 0.12, 0.1
+REWRITTEN = 0.12
 ITEM_LOST, ITEM_INVENTED = 0.03, 0.03
 
 COMPANIES = (
@@ -50,6 +55,8 @@ TOWNS = (
 CURRENCIES = (
     "USD", "EUR", "GBP", "CHF",
 )  # fmt: skip
+AMOUNTS = ("subtotal", "tax", "total", "unit_price", "amount")
+DATES = ("invoice_date", "due_date")
 TAX_RATES = (0.0, 0.07, 0.19, 0.2)
 
 Record = dict[str, Any]
@@ -180,6 +187,54 @@ def draw_long_list(items: int) -> Pair:
     """Return one document with that many line items."""
     rng = Random(items)
     return perturb(rng, draw_invoice(rng, items))
+
+
+def write_amount(value: float) -> str:
+    """Return an amount as an invoice has it: grouped, with two decimals."""
+    return f"{value:,.2f}"
+
+
+def write_record(rng: Random, record: Record, rewritten: float = 0.0) -> Record:
+    """Return the record with texts only, a part of them in another notation."""
+    written: Record = {}
+    for key, value in record.items():
+        if isinstance(value, list):
+            written[key] = [write_record(rng, line, rewritten) for line in value]
+        elif value is None:
+            written[key] = None
+        else:
+            text = write_amount(value) if isinstance(value, float) else str(value)
+            written[key] = rewrite(rng, key, text) if rng.random() < rewritten else text
+    return written
+
+
+def rewrite(rng: Random, key: str, text: str) -> str:
+    """Return a text in another notation of the same value."""
+    if key in AMOUNTS:
+        german = text.translate(str.maketrans(",.", ".,"))
+        return rng.choice([f"€ {text}", german, f"{german} €", f"EUR {text}", text.replace(",", "")])
+    if key in DATES:
+        day = write_day(text)
+        return text if day is None else rng.choice(day)
+    if key == "quantity":
+        return f"{text}.0"
+    return rng.choice([text.upper(), f" {text} ", text.replace(" ", "  ")])
+
+
+def write_day(text: str) -> list[str] | None:
+    """Return the notations of an ISO date; None if the text is none."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return [f"{day:%d %B %Y}", f"{day:%B %d, %Y}", f"{day:%d.%m.%Y}", f"{day:%Y/%m/%d}"]
+
+
+def draw_written_documents(count: int = DOCUMENTS) -> Iterator[Pair]:
+    """Yield the same documents as texts, 12 % of the predicted values in another notation."""
+    rng = Random(SEED)
+    for pair in draw_documents(count):
+        yield Pair(write_record(rng, pair.gold), write_record(rng, pair.prediction, REWRITTEN), pair.origins)
 
 
 def write_work(directory: Path, count: int = DOCUMENTS) -> None:

@@ -1,9 +1,10 @@
 """Scores many documents with the command line, and reports time and peak memory by number of documents.
 
-`python bench/scale.py 1000 10000 100000 [--work invoices|small] [--input jsonl|parquet|folder] [--workers N]`
+`python bench/scale.py 1000 10000 100000 [--work invoices|written|small] [--input jsonl|parquet|folder] [--workers N]`
 writes gold and predictions under bench/work/scale/ (or `--folder`), once, runs `fieldassay score` on them in a
 process of its own, and prints a line of JSON for each number of documents. The work is that of generate.py, repeated
-with new ids after the first 2,000 documents; small documents are four values of an invoice: two texts, two amounts.
+with new ids after the first 2,000 documents: as JSON numbers, or as texts in several notations (`written`, which are
+drawn anew for each document). Small documents are four values of an invoice: two texts, two amounts.
 Memory is that of all processes together, shared pages counted once (Linux only).
 """
 
@@ -22,10 +23,11 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from generate import DOCUMENTS, draw_documents
+from generate import DOCUMENTS, draw_documents, draw_written_documents
 
 HERE = Path(__file__).parent
 SCALE = HERE / "work" / "scale"
+SPECS = {"invoices": "spec.yaml", "written": "written.yaml"}
 SUFFIXES = {"jsonl": ".jsonl", "parquet": ".parquet", "folder": ""}
 SMALL = {"invoice_number": "text", "vendor_name": "text", "subtotal": "money", "total": "money"}
 """The fields of small documents, with their types."""
@@ -37,18 +39,17 @@ def write_documents(count: int, options: argparse.Namespace) -> tuple[Path, Path
     """Return the paths of the spec, gold and predictions, written unless they are there."""
     folder, kind, is_small = options.folder / options.work, options.input, options.work == "small"
     folder.mkdir(parents=True, exist_ok=True)
-    spec = folder / "spec.yaml" if is_small else HERE / "spec.yaml"
+    spec = folder / "spec.yaml" if is_small else HERE / SPECS[options.work]
     if is_small:
         spec.write_text(f"name: small\nfields: {json.dumps(SMALL)}\n")
     paths = folder / f"gold_{count}{SUFFIXES[kind]}", folder / f"pred_{count}{SUFFIXES[kind]}"
     if all(path.exists() for path in paths):
         return spec, *paths
-    bodies = [
-        (_body(pair.gold, is_small), _body(pair.prediction, is_small))
-        for pair in draw_documents(min(count, DOCUMENTS))
-    ]
-    for path, side in zip(paths, (0, 1), strict=True):
-        WRITERS[kind](path, (body[side] for body in islice(cycle(bodies), count)))
+    draw, most = (draw_written_documents, count) if options.work == "written" else (draw_documents, DOCUMENTS)
+    for path, side in zip(paths, ("gold", "prediction"), strict=True):
+        pairs = draw(min(count, most))
+        bodies = (_body(getattr(pair, side), is_small) for pair in pairs)
+        WRITERS[kind](path, bodies if count <= most else islice(cycle(bodies), count))
     return spec, *paths
 
 
@@ -162,7 +163,7 @@ def main() -> None:
     """Write the documents, run the command, print what it took."""
     parser = argparse.ArgumentParser(description="Score many documents with the command line.")
     parser.add_argument("documents", nargs="*", type=int, default=[100_000])
-    parser.add_argument("--work", choices=["invoices", "small"], default="invoices")
+    parser.add_argument("--work", choices=["invoices", "written", "small"], default="invoices")
     parser.add_argument("--folder", type=Path, default=SCALE, help="where inputs and runs are written")
     parser.add_argument("--input", choices=list(WRITERS), default="jsonl")
     parser.add_argument("--workers", type=int, default=1)

@@ -3,7 +3,7 @@
 `python bench/scaling.py [--work invoices|small] [--publish]` scores two numbers of documents in this process,
 measures what each part of a run takes in processor time, and plays through the shards of larger runs: one process
 reads the ids, hands out shards, merges their results in order and writes the run; the others judge. Left out are
-the network, and files that are slower than the processor. `--publish` renews the table of docs/task-scale.md.
+the network, and files that are slower than the processor. `--publish` renews the table of docs/scale.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHARD = 10_000
 MEASURED = {"small": (20_000, 60_000), "invoices": (10_000, 20_000)}
 CORES = (1, 2, 10, 100, 1000)
 DOCUMENTS = (10**6, 10**7, 10**8, 10**9)
-PAGE = Path(__file__).parent.parent / "docs" / "task-scale.md"
+PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
 BEGIN, END = "<!-- scaling: written by bench/scaling.py -->", "<!-- end of scaling -->"
 
 
@@ -178,7 +178,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Simulate large runs on many cores from measured costs.")
     parser.add_argument("--work", choices=list(MEASURED), default="small")
     parser.add_argument("--folder", type=Path, default=SCALE, help="where inputs and runs are written")
-    parser.add_argument("--publish", action="store_true", help="renew the table of docs/task-scale.md")
+    parser.add_argument("--publish", action="store_true", help="renew the table of docs/scale.md")
     options = parser.parse_args()
     options.input = "jsonl"
     found = table(measure(options))

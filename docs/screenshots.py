@@ -22,9 +22,6 @@ IMAGES = Path(__file__).parent / "images"
 PICTURES = {
     "report-summary": ("summary", 1280, 760, "light"),
     "report-errors": ("errors?system=birch&diagnosis=separator", 1280, 620, "light"),
-    "report-fields": ("fields?sort=worst", 1280, 720, "light"),
-    "report-document": ("documents?doc=rcp-018&only=wrong", 1120, 760, "dark"),
-    "report-phone": ("summary", 390, 760, "dark"),
 }
 """Name -> address in the report, width, height, theme."""
 

@@ -12,6 +12,7 @@ TEXTS = {name: path.read_text(encoding="utf-8") for name, path in FILES.items()}
 FENCE = re.compile(r"^```([a-z]*)[^\n]*\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
 
 
-def blocks(name: str, language: str) -> list[str]:
-    """Return the code blocks of one language in a page, in order."""
-    return [body for found, body in FENCE.findall(TEXTS[name]) if found == language]
+def blocks(page: str | Path, language: str) -> list[str]:
+    """Return the code blocks of one language in a page, or in a file, in order."""
+    text = page.read_text(encoding="utf-8") if isinstance(page, Path) else TEXTS[page]
+    return [body for found, body in FENCE.findall(text) if found == language]

@@ -1,4 +1,4 @@
-"""The examples on the pages of the numeric types, and how a row of them is checked."""
+"""The examples of the numeric types, and how a row of them is checked."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from fieldassay.spec.language.model import freeze
 from fieldassay.values.types.column import Column, Reader
 from fieldassay.values.types.numbers.amounts import decimal_of
 
-PAGES = Path(__file__).parents[1] / "docs" / "fields"
+PAGES = Path(__file__).parent / "values" / "examples"
 LONG = (
     ("", "9", 10_000_000, ""),
     ("", "1,", 5_000_000, ""),
@@ -47,7 +47,7 @@ def options(text: str) -> dict[str, Any]:
 def check(kind: type[Reader], row: dict[str, str]) -> None:
     """Assert that the reader does with a row's raw value what the row says."""
     reading = kind(**options(row["options"])).read(json.loads(row["raw"]))
-    remark = row["why not / remark"]
+    remark = row["problem or flags"]
     if row["canonical"]:
         assert (reading.problem, reading.canonical, ", ".join(reading.flags)) == (
             None,

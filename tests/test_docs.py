@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-import click
 import polars as pl
 import pytest
 from doc_pages import DOCS, FENCE, FILES, ROOT, TEXTS, blocks
@@ -18,7 +17,7 @@ from docs.consoles import run_page
 
 from fieldassay import score
 from fieldassay.attribution.labels import LABELS
-from fieldassay.commands.cli.main import COMMANDS, commands
+from fieldassay.commands.cli.main import COMMANDS
 from fieldassay.decisions.calibration.policy import ReviewReason
 from fieldassay.decisions.diff.diff import DiffOptions
 from fieldassay.errors import FieldassayError
@@ -32,6 +31,7 @@ from fieldassay.metrics.evidence import FLAGS, Kind, Outcome, evidence_schema
 from fieldassay.metrics.result import comparison
 from fieldassay.metrics.result.decision import GateAnswer, Verdict
 from fieldassay.metrics.result.documents import STATISTICS
+from fieldassay.options import option_names
 from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import VIEWS
 from fieldassay.runs import run
@@ -44,6 +44,7 @@ from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS, type_names
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.presets.catalogue import preset_names
 from fieldassay.values.catalogue import ALIGNERS, CHECKS, COMPARATORS, DIAGNOSES, NORMALIZERS, READERS
+from fieldassay.values.types.closed_sets import ListReader
 
 # The documentation names everything there is, and its links lead somewhere
 
@@ -104,17 +105,6 @@ def error_classes() -> Iterator[type[FieldassayError]]:
             yield from (found for found in classes if found.__module__ == module.__name__)
 
 
-def options() -> Iterator[str]:
-    for name in COMMANDS:
-        command = commands.get_command(click.Context(commands), name)
-        yield from (
-            f"{name} {flag}"
-            for parameter in command.params
-            for flag in parameter.opts
-            if flag.startswith("--")
-        )
-
-
 def lacking(
     page: str, names: Iterator[str] | list[str] | set[str] | tuple[str, ...], form: str = "`{}`"
 ) -> list[str]:
@@ -131,10 +121,10 @@ RUN_FILES = METRICS, DOCUMENTS, EVIDENCE, VIOLATIONS, COMPARISONS, GATES, STATIS
 PARAMETERS = [parameter for metric in list_metrics().values() for parameter in metric.parameters]
 
 NAMED = {
-    "comparators": ("docs/comparators.md", COMPARATORS.entries, "### {}"),
-    "own plugins": ("docs/embeddings.md", PLUGINS, "`{}`"),
-    "aligners": ("docs/aligners.md", ALIGNERS.names(), "| `{}` |"),
-    "normalizers": ("docs/normalizers.md", NORMALIZERS.names(), "| `{}` |"),
+    "comparators": ("docs/comparators.md", COMPARATORS.entries, "| `{}` |"),
+    "own plugins": ("docs/comparators.md", PLUGINS, "`{}`"),
+    "aligners": ("docs/comparators.md", ALIGNERS.names(), "| `{}` |"),
+    "normalizers": ("docs/comparators.md", NORMALIZERS.names(), "| `{}` |"),
     "types": ("docs/spec.md", type_names(), "`{}`"),
     "groups of metrics": ("docs/metrics.md", {*list_groups(), DEFAULT} - {"extras"}, "`{}`"),
     "functions over metrics": ("docs/metrics.md", grammar.FORMULA_FUNCTIONS, "`{}("),
@@ -149,19 +139,19 @@ NAMED = {
         ["few_documents", "few_replicates", "order_statistics", "undefined_replicates=K"],
         "`{}`",
     ),
-    "diagnoses": ("docs/diagnosis.md", DIAGNOSES, "`{}`"),
-    "flags": ("docs/python-api.md", FLAGS, "| `{}` |"),
-    "outcomes": ("docs/python-api.md", [outcome.name.lower() for outcome in Outcome], "| `{}` |"),
-    "labels of wrong values": ("docs/attribution.md", LABELS, "| `{}` |"),
-    "row kinds": ("docs/python-api.md", [kind.name.lower() for kind in Kind], "`{}`"),
-    "evidence columns": ("docs/python-api.md", evidence_schema(), "`{}`"),
+    "diagnoses": ("docs/why-wrong.md", DIAGNOSES, "`{}`"),
+    "flags": ("docs/python.md", FLAGS, "| `{}` |"),
+    "outcomes": ("docs/python.md", [outcome.name.lower() for outcome in Outcome], "| `{}` |"),
+    "labels of wrong values": ("docs/why-wrong.md", LABELS, "| `{}` |"),
+    "row kinds": ("docs/python.md", [kind.name.lower() for kind in Kind], "`{}`"),
+    "evidence columns": ("docs/python.md", evidence_schema(), "`{}`"),
     "estimate attributes": (
-        "docs/python-api.md",
+        "docs/python.md",
         list(Estimate.__struct_fields__),
         "| `{}` |",
     ),
     "scoring options": (
-        "docs/python-api.md",
+        "docs/python.md",
         list(ScoreOptions.__struct_fields__),
         "`{}`",
     ),
@@ -169,26 +159,25 @@ NAMED = {
     "options of statistics": ("docs/spec.md", list(StatisticsOptions.__struct_fields__), "`{}`"),
     "spec keys": ("docs/spec.md", SPEC_KEYS, "`{}`"),
     "field keys": ("docs/spec.md", FIELD_KEYS, "`{}`"),
-    "report formats": ("docs/task-reports.md", FORMATS, "| `{}` |"),
-    "report formats in CI": ("docs/task-ci.md", FORMATS, "| `{}` |"),
-    "files of reports": ("docs/task-reports.md", [found.file for found in FORMATS.values()], "`{}`"),
-    "pages of the HTML report": ("docs/report-html.md", [label for _, label in VIEWS], "| {} |"),
-    "presets": ("docs/protocols/index.md", preset_names(), "{}"),
-    "checks": ("docs/checks.md", CHECKS.entries, "`{}`"),
-    "gate functions": ("docs/gates.md", GATE_FUNCTIONS, "`{}`"),
-    "verdicts": ("docs/gates.md", list(Verdict), "| {} |"),
-    "decisions": ("docs/gates.md", list(GateAnswer), "| {} |"),
+    "report formats": ("docs/reports.md", FORMATS, "| `{}` |"),
+    "files of reports": ("docs/reports.md", [found.file for found in FORMATS.values()], "`{}`"),
+    "pages of the HTML report": ("docs/reports.md", [label for _, label in VIEWS], "| {} |"),
+    "presets": ("docs/spec.md", preset_names(), "{}"),
+    "checks": ("docs/metrics.md", CHECKS.entries, "`{}`"),
+    "gate functions": ("docs/fail-the-build.md", GATE_FUNCTIONS, "`{}`"),
+    "verdicts": ("docs/fail-the-build.md", list(Verdict), "| {} |"),
+    "decisions": ("docs/fail-the-build.md", list(GateAnswer), "| {} |"),
     "verdicts of comparisons": ("docs/statistics.md", typing.get_args(comparison.Outcome), "`{}`"),
-    "what becomes of a document": ("docs/runs.md", CLASSES, "| `{}` |"),
-    "run statuses": ("docs/runs.md", [run.COMPLETE, run.PARTIAL, run.NOTHING, run.DAMAGED], "| {} |"),
-    "files of a run": ("docs/runs.md", RUN_FILES, "`{}`"),
+    "what becomes of a document": ("docs/compare.md", CLASSES, "| `{}` |"),
+    "run statuses": ("docs/compare.md", [run.COMPLETE, run.PARTIAL, run.NOTHING, run.DAMAGED], "| {} |"),
+    "files of a run": ("docs/compare.md", RUN_FILES, "`{}`"),
     "files of a run and who reads them": ("docs/architecture.md", RUN_FILES, "| `{}` |"),
     "options of a diff": (
-        "docs/python-api.md",
+        "docs/python.md",
         list(DiffOptions.__struct_fields__),
         "`{}`",
     ),
-    "reasons for a review": ("docs/calibration.md", list(ReviewReason), "`{}`"),
+    "reasons for a review": ("docs/straight-through.md", list(ReviewReason), "`{}`"),
     "commands": ("docs/cli.md", COMMANDS, "fieldassay {}"),
     "error kinds": ("docs/errors.md", problem_kinds, "`{}`"),
     "exit codes": ("docs/errors.md", ["0", "1", "2", "3", "5", "70", "130"], "| {} |"),
@@ -241,8 +230,18 @@ def test_every_exit_code_of_an_exception_is_documented() -> None:
     assert lacking("docs/errors.md", {str(code) for code in codes}, "| {} |") == []
 
 
-def test_every_type_has_a_page() -> None:
-    assert [name for name in READERS.entries if f"docs/fields/{name}.md" not in FILES] == []
+EXAMPLES = ROOT / "tests" / "values" / "examples"
+
+
+@pytest.mark.parametrize("name", [*READERS.entries, "list"])
+def test_the_page_of_types_has_every_option_and_examples_that_are_tested(name: str) -> None:
+    chapter = next(part for part in TEXTS["docs/types.md"].split("\n## ") if f"\n### {name}\n" in part)
+    section = chapter.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+    shown = "".join(re.findall(r"^\| raw \|.*\n.*\n((?:\|.*\n)+)", section, re.MULTILINE)).splitlines()
+    held = (EXAMPLES / f"{name}.md").read_text(encoding="utf-8").splitlines()
+    assert shown and [row for row in shown if row not in held] == []
+    kind = READERS.load(name) if name in READERS else ListReader
+    assert [option for option in option_names(kind) if f"\n| `{option}` |" not in chapter] == []
 
 
 def test_the_columns_of_the_tables_are_those_of_a_run() -> None:
@@ -251,10 +250,10 @@ def test_the_columns_of_the_tables_are_those_of_a_run() -> None:
     assert isinstance(result.evidence, pl.DataFrame)
     assert isinstance(result.documents, pl.DataFrame)
     columns = {*result.evidence.columns, *result.documents.columns} - {"type"}
-    assert lacking("docs/python-api.md", columns) == []
+    assert lacking("docs/python.md", columns) == []
     assert (
         lacking(
-            "docs/python-api.md",
+            "docs/python.md",
             set(result.evidence["reason"])
             & {"equal", "missing", "spurious", "absent", "unreadable", "present", "paired"},
         )
@@ -289,18 +288,14 @@ def test_every_link_leads_somewhere(name: str) -> None:
     assert broken == []
 
 
+def test_the_pages_can_be_read_in_a_day() -> None:
+    pages = [text for name, text in TEXTS.items() if name.startswith("docs/")]
+    assert (len(pages) <= 30, sum(len(text.split()) for text in pages) <= 45_000) == (True, True)
+
+
 def test_the_index_has_every_page() -> None:
-    indexes = "docs/index.md", "docs/protocols/index.md"
-    listed = {
-        (FILES[index].parent / target.partition("#")[0]).resolve()
-        for index in indexes
-        for target in _LINK.findall(TEXTS[index])
-    }
-    pages = {
-        name: path.resolve()
-        for name, path in FILES.items()
-        if name.startswith("docs/") and name not in indexes
-    }
+    listed = {(DOCS / target.partition("#")[0]).resolve() for target in _LINK.findall(TEXTS["docs/index.md"])}
+    pages = {name: path for name, path in FILES.items() if DOCS in path.parents and path.name != "index.md"}
     assert [name for name, path in pages.items() if path not in listed] == []
 
 
@@ -380,16 +375,6 @@ def test_commands_print_what_the_page_shows(name: str, programs: Path) -> None:
     assert run_page(TEXTS[name], programs) == TEXTS[name], (
         "write the page again with: python docs/consoles.py"
     )
-
-
-def test_the_line_that_tidies_a_store_keeps_the_newest_runs(programs: Path) -> None:
-    [line] = blocks("docs/task-runs.md", "sh")
-    spec = """$ cat spec.yaml\nfields: {total: money}\n$ cat gold.jsonl\n{"id": 1, "total": 5}\n"""
-    score = "$ fieldassay score --spec spec.yaml --gold gold.jsonl --pred a=gold.jsonl --runs runs --quiet\n"
-    tidy = "$ ls -t runs > before; " + line.replace("[50:]", "[1:]")
-    kept = "$ ls -t runs | diff - <(head -n 1 before) && echo kept\n"
-    text = run_page(f"```console\n{spec}{score * 2}{tidy}{kept}```\n", programs)
-    assert text.endswith(f"{kept}kept\n```\n"), text
 
 
 def test_the_picture_is_a_small_report_without_anything_from_the_network() -> None:

@@ -1,8 +1,8 @@
 """Measures the coverage of fieldassay's intervals and the errors of its tests on simulated extractors.
 
 `python bench/statistics [--trials N] [--seed N]` prints a Markdown table. With 480 trials, the default, standard
-errors are at most 1 point near 5 and 95%. `--json` prints JSON instead, and `--publish` writes the table into
-docs/statistics.md. The exit code is 1 if a promise is not kept. The simulations of the test suite are the quick
+errors are at most 1 point near 5 and 95%. `--json` prints JSON instead. `--publish` writes the table into
+bench/statistics/results.md, and a summary into docs/derivations.md. The exit code is 1 if a promise is not kept. The simulations of the test suite are the quick
 ones, with fewer trials and sizes.
 """
 
@@ -31,11 +31,12 @@ from measures import (
     measure_rankings,
     measure_regressions,
 )
-from rates import Rate, write_table
+from rates import Rate, summarize, write_table
 from vendors import measure_vendors
 from verdicts import MEASURES as OF_VERDICTS
 
-PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
+RESULTS = Path(__file__).with_name("results.md")
+PAGE = Path(__file__).parents[2] / "docs" / "derivations.md"
 BEGIN, END = "<!-- results: written by bench/statistics -->", "<!-- end of results -->"
 
 MEASURES = (
@@ -71,14 +72,17 @@ def _measure(number: int, trials: int, seed: int) -> list[Rate]:
 
 
 def publish(rates: list[Rate], trials: int, seed: int) -> None:
-    """Write the table of docs/statistics.md, with the command and the date."""
+    """Write the table and the summary of docs/derivations.md, with the command and the date."""
     said = (
         f"Measured on {datetime.now(UTC).date()} with `python bench/statistics --trials {trials} "
         f"--seed {seed}`."
     )
     page = PAGE.read_text(encoding="utf-8")
     before, after = page.split(BEGIN)[0], page.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{said}\n\n{write_table(rates)}\n{END}{after}", encoding="utf-8")
+    PAGE.write_text(f"{before}{BEGIN}\n\n{said}\n\n{summarize(rates)}\n{END}{after}", encoding="utf-8")
+    RESULTS.write_text(
+        f"# Measured on simulated extractors\n\n{said}\n\n{write_table(rates)}", encoding="utf-8"
+    )
 
 
 def main() -> int:
@@ -87,7 +91,7 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=480)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--publish", action="store_true", help="write the table into docs/statistics.md")
+    parser.add_argument("--publish", action="store_true", help="write the tables into the repository")
     options = parser.parse_args()
     rates = list(measure_all(options.trials, options.seed))
     print(json.dumps([rate.to_dict() for rate in rates], indent=1) if options.json else write_table(rates))

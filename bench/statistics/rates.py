@@ -87,6 +87,20 @@ def _log_choose(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
+def summarize(rates: Iterable[Rate]) -> str:
+    """Return one Markdown table: a row for each part and promise, with the range of what was measured."""
+    groups: dict[tuple[str, str], list[Rate]] = {}
+    for rate in (one for one in rates if one.promise != "nothing"):
+        groups.setdefault((rate.part, rate.promise), []).append(rate)
+    lines = ["| simulated | promised | worlds | measured | kept in |", "|---|---|---:|---:|---:|"]
+    for (part, promise), found in groups.items():
+        shares = sorted(100 * rate.share for rate in found)
+        measured = f"{shares[0]:.1f}% to {shares[-1]:.1f}%" if len(shares) > 1 else f"{shares[0]:.1f}%"
+        kept = sum(rate.is_kept for rate in found)
+        lines.append(f"| {part} | {promise} | {len(found)} | {measured} | {kept} |")
+    return "\n".join(lines) + "\n"
+
+
 def write_table(rates: Iterable[Rate]) -> str:
     """Return the rates as Markdown tables, one for each part."""
     lines: list[str] = []

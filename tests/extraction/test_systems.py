@@ -391,8 +391,8 @@ def test_every_prompted_system_of_a_page_extracts_at_the_first_run(
 
 # The programs on the page about extractors of one's own work.
 
-FUNCTION, AGENT, STRATEGY = blocks("docs/task-own-extractor.md", "python")
-FUNCTION_FILE, AGENT_FILE, PLUGIN_FILE = blocks("docs/task-own-extractor.md", "yaml")
+FUNCTION, AGENT, STRATEGY = blocks("docs/extract.md", "python")
+_, FUNCTION_FILE, AGENT_FILE, PLUGIN_FILE = blocks("docs/extract.md", "yaml")
 DOCUMENT = strategy_cases.document("ACME\nTotal EUR 264.00")
 TASK = Task(read_spec({"fields": {"total": "money"}}))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "frameworks.md"
+PAGE = Path(__file__).with_name("frameworks.md")
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL))
 QUIET = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",

@@ -1,5 +1,6 @@
 """Documents that come in families: the family is what is drawn, everywhere."""
 
+import json
 import random
 import sqlite3
 
@@ -201,15 +202,24 @@ def warned(gold, predictions, spec=SPEC, **options):
     return [one for one in result.warnings if "not independent" in one]
 
 
-@pytest.mark.parametrize("key", ["vendor", "vendor code", None])
-def test_families_that_nobody_named_are_told_with_the_line_to_write(key):
+@pytest.mark.parametrize(
+    ("key", "path"),
+    [
+        ("vendor", "vendor"),
+        ("vendor code", "vendor code"),
+        ("a.b", '["a.b"]'),
+        ("Lot [", '["Lot ["]'),
+        (None, "{family}/*"),
+    ],
+)
+def test_families_that_nobody_named_are_told_with_the_line_to_write(key, path):
     gold, predictions = documents()
     told = [{(key or "~"): row["vendor"], "id": row["id"], "total": row["total"], "tax": 1} for row in gold]
     told = told if key else [{name: value for name, value in row.items() if name != "~"} for row in told]
     [warning] = warned(told, predictions)
-    line = {"vendor": "vendor", "vendor code": '"vendor code"', None: '"{family}/*"'}[key]
+    line = path if path.isidentifier() else json.dumps(path)
     assert f"write `statistics: {{cluster: {line}}}`" in warning and "correlation" in warning
-    spec = {**SPEC, "statistics": {"cluster": key or "{family}/*"}}
+    spec = {**SPEC, "statistics": {"cluster": path}}
     assert warned(told, predictions, spec) == [] == warned(told, predictions, bootstrap=0)
 
 

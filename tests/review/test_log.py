@@ -128,13 +128,12 @@ def test_a_review_is_for_its_owner_alone(tmp_path):
     assert set(modes.values()) == {0o600}
 
 
-# The commands of the pages on reviews run: those that need labels of people have some
+# The commands of the page on reviews run: those that need labels of people have some
 
 
-def commands(page):
-    """Return the commands of a page that are shown without their output, as words; servers are not asked."""
-    lines = "".join(blocks(f"docs/{page}.md", "sh")).splitlines()
-    found = (shlex.split(line)[1:] for line in lines)
+def commands(block):
+    """Return the commands of a block that are shown without their output, as words; servers are not asked."""
+    found = (shlex.split(line)[1:] for line in block.splitlines())
     return [words for words in found if words[1] != "open" and (words[1] != "team" or "add" in words)]
 
 
@@ -146,7 +145,7 @@ def label_all(store):
             fill(store, person, number, {})
 
 
-def test_the_commands_of_the_pages_run_one_after_the_other(tmp_path, monkeypatch, capsys):
+def test_the_commands_of_the_page_run_one_after_the_other(tmp_path, monkeypatch, capsys):
     def run(words):
         words, target = (words[:-2], words[-1]) if words[-2] == ">" else (words, None)
         if words[:2] == ["review", "team"]:
@@ -171,7 +170,7 @@ def test_the_commands_of_the_pages_run_one_after_the_other(tmp_path, monkeypatch
     run([*score, "llama.jsonl", "--bootstrap", "0", "--out", "runs/a"])
     write_policy(Path("policy.json"), replace(policy(), basis=Basis("runs/a", 1, 1, "")))
 
-    team = commands("task-review-team")
+    alone, again, team = map(commands, blocks("docs/review.md", "sh"))
     for words in team[:5]:
         run(words)
     label_all(Store(Path("invoices-1")))
@@ -180,6 +179,5 @@ def test_the_commands_of_the_pages_run_one_after_the_other(tmp_path, monkeypatch
         assert line in told
     for name in ("receipts-1", "invoices-2"):
         shutil.copytree("invoices-1", name)
-    for page in ("review", "task-review-alone"):
-        for words in commands(page):
-            run(words)
+    for words in again + alone:
+        run(words)

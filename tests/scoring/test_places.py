@@ -578,11 +578,9 @@ def test_an_accepted_tree_never_lowers_a_score(gold, pred, other):
 
 # Values whose unit stands in another field: judged as one
 
-UNITS_BESIDE_SPEC = next(text for text in blocks("docs/spec.md", "yaml") if "name: figures" in text)
-CASES = [
-    tuple(row.values())
-    for row in rows(Path(__file__).parents[2] / "docs" / "spec.md", "Value and unit in two fields")
-]
+UNITS_BESIDE = Path(__file__).with_name("value_and_unit.md")
+UNITS_BESIDE_SPEC = blocks(UNITS_BESIDE, "yaml")[0]
+CASES = [tuple(row.values()) for row in rows(UNITS_BESIDE, "Value and unit in two fields")]
 REVENUE: dict[str, Any] = {"type": "number", "unit_field": "unit"}
 
 

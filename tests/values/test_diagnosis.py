@@ -71,9 +71,9 @@ def test_documents_do_not_depend_on_each_other(wrong, gold):
         assert alone.other_field.tolist() == together.other_field[rows].tolist()
 
 
-# The examples in docs/diagnosis.md hold
+# The examples hold
 
-PAGE = Path(__file__).parents[2] / "docs" / "diagnosis.md"
+PAGE = Path(__file__).with_name("examples") / "diagnosis.md"
 PAIRS = rows(PAGE, "Examples") + rows(PAGE, "Units in fields that compare texts")
 LISTS = rows(PAGE, "In the document")
 OF_OUTCOMES = {"wrong_kind", "missing", "spurious"}
@@ -137,7 +137,8 @@ def test_every_diagnosis_has_three_examples_and_two_that_come_near():
 
 
 def test_page_lists_the_diagnoses_in_their_order():
-    assert tuple(row["diagnosis"] for row in rows(PAGE, "Order")) == DIAGNOSES
+    page = Path(__file__).parents[2] / "docs" / "why-wrong.md"
+    assert tuple(row["diagnosis"] for row in rows(page, "Kinds of errors")) == DIAGNOSES
 
 
 # Two fields that hold each other's value: the exchange is the main reason, whatever else holds

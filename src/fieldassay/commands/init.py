@@ -13,9 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.extraction.evidence import plan_of_spec
-from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
-from fieldassay.extraction.systems import read_examples
 from fieldassay.io.json_value import id_text
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.paired import plan_margin
@@ -43,7 +40,7 @@ from fieldassay.spec.language.model import DataOptions, Field, Spec
 from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.language.parse import named_source, parse_spec, read_spec
 from fieldassay.spec.language.write import write_spec
-from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.compile import compile_plan, read_plan
 from fieldassay.spec.plan.nodes import ListNode, Node, ObjectNode, Plan, describe
 
 _MOST_LINES = 6
@@ -198,12 +195,12 @@ def _place(source: Records, otherwise: str) -> str:
 
 def _with_predictions(inferred: Inferred, gold: Records, predictions: Mapping[str, Records]) -> Inferred:
     """Return the spec with the names and types under which predictions agree with gold, and the reasons."""
-    matching = open_inputs(plan_of_spec(inferred.spec), gold, predictions)
+    matching = open_inputs(compile_plan(inferred.spec), gold, predictions)
     keys = [find_record_key(source) for source in matching.predictions.values()]
     if any(keys):
         data = replace(inferred.spec.data, pred_key=tuple(filter(None, dict.fromkeys(keys))))
         inferred = replace(inferred, spec=replace(inferred.spec, data=data))
-        matching = open_inputs(plan_of_spec(inferred.spec), gold, predictions)
+        matching = open_inputs(compile_plan(inferred.spec), gold, predictions)
     systems = sample_pairs(matching)
     nulls = sight(record for pairs in systems.values() for _, (record,) in pairs)[0].nulls
     inferred = replace(
@@ -265,8 +262,11 @@ def _shared_ids(rows: Sightings, count: int, predictions: Mapping[str, Records])
 
 def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:
     """Return a spec with the rules that documents propose, and how often they are right in comments."""
+    from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
+    from fieldassay.extraction.systems import read_examples
+
     examples, problems = read_examples(
-        gold, docs, gold_options(plan_of_spec(inferred.spec)), most=_MOST_DOCUMENTS
+        gold, docs, gold_options(compile_plan(inferred.spec)), most=_MOST_DOCUMENTS
     )
     if not examples:
         raise ProblemsError(problems)

@@ -343,8 +343,7 @@ def _facts(scored: Scored, options: ScoreOptions) -> dict[str, Any]:
         "limit": options.limit,
         "only": None if options.only is None else list(options.only),
         "where": list(options.where) or None,
-        "workers": options.workers,
-        "batch": options.batch,
+        **dict(zip(("workers", "batch"), options.share(documents), strict=True)),
         "options": {
             name: list(value) if isinstance(value, tuple) else value for name, value in recorded.items()
         },

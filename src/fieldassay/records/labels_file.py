@@ -173,7 +173,7 @@ def _read_line(line: bytes, where: str, problems: list[Problem]) -> Sheet | None
         return None
     if not is_labels_line(row):
         what = "is no line of a labels file: `id`, `reviewer` and `labels` are required"
-        problems.append(Problem(where, what, "see docs/labels.md", _BAD))
+        problems.append(Problem(where, what, "see docs/review.md", _BAD))
         return None
     version = row.pop("version", VERSION)
     if version != VERSION:
@@ -235,7 +235,7 @@ def _convert(data: Any, kind: type[T], where: str, problems: list[Problem]) -> T
         place, what = map(str, error.args)
         states = {"state": get_args(State), "origin": get_args(Origin), "shown": get_args(Shown)}
         key = place.removeprefix("$.")
-        remedy = f"one of: {', '.join(states[key])}" if key in states else "see docs/labels.md"
+        remedy = f"one of: {', '.join(states[key])}" if key in states else "see docs/review.md"
         problems.append(Problem(f"{where}{place.removeprefix('$')}", what, remedy, _BAD))
         return None
 

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, list_names, problem
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, list_names, nearest, problem
 from fieldassay.io.json_value import id_text
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.records.keys import (
@@ -703,3 +703,12 @@ def _refuse(gold: Source, system: str, source: Source, hints: Sequence[str]) -> 
         f"no prediction by {system} has the id of a gold document: {gold.label} has {ours}; {source.label} "
         f"has {theirs}.{told}"
     )
+
+
+def unknown_document(document: str, ids: Iterable[str], where: str) -> ProblemsError:
+    """Return the error for an id that no document has."""
+    some = list(ids)
+    remedy = nearest(document[:200], some)
+    if remedy.startswith("one of") and len(some) > 5:
+        remedy = f"ids look like: {', '.join(some[:5])} …"
+    return problem(where, f"no document has the id {document[:200]!r}", remedy, "unknown_document")

@@ -16,10 +16,10 @@ from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.estimate import RecordedInputs
 from fieldassay.records.files import is_extraction
 from fieldassay.records.keys import ID_FORMS, SourceOptions
-from fieldassay.records.matching import join_ids
+from fieldassay.records.matching import join_ids, unknown_document
 from fieldassay.records.source import Source, open_source
 from fieldassay.runs.run import Run
-from fieldassay.scoring.explain import DocumentExplanation, explain_document, unknown_document
+from fieldassay.scoring.explain import DocumentExplanation, explain_document
 from fieldassay.scoring.inputs import drop_absent_fields, open_gold, open_inputs
 from fieldassay.scoring.provenance import digest_input, digest_inputs
 from fieldassay.spec.language.parse import RecordedSpec, read_spec

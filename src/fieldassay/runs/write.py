@@ -293,14 +293,22 @@ def check_target(target: Path) -> None:
 
 
 def merge_parts(parts: Sequence[Path], target: Path) -> None:
-    """Write the evidence of all parts, in order, as one file (an empty table for none)."""
-    frame = scan_parts(parts)
-    if frame is None:
-        import polars as pl
+    """Write the evidence of all parts, in order, as one file (an empty table for none).
 
-        write_parquet(pl.DataFrame(schema=evidence_schema()), target)
-        return
-    write_parquet(frame, target)
+    One part at a time is in memory: what Polars concatenates, it opens all at once.
+    """
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    whole = scan_parts(parts)
+    empty = pl.DataFrame(schema=evidence_schema() if whole is None else whole.collect_schema())
+
+    def read(*_: Any) -> Iterator[pl.DataFrame]:
+        yield empty
+        for file in parts:
+            yield pl.concat([empty, pl.read_parquet(scannable(file), glob=False)], how="diagonal")
+
+    write_parquet(register_io_source(read, schema=empty.schema), target)
 
 
 def scan_parts(parts: Sequence[Path]) -> pl.LazyFrame | None:

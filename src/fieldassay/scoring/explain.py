@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +12,14 @@ from msgspec import Struct
 from msgspec import field as default
 from msgspec.structs import replace
 
-from fieldassay.errors import ProblemsError, nearest, problem
+from fieldassay.errors import nearest, problem
 from fieldassay.io.json_value import record_data
 from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.costs import find_costs
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.paths import Pattern, Step, join_path, split_path
 from fieldassay.public import public
-from fieldassay.records.matching import batches
+from fieldassay.records.matching import batches, unknown_document
 from fieldassay.records.record import Record, to_json
 from fieldassay.records.source import Source
 from fieldassay.scoring.engine.assemble import Identity, assemble
@@ -359,7 +360,7 @@ def explain_document(
     remarks: dict[str, tuple[str, ...]] = {}
     for batch in batches(matching, 1, [ids[document]]):
         for judged in judge_batch(plan, batch, slices):
-            costs = find_costs(score_of, judged.evidence, judged.documents)
+            costs = partial(find_costs, score_of, judged.evidence, judged.documents)
             rows += EvidenceRows(judged.evidence, False, costs).table().to_dicts()
             system = judged.name
             undeclared = [
@@ -380,15 +381,6 @@ def _remarks(record: Record | None) -> list[str]:
         if record.meta.repairs
         else []
     )
-
-
-def unknown_document(document: str, ids: Sequence[str] | Mapping[str, Any], where: str) -> ProblemsError:
-    """Return the error for an id that no document has."""
-    some = list(ids)
-    remedy = nearest(document[:200], some)
-    if remedy.startswith("one of") and len(some) > 5:
-        remedy = f"ids look like: {', '.join(some[:5])} …"
-    return problem(where, f"no document has the id {document[:200]!r}", remedy, "unknown_document")
 
 
 def choose_field(plan: Plan, found: DocumentExplanation, path: str) -> DocumentExplanation:

@@ -1,7 +1,8 @@
 """What is scored: options, gold and predictions opened, documents chosen, and what is known of them."""
 
+import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -18,7 +19,7 @@ from fieldassay.metrics.estimate import parts_of
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable, name_families
 from fieldassay.metrics.uncertainty.bootstrap import document_keys
 from fieldassay.options import OptionRecord, Positive, check_names, option_names
-from fieldassay.paths import value_at
+from fieldassay.paths import join_path, split_path, value_at
 from fieldassay.records.answers.answer import MOST_KEPT
 from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES, gold_options, pred_options
 from fieldassay.records.files import seen_documents, split_sheet
@@ -49,14 +50,15 @@ class ScoreOptions(OptionRecord, frozen=True):
 
     `metrics` and `slices` replace the spec's, `gates` come on top of the spec's; metrics named in gates are
     always computed. `evidence` chooses the rows to keep. `limit` takes the first documents only, `batch`
-    documents are judged at a time, `workers` processes share the work.
+    documents are judged at a time (None: 1,000, or 500 if their evidence is kept), `workers` processes share
+    the work (None: one, or as many as there are cores from 20,000 documents on).
     """
 
     metrics: tuple[str, ...] | None = None
     slices: tuple[str, ...] | None = None
     gates: tuple[str, ...] = ()
     evidence: Literal["all", "errors", "none"] = "all"
-    workers: Positive = 1
+    workers: Positive | None = 1
     engine: Annotated[
         str,
         Meta(
@@ -66,7 +68,7 @@ class ScoreOptions(OptionRecord, frozen=True):
         ),
     ] = "local"
     """The place of the work: `local`, `ray` (started on this machine), or `ray=ADDRESS` (a cluster)."""
-    batch: Annotated[int, Meta(ge=1, examples=[2000])] = 2000
+    batch: Annotated[int, Meta(ge=1, examples=[1000])] | None = None
     limit: Positive | None = None
     only: tuple[str, ...] | None = None
     """The documents that are scored, by id; None: all."""
@@ -82,6 +84,15 @@ class ScoreOptions(OptionRecord, frozen=True):
     """Where evidence goes while the run lasts, in parts, instead of being held in memory."""
     keeps_statistics: bool = False
     """Whether the result supports later comparisons, field by field too, even with a single system."""
+
+    def share(self, documents: int) -> tuple[int, int]:
+        """Return the workers of so many documents, and the documents that each judges at a time."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        workers = self.workers or (cores if documents >= _MANY_DOCUMENTS else 1)
+        return workers, self.batch or (1000 if self.evidence == "none" else 500)
+
+
+_MANY_DOCUMENTS = 20_000
 
 
 def with_keywords(spec: Any, options: ScoreOptions, keywords: Mapping[str, Any]) -> tuple[Plan, ScoreOptions]:
@@ -147,10 +158,7 @@ def document_table(
     `cluster` names the family of each document, which gold alone says.
     """
     ids = tuple(record.id for record in gold)
-    groups = {
-        key: tuple(slice_values(key, row) for row in zip(gold, predictions, types, strict=True))
-        for key in slices
-    }
+    groups = {key: read_slice(key, gold, types, predictions) for key in slices}
     if cluster is not None:
         groups[cluster] = list_families(cluster, gold, types)
     groups["repairs"] = tuple(record.meta.repairs if record is not None else () for record in predictions)
@@ -250,24 +258,37 @@ def _is_timeout(record: Record) -> bool:
     return "timeout" in error or "timed out" in error
 
 
-def slice_values(key: str, row: tuple[Record, Record | None, str | None]) -> tuple[str, ...]:
-    """Return a document's values of a slice key: type, fact beside gold or prediction, or gold value."""
-    gold, prediction, kind = row
-    if key == "type":
-        return (kind,) if kind else _attribute(gold, prediction, key)
-    if key in ("tag", "tags"):
-        return tuple(dict.fromkeys(gold.meta.tags + (prediction.meta.tags if prediction else ())))
-    if key == "variant":
-        variant = gold.meta.variant or (prediction.meta.variant if prediction else None)
-        return (variant,) if variant else ()
-    found = _attribute(gold, prediction, key)
-    if found:
-        return found
-    value = value_at(gold.data, key)
-    if value is None and key == FORMAT:
-        value = format_of(gold.id)
-    text = str(value) if isinstance(value, bool) else id_text(value)
-    return () if text is None else (text,)
+def read_slice(
+    key: str,
+    gold: Sequence[Record],
+    types: Sequence[str | None],
+    predictions: Sequence[Record | None] = (),
+) -> tuple[tuple[str, ...], ...]:
+    """Return each document's values of a slice key: type, fact beside gold or prediction, or gold value."""
+    try:
+        steps = split_path(key)
+    except ValueError:  # a key beside the data, which any text can be
+        steps = (key,)
+    name = str(steps[0]) if len(steps) == 1 else key
+
+    def read(gold: Record, kind: str | None, prediction: Record | None) -> tuple[str, ...]:
+        if key in ("tag", "tags"):
+            return tuple(dict.fromkeys(gold.meta.tags + (prediction.meta.tags if prediction else ())))
+        if key == "variant":
+            variant = gold.meta.variant or (prediction.meta.variant if prediction else None)
+            return (variant,) if variant else ()
+        if key == "type" and kind:
+            return (kind,)
+        found = _attribute(gold, prediction, name)
+        if found or key == "type":
+            return found
+        value = value_at(gold.data, steps)
+        if value is None and key == FORMAT:
+            value = format_of(gold.id)
+        text = str(value) if isinstance(value, bool) else id_text(value)
+        return () if text is None else (text,)
+
+    return tuple(map(read, gold, types, predictions or [None] * len(gold)))
 
 
 def list_families(
@@ -278,8 +299,7 @@ def list_families(
     `{family}` is as long as the pattern allows, `*` stands for any characters; matching takes linear time.
     """
     if "{family}" not in cluster:
-        pairs = zip(gold, types, strict=True)
-        return tuple(slice_values(cluster, (record, None, kind)) for record, kind in pairs)
+        return read_slice(cluster, gold, types)
     import polars as pl
 
     before, after = (".*?".join(map(re.escape, part.split("*"))) for part in cluster.split("{family}"))
@@ -302,7 +322,7 @@ _MOST_KEYS = 100
 
 
 def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, ...]]:
-    """Return the keys that may name families, with each document's value: texts, and parts of ids.
+    """Return the paths of keys that may name families, with each document's value: texts, and parts of ids.
 
     Fields of a type that tells kinds or amounts are none. A document without a value is one of its own.
     """
@@ -310,18 +330,19 @@ def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, 
     declared = plan.spec.document_type
     refused = {path for path, kind in types.items() if kind not in ("text", "id")}
     refused |= {"type", declared.field if declared else "type", *(plan.spec.data.id_key or ID_NAMES)}
-    keys = Counter(
-        key
-        for record in gold
-        for source in (record.data or {}, record.meta.attributes)
-        for key, value in source.items()
-        if isinstance(value, (str, int)) and not isinstance(value, bool)
-        if key not in refused and len(str(value)) <= _LONGEST_VALUE
-    )
-    often = (key for key, _ in keys.most_common(_MOST_KEYS))
+    held: defaultdict[str, list[Any]] = defaultdict(list)
+    for record in gold:
+        for source in (record.data or {}, record.meta.attributes):
+            for key, value in source.items():
+                if value.__class__ in (str, int):
+                    held[key].append(value)
+    named = {key: [text for text in map(str, held[key]) if len(text) <= _LONGEST_VALUE] for key in held}
+    often = sorted(named.keys() - refused, key=lambda key: (-len(named[key]), key))[:_MOST_KEYS]
+    # Values of their own in more than half of the documents are no families.
+    shared = (join_path([key]) for key in often if len(set(map(str.strip, named[key]))) <= len(gold) / 2)
     return {
         key: name_units(key, gold, [None] * len(gold))
-        for key in (*often, "{family}/*", "{family}_*", "{family}-*")
+        for key in (*shared, "{family}/*", "{family}_*", "{family}-*")
     }
 
 
@@ -385,9 +406,7 @@ def choose_documents(plan: Plan, gold: Source, texts: Sequence[str]) -> Choice |
     for start, records in _read(whole):
         types = document_types(plan, records)
         for key, values in wanted.items():
-            held = [
-                slice_values(key, (record, None, kind)) for record, kind in zip(records, types, strict=True)
-            ]
+            held = read_slice(key, records, types)
             seen[key].update(value for found in held for value in found)
             masks[key][start : start + len(records)] = [not set(values).isdisjoint(found) for found in held]
     problems = [

@@ -78,9 +78,10 @@ class Proposal(Struct, frozen=True):
 
 def sample_pairs(matching: Matching) -> dict[str, Pairs]:
     """Return the records of gold and of each system's predictions, of documents evenly spread."""
-    chosen = np.unique(np.linspace(0, len(matching) - 1, min(len(matching), MOST_DOCUMENTS)).astype(int))
+    spread = np.linspace(0, len(matching) - 1, min(len(matching), MOST_DOCUMENTS)).astype(int)
+    chosen = sorted(set(spread.tolist()))
     found: dict[str, list[tuple[list[Any], list[Any]]]] = {name: [] for name in matching.predictions}
-    for batch in batches(matching, positions=chosen.tolist()):
+    for batch in batches(matching, positions=chosen):
         for name, records in batch.predictions.items():
             found[name] += [
                 ([gold.data], [record.data])

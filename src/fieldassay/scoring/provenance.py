@@ -259,30 +259,42 @@ def _picker(node: Node, more: Sequence[Any] = ()) -> Picker | None:
         isinstance(child, AnyNode) and not child.path for child in node.children
     ):
         return None
-    units = {name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields}
-    known = {child.name for child in node.children} | units
+    known = _declared_keys(node)
     deeper = {child.name: pick for child in node.children if (pick := _picker(child)) is not None}
 
     def pick_object(value: Any) -> Any:
         if value.__class__ is not dict:
             return value
         held = apply_aliases(value, node.other_names) if node.other_names else value
-        found = {name: held[name] for name in held if name in known}
+        found = held if known.issuperset(held) else {name: held[name] for name in held if name in known}
         for name in deeper.keys() & found.keys():
-            found[name] = deeper[name](found[name])
-        return {key: value[key] for key in more if key in value} | found
+            picked = deeper[name](found[name])
+            found = found if picked is found[name] else found | {name: picked}
+        return found | {key: value[key] for key in more if key in value} if more else found
 
     return pick_object
 
 
+def _declared_keys(node: ObjectNode) -> frozenset[str]:
+    units = {name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields}
+    return frozenset({child.name for child in node.children} | units)
+
+
 def _list_picker(node: ListNode) -> Picker | None:
-    pick = _picker(node.items)
+    pick, items = _picker(node.items), node.items
     if pick is None:
         return None
+    is_flat = (
+        isinstance(items, ObjectNode) and not items.other_names and not any(map(_picker, items.children))
+    )
+    known = _declared_keys(items) if isinstance(items, ObjectNode) else frozenset()
 
     def pick_items(value: Any) -> Any:
         if value.__class__ is list:
-            return [pick(item) for item in value]
+            has_all = (
+                is_flat and set(map(type, value)) == {dict} and known.issuperset(chain.from_iterable(value))
+            )
+            return value if has_all else [pick(item) for item in value]
         if node.is_map and value.__class__ is dict:
             return {name: pick(item) for name, item in value.items()}
         return pick(value)

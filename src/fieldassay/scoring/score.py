@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,9 +36,8 @@ from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES
 from fieldassay.metrics.uncertainty.families import find_likeness
 from fieldassay.paths import split_path
 from fieldassay.records.keys import Positions, cap_problems
-from fieldassay.records.matching import BY_POSITION, FORMAT, JOINED, Matching
+from fieldassay.records.matching import BY_POSITION, FORMAT, JOINED, Matching, unknown_document
 from fieldassay.scoring.checking import CHECK_METRICS, Tallies, count_checks, join_tallies, name_idle
-from fieldassay.scoring.explain import unknown_document
 from fieldassay.scoring.fit import (
     GOLD,
     count_fill,
@@ -271,10 +271,9 @@ class _Run(Struct, frozen=True, eq=False):
 
 def _score(run: _Run, progress: Progress | None) -> Result:
     options = run.options
-    whole = Work(
-        run.plan, run.folding, run.matching, options.batch, options.evidence, 0, options.evidence_folder
-    )
-    with closing(run_shards(whole, options, progress)) as parts:
+    workers, batch = options.share(len(run.matching))
+    whole = Work(run.plan, run.folding, run.matching, batch, options.evidence, 0, options.evidence_folder)
+    with closing(run_shards(whole, workers, options.engine, progress)) as parts:
         done = join_outcomes(parts)
     undeclared = {name: fill.undeclared for name, fill in done.fills.items()}
     apart = [name for name, fill in done.fills.items() if fill.is_apart(run.plan)]
@@ -418,7 +417,10 @@ def _evidence(frames: Sequence[Any]) -> pl.DataFrame:
     """Return the evidence held in memory as one table."""
     import polars as pl
 
-    made = [frame.table() if isinstance(frame, EvidenceRows) else frame for frame in frames]
+    made = [
+        frame.table() if isinstance(frame, EvidenceRows) else pl.read_parquet(io.BytesIO(frame))
+        for frame in frames
+    ]
     return pl.concat(made, how="diagonal") if made else pl.DataFrame(schema=evidence_schema())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import operator
 import tempfile
 from collections import Counter
@@ -43,7 +44,7 @@ from fieldassay.scoring.engine.judge import (
 from fieldassay.scoring.engine.lists import MOST_PAIRS, count_pairs
 from fieldassay.scoring.engine.scopes import Masks, applicability
 from fieldassay.scoring.fit import GOLD, Fill, Misplaced, count_misplaced, fills_of, merge_fills
-from fieldassay.scoring.inputs import ScoreOptions, document_table, document_types
+from fieldassay.scoring.inputs import document_table, document_types
 from fieldassay.scoring.provenance import digest_part
 from fieldassay.spec.plan.nodes import Plan
 
@@ -158,7 +159,12 @@ def count_classes(found: Mapping[str, int]) -> dict[str, int]:
 
 # The results of some documents of a run, a batch's or a shard's; they join exactly, in document order.
 
-Frame: TypeAlias = "pl.DataFrame | Path | EvidenceRows"
+Frame: TypeAlias = "EvidenceRows | bytes | Path"
+"""The evidence of a batch: judged, packed, or in a file."""
+
+_MOST_JUDGED = 4
+"""So many batches are held as they are judged; of more, all are packed."""
+
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -168,7 +174,7 @@ class EvidenceRows(Struct, frozen=True):
 
     evidence: BatchEvidence
     only_errors: bool
-    costs: npt.NDArray[np.float64]
+    find_costs: Callable[[], npt.NDArray[np.float64]]
 
     def table(self) -> pl.DataFrame:
         """Return the table of the rows, or of those that are neither right nor absent."""
@@ -176,9 +182,15 @@ class EvidenceRows(Struct, frozen=True):
 
         assert self.evidence.table is not None
         frame = self.evidence.table()
-        costs = pl.Series(COST, self.costs, nan_to_null=True)
+        costs = pl.Series(COST, self.find_costs(), nan_to_null=True)
         frame = frame.insert_column(frame.columns.index("other_field") + 1, costs)
         return frame.filter(~pl.col("outcome").is_in(["match", "absent"])) if self.only_errors else frame
+
+    def pack(self) -> bytes:
+        """Return the table as Parquet, a tenth of its size."""
+        packed = io.BytesIO()
+        self.table().write_parquet(packed)
+        return packed.getvalue()
 
 
 class Done(Struct, frozen=True, eq=False):
@@ -234,7 +246,7 @@ def join_outcomes(parts: Iterable[Done]) -> Done:
 def _join(first: Done, second: Done) -> Done:
     return Done(
         partials=_by_name(first.partials, second.partials, lambda one, other: merge([one, other])),
-        frames=first.frames + second.frames,
+        frames=_hold(first.frames + second.frames),
         fills=merge_fills([first.fills, second.fills]),
         claims=_add(first.claims, second.claims),
         untyped=first.untyped + second.untyped,
@@ -254,6 +266,14 @@ def _join(first: Done, second: Done) -> Done:
         invalid=_by_name(first.invalid, second.invalid, _count_on),
         violations=_by_name(first.violations, second.violations, operator.add),
     )
+
+
+def _hold(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    """Return frames that are no more than may be held."""
+    judged = sum(isinstance(frame, EvidenceRows) for frame in frames)
+    if judged <= _MOST_JUDGED * (judged == len(frames)):
+        return frames
+    return tuple(frame.pack() if isinstance(frame, EvidenceRows) else frame for frame in frames)
 
 
 def _by_name(
@@ -561,10 +581,12 @@ def _kept(work: Work, judged: JudgedBatch, number: int, repeat: Repeat | None) -
     if work.evidence == "none" or not len(evidence):
         return ()
     score_of = work.folding.score_of if work.folding.score else None
-    costs = find_costs(score_of, evidence, judged.documents) / (1 if repeat is None else repeat.runs)
-    rows = EvidenceRows(evidence, work.evidence == "errors", costs)
+    runs = 1 if repeat is None else repeat.runs
+    rows = EvidenceRows(
+        evidence, work.evidence == "errors", lambda: find_costs(score_of, evidence, judged.documents) / runs
+    )
     if work.folder is None:
-        return (rows if work.is_local else rows.table(),)
+        return (rows if work.is_local else rows.pack(),)
     path = work.folder / f"part-{work.number:05}-{number:05}.parquet"
     write_parquet(rows.table(), path)
     return (path,)
@@ -579,25 +601,22 @@ BATCHES = 5
 """Batches of a shard at most: what another process holds until it is merged."""
 
 
-def run_shards(whole: Work, options: ScoreOptions, progress: Progress | None = None) -> Generator[Done]:
+def run_shards(
+    whole: Work, workers: int, engine: str = "local", progress: Progress | None = None
+) -> Generator[Done]:
     """Yield the results of each shard of the work, in the order of documents."""
-    shards = _Shards(whole, _shard_size(len(whole.matching), options))
+    documents, is_here = len(whole.matching), engine == "local" and workers == 1
+    size = documents if is_here else min(-(-documents // (workers * 4)), BATCHES * whole.batch)
+    shards = _Shards(whole, max(size, SMALLEST_SHARD))
     works = map(shards.work, range(len(shards)))
-    if options.engine == "local" and (options.workers == 1 or len(shards) == 1):
+    if is_here or (engine == "local" and len(shards) == 1):
         for work in works:
             yield do_work(work, progress)
         return
-    for done in _run_apart(whole, works, options):
+    for done in _run_apart(whole, works, workers, engine):
         if progress is not None:
             progress(done.documents)
         yield done
-
-
-def _shard_size(documents: int, options: ScoreOptions) -> int:
-    size = documents if options.workers == 1 else -(-documents // (options.workers * 4))
-    if options.workers > 1 or options.engine != "local":
-        size = min(size, BATCHES * options.batch)
-    return max(size, SMALLEST_SHARD)
 
 
 class _Shards(Struct, frozen=True, eq=False):
@@ -618,16 +637,16 @@ class _Shards(Struct, frozen=True, eq=False):
         return replace(self.whole, matching=matching, number=number, is_local=False)
 
 
-def _run_apart(whole: Work, works: Iterator[Work], options: ScoreOptions) -> Iterator[Done]:
+def _run_apart(whole: Work, works: Iterator[Work], workers: int, engine: str) -> Iterator[Done]:
     """Yield the results of shards that other processes judge."""
-    engine, _, address = options.engine.partition("=")
+    engine, _, address = engine.partition("=")
     if engine == "local":
         from fieldassay.io.workers.program import run_pool
 
-        yield from run_pool(do_work, works, options.workers)
+        yield from run_pool(do_work, works, workers)
         return
 
-    for away in run_ray(_do_away, works, options.workers, address or None):
+    for away in run_ray(_do_away, works, workers, address or None):
         yield _take_home(away, whole.folder)
 
 

@@ -330,7 +330,7 @@ def kinds() -> Iterator[str]:
 
 
 def test_every_kind_of_failure_is_documented() -> None:
-    page = (ROOT / "docs/task-resume-and-cost.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/extract.md").read_text(encoding="utf-8")
     found = set(kinds()) - {"", *get_args(Action)}
     assert {"auth", "rate_limited", "half_answer", "command_died", "budget", "truncated"} <= found
     assert sorted(kind for kind in found if f"`{kind}`" not in page) == []

@@ -249,7 +249,7 @@ TAGS = {"a": [{"n": "x", "t": ["p", "q", "r", "v"]}, {"n": "y", "t": ["e", "f", 
     ],
 )  # fmt: skip
 def test_what_differs_from_the_package_is_known(gold, pred, package, ours):
-    """`package` is what anls_star 1.0.1 returns; docs/protocols/anls-star.md lists these cases."""
+    """`package` is what anls_star 1.0.1 returns."""
     assert one(gold, pred) == pytest.approx(ours, abs=NEAR)
     assert abs(package - ours) > 0.01
 

@@ -18,14 +18,13 @@ from fieldassay.commands.cli.report import VERBOSE
     "--out",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Write the run there too, with a report to open in a browser.",
+    help="Write the run there, with an HTML report.",
 )
 @click.option("-v", "--verbose", "is_verbose", is_flag=True, help=VERBOSE)
 def demo(out: Path | None, *, is_verbose: bool) -> int:
     """Score the shipped sample: 72 documents, three systems.
 
-    Then 18 of its documents, printed receipts, go through two systems: rules, and a model whose answers were
-    recorded. Nothing is sent.
+    Then extract 18 receipts by rules and by a recorded model. Nothing is sent.
     """
     import sys
 
@@ -105,34 +104,33 @@ def _suggestions(out: Path | None) -> list[str]:
 
 
 @click.command(cls=GroupedCommand)
-@click.option("-g", "--gold", metavar="PATH", help="Gold data: the form of its values decides the types.")
+@click.option("-g", "--gold", metavar="PATH", help="Gold data, whose values decide the types.")
 @click.option(
     "-p",
     "--pred",
     "preds",
     metavar="[NAME=]PATH",
     multiple=True,
-    help="Predictions beside gold: fields get the names and types under which they agree with it.",
+    help="Predictions: fields get the names and types under which they agree with gold.",
 )
 @click.option(
     "--schema",
     metavar="FILE|MODULE:MODEL",
-    help="A JSON Schema or a Pydantic model: with --gold, the fields are those of the schema. Or a spec "
-    "of `data:` alone, which says how gold is read.",
+    help="A JSON Schema or Pydantic model, whose fields count; or a spec of `data:` alone, for reading gold.",
 )
 @click.option(
     "--docs",
     metavar="PATH",
-    help="The documents of gold: the words that stand beside its values become `labels` of the fields.",
+    help="The documents of gold: words beside values become `labels`.",
 )
 @click.option(
     "-o",
     "--out",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Where to write. Default: standard output.",
+    help="The file.  [default: standard output]",
 )
-@click.option("--force", is_flag=True, help="Overwrite the file if there is one.")
+@click.option("--force", is_flag=True, help="Overwrite the file.")
 def init(
     gold: str | None,
     preds: tuple[str, ...],
@@ -144,10 +142,8 @@ def init(
     """Write a first spec from gold or from a schema.
 
     \b
-    fieldassay init --gold gold.csv --out spec.yaml
     fieldassay init --gold gold.csv --pred answers --out spec.yaml
     fieldassay init --gold gold.jsonl --schema schema.json
-    fieldassay init --gold gold.csv --docs scans --out spec.yaml
     """
     from fieldassay.commands.cli.inputs import name_predictions
     from fieldassay.commands.cli.output import complain, write
@@ -212,7 +208,7 @@ def protocols() -> None:
 @protocols.command("list")
 @json_option
 def list_protocols(is_json: bool) -> int:
-    """List the protocols, a line each."""
+    """List the protocols."""
     from fieldassay.commands.cli.output import write
     from fieldassay.io.json_value import json_text
     from fieldassay.spec.presets.catalogue import preset_heads
@@ -237,7 +233,7 @@ def list_protocols(is_json: bool) -> int:
 @click.argument("name")
 @json_option
 def show(name: str, is_json: bool) -> int:
-    """Print a protocol as it ships: its fields, rules, metrics, gates and source."""
+    """Print a protocol."""
     from fieldassay.commands.cli.output import write
     from fieldassay.io.json_value import json_line
     from fieldassay.spec.presets.catalogue import preset_head, preset_text
@@ -262,10 +258,10 @@ def show(name: str, is_json: bool) -> int:
     "--out",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Write to a file that is not there yet instead of printing.",
+    help="Write to a new file instead.",
 )
 def new(name: str, out: Path | None) -> int:
-    """Print a spec of your own that begins as the protocol: the same text under a new name, to be edited."""
+    """Print a copy of a protocol, for you to edit."""
     from fieldassay.commands.cli.output import complain, write
     from fieldassay.spec.presets.catalogue import own_copy
 

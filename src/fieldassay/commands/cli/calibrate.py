@@ -21,27 +21,27 @@ _PROMISE = "fieldassay.decisions.calibration.certificate:Promise"
 @click.command(cls=GroupedCommand)
 @click.argument("run", metavar="[RUN]", required=False)
 @lookup_option
-@click.option("--system", metavar="NAME", help="The system; needed if the run has several.")
+@click.option("--system", metavar="NAME", help="The system, if the run has several.")
 @click.option(
     "--field",
     "fields",
     metavar="FIELD",
     multiple=True,
-    help="Only this field; repeat for more.  [default: all]",
+    help="This field only; repeat for more.",
 )
 @record_option(
     _PROMISE,
     "risk",
     group="Options",
     metavar="SHARE",
-    help="The share of the accepted values that is wrong at the most.  [default: 0.02]",
+    help="The largest share of wrong values among those accepted.  [default: 0.02]",
 )
 @record_option(
     _PROMISE,
     "confidence",
     group="Options",
     metavar="SHARE",
-    help="How sure that has to be.  [default: 0.95]",
+    help="How sure the guarantee is.  [default: 0.95]",
 )
 @record_option(
     "fieldassay.decisions.calibration.policy:CalibrationOptions",
@@ -55,13 +55,13 @@ _PROMISE = "fieldassay.decisions.calibration.certificate:Promise"
     "--out",
     metavar="FILE",
     type=_PATH,
-    help="Write the review policy there, as JSON; with --policy the queue: .csv or .jsonl.",
+    help="The review policy, as JSON; with --policy the queue, as .csv or .jsonl.",
 )
 @click.option(
     "--policy",
     metavar="FILE",
     type=_PATH,
-    help="List the values to review in new predictions by this policy, without gold.",
+    help="List what to review in new predictions by this policy.",
 )
 @click.option(
     "-p", "--pred", "preds", metavar="[NAME=]PATH", multiple=True, help="The new predictions, with --policy."
@@ -70,20 +70,20 @@ _PROMISE = "fieldassay.decisions.calibration.certificate:Promise"
     "-s",
     "--spec",
     metavar="FILE",
-    help="The spec of the policy.  [default: that of the run that it was made from]",
+    help="The spec of the policy.  [default: its run's]",
 )
-@click.option("--protocol", metavar="NAME", help="The protocol of the policy, instead of --spec.")
+@click.option("--protocol", metavar="NAME", help="The protocol of the policy.")
 @click.option(
     "--plan",
     "is_plan",
     is_flag=True,
-    help="Only report how many labels the promise takes at the least.",
+    help="Print how many labels the guarantee needs.",
 )
 @json_option
 def calibrate(**given: Any) -> int:
     """Certify which values need no review.
 
-    RUN is a folder that `score --out` wrote with all its evidence, or the id or name of a run in a store.
+    RUN is a run's folder, or its id, name or `latest` in the store.
 
     \b
     fieldassay calibrate --plan --risk 0.02

@@ -30,28 +30,29 @@ if TYPE_CHECKING:
     "--metrics",
     metavar="LIST",
     multiple=True,
-    help="Compare by these metrics.  [default: those that the runs compared by]",
+    help="Compare by these metrics.  [default: the runs']",
 )
 @click.option(
     "--slice",
     "slices",
     metavar="KEY",
     multiple=True,
-    help="Compare by the values of this key; repeat for more.  [default: the runs']",
+    help="Compare by this key; repeat for more.  [default: the runs']",
 )
 @click.option(
     "--common",
     "is_common",
     is_flag=True,
-    help="Of runs on other documents, compare those with the same gold in all.",
+    help="Compare the documents with the same gold.",
 )
 @lookup_option
 @click.option(
     "--most",
+    metavar="N",
     type=click.IntRange(0),
     default=10,
     show_default=True,
-    help="Fixed and broken values shown; .csv, .html and .json have all.",
+    help="Fixed and broken values shown; files have all.",
 )
 @json_option
 @click.option(
@@ -59,14 +60,13 @@ if TYPE_CHECKING:
     "--out",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help=f"Write it there instead: .html, .csv (the values fixed and broken), {PAGE_ENDINGS}.",
+    help=f"Write .html, .csv (the values fixed and broken), {PAGE_ENDINGS}.",
 )
 def diff(**given: Any) -> int:
     """Compare two runs, or two systems of one run.
 
     RUN is a run's folder, id, name or `latest`; RUN:SYSTEM is one of its systems. The first is before, the
-    second after. More than two systems are ranked. Statistics are made as in the first run. Runs with another
-    spec, other formulas, models or gold are refused.
+    second after; more systems are ranked. Runs of another spec or other gold are refused.
 
     \b
     fieldassay diff runs/before runs/after
@@ -114,32 +114,32 @@ _PATH = click.Path(path_type=Path)
     "--gates",
     metavar="FILE",
     type=_PATH,
-    help="The gates: a gates file, or a spec.  [default: those of the runs' own specs]",
+    help="A gates file, or a spec.  [default: the runs' specs]",
 )
 @click.option(
     "--protocol",
     metavar="NAME",
-    help="The gates of a published protocol, such as clinical-decision, instead.",
+    help="The gates of a protocol, such as clinical-decision.",
 )
 @click.option(
     "--records",
     metavar="FILE",
     type=_PATH,
-    help="Records of events besides scoring: repeated runs, offline runs, proofs.",
+    help="Records of repeated runs, offline runs, proofs.",
 )
 @click.option("--system", metavar="NAME", help="The system to decide on.  [default: each]")
 @click.option(
     "--baseline",
     metavar="FILE",
     type=_PATH,
-    help=f"Compare a run with this baseline, too.  [default for gates on regressions: {DEFAULT}]",
+    help=f"Compare with this baseline.  [default for regressions: {DEFAULT}]",
 )
 @click.option("--fail-on-regression", "regressions", metavar="METRIC", multiple=True, help=REGRESSION_HELP)
 @click.option(
     "--metrics",
     metavar="LIST",
     multiple=True,
-    help="Of --baseline: compare by these metrics.  [default: those that the baseline shows]",
+    help="Of --baseline: compare by these metrics.  [default: all of it]",
 )
 @lookup_option
 @json_option
@@ -148,16 +148,14 @@ _PATH = click.Path(path_type=Path)
     "--out",
     metavar="FILE",
     type=_PATH,
-    help=f"Write the page there too: {PAGE_ENDINGS}.",
+    help=f"Write the page, too: {PAGE_ENDINGS}.",
 )
 def gate(**given: Any) -> int:
     """Decide GO or NO-GO on finished runs.
 
-    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, name, or `latest`.
-    Prints each gate with its value, threshold, verdict and evidence. Exits with 0 for GO, 1 for NO-GO, 4
-    where that cannot be decided. With --baseline a run is compared document by document, and needs no gates.
-    A run of another spec is refused with exit code 2; so is one of other gold if the baseline is frozen, else
-    the documents with equal gold are compared.
+    RUN is a run's folder, or its id, name or `latest` in the store. Exits with 0 for GO, 1 for NO-GO, 4 if
+    that cannot be decided. --baseline compares document by document, and needs no gates. A run of another
+    spec is refused, and with a frozen baseline one of other gold.
 
     \b
     fieldassay gate runs/prescriptions runs/labs --protocol clinical-decision --records records.yaml
@@ -275,7 +273,7 @@ _METRICS = click.option(
     "--metrics",
     metavar="LIST",
     multiple=True,
-    help="These metrics, separated by commas.  [default: all that the run kept]",
+    help="These metrics.  [default: all]",
 )
 
 
@@ -283,8 +281,8 @@ _METRICS = click.option(
 def baseline() -> None:
     """Set and show what later runs are compared with.
 
-    The baseline is a small file to commit. It holds the statistics of every document and no content, so that
-    CI can say, document by document, whether a change made anything worse: `fieldassay gate RUN --baseline`.
+    The baseline is a file to commit. It holds the statistics of every document and no content, so that
+    `fieldassay gate RUN --baseline` can say whether a change made anything worse.
     """
 
 
@@ -295,7 +293,7 @@ def baseline() -> None:
     "systems",
     metavar="NAME",
     multiple=True,
-    help="Only this system; repeat for more.  [default: all]",
+    help="This system only; repeat for more.",
 )
 @_METRICS
 @click.option(
@@ -311,21 +309,17 @@ def baseline() -> None:
     "--freeze",
     "freezes",
     is_flag=True,
-    help="Refuse every run of another spec or gold: one changed label or document is named.",
+    help="Refuse runs of another spec or gold, and name what changed.",
 )
-@click.option(
-    "--reason", metavar="TEXT", default="", help="Why it is set; the file keeps it, with those before."
-)
+@click.option("--reason", metavar="TEXT", default="", help="Why it is set; the file keeps all reasons.")
 @lookup_option
 @json_option
 def set_baseline(**given: Any) -> int:
     """Make a finished run the baseline.
 
-    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, name, or `latest`. A
-    frozen baseline is replaced with a reason only.
+    RUN is a run's folder, or its id, name or `latest` in the store. A frozen baseline takes a --reason.
 
     \b
-    fieldassay baseline set runs/main --reason "prompt 7"
     fieldassay baseline set runs/main --freeze --reason "two labels were wrong"
     """
     from datetime import UTC, datetime
@@ -355,7 +349,7 @@ def set_baseline(**given: Any) -> int:
 @_FILE
 @json_option
 def show_baseline(file: Path, *, is_json: bool) -> int:
-    """Show the contents of a baseline, and the digests of its inputs."""
+    """Show a baseline."""
     from fieldassay.commands.cli.output import screen, tell
     from fieldassay.decisions.baseline.baseline import read_baseline
     from fieldassay.reports.content.diff import baseline_data, render_baseline

@@ -30,14 +30,14 @@ _WORK = (
         "sample",
         group="Inputs",
         metavar="N",
-        help="N documents only, chosen by the seed of the spec and their ids.",
+        help="N documents, drawn by the spec's seed.",
     ),
     record_option(
         _RECORD,
         "ocr",
         group="Work",
         metavar="[auto|off|always]",
-        help="Recognize pages without a text layer, none, or every page of PDFs and images.  [default: auto]",
+        help="Recognize pages without a text layer (auto), none, or all.  [default: auto]",
     ),
     record_option(
         _RECORD, "jobs", group="Work", metavar="N", help="Processes that load documents.  [default: 2]"
@@ -51,7 +51,7 @@ _WORK = (
         "--max-cost",
         group="Work",
         metavar="USD",
-        help="Begin no document whose expected cost would exceed this in all.",
+        help="Stop before the expected cost exceeds this.",
     ),
     record_option(
         _RECORD,
@@ -66,7 +66,7 @@ _WORK = (
         group="Work",
         metavar="KIND",
         multiple=True,
-        help="Ask again for documents that failed so, as in --retry truncated; repeat for more.",
+        help="Ask again for documents that failed so, such as truncated; repeat for more.",
     ),
     option(
         "--reuse",
@@ -74,14 +74,14 @@ _WORK = (
         metavar="DIR",
         multiple=True,
         type=_PATH,
-        help="Take answers to the same requests from this extraction; repeat for more.",
+        help="Take answers from this extraction; repeat for more.",
     ),
     option(
         "--dry-run",
         "is_dry",
         group="Work",
         is_flag=True,
-        help="Load the documents, and print calls, tokens and cost; send nothing.",
+        help="Print calls, tokens and cost; send nothing.",
     ),
 )
 
@@ -108,17 +108,17 @@ def read_work_options(given: Mapping[str, Any]) -> ExtractOptions:
     "--system",
     group="Inputs",
     metavar="FILE[#NAME]",
-    help="A system of a file of systems.  [default: rules, which works offline]",
+    help="A system of a file of systems.  [default: rules, offline]",
 )
 @work_options
 @option("-o", "--out", group="Output", metavar="DIR", type=_PATH, help="The folder of the extraction.")
-@option("--json", "is_json", group="Output", is_flag=True, help="Print the manifest as JSON.")
+@option("--json", "is_json", group="Output", is_flag=True, help="Print the manifest.")
 @option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
 def extract(**given: Any) -> int:
     """Make predictions from documents.
 
-    One system reads every document; the predictions go to a folder that `fieldassay score --pred` takes.
-    The same command goes on where an interrupted one was: no answer is asked for twice.
+    The predictions go to a folder that `fieldassay score --pred` takes. Give the same command again to go on
+    where an interrupted one was: no answer is paid for twice.
 
     \b
     fieldassay extract --docs scans --spec spec.yaml --out out/rules

@@ -52,47 +52,45 @@ _DATA = (
     ),
 )
 _READING: Mapping[str, tuple[str, str]] = {
-    "gold_key": ("KEY", "Where in a gold row the record is, as a key or a dotted path."),
-    "pred_key": ("KEY", "Where in a row of predictions the record is."),
+    "gold_key": ("KEY", "Where a gold row holds its record: a key or dotted path."),
+    "pred_key": ("KEY", "The same of predictions."),
     "systems_key": (
         "KEY",
-        "An object in each row of --pred with one answer per system, under the system's name.",
+        "An object in each row of --pred with an answer per system.",
     ),
     "match_ids": (
         "FORM",
-        "Compare ids as they are (exact), without folders (name), without folders and endings such as "
-        ".pdf.json (stem), as numbers (number: 00123 is 123.0), or by a pattern such as "
-        "'{id}_*.pdf={id}_expected'.",
+        "How ids are compared: exact, name (without folders), stem (and endings), number, or a pattern such "
+        "as '{id}_*.pdf={id}_expected'.",
     ),
     "names": (
         "[exact|loose]",
-        "Take keys as they are (exact), or whatever their case and separators (loose).",
+        "loose: keys may differ in case and separators.",
     ),
-    "id_key": ("KEY", "The key of the id; repeat for several names, the first that a row has counts."),
+    "id_key": ("KEY", "The key of the id; repeat for more."),
     "wrap": ("KEY", "Put an answer that is a list under this key."),
-    "group": ("", "Take the rows of a table that have one id as the items of one record."),
-    "encoding": ("NAME", "The encoding of files that are not in Unicode, such as cp1252."),
+    "group": ("", "Rows of one id are the items of one record."),
+    "encoding": ("NAME", "The encoding, such as cp1252, of files that are not Unicode."),
     "max_unpacked": ("SIZE", "The limit of an unpacked file, such as 8GB."),
 }
 _STATISTICS: Mapping[str, tuple[str, str]] = {
-    "reference": ("NAME", "The system that the others are compared with."),
+    "reference": ("NAME", "The system that others are compared with."),
     "compare": ("LIST", "Compare systems by these metrics."),
     "correction": (
         "[min_p|holm]",
-        "The adjustment of p values: by the joint distribution of all comparisons, or by Holm.",
+        "How p values are adjusted.",
     ),
-    "level": ("SHARE", "The level of intervals, above 0, below 1."),
+    "level": ("SHARE", "The level of intervals."),
     "bootstrap": ("N", "Bootstrap replicates; 0: no intervals."),
-    "seed": ("N", "The seed of the bootstrap, and of --holdout."),
+    "seed": ("N", "The seed of all that is drawn."),
     "cluster": (
         "KEY",
-        "What documents of one family share, so that families are drawn as a whole: a field of gold, a key "
-        "beside it, or a part of the id, as in '{family}/*'.",
+        "What documents of one family share: a field of gold, a key beside it, or a part of the id, such as "
+        "'{family}/*'.",
     ),
 }
 
 
-_DEFAULT = "  [default: the spec's]"
 _LISTS = ("id_key", "compare")
 
 
@@ -120,7 +118,7 @@ def section_options(command: Command) -> Command:
                 name,
                 group=group,
                 is_rare=True,
-                help=text + _DEFAULT,
+                help=text,
                 **({"metavar": metavar, "multiple": name in _LISTS} if metavar else {"is_flag": True}),
             )
             for group, kind, texts in sections

@@ -51,7 +51,7 @@ def tell(data: Callable[[], Any], text: Callable[[], str], *, is_json: bool) -> 
     write(json_text(data()) if is_json else text())
 
 
-PAGE_ENDINGS = "Markdown if the name ends in .md, JSON if in .json, else as it is printed"
+PAGE_ENDINGS = ".md, .json, or else text"
 
 
 def tell_page(

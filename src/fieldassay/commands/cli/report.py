@@ -37,7 +37,7 @@ def report_options(command: Command) -> Command:
         group="Output",
         is_rare=True,
         is_flag=True,
-        help="Open the HTML report in the browser.",
+        help="Open the HTML report.",
     )
     return reports(opens(command))
 
@@ -118,8 +118,7 @@ def write_reports(
     "shape",
     type=click.Choice(list(FORMATS)),
     help=(
-        "The format; github is a step summary, annotations are GitHub's, comment is for a pull "
-        "request.  "
+        "github is a step summary, annotations are GitHub's, comment is for a pull request.  "
         "[default: by the ending of --out, else table]"
     ),
 )
@@ -128,14 +127,14 @@ def write_reports(
     "--out",
     metavar="FILE",
     type=_PATH,
-    help="The file; its ending is the format.  [default: the screen]",
+    help="The file; its ending is the format.",
 )
 @click.option(
     "--table",
     metavar="NAME",
     help=(
-        "Its data: values, estimates, metrics, fields, errors, comparison, suspicious-gold, curve, results. "
-        "[default: values for .csv, .xlsx and .parquet, results for .json, metrics for .tex]"
+        "Data: values (for .csv, .xlsx, .parquet), results (.json), metrics (.tex), estimates, fields, "
+        "errors, comparison, suspicious-gold, curve."
     ),
 )
 @click.option("--system", metavar="NAME", help="Of --table: this system only.")
@@ -143,45 +142,37 @@ def write_reports(
     "--open",
     "opens",
     is_flag=True,
-    help="Open the HTML report in the browser; without --out it is written into the folder of RUN.",
+    help="Open the HTML report.",
 )
 @click.option("-v", "--verbose", "is_verbose", is_flag=True, help=VERBOSE)
 @lookup_option
 @click.option(
     "--against",
     metavar="RUN",
-    help="For html, github and comment: an earlier run, to list the values fixed and broken since.",
+    help="An earlier run, for the values fixed and broken since.",
 )
 @click.option(
     "--name",
     metavar="NAME",
     default="report",
     show_default=True,
-    help="Of a comment: tells several of one pull request apart.",
+    help="Of a comment: its name on the pull request.",
 )
 @click.option(
     "--documents",
     metavar="PATH",
     type=_PATH,
-    help=(
-        "Of HTML: the documents that were extracted; wrong values get a picture of where they were read, "
-        "documents a link."
-    ),
+    help=("The documents, for pictures of where wrong values were read."),
 )
 def report(**given: Any) -> int:
     """Write a report of a run, or its data.
 
-    RUN is a folder that `score --out` wrote, or a run in a store. `--format github` without --out is appended
-    to the step summary of GitHub, where there is one.
+    RUN is a run's folder, or its id, name or `latest` in the store. `--format github` without --out is
+    appended to GitHub's step summary.
 
     \b
-    fieldassay report run
     fieldassay report run --open
-    fieldassay report run -o report.html
     fieldassay report run -o report.html --documents docs
-    fieldassay report run -o junit.xml
-    fieldassay report run --format github
-    fieldassay report run --format annotations
     fieldassay report run --format comment --name invoices -o comment.md
     fieldassay report run -o values.xlsx
     fieldassay report run --table suspicious-gold

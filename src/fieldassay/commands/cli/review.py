@@ -56,12 +56,11 @@ if TYPE_CHECKING:
 def agreement(**given: Any) -> int:
     """Measure how often reviewers of the same documents agree.
 
-    Values are compared by the spec in both directions: two answers agree if either would be right were the
-    other one gold. Only labels that were made without seeing a prediction count.
+    Two answers agree if either is right with the other as gold. Only labels that were made without seeing a
+    prediction count.
 
     \b
     fieldassay review agreement --spec spec.yaml --labels ada.jsonl --labels bob.jsonl
-    fieldassay review agreement --spec spec.yaml --labels double.jsonl --json
     """
     from fieldassay.commands.runs import agreement as measure
     from fieldassay.reports.content.agreement import render_agreement
@@ -82,13 +81,13 @@ _PATH = click.Path(path_type=Path)
 @click.argument("folder", metavar="DIR", type=_PATH)
 @click.option(
     "-o", "--out", "target", metavar="FILE", required=True, type=_PATH,
-    help="The labels file that is written.",
+    help="The labels file.",
 )  # fmt: skip
 @click.option(
     "--settled",
     "is_settled",
     is_flag=True,
-    help="One sheet per document: what both reviewers say, or what was ruled.",
+    help="One sheet per document: what reviewers agree on, or the ruling.",
 )
 def export(folder: Path, target: Path, *, is_settled: bool) -> int:
     """Write the labels of the finished sheets of a review.
@@ -137,7 +136,7 @@ def _why_empty(store: Store, *, is_settled: bool) -> str:
     metavar="FILE",
     type=_PATH,
     multiple=True,
-    help="Labels files instead of a review; repeat for more.",
+    help="A labels file instead of a review; repeat for more.",
 )
 @click.option(
     "-g",
@@ -145,28 +144,27 @@ def _why_empty(store: Store, *, is_settled: bool) -> str:
     metavar="PATH",
     type=_PATH,
     required=True,
-    help="The gold that the labels go into: JSON lines, JSON, a folder of JSON files, or CSV.",
+    help="The gold to write: JSON lines, JSON, a folder of JSON, or CSV.",
 )
 @spec_options
-@click.option("--add", "is_adding", is_flag=True, help="Add the documents that gold does not have.")
+@click.option("--add", "is_adding", is_flag=True, help="Add documents that gold lacks.")
 @click.option(
     "--unreadable", "takes_unreadable", is_flag=True, help="Take labels that the spec cannot read, too."
 )
-@click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would change; write nothing.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Print what would change; write nothing.")
 @json_option
 def promote(**given: Any) -> int:
     """Write reviewed values into gold.
 
-    The labels are those of the finished sheets of the review in DIR, and its rulings, or of labels files.
+    Takes the finished sheets and rulings of the review in DIR, or labels files.
 
-    Where gold has changed since the review began, where two sheets differ, or where gold has no place for a
-    value, everything is listed and nothing is written. What nobody was asked about is unreviewed in gold,
-    which `score` leaves out. Gold as it was stays beside it until the next time, as `gold.jsonl.before`.
+    If gold has changed since, if two sheets differ, or if gold has no place for a value, all of it is listed
+    and nothing is written. What nobody was asked is unreviewed, and `score` leaves it out. The old gold stays
+    as `gold.jsonl.before`.
 
     \b
     fieldassay review promote invoices-1 --gold gold.jsonl
     fieldassay review promote --labels agreed.jsonl --gold gold.csv --spec spec.yaml
-    fieldassay review promote --labels agreed.jsonl --gold gold.jsonl --dry-run
     """  # fmt: skip
     from fieldassay.records.labels_file import read_labels
     from fieldassay.review.log import Store
@@ -206,7 +204,7 @@ _MOVED = click.option(
     "--documents",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Where the documents are now.  [default: where they were when the review was made]",
+    help="Where the documents are now, if they moved.",
 )
 _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
@@ -239,59 +237,56 @@ def review() -> None:
     group="Inputs",
     metavar="[NAME=]PATH",
     multiple=True,
-    help="The predictions of one system, or of one variant, m/raw=PATH. Without them every field is asked, "
-    "and nothing shown.",
+    help="The predictions of one system or variant, m/raw=PATH. Without them every field is asked.",
 )
 @option(
     "-g",
     "--gold",
     group="Inputs",
     metavar="PATH",
-    help="Trusted gold of some documents: the rate of missed errors stands on it.",
+    help="Trusted gold of some documents, to measure missed errors.",
 )
 @option(
     "--documents",
     group="Inputs",
     metavar="DIR",
     type=click.Path(path_type=Path, exists=True),
-    help="The documents, by id, with or without the ending of the file.",
+    help="The documents, named by id.",
 )
 @option(
     "--policy",
     group="Work",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Ask only for what this policy of `calibrate` sends to review, and audits.  [default: everything]",
+    help="Ask only what this policy of `calibrate` sends to review.",
 )
 @option(
     "--suspicious",
     group="Inputs",
     metavar="RUN",
-    help="Review gold of this run instead: the values that all or most systems contradict in the same way.",
+    help="Review this run's gold where most systems contradict it.",
 )
 @option(
     "--mode",
     group="Work",
     type=click.Choice(["gold", "audit"]),
-    help="gold asks every field of every document once, and shows what was predicted; audit samples, and "
-    "hides.  [default: gold; audit with --policy]",
+    help="gold asks every field and shows predictions; audit samples and hides.  "
+    "[default: gold; audit with --policy]",
 )
-@_share("--double", "double", "With --mode audit: documents that two people label, blind.  [default: 0.1]")
-@_share("--withhold", "withheld", "With --mode audit: values whose prediction is hidden.  [default: 0.1]")
-@_share("--empty", "empty", "With --mode audit: fields without a prediction that are asked.  [default: 0.05]")
-@_share("--audited", "audited", "With --policy: accepted values that are asked, blind.  [default: 0.03]")
+@_share("--double", "double", "Audit: documents that two people label.  [default: 0.1]")
+@_share("--withhold", "withheld", "Audit: values whose prediction is hidden.  [default: 0.1]")
+@_share("--empty", "empty", "Audit: empty fields that are asked.  [default: 0.05]")
+@_share("--audited", "audited", "With --policy: accepted values that are asked.  [default: 0.03]")
 @lookup_option
 def new(folder: Path, **given: Any) -> int:
     """Make a review of the predictions of one system, for gold or for an audit.
 
-    For gold, every field of every document is on the sheet, with its prediction where there is one. Without
-    predictions, --documents alone asks every field of every document. What is asked is fixed from then on.
+    What is asked is fixed from then on.
 
     \b
     fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
     fieldassay review new invoices-2 --policy policy.json --pred new.jsonl --documents scans --gold gold.jsonl
     fieldassay review new gold-1 --suspicious runs/a --documents scans
-    fieldassay review new gold-2 --spec spec.yaml --documents scans
     """
 
     made = _make(folder, given)
@@ -350,12 +345,14 @@ def _shares(given: dict[str, Any]) -> Shares:
 @review.command("open")
 @_FOLDER
 @click.option("--no-browser", is_flag=True, help="Only print the link.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port.  [default: a free one]")
+@click.option(
+    "--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="The port.  [default: a free one]"
+)
 @_MOVED
 def open_review(folder: Path, port: int, documents: Path | None, *, no_browser: bool) -> int:
     """Label the values of a review in the browser, alone, on this machine.
 
-    The link works once, within a minute. The server listens to this machine only, and ends with Ctrl-C.
+    The link works once, within a minute. Ctrl-C ends the server.
     """
     from fieldassay.review.log import Store
 
@@ -395,27 +392,26 @@ _ACTIONS = ("list", "add", "passwd", "role", "disable", "enable")
     "--password-stdin",
     "is_piped",
     is_flag=True,
-    help="Read the password from standard input, with add and passwd.",
+    help="Read the password from standard input.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option(
     "--port",
+    metavar="N",
     type=click.IntRange(0, 65535),
     default=0,
     help="The port.  [default: a free one]",
 )
-@click.option("--behind", metavar="URL", help="The address of a proxy that ends TLS and asks here.")
+@click.option("--behind", metavar="URL", help="The address of a proxy that ends TLS.")
 @_MOVED
 def team(folder: Path, action: str | None, person: str | None, **given: Any) -> int:
     """Serve a review to a team with accounts, or change its accounts.
 
-    Without ACTION it serves: on this machine, or behind a proxy that ends TLS. ACTION is list, add, passwd,
-    role, disable or enable. Logs and exports hold aliases, never names. Nobody is deleted: a disabled account
-    cannot sign in.
+    ACTION is list, add, passwd, role, disable or enable; without it the review is served. Logs and exports
+    hold aliases, never names.
 
     \b
     fieldassay review team invoices-1 add anna --role reviewer
-    fieldassay review team invoices-1 list
     fieldassay review team invoices-1 --port 8000 --behind https://review.example
     """
     from fieldassay.review.log import Store
@@ -473,14 +469,13 @@ def _read_password(is_piped: bool) -> str:
     "--close",
     "closes",
     is_flag=True,
-    help="Close the review for good first; a later correction is a new review. All audits must be done.",
+    help="Close the review for good; all audits must be done.",
 )
 @json_option
 def status(folder: Path, *, closes: bool, is_json: bool) -> int:
     """Tell how far a review is, and what it says of the system.
 
-    The system's accuracy stands on values that were labeled unseen; the rate of missed errors on wrong ones
-    of documents with gold.
+    Accuracy comes from values labeled unseen, missed errors from documents with gold.
     """
     from fieldassay.review.log import Store
     from fieldassay.review.sheets.sheets import read_form

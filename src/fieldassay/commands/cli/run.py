@@ -34,14 +34,14 @@ _PATH = click.Path(path_type=Path)
     group="Inputs",
     metavar="NAME",
     multiple=True,
-    help="This system of the file only; repeat for more.",
+    help="This system only; repeat for more.",
 )
 @option(
     "--match-docs",
     group="Inputs",
     metavar="DOC=GOLD",
-    help="How names of documents and of gold agree, as in '{id}_scan.pdf={id}_expected' or, for several "
-    "readings, '{reading}/{id}.txt'. Default: the same names, or as one pattern fits all.",
+    help="How names of documents and of gold agree, such as '{id}_scan.pdf={id}_expected' or "
+    "'{reading}/{id}.txt'.  [default: one pattern that fits all]",
 )
 @spec_options
 @gold_option
@@ -53,16 +53,16 @@ _PATH = click.Path(path_type=Path)
     metavar="DIR",
     type=_PATH,
     required=False,
-    help="The folder of the extractions and of the run that compares them.",
+    help="The folder of extractions and run.",
 )
-@option("--json", "is_json", group="Output", is_flag=True, help="Print the content of sweep.json.")
+@option("--json", "is_json", group="Output", is_flag=True, help="Print sweep.json.")
 @option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
 @option("-v", "--verbose", "is_verbose", group="Output", is_flag=True, help=VERBOSE)
 def run(**given: Any) -> int:
     """Extract with several systems, score and compare them.
 
-    SYSTEMS is a file of systems; without one, the strategy rules is run, which works offline. Documents
-    without gold are left out. The same command goes on where an interrupted one was.
+    SYSTEMS is a file of systems; without one, rules runs, offline. Documents without gold are left out. Give
+    the same command again to go on.
 
     \b
     fieldassay run systems.yaml --docs scans --spec spec.yaml --gold gold.jsonl --out sweep

@@ -34,7 +34,7 @@ store_option = option(
     is_rare=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Write the run into this store of runs, under a name of its own.",
+    help="Write the run into this store.",
 )
 """`--runs` of a command that scores."""
 
@@ -48,7 +48,7 @@ def lookup_option(command: Command) -> Command:
         type=click.Path(path_type=Path),
         default=STORE,
         show_default=True,
-        help="The store of runs that RUN is looked up in.",
+        help="The store of runs.",
     )
     return runs(command)
 
@@ -114,10 +114,9 @@ def _guess(inputs: Inputs, given: Mapping[str, Any]) -> tuple[str, Plan]:
 def runs() -> None:
     """List and show runs.
 
-    ID is an id or its beginning, `latest`, a folder in the store, or the path of a run.
+    ID is an id or its beginning, a name, `latest`, or a run's folder.
 
     \b
-    fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama.jsonl --runs runs
     fieldassay runs list
     """
 
@@ -127,10 +126,11 @@ def runs() -> None:
 @json_option
 @click.option(
     "--limit",
+    metavar="N",
     type=click.IntRange(1),
     default=20,
     show_default=True,
-    help="How many runs are listed, the newest first.",
+    help="How many runs are listed.",
 )
 @click.option("--field", metavar="NAME", help="Show the accuracy of this field instead.")
 @click.option("--slice", "slice_", metavar="KEY=VALUE", help="Show the headline of this slice instead.")
@@ -138,7 +138,6 @@ def list_runs(store: Path, is_json: bool, limit: int, field: str | None, slice_:
     """List runs, the newest first, with their headline.
 
     \b
-    fieldassay runs list --field total
     fieldassay runs list --slice type=invoice
     """
     from fieldassay.commands.cli.output import screen, write

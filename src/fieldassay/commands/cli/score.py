@@ -45,14 +45,14 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Output",
     metavar="DIR",
     type=_PATH,
-    help="Write the run there, for the other commands.",
+    help="Write the run there.",
 )
 @option(
     "--json",
     "is_json",
     group="Output",
     is_flag=True,
-    help="Print every estimate and the recommendation as JSON.",
+    help="Print estimates and recommendation as JSON.",
 )
 @option(
     "-q",
@@ -76,7 +76,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Statistics",
     metavar="LIST",
     multiple=True,
-    help="These metrics or groups in place of the spec's.",
+    help="Metrics or groups, instead of the spec's.",
 )
 @option(
     "--slice",
@@ -84,7 +84,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Statistics",
     metavar="KEY",
     multiple=True,
-    help="Results by the values of this key, too; repeat for more.",
+    help="Break results down by this key; repeat for more.",
 )
 @option(
     "--gate",
@@ -99,14 +99,14 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Gates and baselines",
     is_rare=True,
     is_flag=True,
-    help="Exit with 4 if a gate of the spec cannot be decided.",
+    help="Exit with 4 if a gate cannot be decided.",
 )
 @option(
     "--exit-zero",
     group="Gates and baselines",
     is_rare=True,
     is_flag=True,
-    help="Exit with 0 even if a gate or a threshold failed.",
+    help="Exit with 0 even if a gate fails.",
 )
 @option(
     "--where",
@@ -115,8 +115,8 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     metavar="KEY=VALUE",
     multiple=True,
     help=(
-        "Take the documents with this value in gold only, by a key of --slice; repeat for more: "
-        "another value of a key is or, another key and."
+        "Score documents with this value only, by a key of --slice; repeat for more: values of a key are "
+        "alternatives, keys must all hold."
     ),
 )
 @option(
@@ -125,7 +125,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     is_rare=True,
     metavar="DOC",
     multiple=True,
-    help="Score the document with this id only; repeat for more.",
+    help="Score this document only; repeat for more.",
 )
 @record_option(
     _RECORD,
@@ -133,14 +133,14 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Inputs",
     is_rare=True,
     metavar="SHARE",
-    help="Keep this share of the documents apart for the verdict, and score the others.",
+    help="Keep this share of documents for the verdict; score the others.",
 )
 @option(
     "--verdict",
     group="Inputs",
     is_rare=True,
     is_flag=True,
-    help="Of --holdout: score the documents kept apart, once you have chosen.",
+    help="Of --holdout: score the documents kept apart.",
 )
 @option(
     "--fields",
@@ -148,7 +148,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     is_rare=True,
     metavar="LIST",
     multiple=True,
-    help="Score these top-level fields only, separated by commas.",
+    help="Score these top-level fields only.",
 )
 @record_option(
     _RECORD,
@@ -156,7 +156,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Work",
     is_rare=True,
     metavar="N",
-    help="Score the first N documents only.",
+    help="The first N documents only.",
 )
 @record_option(
     _RECORD,
@@ -166,7 +166,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Work",
     is_rare=True,
     metavar="N",
-    help="Processes that share the work.  [default: 1]",
+    help="Processes that share the work.  [default: 1; all cores from 20,000 documents on]",
 )
 @record_option(
     _RECORD,
@@ -174,7 +174,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Work",
     is_rare=True,
     metavar="N",
-    help="Documents judged at a time.  [default: 2000]",
+    help="Documents judged at a time.  [default: 1000; 500 if evidence is kept]",
 )
 @record_option(
     _RECORD,
@@ -182,21 +182,20 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Work",
     is_rare=True,
     metavar="local|ray[=ADDRESS]",
-    help="The place of the work: this machine, Ray on this machine, or the Ray cluster at an address.  "
-    "[default: local]",
+    help="Work on this machine, by Ray, or on the Ray cluster at an address.  [default: local]",
 )
 @option(
     "--check",
     "checks",
     group="Inputs",
     is_flag=True,
-    help="Check spec and data, and score nothing.",
+    help="Check spec and data; score nothing.",
 )
 def score(**given: Any) -> int:
     """Score predictions against gold.
 
-    Prints the best system, the verdict of the gates, and what to fix first. Without --spec, how values are
-    read is guessed from gold, and told.
+    Prints the best system, the verdict of the gates, and what to fix first. Without --spec, types are guessed
+    from gold. Options of reading and of statistics default to the spec's `data:` and `statistics:`.
 
     \b
     fieldassay score gold.xlsx answers/
@@ -295,9 +294,10 @@ def score_options(given: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> Sco
         slices=tuple(given["slices"]) or None,
         gates=tuple(map(str, thresholds)),
         evidence=evidence,
+        workers=given["workers"],
         **{
             name: given[name]
-            for name in ("workers", "engine", "batch", "limit", "holdout", "verdict")
+            for name in ("engine", "batch", "limit", "holdout", "verdict")
             if given[name] is not None
         },
         only=tuple(given["only"]) or None,

@@ -29,14 +29,13 @@ if TYPE_CHECKING:
     "kind",
     group="Inputs",
     metavar="TYPE|FIELD",
-    help="Explain two values of this type (text, money, date …), or of a field as in a spec: "
-    "'{type: money, currency: AUD}'.",
+    help="Two values of this type, or of a field such as '{type: money, currency: AUD}'.",
 )
 @option(
     "--field",
     group="Inputs",
     metavar="NAME",
-    help="With --spec or --protocol: explain two values of this field.",
+    help="Two values of this field of the spec.",
 )
 @data_options
 @click.option(
@@ -44,20 +43,19 @@ if TYPE_CHECKING:
     "systems",
     metavar="NAME",
     multiple=True,
-    help="Of a document: this system only; repeat for more.",
+    help="This system only; repeat for more.",
 )
-@click.option("--all", "has_all", is_flag=True, help="Of a document: the right values, too.")
+@click.option("--all", "has_all", is_flag=True, help="Show right values, too.")
 @lookup_option
 @json_option
 def explain(**given: Any) -> int:
     """Explain the judgement of a value, step by step.
 
-    Two values, or what is wrong in a document, of your data or of a run. RUN is a folder that `score --out`
-    wrote, or a run of the store: its id, name, or `latest`.
+    Explains two values, or what is wrong in a document of your data or of a run. RUN is a run's folder, or
+    its id, name or `latest` in the store.
 
     \b
     fieldassay explain --type money '$1,234.56' 1234.6
-    fieldassay explain --type '{type: date, locale: en_US}' 03/04/2025 2025-04-03
     fieldassay explain --protocol business-documents --field TOTAL_AMOUNT 100 101
     fieldassay explain --spec spec.yaml --gold gold.jsonl --pred llama.jsonl inv-001 total
     fieldassay explain run inv-001 'lines[3].amount'
@@ -178,10 +176,11 @@ _PATH = click.Path(path_type=Path)
 @click.option("--system", "systems", metavar="NAME", multiple=True, help="This system only; repeat for more.")
 @click.option(
     "--most",
+    metavar="N",
     type=click.IntRange(0),
     default=5,
     show_default=True,
-    help="Wrong values shown for each label; json has all.",
+    help="Wrong values shown for each label; JSON has all.",
 )
 @json_option
 @click.option(
@@ -189,17 +188,15 @@ _PATH = click.Path(path_type=Path)
     "--out",
     metavar="FILE",
     type=_PATH,
-    help=f"Write it there: {PAGE_ENDINGS}.",
+    help=f"Write {PAGE_ENDINGS}.",
 )
 def attribute(**given: Any) -> int:
     """Tell reading errors from model errors.
 
-    Every wrong value gets a label with its evidence. The share of each stage is corrected for values that are
-    found by chance, with an interval over documents that allows for missed ones. RUN is a folder that
-    `score --out` wrote with all its evidence, or the id or name of a run in a store. Nothing is sent.
+    Every wrong value gets a label with its evidence, and every stage a share with an interval. RUN is a run's
+    folder, or its id, name or `latest` in the store.
 
     \b
-    fieldassay attribute run
     fieldassay attribute run --system base --out attribution.md
     """
     from fieldassay.commands.cli.output import tell_page

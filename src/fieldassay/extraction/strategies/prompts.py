@@ -321,13 +321,13 @@ class Prompt:
         try:
             parsed = SandboxedEnvironment().parse(self._template)
         except TemplateError as error:
-            return [Problem(where, f"is no template ({error.message})", "see docs/strategies.md", "invalid")]
+            return [Problem(where, f"is no template ({error.message})", "see docs/extract.md", "invalid")]
         used = meta.find_undeclared_variables(parsed)
         allowed = tuple(getattr(nodes, name) for name in _NODES)
         strange = next((node for node in parsed.find_all(nodes.Node) if not isinstance(node, allowed)), None)
         if strange is not None:
             what = f"line {strange.lineno} has a {type(strange).__name__}, which prompts do not use"
-            remedy = "write {{ name }} and {% if name %} only; see docs/strategies.md"
+            remedy = "write {{ name }} and {% if name %} only; see docs/extract.md"
             return [Problem(where, what, remedy, "invalid")]
         return [
             Problem(where, f"unknown name {name!r} in the prompt", nearest(name, VARIABLES), "unknown_name")

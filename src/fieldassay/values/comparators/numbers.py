@@ -507,14 +507,12 @@ class MoneyAmount(Comparator, Struct, frozen=True):
         return len({value.currency for value in column.values if value is not None}) <= 1
 
     def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
-        pairs = [
-            (value.amount, value.currency) if isinstance(value, Money) else (value, None)
-            for value in column.values
-        ]
-        names = list(dict.fromkeys(currency for _, currency in pairs))
+        values = [value if isinstance(value, Money) else Money(value) for value in column.values.tolist()]
+        currencies = [value.currency for value in values]
+        names = list(dict.fromkeys(currencies))
         position = {name: index for index, name in enumerate(names)}
-        currency = np.fromiter((position[currency] for _, currency in pairs), dtype=np.intp, count=len(pairs))
-        amounts = objects([amount for amount, _ in pairs])
+        currency = np.fromiter(map(position.__getitem__, currencies), dtype=np.intp, count=len(values))
+        amounts = objects([value.amount for value in values])
         codes = Numbers.of(amounts, column.texts).codes(gold, pred, tolerance_of(self.tolerance))
         differing = np.flatnonzero(currency[gold] != currency[pred])
         if len(differing):

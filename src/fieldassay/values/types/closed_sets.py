@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar, fold_null_values, is_empty_text, settle
-from fieldassay.values.types.column import Column, Reader, Reading, objects, read_distinct, unreadable
+from fieldassay.values.types.column import Column, Reader, Reading, objects, unreadable
 from fieldassay.values.types.dates.names import fold
 from fieldassay.values.types.numbers.numbers import DASHES
 from fieldassay.values.types.text import json_text, whole_number
@@ -55,20 +55,13 @@ class BooleanReader(Reader, Struct, frozen=True):
             raise ValueError(f"{both[0]!r} cannot mean both true and false")
 
     def read(self, raw: Scalar) -> Reading:
-        return self._read(raw, _meanings(self.true, self.false))
-
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        words = _meanings(self.true, self.false)
-        return read_distinct(lambda raw: self._read(raw, words), raws)
-
-    def _read(self, raw: Scalar, words: dict[str, bool]) -> Reading:
         text = json_text(raw)
         if isinstance(raw, bool):
             return Reading(text, raw, text)
         number = whole_number(raw)
         flags = () if isinstance(raw, str) else ("coerced",)
         value = (
-            words.get(_key(text if number is None else json_text(number)))
+            _meanings(self.true, self.false).get(_key(text if number is None else json_text(number)))
             if len(text) <= _LONGEST_ANSWER
             else None
         )
@@ -130,11 +123,15 @@ class EnumReader(Reader, Struct, frozen=True):
                     raise ValueError(f"{json_text(other)!r} cannot stand for both {owner!r} and {name!r}")
 
     def read(self, raw: Scalar) -> Reading:
-        return self._read(raw, self._table())
-
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        table = self._table()
-        return read_distinct(lambda raw: self._read(raw, table), raws)
+        text, table = json_text(raw), self._table()
+        number = whole_number(raw)
+        key = self.key(text if number is None else json_text(number))
+        flags = () if isinstance(raw, str) or type(raw) in set(map(type, self.values)) else ("coerced",)
+        value = table.get(key) if self.values else table.get(key, key)
+        if value is not None:
+            return Reading(text, value, value, flags)
+        why = f"is not one of the {len(self.values)} values" + self._hint(key, table)
+        return unreadable(text, why, flags)
 
     @property
     def keys(self) -> frozenset[str] | None:
@@ -154,6 +151,7 @@ class EnumReader(Reader, Struct, frozen=True):
         plain = " ".join(settle(text).translate(_DASHES).split())
         return plain if self.case_sensitive else plain.casefold()
 
+    @lru_cache(64)  # noqa: B019 - readers are values, few and small
     def _table(self) -> dict[str, str]:
         table: dict[str, str] = {}
         for value, others in self.aliases:
@@ -168,18 +166,6 @@ class EnumReader(Reader, Struct, frozen=True):
             table.update({self.key(json_text(other)): name for other in (value, *others)})
         table.update({self.key(json_text(value)): json_text(value) for value in reversed(self.values)})
         return table
-
-    def _read(self, raw: Scalar, table: Mapping[str, str]) -> Reading:
-        text = json_text(raw)
-        number = whole_number(raw)
-        key = self.key(text if number is None else json_text(number))
-        flags = () if isinstance(raw, str) or type(raw) in set(map(type, self.values)) else ("coerced",)
-        value = table.get(key) if self.values else table.get(key, key)
-        if value is not None:
-            return Reading(text, value, value, flags)
-        return unreadable(
-            text, f"is not one of the {len(self.values)} values" + self._hint(key, table), flags
-        )
 
     def _hint(self, key: str, table: Mapping[str, str]) -> str:
         from rapidfuzz import fuzz, process

@@ -1,7 +1,7 @@
 """Readers and what they make: a column of values as read."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any, TypeAlias
 
@@ -211,46 +211,12 @@ class Reader:
         """Return the reading of a raw value."""
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        """Return the readings of the raw values; override it where a column can be read faster."""
+        """Return the readings of distinct raw values; override it where a column can be read faster."""
         return Column.of([self.read(raw) for raw in raws])
 
     def find_empty(self, column: Column) -> npt.NDArray[np.bool_] | None:  # noqa: ARG002 - subclasses use it
         """Return a mask of the readings that amount to no value; None if there are none."""
         return None
-
-
-# Reading each distinct raw value of a column once.
-
-
-def read_distinct(
-    read: Callable[[Any], Reading], raws: Sequence[Any], key: Callable[[Any], Hashable] | None = None
-) -> Column:
-    """Return the column of `read(raw)` for every raw value; equal values of one type are read once.
-
-    `key` maps a value to its identity, for raw values that cannot be hashed; by default type and value.
-
-    >>> column = read_distinct(lambda raw: Reading(str(raw), raw, str(raw)), [1, True, 1, "1"])
-    >>> list(column.values)
-    [1, True, 1, '1']
-    """
-    positions: dict[Hashable, int] = {}
-    distinct: list[Any] = []
-    codes = np.empty(len(raws), dtype=np.int64)
-    for index, raw in enumerate(raws):
-        same = (
-            key(raw)
-            if key is not None
-            else raw
-            if raw.__class__ is str
-            else (raw.__class__, repr(raw) if raw.__class__ is float else raw)
-        )
-        position = positions.get(same)
-        if position is None:
-            position = positions[same] = len(distinct)
-            distinct.append(raw)
-        codes[index] = position
-    column = Column.of([read(raw) for raw in distinct])
-    return column if len(distinct) == len(raws) else column.take(codes)
 
 
 # The signal for unreadable text inside a reader.

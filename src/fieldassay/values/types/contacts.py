@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, urlsplit
 
@@ -11,11 +10,9 @@ from msgspec import Struct
 
 from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.column import (
-    Column,
     Reader,
     Reading,
     UnreadableError,
-    read_distinct,
     unreadable,
 )
 from fieldassay.values.types.dates.names import fold, locale_data
@@ -104,9 +101,6 @@ class PhoneReader(Reader, Struct, frozen=True):
         except UnreadableError as why:
             return unreadable(text, why, flags)
         return Reading(text, canonical, canonical, (*remarks, *flags))
-
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        return read_distinct(self.read, raws)
 
     def _number(self, text: str) -> tuple[str, tuple[str, ...]]:
         region = self.region or (locale_data(self.locale).territory if self.locale else None)
@@ -238,9 +232,6 @@ class EmailReader(Reader, Struct, frozen=True):
             text, address, address, ("contradictory",) * any(one != address.lower() for one in shown)
         )
 
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        return read_distinct(self.read, raws)
-
 
 def _email(text: str, is_case_sensitive: bool) -> str:
     opening = text.rfind("<")
@@ -307,9 +298,6 @@ class UrlReader(Reader, Struct, frozen=True):
         except UnreadableError as why:
             return unreadable(text, why)
         return Reading(text, url, url, ("ambiguous",) if is_assumed else ())
-
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        return read_distinct(self.read, raws)
 
     def _url(self, text: str) -> tuple[str, bool]:
         if _UNFIT.search(text):

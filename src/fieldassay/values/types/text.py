@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar
-from fieldassay.values.types.column import Column, Reader, Reading, objects, read_distinct
+from fieldassay.values.types.column import Column, Reader, Reading, objects
 
 # Normalizers of text fields, one step each, applied in the order of the spec.
 
@@ -396,7 +396,7 @@ class TextReader(Reader, Struct, frozen=True):
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         if self.normalize or self.nothing_left == "unreadable":
-            return read_distinct(self.read, raws)
+            return Column.of(list(map(self.read, raws)))
         if set(map(type, raws)) <= {str}:
             plain, flags = [raw.strip() for raw in raws], {}  # type: ignore[union-attr]
         else:
@@ -471,7 +471,7 @@ class IdReader(Reader, Struct, frozen=True):
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         if self.checksum is not None or self.normalize or not set(map(type, raws)) <= {str}:
-            return read_distinct(self.read, raws)
+            return Column.of(list(map(self.read, raws)))
         given: list[str] = list(raws)  # type: ignore[arg-type]
         texts, plain = given.copy(), given.copy()
         for at in _find_spaced(given):
@@ -590,9 +590,6 @@ class AnyReader(Reader, Struct, frozen=True):
                 value = normalizer.apply(value)
             return Reading(text, value, json.dumps(value, ensure_ascii=False))
         return Reading(text, raw, text if isinstance(raw, bool) else _number_text(raw))
-
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        return read_distinct(self.read, raws)
 
 
 def _number_text(number: int | float) -> str:

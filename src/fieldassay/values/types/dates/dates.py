@@ -10,12 +10,9 @@ from msgspec.structs import replace
 
 from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.column import (
-    Column,
     Reader,
     Reading,
     UnreadableError,
-    objects,
-    read_distinct,
     unreadable,
 )
 from fieldassay.values.types.dates.names import (
@@ -238,18 +235,6 @@ class DateReader(Reader, Struct, frozen=True):
             return unreadable(text, "a number is a date only as YYYY or YYYYMMDD")
         return self._read_text(text, ("coerced",))
 
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        values = [_iso(raw) if raw.__class__ is str else None for raw in raws]
-        others = [index for index, value in enumerate(values) if value is None]
-        if len(others) == len(raws):
-            return read_distinct(self.read, raws)
-        texts = objects(raws)
-        return _patched(
-            Column(texts, objects(values), texts),
-            others,
-            read_distinct(self.read, [raws[index] for index in others]),
-        )
-
     def _read_text(self, text: str, flags: tuple[str, ...]) -> Reading:
         if len(text) > MOST_CHARACTERS:
             return unreadable(text, "is too long for a date")
@@ -263,25 +248,6 @@ class DateReader(Reader, Struct, frozen=True):
         except UnreadableError as why:
             return unreadable(text, why)
         return Reading(text, value, str(value), (*doubts, *(("coerced",) if had_time else flags)))
-
-
-def _patched(column: Column, positions: list[int], others: Column) -> Column:
-    if not positions:
-        return column
-    texts, canonical = column.texts.copy(), column.canonical.copy()
-    texts[positions], canonical[positions], column.values[positions] = (
-        others.texts,
-        others.canonical,
-        others.values,
-    )
-    flags = {positions[index]: flags for index, flags in others.flags.items()}
-    return Column(
-        texts,
-        column.values,
-        canonical,
-        flags,
-        {positions[index]: why for index, why in others.problems.items()},
-    )
 
 
 _NUMERAL = "x?i{1,3}|i?[vx]|vi{1,3}"
@@ -415,9 +381,6 @@ class DateTimeReader(Reader, Struct, frozen=True):
         except UnreadableError as why:
             return unreadable(text, why)
         return Reading(text, moment, canonical, doubts)
-
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        return read_distinct(self.read, raws)
 
     def _moment(self, text: str) -> tuple[dt.datetime, tuple[str, ...]]:
         cut = cut_time(text)

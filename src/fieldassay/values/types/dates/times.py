@@ -2,7 +2,7 @@
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Any
@@ -12,11 +12,9 @@ from msgspec import Struct
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.column import (
-    Column,
     Reader,
     Reading,
     UnreadableError,
-    read_distinct,
     unreadable,
 )
 from fieldassay.values.types.dates import common_words
@@ -91,9 +89,6 @@ class TimeReader(Reader, Struct, frozen=True):
         except UnreadableError as why:
             return unreadable(text, why)
         return Reading(text, cut.time, time_text(cut.time), ("ambiguous",) * cut.may_be_span)
-
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        return read_distinct(self.read, raws)
 
 
 class Cut(Struct, frozen=True):
@@ -350,9 +345,6 @@ class DurationReader(Reader, Struct, frozen=True):
         except UnreadableError as why:
             return unreadable(text, why)
         return Reading(text, value, str(value), ("ambiguous",) if is_ambiguous else ())
-
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        return read_distinct(self.read, raws)
 
     def _parts(self, text: str, has_capital: bool) -> tuple[list[tuple[Decimal, str]], bool]:
         iso = _ISO.fullmatch(text)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from fieldassay.errors import nearest, problem
 from fieldassay.io.json_value import Scalar
-from fieldassay.values.types.column import Column, Reader, Reading, objects, unreadable
+from fieldassay.values.types.column import Column, Reading, objects, unreadable
 
 # Numbers with a range, a currency or a unit, and their canonical texts.
 
@@ -64,7 +64,7 @@ def map_amount(change: Callable[[Decimal], Decimal], amount: AmountValue) -> Amo
     return tuple(map(change, amount)) if isinstance(amount, tuple) else change(amount)
 
 
-class Money(Struct, frozen=True):
+class Money(Struct, frozen=True, gc=False):
     """An amount in a currency.
 
     The currency is an ISO 4217 code, a symbol shared by several currencies (`$`), or None if unknown.
@@ -74,7 +74,7 @@ class Money(Struct, frozen=True):
     currency: str | None = None
 
 
-class Quantity(Struct, frozen=True):
+class Quantity(Struct, frozen=True, gc=False):
     """An amount in a canonical unit (see `types.numbers.units`), or without a unit."""
 
     amount: AmountValue
@@ -202,95 +202,34 @@ def canonical_quantity(value: Quantity) -> str:
     return amount if value.unit is None else f"{amount} {value.unit}"
 
 
-# Fast paths for columns of JSON numbers and of texts that read the same in every locale.
+# Columns of JSON floats, whose texts are written when they are needed.
 
-_PLAIN = re.compile(
-    r"-?(?:[0-9]{1,30}|[0-9]{1,30}\.(?:[0-9]{1,2}|[0-9]{4,30})|(?:[0-9]{4,30}|0)\.[0-9]{3})\Z"
-)
-_NUMBERS = frozenset({int, float})
 _PLAIN_FLOATS = (1e-3, 1e15)
 """Between these magnitudes the shortest digits of a float are always written without an exponent."""
-_MANY = 1000
-"""Fewer numbers are not worth loading Polars, which writes them faster."""
 
 
-def number_column(raws: Sequence[Scalar]) -> Column | None:
-    """Return the column of finite JSON numbers; None if any value is not one, or has noise.
+def float_column(raws: Sequence[Scalar]) -> Column | None:
+    """Return the column of finite JSON floats; None if any value is not one, or has noise.
 
-    The texts of floats are written when they are needed.
+    >>> float_column([1.5, -2.0, 1e-7]).canonical.tolist()
+    ['1.5', '-2', '0.0000001']
+    >>> float_column([0.1 + 0.2]), float_column([1]), float_column([float("nan")])
+    (None, None, None)
     """
-    if set(map(type, raws)) == {float} and np.isfinite(np.array(raws, dtype=np.float64)).all():
-        if _have_noise(raws):
-            return None
-        return Column.on_demand(objects(raws), lambda values: _write(values) or ([], []))
-    written = json_columns(raws)
-    return None if written is None else Column(objects(written[0]), objects(raws), objects(written[1]))
-
-
-def _have_noise(raws: Sequence[Scalar]) -> bool:
-    return may_have_noise(np.array([raw for raw in raws if raw.__class__ is float], dtype=np.float64))
-
-
-def json_columns(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
-    """Return the JSON texts and the canonical texts of finite numbers; None if any is not one, or has noise.
-
-    >>> json_columns([1.5, -2.0, 0.25])
-    (['1.5', '-2.0', '0.25'], ['1.5', '-2', '0.25'])
-    >>> json_columns([10**20, 1e-7])
-    (['100000000000000000000', '1e-07'], ['100000000000000000000', '0.0000001'])
-    >>> json_columns([0.1 + 0.2]) is None
-    True
-    """
-    return None if _have_noise(raws) else _write(raws)
-
-
-def _write(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
-    """Return the texts of numbers without noise, as `json_columns` does."""
-    if len(raws) >= _MANY and set(map(type, raws)) == {float}:
-        floats = np.array(raws, dtype=np.float64)
-        size = np.abs(floats)
-        is_plain = ((size >= _PLAIN_FLOATS[0]) & (size < _PLAIN_FLOATS[1])) | (
-            (size == 0) & ~np.signbit(floats)
-        )
-        if bool(is_plain.all()):
-            import polars as pl
-
-            written = pl.Series(floats).cast(pl.String)
-            return written.to_list(), written.str.strip_suffix(".0").to_list()
-    texts = json_texts(raws)
-    return None if texts is None else (texts, canonical_texts(texts))
-
-
-def json_texts(raws: Sequence[Scalar]) -> list[str] | None:
-    """Return the JSON texts of finite numbers; None if any value is not one.
-
-    >>> json_texts([1, 2.50]), json_texts([1, "2"]), json_texts([float("nan")])
-    (['1', '2.5'], None, None)
-    """
-    kinds = set(map(type, raws))
-    if not kinds <= _NUMBERS:
+    if set(map(type, raws)) != {float}:
         return None
-    try:
-        texts = list(map(repr, raws))
-    except ValueError:  # an integer beyond Python's limit of digits
+    floats = np.array(raws, dtype=np.float64)
+    if not np.isfinite(floats).all() or may_have_noise(floats):
         return None
-    return None if float in kinds and any("n" in text for text in texts) else texts
+    return Column.on_demand(objects(raws), _write)
 
 
-def canonical_texts(texts: Sequence[str]) -> list[str]:
-    """Return the canonical texts of JSON numbers in Python's notation.
-
-    >>> canonical_texts(["5.0", "1e-07", "-0.0"])
-    ['5', '0.0000001', '0']
-    """
-    return [_canonical(text) for text in texts]
-
-
-def _canonical(text: str) -> str:
-    if text[-2:] == ".0":
-        text = text[:-2]
-        return text if text != "-0" else "0"
-    return canonical_number(Decimal(text)) if "e" in text or len(text) > PLAIN_LIMIT else text
+def _write(values: list[float]) -> tuple[list[str], list[str]]:
+    """Return the JSON texts and the canonical texts of floats without noise."""
+    size, texts = np.abs(values), list(map(repr, values))
+    if ((size >= _PLAIN_FLOATS[0]) & (size < _PLAIN_FLOATS[1])).all():
+        return texts, [text.removesuffix(".0") for text in texts]
+    return texts, list(map(canonical_number, values))
 
 
 def has_noise(number: Decimal) -> bool:
@@ -301,21 +240,6 @@ def has_noise(number: Decimal) -> bool:
     """
     value = float(number)
     return isfinite(value) and without_noise(value) != value and decimal_of(value) == number
-
-
-def plain_number(text: str) -> str | None:
-    """Return the canonical text of a plain number that reads the same in every locale (`-12.50`), else None.
-
-    >>> plain_number("-12.50"), plain_number("1.234"), plain_number("007")
-    ('-12.5', None, '7')
-    """
-    if not _PLAIN.match(text) or (len(text) > MIN_NOISY and "." in text and has_noise(Decimal(text))):
-        return None
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    if text[:2] == "-0" or (text[0] == "0" and text[1:2] != "."):
-        return canonical_number(Decimal(text))
-    return text
 
 
 # Readings shared by all numeric readers.
@@ -424,37 +348,3 @@ def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
     """Raise `ProblemsError` if an option has none of its valid values."""
     if value not in choices:
         raise problem(option, f"unknown value {value!r}", nearest(str(value), choices), "invalid_option")
-
-
-def read_plain(reader: Reader, raws: Sequence[Scalar], *, whole_only: bool = False) -> Column:
-    """Return the column of `reader.read`, with a fast path for numbers that read the same in every locale.
-
-    `whole_only` leaves texts with a decimal point to the reader. Repeated texts are read once.
-    """
-    texts, values, canonical = list[str](), list[Any](), list[str]()
-    others = dict[int, Reading]()
-    seen = dict[str, Reading]()
-    for index, raw in enumerate(raws):
-        if not isinstance(raw, str):
-            reading = reader.read(raw)
-        elif raw in seen:
-            reading = seen[raw]
-        else:
-            plain = None if whole_only and "." in raw else plain_number(raw)
-            if plain is not None:
-                texts.append(raw)
-                values.append(Decimal(raw))
-                canonical.append(plain)
-                continue
-            reading = seen[raw] = reader.read(raw)
-        others[index] = reading
-        texts.append(reading.text)
-        values.append(reading.value)
-        canonical.append(reading.canonical)
-    return _column(texts, values, canonical, others)
-
-
-def _column(texts: list[str], values: list[Any], canonical: list[str], others: dict[int, Reading]) -> Column:
-    flags = {index: reading.flags for index, reading in others.items() if reading.flags}
-    problems = {index: reading.problem for index, reading in others.items() if reading.problem is not None}
-    return Column(objects(texts), objects(values), objects(canonical), flags, problems)

@@ -2,9 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from functools import lru_cache
-from itertools import repeat
 from typing import Literal
 
 from msgspec import Struct
@@ -12,11 +10,8 @@ from msgspec import Struct
 from fieldassay.errors import problem
 from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.column import (
-    Column,
-    Reader,
     Reading,
     UnreadableError,
-    objects,
     unreadable,
 )
 from fieldassay.values.types.locales import convention, find_locale, territory_currencies
@@ -27,13 +22,12 @@ from fieldassay.values.types.numbers.amounts import (
     canonical_money,
     check_signs,
     doubts,
-    json_columns,
     json_number,
-    plain_number,
     remedy,
     stripped,
 )
 from fieldassay.values.types.numbers.currencies import GENERIC, WITHOUT_CENTS, currency_named
+from fieldassay.values.types.numbers.forms import FormReader
 from fieldassay.values.types.numbers.numbers import (
     Numeral,
     check_single,
@@ -140,7 +134,7 @@ _FIRST = re.compile(r"(?:(?<![^\W\d_])(?<!/)[.,٫](?=\d))?\d")
 _SIGNED = re.compile(r"(?P<before>[+-]?) ?(?P<middle>[^+-]*?) ?(?P<after>[+-]?)\Z")
 
 
-class MoneyReader(Reader, Struct, frozen=True):
+class MoneyReader(FormReader, Struct, frozen=True):
     """Reads amounts, with or without a symbol, a name or an ISO code before or behind them.
 
     A written currency counts. A symbol of several currencies (`$`) is the field's `currency` if possible,
@@ -176,10 +170,6 @@ class MoneyReader(Reader, Struct, frozen=True):
                 if number.value is None
                 else self._reading(number.text, Money(number.value, self.currency), number.flags)
             )
-        plain = plain_number(raw) if not self.strip else None
-        if plain is not None:
-            canonical = plain if self.currency is None else f"{plain} {self.currency}"
-            return Reading(raw, Money(Decimal(raw), self.currency), canonical)
         text = raw.strip()
         try:
             plain = stripped(fold(text), self.strip, self.signs)
@@ -208,17 +198,6 @@ class MoneyReader(Reader, Struct, frozen=True):
         is_bare = notation.no_pounds and currency is None  # shillings, or no cents
         value = found.value.scaleb(notation.power, WIDE)
         return Numeral(value, found.end, found.is_ambiguous or notation.is_ambiguous or is_bare), currency
-
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        written = json_columns(raws)
-        if written is None:
-            return Column.of(list(map(self.read, raws)))
-        texts, canonical = written
-        if self.currency is not None:
-            ending = f" {self.currency}"
-            canonical = [text + ending for text in canonical]
-        values = list(map(Money, map(Decimal, texts), repeat(self.currency)))
-        return Column(objects(texts), objects(values), objects(canonical))
 
     def _reading(self, text: str, money: Money, flags: tuple[str, ...] = ()) -> Reading:
         return Reading(text, money, canonical_money(money), flags)

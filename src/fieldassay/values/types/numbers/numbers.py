@@ -35,16 +35,16 @@ from fieldassay.values.types.numbers.amounts import (
     check_signs,
     decimal_of,
     doubts,
+    float_column,
     has_noise,
     json_number,
     looks_like_fraction,
     map_amount,
-    number_column,
-    read_plain,
     remedy,
     stripped,
     without_noise,
 )
+from fieldassay.values.types.numbers.forms import FormReader
 from fieldassay.values.types.numbers.unit_spellings import POWERS_OF_TEN
 from fieldassay.values.types.numbers.units import canonical_unit, conversion, convert, unit_flags, without_ten
 
@@ -426,7 +426,7 @@ def whole_amount(text: str, options: Convention) -> tuple[Amount, bool]:
     return Amount(value, "", found.is_ambiguous), is_percent
 
 
-class NumberReader(Reader, Struct, frozen=True):
+class NumberReader(FormReader, Struct, frozen=True):
     """Reads whole texts as numbers; digits are never extracted from other text.
 
     `locale` or `decimal` decide the meaning of `1.234`; the default is English. With `percent: fraction`,
@@ -476,10 +476,8 @@ class NumberReader(Reader, Struct, frozen=True):
         )
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        numbers = number_column(raws)
-        if numbers is not None:
-            return numbers
-        return Column.of(list(map(self.read, raws))) if self.strip or self.signs else read_plain(self, raws)
+        numbers = float_column(raws)
+        return super().read_column(raws) if numbers is None else numbers
 
 
 def hundredth(value: Decimal) -> Decimal:
@@ -488,7 +486,7 @@ def hundredth(value: Decimal) -> Decimal:
     return Decimal((sign, digits, int(power) - 2))
 
 
-class IntegerReader(Reader, Struct, frozen=True):
+class IntegerReader(FormReader, Struct, frozen=True):
     """Reads whole numbers; `5.0` is whole, `5.5` is not.
 
     Without `locale` or `decimal` a separator before exactly three digits groups: `5.000` is 5000.
@@ -527,15 +525,6 @@ class IntegerReader(Reader, Struct, frozen=True):
             )
         )
 
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
-        if set(map(type, raws)) == {int} and (numbers := number_column(raws)) is not None:
-            return numbers
-        return (
-            Column.of(list(map(self.read, raws)))
-            if self.strip or self.signs
-            else read_plain(self, raws, whole_only=True)
-        )
-
     def _whole(self, reading: Reading) -> Reading:
         value: Any = reading.value
         if value is None or value == value.to_integral_value():
@@ -553,7 +542,7 @@ _SECOND = re.compile(
 _ENCLOSED = re.compile(r"\((?P<amount>[^()]*)\)(?P<unit>.*)\Z")
 
 
-class QuantityReader(Reader, Struct, frozen=True):
+class QuantityReader(FormReader, Struct, frozen=True):
     """Reads amounts with a unit: `5000m3/h`, `20±5 °C`, `100 to 500 mg/Nm³`, `120/80 mmHg`.
 
     `unit` is the unit of an amount without one. `canonical` is the unit to convert to; units of another
@@ -696,7 +685,7 @@ _POWER_MARK = "\0"
 _INSIDE = re.compile(rf"\d\s*{_POWER_MARK}[{_POWER_MARK}\s]*\d")
 
 
-class ScaledReader(Reader, Struct, frozen=True):
+class ScaledReader(FormReader, Struct, frozen=True):
     """Reads amounts by another reader, times the scale named in the text.
 
     A text with two different scales is unreadable.
