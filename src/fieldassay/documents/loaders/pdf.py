@@ -414,7 +414,9 @@ class _PdfReader:
             held = boxes[:, begin : begin + len(texts[at])].T.tolist()
             upright = straight[:, begin : begin + len(texts[at])].T.tolist()
             once = _once(texts[at], upright)
-            if len(once) == len(held) and not _is_row(upright):
+            if len(once) == len(held) and any(
+                before[0] > after[0] or _is_far(before, after) for before, after in pairwise(upright)
+            ):
                 continue
             lines = [self._on_line(starts[at] + place, upright[place], quarters[at]) for place in once]
             largest = max(lines, key=lambda box: box[3] - box[1])
@@ -578,10 +580,6 @@ def _differ(text: str, boxes: Floats, begins: Sequence[int]) -> Any:
     low, high = np.minimum.reduceat(height, begins), np.maximum.reduceat(height, begins)
     is_mixed = (low < _SMALL * high) | (np.maximum.reduceat(step, begins) > _RAISED * high)
     return (is_mixed & (low > 0)) | np.logical_or.reduceat(is_again, begins)
-
-
-def _is_row(boxes: Sequence[Sequence[float]]) -> bool:
-    return all(before[0] <= after[0] and not _is_far(before, after) for before, after in pairwise(boxes))
 
 
 def _rise(box: Sequence[float], base: Sequence[float]) -> int:
