@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
+from bench.corpus.damage import DAMAGES
 from bench.corpus.degrade import DEGRADATIONS, Chance, degrade, move
 from bench.corpus.manifest import (
     NAME,
@@ -105,15 +106,19 @@ def _write_all(folder: Path, seed: int, scale: int) -> Iterator[Document]:
 
 def _write_one(folder: Path, recipe: Recipe, gold: BinaryIO, seed: int) -> Iterator[Document]:
     """Write a document and its twins, with their rows of gold."""
-    clean = write(recipe)
+    whole = write(recipe)
+    clean = replace(whole, data=DAMAGES[recipe.damage](whole.data))
     values = [(one.mark.path, one.mark.gold) for one in clean.placed] + list(recipe.implied.items())
     record, accepted = build_gold(values), {path: list(held) for path, held in recipe.accepted.items()}
-    text = f"texts/{recipe.id}.txt"
-    (folder / text).write_bytes("\f".join(clean.pages).encode())
+    text = None if recipe.refused else f"texts/{recipe.id}.txt"
+    if text is not None:
+        (folder / text).write_bytes("\f".join(clean.pages).encode())
     for how in (recipe.degraded, *recipe.twins):
         is_twin = how is not None and how != recipe.degraded
         name = f"{recipe.id}_{how}" if is_twin else recipe.id
-        shown, kind = (clean, recipe.kind) if how is None else _as_picture(clean, how, name, seed)
+        shown, kind = (
+            (clean, recipe.suffix or recipe.kind) if how is None else _as_picture(clean, how, name, seed)
+        )
         place = f"{recipe.task}/documents/{name}.{kind}"
         (folder / place).write_bytes(shown.data)
         document = Document(
@@ -129,7 +134,8 @@ def _write_one(folder: Path, recipe: Recipe, gold: BinaryIO, seed: int) -> Itera
             tags=(*recipe.tags, *(() if how is None else (how,))),
             twin_of=recipe.id if is_twin else None,
             degradation=how,
-            values=_values(recipe, shown),
+            refused=recipe.refused,
+            values=() if recipe.refused else _values(recipe, shown),
         )
         gold.write(msgspec.json.encode(gold_row(document, record, accepted)) + b"\n")
         yield document

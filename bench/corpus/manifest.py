@@ -65,6 +65,8 @@ class Document(Struct, frozen=True):
     twin_of: str | None = None
     """The document that this one is a degraded picture of: same gold, same text."""
     degradation: str | None = None
+    refused: str | None = None
+    """Why the file cannot be read, as loaders say: the kind of their failure."""
     values: tuple[Value, ...] = ()
 
 
@@ -136,6 +138,8 @@ def gold_row(document: Document, record: Mapping[str, Json], accepted: Mapping[s
     critical = [value.path for value in document.values if value.critical]
     row |= {"critical_fields": critical} if critical else {}
     row |= {"acceptable_variations": accepted} if accepted else {}
+    if document.refused is not None:
+        row |= {"illegible_fields": list(record)}
     if document.twin_of is not None:
         row |= {"twin_of": document.twin_of, "degradation": document.degradation}
     return row

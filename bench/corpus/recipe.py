@@ -27,6 +27,9 @@ TASKS = (
     "prescription",
     "entries",
     "wide",
+    "german",
+    "french",
+    "damaged",
 )
 """The tasks of the corpus: each has a spec, a file of recipes and a folder of documents."""
 
@@ -57,6 +60,12 @@ class Recipe(Struct, frozen=True):
     """The degradations under which it is given a second time."""
     is_long: bool = False
     """Whether it is written once, whatever the scale."""
+    damage: str = ""
+    """What is done to the bytes of the file."""
+    suffix: str = ""
+    """The suffix of a file that is named like another kind."""
+    refused: str | None = None
+    """Why no loader can read the file, as it says; None: it is read."""
     encoding: str = "utf-8"
     separator: str = ","
 
@@ -79,6 +88,10 @@ def read_recipes(task: str) -> tuple[Recipe, ...]:
 def _recipe(task: str, row: Mapping[str, Any], short: Mapping[str, str]) -> Recipe:
     """Return a recipe; `short` are the abbreviations of the first steps of paths."""
     given = dict(row)
+    like = given.pop("like", None)
+    if like is not None:
+        same = next(one for one in read_recipes(like.partition("_")[0]) if one.id == like)
+        given |= {"blocks": same.blocks, "implied": same.implied}
     for name in ("tags", "twins", "blocks"):
         given[name] = tuple(given.get(name) or ())
     given["blocks"] = tuple(

@@ -48,7 +48,7 @@ def documents(corpus: Corpus) -> str:
 def reading(corpus: Corpus, out: Path) -> str:
     """Return the table of words read and words in order, by kind of file and by degradation."""
     found: dict[str, list[Reading]] = defaultdict(list)
-    for one in corpus.documents:
+    for one in (document for document in corpus.documents if document.refused is None):
         written = (SHIPPED / (one.text or "")).read_text(encoding="utf-8")
         transcript = TranscriptStore(out / one.task / "transcripts").read(one.sha256)
         found[one.degradation or f"{one.kind}, digital"].append(compare_reading(written, transcript))

@@ -200,8 +200,7 @@ def refused(make: Callable[[], Any]) -> str:
 
 
 def test_a_run_that_cannot_be_attributed_says_why(tmp_path: Path) -> None:
-    rows = [right(row) for row in GOLD]
-    run = scored(tmp_path, GOLD, rows, evidence="errors")
+    run = scored(tmp_path, GOLD, [right(row) for row in GOLD], evidence="errors")
     assert "score again with --evidence all" in refused(lambda: fa.attribute(run))
     assert "no system 'n'" in refused(lambda: fa.attribute(run, systems="n"))
     assert "did you mean 'systems'" in refused(lambda: fa.attribute(run, system="x"))
@@ -381,8 +380,7 @@ def test_clean_twins_show_which_values_are_missed_and_those_are_left_out(tmp_pat
         {**row, "id": f"{row['id']}-clean", "pred": {"code": one["code"]}}
         for row, one in zip(rows, gold, strict=True)
     ]
-    run = scored(tmp_path, gold + clean, rows, spec="fields: {code: id}")
-    found = fa.attribute(run).system("m")
+    found = fa.attribute(scored(tmp_path, gold + clean, rows, spec="fields: {code: id}")).system("m")
     share, rates = found.whole.share("reading"), found.fields[0].rates
     assert rates.missed == pytest.approx(0.5, abs=0.1)
     assert found.whole.covered == found.whole.wrong - found.missed_wrong > 0
@@ -429,8 +427,7 @@ def test_a_system_of_rules_is_told_labels_and_not_prompts(tmp_path: Path) -> Non
         (tmp_path / "docs" / f"{at}.txt").write_text(f"Total {at}.50\nNet {at}.00")
     gold = [{"id": str(at), "total": f"{at}.50"} for at in range(6)]
     spec = "fields: {total: {type: money, labels: [Net]}}"
-    swept = fa.run(tmp_path / "docs", spec, gold, tmp_path / "out")
-    found = fa.attribute(swept.run)
+    found = fa.attribute(fa.run(tmp_path / "docs", spec, gold, tmp_path / "out").run)
     assert answer_of(found.systems[0]).startswith("improve the rules: `labels` and `find`")
 
 
@@ -753,8 +750,7 @@ def test_the_option_of_a_matrix_that_mends_the_errors_of_the_model_is_told(
         "matrix": {"base": {"call": [f"{bad}:read", f"{good}:read"], "workers": [1, 2]}},
     }
     made = fa.run(docs, "fields: {name: text, total: integer}", gold, tmp_path / "out", systems)
-    found = fa.attribute(made.run)
-    worst = next(one for one in found.systems if "bad" in one.system)
+    worst = next(one for one in fa.attribute(made.run).systems if "bad" in one.system)
     assert {one.option: (one.values, one.only, one.of) for one in worst.mends} == {
         "call": (12, 12, 12) if mended else (0, 0, 12),
         "workers": (0, 0, 12),

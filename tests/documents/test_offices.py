@@ -223,8 +223,7 @@ def workbook() -> bytes:
         sheet.write_comment("A4", "see drawing")
         sheet.write_rich_string("A7", "rich ", book.add_format({"bold": True}), "text")
         sheet.write_boolean("B7", True)
-        raised = book.add_format({"font_script": 1})
-        sheet.write_rich_string("C7", "318", raised, "2")
+        sheet.write_rich_string("C7", "318", book.add_format({"font_script": 1}), "2")
         sheet.insert_textbox("G1", "Paid on receipt")
         book.add_worksheet("Notes").write("B2", "second sheet")
         hidden = book.add_worksheet("Prices")
@@ -487,8 +486,7 @@ CHARSETS = {
 
 @pytest.mark.parametrize("data", CHARSETS.values(), ids=CHARSETS.keys())
 def test_a_message_is_decoded_as_a_browser_would(data: bytes) -> None:
-    read = loaded(data).pages[0].lines[-1].text
-    assert read in ("Gesamt für März: 12,50 €", "镕基 für 100", "請求書 ①")
+    assert loaded(data).pages[0].lines[-1].text in ("Gesamt für März: 12,50 €", "镕基 für 100", "請求書 ①")
 
 
 def test_what_no_encoding_explains_is_noted() -> None:

@@ -50,8 +50,7 @@ def test_columns_of_running_text_are_read_one_after_the_other(shift: int) -> Non
     )
     footer = text(250, 300, "A footer that stands across the gutter")
     page = first(heading + column(72, 100, LEFT) + column(330, 100 + shift, RIGHT) + footer)
-    lines = [line.text for line in page.lines]
-    assert lines[1:-1] == LEFT + RIGHT
+    assert [line.text for line in page.lines][1:-1] == LEFT + RIGHT
 
 
 def test_rows_aligned_in_three_columns_are_a_table() -> None:
@@ -303,8 +302,10 @@ def test_captions_of_two_scripts_are_read_line_by_line(above: float, below: floa
         for x, one, other in ((72, "abcde", "(Edge Computing)"), (300, "fgh ab", "(Cloud Computing)"))
     )
     page = first(drawn, extra=fonts, resources="/Font << /F1 3 0 R /F2 4 0 R >>")
-    lines = [line.text for line in page.lines]
-    assert lines == ["엣지컴퓨팅 클라우 엣지", "(Edge Computing) (Cloud Computing)"]
+    assert [line.text for line in page.lines] == [
+        "엣지컴퓨팅 클라우 엣지",
+        "(Edge Computing) (Cloud Computing)",
+    ]
 
 
 HIDDEN = {
@@ -466,8 +467,7 @@ def test_the_words_of_a_crowded_page_have_their_places_and_are_hidden_one_by_one
     drawn = [
         text(x, y, f"{at:04}", 4, "3 Tr" if at % 1000 == 7 else "0 Tr") for at, (x, y) in enumerate(places)
     ]
-    page = first("".join(drawn))
-    words = [word for line in page.lines for word in line.words]
+    words = [word for line in first("".join(drawn)).lines for word in line.words]
     assert {word.text for word in words if not word.visible} == {
         f"{at:04}" for at in range(7, len(places), 1000)
     }

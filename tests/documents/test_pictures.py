@@ -170,8 +170,7 @@ def test_a_scanned_page_of_a_pdf_is_recognized_beside_a_digital_one(pool: Docume
     assert [line.text for line in found.pages[0].lines] == ["A digital page"]
     assert [line.text for line in found.pages[1].lines] == LINES
     assert [line.source for line in (found.pages[0].lines[0], found.pages[1].lines[0])] == ["text", "ocr"]
-    alone = load_bytes(data, "a.pdf", LoadOptions(ocr="off"))
-    assert alone.notes == ("unread_page",)
+    assert load_bytes(data, "a.pdf", LoadOptions(ocr="off")).notes == ("unread_page",)
 
 
 @pytest.mark.slow
@@ -184,12 +183,41 @@ def test_a_scan_with_a_digital_stamp_is_recognized_around_the_stamp(pool: Docume
     stamp = text(72, 740, "Envelope 1234-ABCD") + text(72, 150, "unseen", more="3 Tr")
     more = {"extra": [image(made.tobytes(), *made.size)], "resources": "/XObject << /Im 4 0 R >>"}
     data = make_pdf([scan + stamp], **more)  # type: ignore[arg-type]
-    alone = load_bytes(data, "a.pdf", LoadOptions(ocr="off"))
-    assert alone.notes[-1] == "unread_page"
+    assert load_bytes(data, "a.pdf", LoadOptions(ocr="off")).notes[-1] == "unread_page"
     page = loaded(pool, data, "a.pdf").pages[0]
     assert [line.text for line in page.lines if line.source == "ocr"] == LINES
     assert [line.text for line in page.lines if line.source == "text"] == ["unseen", "Envelope 1234-ABCD"]
     assert not page.lines[0].words[0].visible
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("share", "under", "rotate", "read"),
+    [(0.48, "", 0, True), (0.48, "Total due", 0, True), (0.48, "", 90, True), (0.08, "", 0, False)],
+    ids=["a table", "a stamp on text", "a page on its side", "an ornament"],
+)
+def test_a_picture_on_a_digital_page_is_read_in_its_place_or_noted(
+    pool: DocumentPool, share: float, under: str, rotate: int, read: bool
+) -> None:
+    made = picture()
+    wide, high = made.width * share, made.height * share
+    around = text(72, 100, "Before the picture") + text(72, 700, "Behind it") + text(300, 300, under)
+    data = make_pdf(
+        [f"{around} q {wide} 0 0 {high} 72 400 cm /Im Do Q {text(300, 300, under)}"],
+        f"/Rotate {rotate}",
+        [image(made.tobytes(), *made.size)],
+        "/XObject << /Im 4 0 R >>",
+    )
+    alone = load_bytes(data, "a.pdf", LoadOptions(ocr="off"))
+    sides = (round(high), round(wide)) if rotate else (round(wide), round(high))
+    assert alone.notes == ((f"picture: page 1, {sides[0]} x {sides[1]} points",) if read else ())
+    found = loaded(pool, data, "a.pdf")
+    lines = [line.text for line in found.pages[0].lines]
+    told = " ".join(word.text for line in found.pages[0].lines for word in line.words)
+    assert all(part in told for part in ("Before the picture", "Behind it", under, *(LINES if read else ())))
+    assert found.notes == (("ocr",) if read else ())
+    if not rotate:
+        assert lines[0] == "Before the picture" and lines[-1] == "Behind it"
 
 
 def sizes(data: bytes) -> list[tuple[int, int]]:
@@ -499,11 +527,12 @@ ALTO = """<alto xmlns="http://www.loc.gov/standards/alto/ns-v4#"><Layout><Page W
 
 @pytest.mark.parametrize(
     ("xml", "lines"),
-    [(PAGE_XML, ["Table", "Abadie (Jean), 105"]), (ALTO, ["Abadie 105"])],
-    ids=["PAGE", "ALTO"],
-)
-def test_recognized_text_as_xml_is_read_line_by_line(tmp_path: Path, xml: str, lines: list[str]) -> None:
-    (tmp_path / "page1.xml").write_text(xml)
+    [(PAGE_XML.encode(), ["Table", "Abadie (Jean), 105"]), (ALTO.encode(), ["Abadie 105"]),
+     (PAGE_XML.replace("UTF-8", "UTF-16").encode("utf-16"), ["Table", "Abadie (Jean), 105"])],
+    ids=["PAGE", "ALTO", "UTF-16"],
+)  # fmt: skip
+def test_recognized_text_as_xml_is_read_line_by_line(tmp_path: Path, xml: bytes, lines: list[str]) -> None:
+    (tmp_path / "page1.xml").write_bytes(xml)
     (tmp_path / "invoice.xml").write_text("<invoice><total>5</total></invoice>")
     [file] = list_documents(tmp_path).files
     found = load(file.path)

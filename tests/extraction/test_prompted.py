@@ -23,8 +23,11 @@ from fieldassay.extraction.strategies.prompts import (
     Prompt,
     ScoredDocuments,
     ShownExamples,
+    ShownPassages,
     check_examples,
     choose_examples,
+    choose_passages,
+    open_encoder,
 )
 from fieldassay.extraction.strategy import Example, Task
 from fieldassay.extraction.systems import ExtractionInput, load_examples
@@ -344,7 +347,40 @@ def test_examples_that_mean_nearly_the_same_are_shown_by_an_encoder():
     found = choose_examples(document("the patient had a heart attack"), examples, shown)
     assert [one.document.id for one in found] == [texts[1]]
     with pytest.raises(MissingExtraError, match="no-such-model"):
-        ShownExamples("t", select="embedding", model="no-such-model").encode([])
+        open_encoder("no-such-model").encode([])
+
+
+CHAPTERS = [
+    *(f"Chapter {at}\nwind and rain on the hills\nnothing else happened" for at in range(20)),
+    "The patient died of cardiac arrest\non a Monday",
+    "Grand total due\n120.00 EUR",
+]
+
+
+@pytest.mark.parametrize(
+    ("select", "k", "pages"),
+    [("nearest", 1, {22}), ("embedding", 2, {21, 22}), ("nearest", 22, {*range(1, 23)})],
+)
+def test_of_a_long_document_the_passages_that_are_about_the_fields_are_shown(select, k, pages):
+    spec = {"fields": {"heart_attack": "text", "grand_total": "money"} if k > 1 else {"grand_total": "money"}}
+    strategy = replace(BASE, passages=ShownPassages(select, k))
+    [request], _ = play(
+        strategy, document(*CHAPTERS), Task(read_spec(spec)), [answer({"grand_total": "120.00"})]
+    )
+    text = request.body["messages"][-1]["content"]
+    assert {at for at in range(1, 23) if f"[page {at}]" in text} == pages
+    assert "120.00 EUR" in text and ("cardiac" in text) == (21 in pages)
+
+
+def test_what_is_left_out_of_a_page_is_marked_and_counted():
+    lines = [f"line {at}: wind and rain" for at in range(40)]
+    lines[25] = "Grand total 120.00"
+    shown = ShownPassages(k=1, lines=4)
+    fields = read_spec("fields: {grand_total: money}").fields
+    assert choose_passages(["\n".join(lines), "x"], fields, shown) == (
+        [f"[…]\n{chr(10).join(lines[24:28])}\n[…]", ""],
+        10,
+    )
 
 
 def tokens(*pieces):

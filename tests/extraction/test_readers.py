@@ -120,8 +120,7 @@ def test_words_of_pdfplumber_have_boxes() -> None:
     page = canvas.Canvas(held, pagesize=(300, 200))
     page.drawString(60, 150, "Total 1,250.00")
     page.save()
-    found = load_bytes(held.getvalue(), "a.pdf", LoadOptions(reader="pdfplumber"))
-    text = page_text(found.pages[0])
+    text = page_text(load_bytes(held.getvalue(), "a.pdf", LoadOptions(reader="pdfplumber")).pages[0])
     assert text.text == "Total 1,250.00" and text.spans[1].box is not None
     assert 85 < text.spans[1].box.left < 95 and 35 < text.spans[1].box.top < 50
     with pytest.raises(DocumentError, match="is no PDF"):

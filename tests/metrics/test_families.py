@@ -225,8 +225,7 @@ def test_families_that_nobody_named_are_told_with_the_line_to_write(key, path):
 
 def test_a_difference_of_kind_is_no_family():
     gold = [{"id": at, "total": 1, "currency": "AUD" if at % 2 else "EUR"} for at in range(80)]
-    of_a = [{"id": at, "total": 1 + (at % 2)} for at in range(80)]
-    assert warned(gold, of_a) == []
+    assert warned(gold, [{"id": at, "total": 1 + (at % 2)} for at in range(80)]) == []
 
 
 # What else is drawn follows: agreement, shares of stages, losses, reviews
@@ -265,8 +264,7 @@ def lost(names, cluster):
     gold = [{"id": name, "vendor": of, "total": 1, "tax": 1} for name, of in names.items()]
     pred = [{"id": name, "total": 1 + wrong[of], "tax": 1} for name, of in names.items()]
     result = score(gold, pred, SPEC, cluster=cluster, bootstrap=40)
-    rows = result.evidence.lazy()
-    return find_losses(rows, result)["prediction"]
+    return find_losses(result.evidence.lazy(), result)["prediction"]
 
 
 def reviewed(names, cluster):

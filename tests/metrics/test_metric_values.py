@@ -251,8 +251,7 @@ def test_nothing_judged_is_undefined_and_not_zero(metric):
 )
 def test_failed_rows_are_outside_every_denominator_and_counted(metric):
     rows = [("a", "x", "match"), ("a", "y", "failed"), ("b", "x", "mismatch"), ("b", "y", "match")]
-    fields = [value("x", 0), value("y", 1)]
-    found = estimate(metric, evidence(rows, fields))
+    found = estimate(metric, evidence(rows, [value("x", 0), value("y", 1)]))
     wanted = (
         np.mean([1, 1 / 2])
         if metric.startswith("accuracy(")

@@ -123,8 +123,7 @@ def test_hostile_names_come_back_as_they_were(paired, name, tmp_path):
 )
 def test_any_ids_and_any_whole_numbers_come_back(paired, ids, data):
     statistic = wanted(paired)[0]
-    number = st.integers(-(2**63), 2**63 - 1)
-    values = data.draw(st.lists(number, min_size=len(ids), max_size=len(ids)))
+    values = data.draw(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=len(ids), max_size=len(ids)))
     system = made("a", tuple(ids), statistic, {"x": values})
     assert as_plain(systems_of(scan_statistics([system]).collect(), [statistic])[0]) == as_plain(system)
 

@@ -275,8 +275,7 @@ def test_any_text_is_an_answer_or_a_problem(text: str) -> None:
 
 @given(objects, st.integers(1, 200))
 def test_a_cut_answer_keeps_a_prefix_of_its_keys(data: dict, length: int) -> None:
-    text = json.dumps(data)[:length]
-    answer = parse_answer(text)
+    answer = parse_answer(json.dumps(data)[:length])
     if answer.data is not None and "repaired" not in answer.repairs:
         assert list(answer.data) == list(data)[: len(answer.data)] or "lone_surrogate" in answer.repairs
 

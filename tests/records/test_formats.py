@@ -174,8 +174,7 @@ def test_a_pipe_that_the_shell_opened_gives_the_same_records(packing: str) -> No
         with os.fdopen(write, "wb") as stream:
             stream.write(PACKINGS[packing][1](CONTENTS["r.jsonl"]))
 
-    writer = threading.Thread(target=fill, daemon=True)
-    writer.start()
+    threading.Thread(target=fill, daemon=True).start()
     assert read_all(open_source(f"/dev/fd/{read}", OPTIONS)) == EXPECTED
     os.close(read)
 

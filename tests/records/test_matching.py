@@ -180,8 +180,7 @@ def test_systems_in_one_file_are_told_apart_by_their_keys(tmp_path: Path) -> Non
     gold = open_source(path, SourceOptions(is_gold=True, data_key="gold_raw"))
     systems = open_systems(path, SourceOptions(systems_key="answers_raw"))
     assert list(systems) == MODELS
-    matching = pickle.loads(pickle.dumps(match(gold, systems)))
-    [batch] = batches(matching)
+    [batch] = batches(pickle.loads(pickle.dumps(match(gold, systems))))
     told = {name: [r and (r.data, r.invalid) for r in records] for name, records in batch.predictions.items()}
     assert told == {
         MODELS[0]: [({"x": 1}, None), (None, "no JSON in the answer: 'no'")],

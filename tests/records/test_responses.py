@@ -507,8 +507,7 @@ def test_a_key_may_lead_into_lists(key: str, tmp_path: Path) -> None:
     path = written(
         tmp_path / "p.jsonl", [openai_row(chat(content=TEXT)), openai_row(chat(content="{}"), name="r2")]
     )
-    options = {"pred_key": key}
-    assert score(GOLD, {"m": path}, SPEC, **options).value("accuracy") == 0.5
+    assert score(GOLD, {"m": path}, SPEC, **{"pred_key": key}).value("accuracy") == 0.5
 
 
 ITEM_NEEDED = "'response.body.choices' is a list of 1: name an item, such as response.body.choices[0]"

@@ -189,8 +189,7 @@ def test_a_value_comes_with_what_it_stands_on(changes: dict[str, Any], text: str
 @pytest.mark.parametrize("p", [0.05, 0.0501, 0.04999, 0.0005, 0.001, 0.0995, 0.9949, 1.0, 1e-300])
 def test_a_printed_p_value_is_on_the_side_of_the_level_that_the_decision_is(p: float) -> None:
     shown = format_p(p)
-    value = float(shown.split()[-1])
-    assert (value <= 0.05) == (p <= 0.05)
+    assert (float(shown.split()[-1]) <= 0.05) == (p <= 0.05)
     assert shown != "p = .000"
 
 

@@ -114,8 +114,7 @@ def test_without_judged_values_fields_are_there_and_no_repairs() -> None:
 
 def test_twenty_systems_with_long_names_have_their_answer_and_their_table_on_one_screen() -> None:
     systems = {f"vendor/model-with-a-long-name-20250514-prompt-{at:02}": at for at in range(20)}
-    summary = shown(systems, metrics=("accuracy",))
-    lines = render_answer(summary, Screen(80)).splitlines()
+    lines = render_answer(shown(systems, metrics=("accuracy",)), Screen(80)).splitlines()
     assert max(map(len, lines)) <= 80
     assert next(at for at, line in enumerate(lines) if line.startswith("place")) <= 29
     assert "the 19 others" in " ".join(lines)
@@ -188,8 +187,7 @@ def judged(*metrics: str) -> Result:
 
 
 def test_the_presence_matrix_is_that_of_each_field() -> None:
-    grids = {grid.title: grid for grid in list_grids(judged(*ASKED))}
-    matrix = grids["Filled or empty, s"]
+    matrix = {grid.title: grid for grid in list_grids(judged(*ASKED))}["Filled or empty, s"]
     assert matrix.head == (
         "field",
         "both empty",
@@ -391,8 +389,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.mark.parametrize("shape", sorted(FORMATS))
 def test_no_format_has_an_absolute_path(runs: list[Path], shape: str) -> None:
-    page = fa.report(runs[0], shape)
-    assert "secret place" not in page
+    assert "secret place" not in fa.report(runs[0], shape)
 
 
 @pytest.mark.parametrize("ending", ["txt", "md", "html"])

@@ -190,11 +190,9 @@ def records(
 def recommended(
     systems: dict[str, list[dict[str, Any]]], spec: str = RECOMMENDATION_SPEC
 ) -> tuple[str, str, tuple[str, ...]]:
-    documents = len(next(iter(systems.values())))
-    result = score_fully(records(documents, 0), systems, spec, bootstrap=800)
+    result = score_fully(records(len(next(iter(systems.values()))), 0), systems, spec, bootstrap=800)
     decisions = decide_result(result)
-    standings = list_standings(result, decisions)
-    found = recommend(result, decisions, standings)
+    found = recommend(result, decisions, list_standings(result, decisions))
     return found.answer, found.tone, found.reasons
 
 

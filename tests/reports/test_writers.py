@@ -86,8 +86,7 @@ def timed(documents: int, systems: int, *, has_times: bool) -> Result:
         for n in numbers
     ]
     names = {f"system-{number}": pred for number in range(systems)}
-    spec = "{fields: {total: number}, slices: [kind]}"
-    return score(gold, names, spec, bootstrap=1000)
+    return score(gold, names, "{fields: {total: number}, slices: [kind]}", bootstrap=1000)
 
 
 # The JUnit file: valid for any value, its counts true, nothing missing that reads as passed
@@ -110,8 +109,7 @@ REQUIRED = {
 
 def parsed(run: Reported, most: int = 100_000) -> ET.Element:
     """Return the file's root, its structure and all its counts checked."""
-    text = "".join(render_junit(run, ReportOptions(most_cases=most)))
-    root = ET.fromstring(text.encode("utf-8"))
+    root = ET.fromstring("".join(render_junit(run, ReportOptions(most_cases=most))).encode("utf-8"))
     for element in root.iter():
         assert {child.tag for child in element} <= CHILDREN[element.tag]
         assert set(element.attrib) == REQUIRED[element.tag]
@@ -147,8 +145,7 @@ def test_an_answer_that_failed_is_one_error_and_no_missing_value() -> None:
     assert [(one.attrib["name"], child.tag) for one in own for child in one] == [
         ("the whole answer", "error")
     ]
-    message = own[0][0].attrib["message"]
-    assert message == "the whole answer timed out: 5 values count as missing"
+    assert own[0][0].attrib["message"] == "the whole answer timed out: 5 values count as missing"
 
 
 def test_gates_that_fail_fail_and_gates_that_cannot_be_decided_are_errors() -> None:
@@ -165,8 +162,7 @@ def test_gates_that_fail_fail_and_gates_that_cannot_be_decided_are_errors() -> N
 @pytest.mark.parametrize("evidence", ["errors", "none"])
 def test_what_the_run_did_not_keep_is_said_and_never_passes(evidence: str) -> None:
     found = suite(parsed(made(evidence=evidence)), "all documents")
-    passed = [one for one in found.iter("testcase") if not len(one)]
-    assert passed == []
+    assert [one for one in found.iter("testcase") if not len(one)] == []
     said = [one.attrib["value"] for one in found.iter("property")] + [
         one.attrib["message"] for one in found.iter("skipped")
     ]
@@ -212,8 +208,7 @@ def test_any_text_gives_a_valid_file(texts: list[str]) -> None:
 def test_cases_do_not_depend_on_how_the_evidence_is_read(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fieldassay.reports.findings.losses._ROWS_AT_ONCE", batch)
     run = small()
-    cases = read_cases(run.evidence)
-    assert sum(size for _, size in cases.portions) == run.evidence.collect().height
+    assert sum(size for _, size in read_cases(run.evidence).portions) == run.evidence.collect().height
     found = suite(parsed(run), "all documents")
     assert (found.attrib["tests"], found.attrib["failures"]) == ("30", "17")
 
@@ -304,8 +299,7 @@ def test_no_way_of_writing_shows_less_than_one_as_one(show: object, value: float
 def test_what_is_shown_is_the_rounded_value_or_the_last_one_before_the_bound(
     value: float, decimals: int
 ) -> None:
-    text = format_rounded(value, decimals)
-    assert abs(float(text.rstrip("…")) - value) <= 10.0**-decimals
+    assert abs(float(format_rounded(value, decimals).rstrip("…")) - value) <= 10.0**-decimals
 
 
 # Values of documents are shown safely, whatever is in them
@@ -400,8 +394,7 @@ def _columns(first: str, count: int = 4) -> list[PageColumn]:
 def test_every_character_of_every_cell_is_shown(case: list, width: int) -> None:
     first, row = case
     said = _page([row], _columns(first), width)
-    wanted = Counter("".join("".join(cell.split()) for cell in row))
-    assert not wanted - Counter(said), said
+    assert not Counter("".join("".join(cell.split()) for cell in row)) - Counter(said), said
     assert max(map(cell_len, said.splitlines())) <= width
 
 
@@ -412,8 +405,7 @@ _ROW = st.lists(st.text(_CHARACTERS, max_size=120), min_size=5, max_size=5)
 @given(rows=st.lists(_ROW, min_size=1, max_size=4), width=st.integers(40, 150))
 def test_no_text_is_lost_at_any_width(rows: list[list[str]], width: int) -> None:
     said = _page(rows, _columns("id", 5), width)
-    wanted = Counter("".join("".join(cell.split()) for row in rows for cell in row))
-    assert not wanted - Counter(said)
+    assert not Counter("".join("".join(cell.split()) for row in rows for cell in row)) - Counter(said)
     assert max(map(cell_len, said.splitlines())) <= width
 
 

@@ -56,8 +56,7 @@ def check_kept(folder: Path) -> None:
 def check_whole(folder: Path) -> None:
     """Fail unless every file of a run is there and can be read."""
     assert load_run(folder).damage == ""
-    theirs = {Path(name).parts[0] for name in THEIRS}
-    assert {path.name for path in folder.iterdir()} - theirs == FILES
+    assert {path.name for path in folder.iterdir()} - {Path(name).parts[0] for name in THEIRS} == FILES
     assert json.loads((folder / "metrics.json").read_bytes())["estimates"]
     for name in FILES:
         if name.endswith(".parquet"):

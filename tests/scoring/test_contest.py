@@ -347,8 +347,7 @@ def test_an_interval_of_too_few_replicates_makes_no_system_better_for_other_docu
     given = {"compare": ("accuracy",), "metrics": ("accuracy",), **options}
     [one] = score(truth, {"x": truth, "y": lost}, SPEC, **given).comparisons
     assert (one.verdict, one.is_guarded) == ("worse", is_guarded)
-    sentence = describe_comparison(one)
-    assert ("on documents like these" in sentence) != is_guarded
+    assert ("on documents like these" in describe_comparison(one)) != is_guarded
 
 
 def test_a_comparison_of_many_fields_takes_the_memory_of_their_draws_alone(

@@ -205,8 +205,7 @@ def test_products_are_exact_whatever_the_width_of_a_column(size):
 
 
 def test_sums_that_would_overflow_are_refused():
-    statistic = RowSum("leaf", (), "score")
-    huge = {statistic: Sum(("x",), np.array([[2**61]]))}
+    huge = {RowSum("leaf", (), "score"): Sum(("x",), np.array([[2**61]]))}
     with pytest.raises(FieldassayError, match="too large"):
         add_sums(huge, huge)
 
@@ -408,8 +407,7 @@ def test_20_000_equal_items_are_paired(name):
 
 def test_a_list_with_too_much_left_fails_alone_and_says_why():
     gold = [{"k": str(at), "a": 1} for at in range(6_000)]
-    pred = [{"k": f"x{at}", "a": at} for at in range(2, 6_002)]
-    result = judged(SPECS["objects"], gold, pred)
+    result = judged(SPECS["objects"], gold, [{"k": f"x{at}", "a": at} for at in range(2, 6_002)])
     assert result.counts["systems"]["s"]["classes"] | {"attempted": 0} == {
         **dict.fromkeys(("attempted", "missing", "invalid", "error", "timeout"), 0),
         "scored": 1,

@@ -32,8 +32,7 @@ def test_each_document_is_in_one_part_by_a_digest_of_seed_and_id() -> None:
 
 def test_a_family_is_in_one_part_as_a_whole() -> None:
     verdict = documents(holdout=0.5, verdict=True, cluster="vendor")
-    parts = {(row["vendor"], row["id"] in verdict) for row in rows(200)}
-    assert len(parts) == 40
+    assert len({(row["vendor"], row["id"] in verdict) for row in rows(200)}) == 40
     assert 50 < len(verdict) < 150
 
 

@@ -411,8 +411,7 @@ def test_no_number_of_blank_items_after_the_others_moves_a_figure(gold, pred, al
 
 
 def outcome(gold, pred, type_, nulls):
-    field = {"type": type_, "null_values": nulls}
-    return [step.outcome for step in explain_values(gold, pred, field)]
+    return [step.outcome for step in explain_values(gold, pred, {"type": type_, "null_values": nulls})]
 
 
 @pytest.mark.parametrize("dash", ["-", "–", "—", "−", "－", "--"])

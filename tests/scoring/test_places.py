@@ -118,8 +118,7 @@ def test_folding_depends_on_no_partition_and_no_order(spec, batch, order):
 
 
 def test_a_key_that_few_documents_have_is_no_field_of_its_own():
-    evidence = score_alone(GOLD, {"s": PRED}, "type: any").evidence
-    values = evidence.filter(kind="value")
+    values = score_alone(GOLD, {"s": PRED}, "type: any").evidence.filter(kind="value")
     assert set(values["field"]) == FIELDS
     seldom = values.filter(gold_path="o.seldom")
     assert set(seldom["field"]) == {"o.*"} and len(seldom) == FEW_DOCUMENTS - 1
@@ -296,8 +295,7 @@ def test_a_list_of_gold_without_any_object_is_left_out_and_named():
         {"id": at, "t": "a", "cites": cites}
         for at, cites in enumerate([["x", "y"], ["x"], [right, "y"], [right]])
     ]
-    pred = [{"id": at, "t": "a", "cites": [right]} for at in range(4)]
-    result = result_of(spec, gold, pred)
+    result = result_of(spec, gold, [{"id": at, "t": "a", "cites": [right]} for at in range(4)])
     # The third document has a text, a page and a quote that are right, and `y`, which is missing.
     assert result.value("accuracy") == (1 + 1 + 3 / 4 + 1) / 4
     assert [warning.split("; ")[0] for warning in result.warnings][:2] == [
@@ -306,13 +304,51 @@ def test_a_list_of_gold_without_any_object_is_left_out_and_named():
     ]
 
 
-def test_alternatives_that_gold_holds_as_lists_are_named():
-    gold = [{"id": 1, "v": [["urban guerrillas", "guerrillas"], "x"]}]
-    [warning, *_] = result_of(
-        {"fields": {"v": ONE_LIST}}, gold, [{"id": 1, "v": ["guerrillas", "x"]}]
-    ).warnings
-    assert "1 item of 'v' is a list, compared as JSON text (first in '1')" in warning
-    assert 'acceptable_variations: {"v[0]": […]}' in warning
+def test_lists_and_objects_among_the_items_of_gold_are_named_by_score_and_by_validate():
+    spec = {
+        "fields": {
+            "v": ONE_LIST,
+            "l": {"type": "list", "items": {"fields": {"t": {**ONE_LIST, "names": ["T"]}}}},
+        }
+    }
+    gold = [{"id": 1, "v": [["urban guerrillas", "guerrillas"], "x"], "l": [{"T": [{"n": 1}, {"n": 2}]}]}]
+    of_score = result_of(spec, gold, [{"id": 1, "v": ["guerrillas", "x"]}]).warnings
+    told = validate(spec, gold).warnings
+    assert told == of_score[:2]
+    assert "1 item of 'v' is a list, compared as JSON text (first in '1')" in told[1]
+    assert 'acceptable_variations: {"v[0]": […]}' in told[1]
+    assert (
+        "2 items of 'l[].t' are each an object" in told[0]
+        and "`l[].t: {type: list, items: {fields: …}}`" in told[0]
+    )
+
+
+PLACES = {
+    "total": True, "totl": False, "lines": True, "lines[0].t": True, "lines[1].t": False, "lines[].t": True, "lines[0].x": False,
+    "none[].t": True, "none[0].t": False, "open.t": True, "rates.usd": True, "rates.chf": False, "rates.*": True, "cur": True,
+    "tags[1]": True, "tags[2]": False, "[": False, "tree.a.b": True, "tree.new": True, "tree.l[2]": False, "tree.l[].k": True, "tree.x.y": False,
+}  # fmt: skip
+
+
+def test_a_path_beside_gold_that_leads_nowhere_is_named():
+    rows = {"type": "list", "items": {"fields": {"t": {"names": ["T"]}}}}
+    spec = {"fields": {"total": {"type": "money", "unit_field": "cur"}, "lines": rows, "none": rows, "open": {"fields": {"t": "text"}},
+                       "rates": {"type": "map", "values": "number"}, "tags": {**ONE_LIST, "separator": "|"}, "tree": "any"}}  # fmt: skip
+    gold = {
+        "id": 1,
+        "total": 5,
+        "lines": [{"T": "x"}],
+        "rates": {"usd": 1},
+        "tags": "a|b",
+        "tree": {"a": {"b": 1}, "l": [{"k": 1}]},
+    }
+    for key in ("acceptable_variations", "critical_fields"):
+        paths = dict.fromkeys(PLACES, "6") if key == "acceptable_variations" else [*PLACES]
+        told = validate(spec, [{**gold, key: paths}]).warnings
+        assert [path for path in PLACES if f"gold: {path!r} of `{key}` is no place" in "\n".join(told)] == [
+            path for path, is_there in PLACES.items() if not is_there
+        ]
+        assert set(told) <= set(result_of(spec, [{**gold, key: paths}], [gold]).warnings)
 
 
 # Accepted values: wherever they stand, a prediction that is one of them comes out as gold itself would
@@ -413,6 +449,9 @@ IN_SPECS: dict[str, tuple[Any, Any, Any]] = {
     "a list": ({**TEXTS, "accepted": [["x", "y"]]}, ["a"], ["y", "x"]),
     "an empty list": ({**TEXTS, "accepted": [[]]}, ["a"], None),
     "a list judged as one value": ({"type": "list", "items": "text", "compare": "iou", "accepted": [["c", "d"]]}, ["a"], ["c", "d"]),
+    "an item of a list judged as one value": ({**ONE_LIST, "items": {"type": "text", "accepted": ["x", "y"]}}, ["a", "b"], ["y", "b"]),
+    "no item of a list judged as one value": ({**ONE_LIST, "items": {"type": "text", "accepted": [None]}}, ["a", "b"], ["b"]),
+    "an item of a list within an item": ({"items": {"fields": {"n": "text", "l": {**ONE_LIST, "items": {"type": "text", "accepted": ["x"]}}}}}, [{"n": "a", "l": ["b", "c"]}], [{"n": "a", "l": ["c", "x"]}]),
     "an object": ({"fields": {"x": "number", "y": "text"}, "accepted": [{"x": 2}]}, {"x": 1, "y": "a"}, {"x": "2"}),
     "a text for an object": ({"fields": {"x": "number", "y": "text"}, "accepted": ["see page 2"]}, {"x": 1, "y": "a"}, "see page 2"),
     "a field of an item": ({"items": {"fields": {"n": {"type": "text", "accepted": ["x"]}, "m": "text"}}}, [{"n": "a", "m": "b"}], [{"n": "x", "m": "b"}]),

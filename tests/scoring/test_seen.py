@@ -23,8 +23,7 @@ def extraction(folder: Path, *seen: str) -> Path:
 
 def test_a_system_tuned_on_scored_documents_is_told_of(tmp_path: Path) -> None:
     systems = {"a": extraction(tmp_path / "a", "d1.pdf", "d2", "other"), "b": extraction(tmp_path / "b")}
-    result = fa.score(GOLD, systems, SPEC)
-    [warning] = [one for one in result.warnings if "tuned on" in one]
+    [warning] = [one for one in fa.score(GOLD, systems, SPEC).warnings if "tuned on" in one]
     assert warning.startswith("a was tuned on 2 of 10 documents")
 
 

@@ -498,8 +498,7 @@ def test_the_shared_data_of_a_protocol_are_not_changed_by_those_who_read_them(na
 
     shared = read_preset(catalogue.preset_text(name), name)
     before = copy.deepcopy(shared)
-    spec = read_spec({"protocol": name, "name": "mine"})
-    assert write_spec(compile_plan(spec).spec)
+    assert write_spec(compile_plan(read_spec({"protocol": name, "name": "mine"})).spec)
     assert shared is read_preset(catalogue.preset_text(name), name)
     assert shared == before
 

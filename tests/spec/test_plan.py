@@ -14,8 +14,7 @@ from fieldassay.spec.plan.nodes import COLUMNS, ListNode, ObjectNode, describe
 
 
 def leaf(definition, **spec):
-    plan = read_plan({"fields": {"x": definition}, **spec})
-    return plan.root.children[0]
+    return read_plan({"fields": {"x": definition}, **spec}).root.children[0]
 
 
 def problems(source):

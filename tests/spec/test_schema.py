@@ -276,8 +276,7 @@ def mutated(draw):
     """Return a JSON Schema in which a few parts are replaced, removed or added."""
     whole = {"root": copy.deepcopy(draw(st.sampled_from(SEEDS)))}
     for _ in range(draw(st.integers(1, 4))):
-        places = [(parent, key) for parent, key in members(whole)]
-        parent, key = draw(st.sampled_from(places))
+        parent, key = draw(st.sampled_from([(parent, key) for parent, key in members(whole)]))
         inner = parent[key]
         if isinstance(inner, dict) and draw(st.booleans()):
             inner[draw(st.sampled_from(KEYS))] = copy.deepcopy(draw(st.sampled_from(VALUES)))

@@ -331,8 +331,7 @@ def test_nothing_that_can_be_seen_is_dropped():
     ],
 )  # fmt: skip
 def test_accents_fold_strokes_and_ligatures_and_the_diagnosis_says_so(gold, pred):
-    folded = {"type": "text", "normalize": ["accents"]}
-    assert explain_values(gold, pred, folded)[0].outcome == "match"
+    assert explain_values(gold, pred, {"type": "text", "normalize": ["accents"]})[0].outcome == "match"
     assert explain_values(gold, pred, {"type": "text"})[0].diagnoses == ("accents_only",)
 
 

@@ -154,8 +154,7 @@ def test_one_instant_has_one_canonical_text(moment, hours):
     keep_empty=st.booleans(),
 )
 def test_a_list_holds_the_readings_of_its_items(items, keep_empty):
-    reader = ListReader(DateReader(), keep_empty=keep_empty)
-    column = reader.read_column([["2024"], items, []])
+    column = ListReader(DateReader(), keep_empty=keep_empty).read_column([["2024"], items, []])
     value = column.values[1]
     assert isinstance(value, Column)
     kept = [item for item in items if keep_empty or item]

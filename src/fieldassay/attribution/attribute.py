@@ -460,8 +460,7 @@ class _Document(Struct, eq=False, dict=True):
         """
         value = self.wrong_value(row, leaf)
         finding = label_value(value)
-        doubtful = label_value(replace(value, chance=1.0, missed=1.0))
-        self.counting.kept.append((row, finding, doubtful))
+        self.counting.kept.append((row, finding, label_value(replace(value, chance=1.0, missed=1.0))))
         return finding
 
     def _count_presence(self, row: Mapping[str, Any], leaf: Leaf, text: SentText, is_wrong: bool) -> None:
@@ -520,8 +519,7 @@ class _Document(Struct, eq=False, dict=True):
         self.looked.add(name)
         own = {row["gold"] for row in self.rows if row["field"] == name}
         own_values = {row["gold_value"] for row in self.rows if row["field"] == name}
-        kind = str(self.facts.get("type") or "")
-        others = self.counting.foreign.get((kind, name), ())
+        others = self.counting.foreign.get((str(self.facts.get("type") or ""), name), ())
         start = int.from_bytes(hashlib.blake2b(self.document.encode("utf-8", "replace")).digest()[:6]) % max(
             1, len(others)
         )

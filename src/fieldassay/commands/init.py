@@ -276,8 +276,7 @@ def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:
         place = tuple(
             part for step in steps for part in (("items",) if step == ITEM else ("fields", str(step)))
         )
-        right = f"`labels` and `find` are right for {one.right} of {one.documents}"
-        _comment(comments, place, right)
+        _comment(comments, place, f"`labels` and `find` are right for {one.right} of {one.documents}")
     return replace(inferred, spec=with_rules(inferred.spec, proposals), comments=comments)
 
 

@@ -40,6 +40,7 @@ from fieldassay.records.matching import (
     Joined,
     describe_leftovers,
     describe_near,
+    find_pattern,
     find_twins,
     format_of,
     join_names,
@@ -128,11 +129,13 @@ def _remarks(
 def _nothing(names: Sequence[str], ids: Sequence[str], pattern: str | None) -> ProblemsError:
     if pattern is None:
         near = describe_near(names, ids)
+        found = find_pattern(names, ids) if ids else ""
         such = (
             f"name documents after the ids of gold, such as {ids[0]!r}, or give {OPTION}"
             if ids
             else "give gold"
         )
+        such = f"give {OPTION} '{found}'" if found else such
         what = f"no document has gold; the first document is {names[0]!r}"
         return problem("--docs", what, "; ".join((*near, such)), "no_gold")
     first = (
@@ -253,8 +256,7 @@ def run(  # noqa: PLR0913
     for note in task.notes:
         watch.tell(note)
     with ExitStack() as stack:
-        opened = _open_all(task, place, stack)
-        made = _extract_all(opened, task, place, options, watch)
+        made = _extract_all(_open_all(task, place, stack), task, place, options, watch)
     stopped = Sweep(place, made, notes=task.notes)
     if stopped.is_interrupted:
         return stopped
@@ -302,8 +304,7 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
     entries = tuple(
         one for name, one in held.systems.items() if not options.systems or name in options.systems
     )
-    found = list_documents(Path(docs))
-    named = name_documents(found.files, gold_ids(plan, gold), options.match_docs)
+    named = name_documents(list_documents(Path(docs)).files, gold_ids(plan, gold), options.match_docs)
     seed = plan.spec.statistics.seed
     readings = {name: choose_files(files, options.extract, seed) for name, files in named.readings.items()}
     entries = tuple(_read_as(entry, name) for entry in entries for name in readings)
@@ -314,8 +315,7 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
         notes = (*notes, f"{len(chosen):,} of {count:,} documents with gold are extracted and scored")
 
     def groups_of(name: str) -> frozenset[str]:
-        values = gold_values(plan, gold, name)
-        return frozenset(value for id_, value in values.items() if id_ in ids)
+        return frozenset(value for id_, value in gold_values(plan, gold, name).items() if id_ in ids)
 
     given = ExtractionInput(Path(docs), chosen, groups_of)
     return _Task(plan, held, entries, readings, given, notes, is_part)

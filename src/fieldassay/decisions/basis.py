@@ -263,8 +263,9 @@ def _read(reference: str, folder: Path, runs: dict[Path, NamedRun]) -> NamedRun:
         }  # fmt: skip
         lacking = [name for name, part in needed.items() if part is None]
         if lacking:
-            what = f"run.json lacks {', '.join(lacking)}"
-            raise problem(folder, what, "score again with this version", "run_folder")
+            raise problem(
+                folder, f"run.json lacks {', '.join(lacking)}", "score again with this version", "run_folder"
+            )
         assert (
             run.paired is not None
         )  # read now, so that everything that is wrong with the runs is told at once

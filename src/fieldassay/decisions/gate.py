@@ -187,8 +187,7 @@ def decide_result(
     >>> [(decision.system, decision.answer.value) for decision in decide_result(result)]
     [('prediction', 'GO')]
     """
-    own = parse_rules(_gate_texts(result), "gates")
-    gates = dict.fromkeys((*(rule.gate for rule in own), *more))
+    gates = dict.fromkeys((*(rule.gate for rule in parse_rules(_gate_texts(result), "gates")), *more))
     return _decide_result(result, list(gates), match_result(result, list(gates), baseline))
 
 

@@ -190,8 +190,9 @@ def find_kind(name: str, data: bytes) -> str:
     if data.startswith(b"%PDF-") or (b"%PDF-" in data[:1024] and SUFFIXES.get(suffix, "pdf") == "pdf"):
         return "pdf"
     if data[4:8] == b"ftyp" and data[8:12] in _BRANDS:
-        what = f"is a picture in the format {_BRANDS[data[8:12]]}; save it as .jpg"
-        raise DocumentError("unreadable", what)
+        raise DocumentError(
+            "unreadable", f"is a picture in the format {_BRANDS[data[8:12]]}; save it as .jpg"
+        )
     if (data[:1] == b"0" and _SEALED in data[:64]) or data[:200].lstrip().startswith(_ARMOR):
         raise DocumentError(
             "encrypted", "is encrypted or signed; open it in your mail program, save it as PDF"
@@ -212,9 +213,10 @@ def _text_kind(suffix: str, data: bytes) -> str:
         )
     if named:
         return named
-    if (data[:1] == b"{" and _WORDS.search(data)) or _RECOGNIZED.search(data[:4096]):
+    start = _in_ascii(data)
+    if (data[:1] == b"{" and _WORDS.search(data)) or _RECOGNIZED.search(start):
         return "words"
-    if _MARKUP.match(data[:4096]):
+    if _MARKUP.match(start):
         return "html"
     if data.startswith(b"From ") and len(_HEADER.findall(data[:4096])) > 1:
         return "eml"
@@ -224,6 +226,14 @@ def _text_kind(suffix: str, data: bytes) -> str:
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")) and head.count(0) * 10 > len(head):
         raise DocumentError("unreadable", "is of no kind that can be read")
     return "text"
+
+
+_START = 8192
+
+
+def _in_ascii(data: bytes) -> bytes:
+    """Return the start of a text whose ASCII can be searched, in UTF-16 too, without a byte order mark."""
+    return data[:_START].lstrip(b"\xff\xfe\xef\xbb\xbf").replace(b"\0", b"")
 
 
 def _zipped_kind(data: bytes) -> str:
@@ -312,8 +322,9 @@ def list_documents(path: Path) -> DocumentList:
     else:
         files, skipped, notes = tuple(_of_file(path)), (), ()
     if not files:
-        remedy = "name a folder with documents, or one document"
-        raise problem(path, "holds no document", remedy, "no_documents")
+        raise problem(
+            path, "holds no document", "name a folder with documents, or one document", "no_documents"
+        )
     return DocumentList(files, skipped, notes)
 
 
@@ -323,7 +334,7 @@ def _is_recognized(path: Path) -> bool:
         return False
     try:
         with path.open("rb") as file:
-            return _RECOGNIZED.search(file.read(4096)) is not None
+            return _RECOGNIZED.search(_in_ascii(file.read(_START))) is not None
     except OSError:
         return False
 
@@ -344,8 +355,9 @@ def _of_file(path: Path) -> Iterator[DocumentFile]:
                     yield DocumentFile(_id_of(line, path, number), path, start, len(line))
                 start += len(line)
     except (OSError, ValueError) as error:
-        remedy = "name a file that can be read"
-        raise problem(path, f"cannot be opened ({error})", remedy, "unreadable_file") from None
+        raise problem(
+            path, f"cannot be opened ({error})", "name a file that can be read", "unreadable_file"
+        ) from None
 
 
 def _id_of(line: bytes, path: Path, number: int) -> str:
@@ -400,8 +412,9 @@ def require(module: str, extra: str) -> None:
     """Raise `DocumentError` of kind `missing_extra` if a module is not installed, with the command for it."""
     if module not in sys.modules and find_spec(module) is None:
         package = _PACKAGES.get(module, module)
-        what = f"needs the package {package}; install it with: {install_line(extra)}"
-        raise DocumentError("missing_extra", what)
+        raise DocumentError(
+            "missing_extra", f"needs the package {package}; install it with: {install_line(extra)}"
+        )
 
 
 def decode(data: bytes, charset: str = "") -> str:
@@ -412,8 +425,7 @@ def decode(data: bytes, charset: str = "") -> str:
     read = decode_charset(data, charset) if charset else decode_detected(data)
     if read is None:
         raise DocumentError("unreadable", "its encoding cannot be told; save it as UTF-8")
-    text = read.removeprefix("\ufeff").replace("\0", "")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return read.removeprefix("\ufeff").replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parse_xml(data: bytes, damaged: str, declares: str) -> Any:

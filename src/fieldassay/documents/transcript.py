@@ -243,8 +243,7 @@ def turn(box: Box, quarters: int, width: float, height: float) -> Box:
     >>> turn(Box(0, 0, 10, 2), 1, 100, 200)
     Box(left=198, top=0, right=200, bottom=10)
     """
-    sides = (box.left, box.top, box.right, box.bottom)
-    return Box(*turn_sides(sides, quarters, (width, height)))
+    return Box(*turn_sides((box.left, box.top, box.right, box.bottom), quarters, (width, height)))
 
 
 def turn_sides(
@@ -309,8 +308,7 @@ class PageText(Struct, frozen=True):
     def pieces(self, start: int, end: int) -> tuple[TextSpan, ...]:
         """Return the words and cells that the characters from `start` up to `end` touch."""
         first = bisect_right(self.spans, start, key=lambda span: span.end)
-        last = bisect_left(self.spans, end, key=lambda span: span.start)
-        return self.spans[first:last]
+        return self.spans[first : bisect_left(self.spans, end, key=lambda span: span.start)]
 
     def box(self, start: int, end: int) -> Box | None:
         """Return the box around the words and cells of some characters; None where the page has no places."""

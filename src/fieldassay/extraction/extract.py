@@ -170,8 +170,7 @@ def extract_documents(
         shared = None if system.reader else work.store  # a store has one transcript of a document
         store = TranscriptStore(shared or folder / "transcripts")
         documents = load_documents(system.strategy, files, work.loading, Pictures(folder, pool), store)
-        noted = map(tally.note, documents)
-        drive = stack.enter_context(_drive(system, noted, work, journal, pool))
+        drive = stack.enter_context(_drive(system, map(tally.note, documents), work, journal, pool))
         numbers = {file.id: at for at, file in enumerate(files)}
         owners = {file.id: file.gold for file in files}
         try:

@@ -31,7 +31,13 @@ from fieldassay.extraction.endpoints.exchange import Channel
 from fieldassay.extraction.evidence import plan_of_spec
 from fieldassay.extraction.extract import System
 from fieldassay.extraction.strategies.calls import CALL, Command, Function
-from fieldassay.extraction.strategies.prompts import Detect, ScoredDocuments, ShownExamples, check_examples
+from fieldassay.extraction.strategies.prompts import (
+    Detect,
+    ScoredDocuments,
+    ShownExamples,
+    check_examples,
+    open_encoder,
+)
 from fieldassay.extraction.strategy import Example, Strategy, Task
 from fieldassay.io.json_value import Json
 from fieldassay.options import Catalogue, fit, import_function
@@ -402,8 +408,9 @@ def load_examples(
     source = folder / shown.source
     docs = folder / shown.docs if shown.docs else given.docs
     if docs is None:
-        remedy = "name the folder of their documents: `docs: DIR`"
-        raise problem(source, "examples without documents", remedy, "invalid")
+        raise problem(
+            source, "examples without documents", "name the folder of their documents: `docs: DIR`", "invalid"
+        )
     key = (source, docs, shown.group, loading.reader)
     if key not in given.loaded:
         options = gold_options(plan_of_spec(spec))
@@ -453,9 +460,12 @@ def _check_fields(examples: Sequence[Example], spec: Spec, source: Path) -> None
     names = {name for one in spec.fields for name in (one.name, *one.names)}
     if examples and names != {""} and not any(names & one.record.keys() for one in examples):
         keys = sorted({key for one in examples for key in one.record})[:10]
-        what = f"no record has a field of the spec; their keys are {', '.join(keys)}"
-        remedy = "name the key of the record: `data: {gold_key: KEY}`"
-        raise problem(source, what, remedy, "invalid")
+        raise problem(
+            source,
+            f"no record has a field of the spec; their keys are {', '.join(keys)}",
+            "name the key of the record: `data: {gold_key: KEY}`",
+            "invalid",
+        )
 
 
 def _only(files: Sequence[DocumentFile]) -> DocumentFile:
@@ -476,9 +486,12 @@ def find_entry(system: str | Path) -> tuple[SystemEntry, SystemsFile]:
     if not name and len(found.systems) == 1:
         return next(iter(found.systems.values())), found
     if name not in found.systems:
-        what = f"no system {name!r}" if name else "holds several systems"
-        remedy = nearest(name, found.systems) if name else f"name one: {path}#{next(iter(found.systems))}"
-        raise problem(path, what, remedy, "unknown_name")
+        raise problem(
+            path,
+            f"no system {name!r}" if name else "holds several systems",
+            nearest(name, found.systems) if name else f"name one: {path}#{next(iter(found.systems))}",
+            "unknown_name",
+        )
     return found.systems[name], found
 
 
@@ -518,8 +531,9 @@ def open_entry(
     if isinstance(detect, Detect):
         detect.check(spec, f"{entry.where}.detect".lstrip("."))
     shown: ShownExamples | None = getattr(strategy, "examples", None)
-    if shown is not None and shown.select == "embedding":
-        shown.encode([])
+    for chosen in (shown, getattr(strategy, "passages", None)):
+        if chosen is not None and chosen.select == "embedding":
+            open_encoder(chosen.model).encode([])
     examples = () if shown is None else load_examples(shown, spec, given, file.folder, loading)
     seen = {example.document.id for example in examples}
     if entry.tuned_on:
@@ -531,9 +545,14 @@ def open_entry(
         except ProblemsError as error:
             if not entry.where:
                 raise
-            where = f"{entry.where}.{'run' if isinstance(strategy, Command) else 'call'}"
-            problems = [dataclasses.replace(problem, where=where) for problem in error.problems]
-            raise ProblemsError(problems) from None
+            raise ProblemsError(
+                [
+                    dataclasses.replace(
+                        problem, where=f"{entry.where}.{'run' if isinstance(strategy, Command) else 'call'}"
+                    )
+                    for problem in error.problems
+                ]
+            ) from None
         parts = _parts(strategy, spec, examples, asked)
         if entry.reader:
             told = f"{entry.reader} {describe_reader(entry.reader)}"

@@ -107,8 +107,9 @@ def find_format(label: str, path: Path, head: bytes) -> str:
             return kind
         if is_named_workbook and kind is None:
             return "xlsx"
-        remedy = _READ_VALUES if kind else "unpack it, or use gzip or zstd"
-        raise _refusal(label, f"is {kind or 'a zip archive'}", remedy)
+        raise _refusal(
+            label, f"is {kind or 'a zip archive'}", _READ_VALUES if kind else "unpack it, or use gzip or zstd"
+        )
     for magic, what, remedy in _FOREIGN:
         if head.startswith(magic):
             raise _refusal(label, what, remedy)
@@ -348,10 +349,9 @@ class Input:
                     target.write(decoder.decode(chunk).encode("utf-8", "replace"))
                 target.write(decoder.decode(b"", final=True).encode("utf-8", "replace"))
         except UnicodeError:
-            what = f"is neither in Unicode nor in {self.encoding}"
             raise problem(
                 self.label,
-                what,
+                f"is neither in Unicode nor in {self.encoding}",
                 "name its encoding, or leave out the option to have it found out",
                 "unknown_encoding",
             ) from None
@@ -457,8 +457,12 @@ def _check_encoding(label: str, encoding: str) -> str:
         return codecs.lookup(encoding).name.replace("_", "-")
     except (LookupError, UnicodeError, ValueError):
         near = nearest(encoding, set(aliases.values()))
-        remedy = near if near.startswith("did you mean") else "use a name such as utf-8 or cp1252"
-        raise problem(label, f"unknown encoding {encoding!r}", remedy, "unknown_encoding") from None
+        raise problem(
+            label,
+            f"unknown encoding {encoding!r}",
+            near if near.startswith("did you mean") else "use a name such as utf-8 or cp1252",
+            "unknown_encoding",
+        ) from None
 
 
 def _why(error: BaseException) -> str:
@@ -525,7 +529,10 @@ def find_predictions(folder: Path) -> Path:
     Raises `ProblemsError` for an extraction that has not ended: its predictions are not all there.
     """
     if read_manifest(folder).status == RUNNING or not (folder / PREDICTIONS).is_file():
-        what = "the extraction has not ended: its predictions are not all there"
-        remedy = "run the same `fieldassay extract` again; it goes on where it was"
-        raise problem(folder, what, remedy, "unfinished_extraction")
+        raise problem(
+            folder,
+            "the extraction has not ended: its predictions are not all there",
+            "run the same `fieldassay extract` again; it goes on where it was",
+            "unfinished_extraction",
+        )
     return folder / PREDICTIONS

@@ -118,8 +118,9 @@ def read_labels(path: Path) -> tuple[Sheet, ...]:
         with open_file(path) as stream:
             lines = list(stream)
     except OSError as error:
-        what = f"cannot be read ({error.strerror or error})"
-        raise problem(path, what, "name a labels file", "unreadable_file") from None
+        raise problem(
+            path, f"cannot be read ({error.strerror or error})", "name a labels file", "unreadable_file"
+        ) from None
     return parse_labels(lines, str(path))
 
 

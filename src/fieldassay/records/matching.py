@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, product
 from pathlib import PurePath
 from unicodedata import normalize
 from urllib.parse import unquote
@@ -77,8 +77,8 @@ def join_names(
     of Unicode: the surest of these that an id has. Where none does, letters and digits alone are compared,
     then numbers, each where they are unique on both sides. At last, an id may stand in the name as a part of
     it, without the ending that all ids share, as `case_1_expected` in `case_1_standard.pdf`, if that is clear
-    for all names or all of gold. A `pattern` says all this instead: `NAME=GOLD` with `{id}` on both sides,
-    `*` for any characters, and `{reading}`. Of several ids that fit, the longest counts.
+    for all names or all of gold that are left. A `pattern` says all this instead: `NAME=GOLD` with `{id}` on
+    both sides, `*` for any characters, and `{reading}`. Of several ids that fit, the longest counts.
 
     >>> join_names(["case_1_a.pdf", "case_10_b.pdf"], ["case_1", "case_10"]).owners
     {'case_1_a.pdf': 'case_1', 'case_10_b.pdf': 'case_10'}
@@ -98,7 +98,12 @@ def join_names(
             name: wanted[own] for name, own in found.items() if own in wanted and wanted[own] not in earlier
         }
     if owners:
-        return Joined(owners)
+        rest = (
+            Joined()
+            if len(owners) in (len(names), len(ids)) or not may_be_part
+            else _by_part(names, ids, owners)
+        )
+        return Joined({**owners, **rest.owners}, note=rest.note)
     joined = (_by_fold(names, ids, *way) for way in _LOOSE_WAYS)
     return next((one for one in joined if one.owners), None) or (
         _by_part(names, ids) if may_be_part else Joined()
@@ -162,14 +167,17 @@ def _shared_ending(names: Sequence[str]) -> int:
     return len(ending[0]) if ending else 0
 
 
-def _by_part(names: Sequence[str], ids: Sequence[str]) -> Joined:
-    """Return the names in which the ids of gold stand without their common ending, if that is clear."""
+def _by_part(names: Sequence[str], ids: Sequence[str], known: Mapping[str, str] = {}) -> Joined:
+    """Return the names in which the ids of gold stand without their common ending, if that is clear.
+
+    `known` are the ids of some names, which no other name has then.
+    """
     cut = _shared_ending(ids)
     cores: dict[str, list[str]] = defaultdict(list)
     for own in ids:
         cores[own[: len(own) - cut]].append(own)
     lengths = sorted({len(core) for core in cores} - {0})
-    stems = {name: PurePath(name).stem for name in names}
+    stems = {name: PurePath(name).stem for name in names if name not in known}
     fits = {
         name: [own for core in _parts(stem, lengths) if core in cores for own in cores[core]]
         for name, stem in stems.items()
@@ -179,8 +187,9 @@ def _by_part(names: Sequence[str], ids: Sequence[str]) -> Joined:
     if end and all(len(own) == 1 for own in whole.values()):  # `a_raw` and `a_b_raw` of `a` and `a_b`
         fits = whole
     owners = {name: own[0] for name, own in fits.items() if own}
-    is_sure = all(len(own) <= 1 for own in fits.values()) and not find_twins(owners)
-    if not owners or not is_sure or (len({*owners.values()}) < len(ids) and len(owners) < len(names)):
+    is_sure = all(len(own) <= 1 for own in fits.values()) and not find_twins({**known, **owners})
+    left = len({*ids} - {*known.values(), *owners.values()})
+    if not owners or not is_sure or (left and len(owners) < len(stems)):
         return Joined()
     return Joined(owners, note=_told(owners))
 
@@ -195,6 +204,25 @@ def _parts(stem: str, lengths: Sequence[int]) -> Iterator[str]:
     yield from dict.fromkeys(
         stem[start : start + length] for start in starts for length in lengths if start + length in ends
     )
+
+
+def find_pattern(names: Sequence[str], ids: Sequence[str]) -> str:
+    """Return a pattern by which each name belongs to an id, with readings where needed; empty for none.
+
+    >>> find_pattern(["page_1_raw.txt", "page_1_layout.txt"], ["page_1"])
+    '{id}_{reading}.txt'
+    """
+    endings = {PurePath(name).suffix for name in names}
+    ending = min(endings) if len(endings) == 1 else ".*"
+    cut = _shared_ending(ids)
+    right = f"={{id}}{ids[0][-cut:]}" if cut else ""
+    for place, sign in product(("*", "{reading}"), "_-. "):
+        for left in (f"{{id}}{sign}{place}", f"{place}{sign}{{id}}", f"*{sign}{{id}}{sign}{place}"):
+            pattern = f"{left}{ending}{right}"
+            joined = _by_pattern(names if _by_pattern(names[:1], ids, pattern).owners else (), ids, pattern)
+            if len(joined.owners) == len(names) and not find_twins(joined.owners, joined.readings):
+                return pattern
+    return ""
 
 
 def _by_pattern(names: Sequence[str], ids: Sequence[str], pattern: str) -> Joined:
@@ -618,7 +646,13 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
     notes = list(source.notes)
     absent = np.flatnonzero(where < 0)
     hints = [
-        (f"{name!r} may be gold's {other!r} (same {noun})", _form_for(name, other))
+        (
+            f"{name!r} may be gold's {other!r} (same {noun})",
+            next(
+                (form for form, fold in ID_FORMS.items() if form != "exact" and fold(name) == fold(other)),
+                None,
+            ),
+        )
         for name, other, noun in islice(
             suggest(strangers, [gold.ids[position] for position in absent.tolist()]), MAX_LISTED
         )
@@ -659,12 +693,6 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
         )
         for hint, form in hints
     ]
-
-
-def _form_for(name: str, other: str) -> str | None:
-    return next(
-        (form for form, folded in ID_FORMS.items() if form != "exact" and folded(name) == folded(other)), None
-    )
 
 
 def _refuse(gold: Source, system: str, source: Source, hints: Sequence[str]) -> None:

@@ -375,8 +375,7 @@ def find_set(
     objects = [value for value in values if isinstance(value, dict)]
     if len(objects) < len(values) or not objects:
         return None
-    pairs = [pair for value in objects for pair in value.items()]
-    found = _keyed(pairs, options, is_named)
+    found = _keyed([pair for value in objects for pair in value.items()], options, is_named)
     if found is not None or len(objects) > 1:
         return found
     [value] = objects
@@ -390,8 +389,7 @@ def find_set(
     if len(chosen) != 1:
         return None
     [(key, inner)] = chosen
-    form = f"{inner.form}, in {key!r}"
-    return DocumentSet(form, inner.names, inner.records, f".{key}{inner.place}")
+    return DocumentSet(f"{inner.form}, in {key!r}", inner.names, inner.records, f".{key}{inner.place}")
 
 
 def _under(value: dict[str, Json], key: str, options: SourceOptions, depth: int) -> DocumentSet | None:
@@ -552,8 +550,9 @@ def read_log(source: Input, options: SourceOptions) -> Contents:
                 if info in parts:
                     parts[info].append(chunk)
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
-        what = f"cannot be unpacked ({error})"
-        raise problem(source.label, what, "save the log again", "unreadable_file") from None
+        raise problem(
+            source.label, f"cannot be unpacked ({error})", "save the log again", "unreadable_file"
+        ) from None
     rows = decode_rows(list(map(b"".join, parts.values())))
     places = tuple(f"/{info.filename}" for info in parts)
     return Contents(HeldRows(source.label, tuple(rows), places), find_ids(rows, options.names))
@@ -608,8 +607,12 @@ def read_array(source: Input, options: SourceOptions) -> Contents:
     if items is None:
         is_list = isinstance(row.value, list)
         if row.problem is not None or not isinstance(row.value, dict | list):
-            what = row.problem or "is neither a list of records nor a record"
-            raise problem(source.label, what, "write an array of objects, or one object per line", "not_json")
+            raise problem(
+                source.label,
+                row.problem or "is neither a list of records nor a record",
+                "write an array of objects, or one object per line",
+                "not_json",
+            )
         rows = [Row(item, row.repairs) for item in row.value] if is_list else [row]
         places = [f"[{at}]" for at in range(len(rows))] if is_list else [""]
         return Contents(HeldRows(source.label, tuple(rows), tuple(places)), find_ids(rows, options.names))

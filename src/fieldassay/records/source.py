@@ -229,8 +229,7 @@ def _settle_key(label: str, rows: Sequence[Mapping[str, Any]], options: SourceOp
     advice = (nearest(key, row) for row in rows for key in options.data_keys)
     near = next((remedy for remedy in advice if remedy.startswith("did you mean")), None)
     if near is not None:
-        what = f"no data key {options.data_keys[0]!r} in the first rows"
-        raise problem(label, what, near, "no_data_key")
+        raise problem(label, f"no data key {options.data_keys[0]!r} in the first rows", near, "no_data_key")
     return options
 
 
@@ -293,8 +292,12 @@ def _check_values(label: str, rows: Sequence[Mapping[str, Any]], options: Source
         if is_record
         else ""
     )
-    what = f"{key!r} holds no record in the first rows: it is {KINDS[type(values[0])]}"
-    raise problem(label, what, remedy or "name the key that holds the record", "no_data_key")
+    raise problem(
+        label,
+        f"{key!r} holds no record in the first rows: it is {KINDS[type(values[0])]}",
+        remedy or "name the key that holds the record",
+        "no_data_key",
+    )
 
 
 def _remedy_of_key(key: str, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -358,8 +361,12 @@ def read_memory(label: str, records: Any, options: SourceOptions) -> Contents:
         index, records = records, list(records.values())
     is_scalar = isinstance(records, bytes) or getattr(records, "ndim", 1) == 0
     if is_scalar or not isinstance(records, Iterable):
-        what = f"is a {type(records).__name__}, not records"
-        raise problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")
+        raise problem(
+            label,
+            f"is a {type(records).__name__}, not records",
+            "give a path, a list of objects, a mapping or a frame",
+            "not_records",
+        )
     records = list(records)
     rows = to_rows(records, options.read_keys)
     if index is not None:

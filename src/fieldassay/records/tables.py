@@ -221,8 +221,12 @@ def group_rows(
     if not items and len(groups) < len(table.rows):
         path, names = next(iter(options.item_lists), ("", frozenset[str]()))
         lacking = f"no column that holds items of {path}" if path else "the spec has no list of objects"
-        remedy = f"name columns such as {path}.{min(names)}" if path else "declare the list that the rows are"
-        raise problem(table.label, f"has ids that repeat, and {lacking}", remedy, "no_items")
+        raise problem(
+            table.label,
+            f"has ids that repeat, and {lacking}",
+            f"name columns such as {path}.{min(names)}" if path else "declare the list that the rows are",
+            "no_items",
+        )
     for own, rows in groups.items():
         problems += _differences(table, others, own, rows)
     if problems:
@@ -523,9 +527,12 @@ def _without_totals(table: HeadedRows, names: Sequence[str], notes: list[Problem
         is_short = 2 * sum(map(bool, texts)) < len(table.header)
         if not (is_sum or (lacks_id and any(map(_is_total, texts))) or (is_named and is_short)):
             if is_named:
-                what = f"{first!r} may be a total or a record: it is no sum of the rows above"
-                remedy = "delete the row, or give it an id that says what it is"
-                raise problem(f"{table.label}{table.places[len(above)]}", what, remedy, "total_row")
+                raise problem(
+                    f"{table.label}{table.places[len(above)]}",
+                    f"{first!r} may be a total or a record: it is no sum of the rows above",
+                    "delete the row, or give it an id that says what it is",
+                    "total_row",
+                )
             break
         lost.append(table.places[len(above)].lstrip(":"))
         rows.pop()

@@ -84,8 +84,12 @@ def read_workbook(source: Input, options: SourceOptions) -> Contents:
         ):
             raise
         told = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        what = f"not an Excel workbook that can be read ({told})"
-        raise problem(source.label, what, "save it again, or save the sheet as CSV", "bad_workbook") from None
+        raise problem(
+            source.label,
+            f"not an Excel workbook that can be read ({told})",
+            "save it again, or save the sheet as CSV",
+            "bad_workbook",
+        ) from None
     for (row, column), text in scan.errors.items():
         if row < len(cells) and column < len(cells[row]):
             cells[row][column] = text
@@ -245,8 +249,9 @@ def _extent(archive: zipfile.ZipFile, part: str) -> int:
 def _choose(source: Input, extents: Mapping[str, int]) -> str:
     if source.sheet is not None:
         if source.sheet not in extents:
-            remedy = nearest(source.sheet, extents)
-            raise problem(source.label, f"has no sheet {source.sheet!r}", remedy, "no_sheet")
+            raise problem(
+                source.label, f"has no sheet {source.sheet!r}", nearest(source.sheet, extents), "no_sheet"
+            )
         return source.sheet
     chosen = max(extents, key=lambda name: extents[name])  # the first of several alike
     filled = [name for name, extent in extents.items() if extent]
@@ -295,8 +300,12 @@ def _scan(archive: zipfile.ZipFile, part: str, source: Input) -> _Scan:
                     "save it there"
                 )
     if rows * columns > MOST_CELLS:
-        what = f"has a sheet that reaches over {rows:,} rows and {columns:,} columns"
-        raise problem(source.label, what, "delete what stands far from the table", "too_large")
+        raise problem(
+            source.label,
+            f"has a sheet that reaches over {rows:,} rows and {columns:,} columns",
+            "delete what stands far from the table",
+            "too_large",
+        )
     return _Scan(rows, columns, errors, formats)
 
 

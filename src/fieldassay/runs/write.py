@@ -196,7 +196,11 @@ class RunFolder(Struct):
         id = identify(
             metrics, str(facts.get("started")).encode(), self.staging.name.encode("utf-8", "surrogateescape")
         )
-        sizes = self._sizes()
+        sizes = {
+            path.name: path.stat().st_size
+            for path in sorted(self.staging.iterdir())
+            if path.is_file() and path.name[0] != "."
+        }
         head = {
             "schema_version": SCHEMA_VERSION,
             "format": FORMAT,
@@ -211,13 +215,6 @@ class RunFolder(Struct):
         if self.is_stored:
             spec = str(result.run.get("spec", {}).get("name") or "")
             self.target = self.target / name_run(parse_time(facts.get("started")), spec, result.systems, id)
-
-    def _sizes(self) -> dict[str, int]:
-        return {
-            path.name: path.stat().st_size
-            for path in sorted(self.staging.iterdir())
-            if path.is_file() and path.name[0] != "."
-        }
 
     def commit(self) -> None:
         """Move the folder into place, in one step, or its files over those of an earlier run; durably."""

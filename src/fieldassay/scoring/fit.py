@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec import field as default
 from msgspec.structs import replace
 
-from fieldassay.errors import list_names
+from fieldassay.errors import Problem, list_names
 from fieldassay.io.json_value import Json, record_data
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.evidence import FLAG, BatchEvidence, Kind, Outcome
@@ -24,7 +24,7 @@ from fieldassay.paths import ITEM, KEY, Step, field_of, join_path, leaves_of, sp
 from fieldassay.records.answers.answer import find_misplaced, find_wrapped
 from fieldassay.records.envelope import MEASURES, META_SHAPES
 from fieldassay.records.matching import Matching, batches
-from fieldassay.records.record import Record
+from fieldassay.records.record import NOTHING_BESIDE, Record
 from fieldassay.records.rows import PROBED
 from fieldassay.records.source import Source
 from fieldassay.scoring.checking import Findings
@@ -36,6 +36,7 @@ from fieldassay.scoring.inputs import document_types
 from fieldassay.spec.language.names import ID_NAMES, apply_aliases, fold_key
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, list_leaves
 from fieldassay.spec.presets.catalogue import preset_names
+from fieldassay.values.types.closed_sets import ListReader
 from fieldassay.values.types.column import Reader, Reading
 from fieldassay.values.types.dates.dates import DateReader
 from fieldassay.values.types.numbers.amounts import Money, drops_words
@@ -101,6 +102,21 @@ def _has_trees(node: Node) -> bool:
     return isinstance(node, AnyNode) or any(map(_has_trees, below))
 
 
+def walk_values(node: Node, value: Any) -> Iterator[tuple[Leaf | AnyNode, Any]]:
+    """Yield the leaves and trees below a node, each with its value; lists of single values whole."""
+    if isinstance(node, Leaf | AnyNode):
+        yield node, value
+    elif isinstance(node, ObjectNode) and isinstance(value, dict):
+        value = apply_aliases(value, node.other_names) if node.other_names else value
+        for child in node.children:
+            yield from walk_values(child, value.get(child.name) if child.path else value)
+    elif isinstance(node, ListNode) and not isinstance(node.items, Leaf):
+        own = dict if node.is_map else list
+        held: Any = value if isinstance(value, own) else own()
+        for item in held.values() if node.is_map else held:
+            yield from walk_values(node.items, item)
+
+
 class _Census(Struct):
     """Counts the documents with each key, by the steps to its object."""
 
@@ -111,7 +127,9 @@ class _Census(Struct):
         """Count one document: its record in gold and in all predictions."""
         seen: defaultdict[Steps, set[str]] = defaultdict(set)
         for data in records:
-            self._walk(root, data, seen)
+            for node, value in walk_values(root, data):
+                if isinstance(node, AnyNode):
+                    self._tree(node, split_path(node.path), value, seen)
         for steps, keys in seen.items():
             self.counts[steps].update(keys)
 
@@ -126,19 +144,6 @@ class _Census(Struct):
             for steps, counts in crowded.items()
             if not any(steps[:end] in crowded for end in range(len(steps)))
         }
-
-    def _walk(self, node: Node, value: Any, seen: defaultdict[Steps, set[str]]) -> None:
-        if isinstance(node, AnyNode):
-            self._tree(node, split_path(node.path), value, seen)
-        elif isinstance(node, ObjectNode) and isinstance(value, dict):
-            value = apply_aliases(value, node.other_names) if node.other_names else value
-            for child in node.children:
-                self._walk(child, value.get(child.name) if child.path else value, seen)
-        elif isinstance(node, ListNode) and not isinstance(node.items, Leaf):
-            own = dict if node.is_map else list
-            held: Any = value if isinstance(value, own) else own()
-            for item in held.values() if node.is_map else held:
-                self._walk(node.items, item, seen)
 
     def _tree(self, node: AnyNode, steps: Steps, value: Any, seen: defaultdict[Steps, set[str]]) -> None:
         if value.__class__ is list:
@@ -196,6 +201,99 @@ class DataProfile(Struct):
     invalid: int = 0
     examples: list[ExampleValue] = default(default_factory=list)
     undeclared: Counter[str] = default(default_factory=Counter)
+    misplaced: "Misplaced" = default(default_factory=dict)
+
+
+Misplaced: TypeAlias = dict[tuple[str, str], tuple[int, str]]
+"""What gold has in a place of no use: how often and the first document, by field and what it is.
+
+That is a list or an object where a single value is declared, or the path of one of `_BESIDE`.
+"""
+
+_BESIDE = {
+    "acceptable_variations": "accepted_values",
+    "critical_fields": "critical_paths",
+    "illegible_fields": "illegible_paths",
+    "unreviewed_fields": "unreviewed_paths",
+}
+"""The paths that stand beside gold, and their names in `Meta`."""
+
+
+def count_misplaced(plan: Plan, records: Sequence[Record], found: Misplaced) -> Misplaced:
+    """Add what records of gold have in a place of no use."""
+
+    def add(path: str, kind: str, document: str) -> None:
+        count, first = found.get((path, kind), (0, document))
+        if count or len(found) < _MOST_KEPT:
+            found[path, kind] = count + 1, first
+
+    wanted = [child for child in plan.root.children if any(leaf.is_list for leaf in list_leaves(child))]
+    root = replace(plan.root, children=tuple(wanted))
+    for record in records:
+        for node, value in walk_values(root, record.data) if wanted else ():
+            is_whole = isinstance(node, Leaf) and node.is_list and isinstance(value, list)
+            for item in value if is_whole else ():
+                if isinstance(item, list | dict):
+                    add(node.path, "a list" if isinstance(item, list) else "an object", record.id)
+        for key, name in _BESIDE.items() if record.meta is not NOTHING_BESIDE else ():
+            for path in getattr(record.meta, name):
+                if not _has_place(plan.root, record.data, path):
+                    add(path, key, record.id)
+    return found
+
+
+def _has_place(root: Node, data: Any, path: str) -> bool:
+    """Return whether a path leads to a declared place or into a tree, by lists and maps that data has."""
+    try:
+        steps = split_path(path)
+    except ValueError:
+        return False
+    places: list[tuple[Node, Any]] = [(root, data)]
+    for at, step in enumerate(steps, 1):
+        is_last = at == len(steps)
+        places = [found for node, value in places for found in _step_down(node, value, step, is_last)]
+    return bool(places)
+
+
+def _step_down(node: Node, value: Any, step: Step, is_last: bool) -> Iterator[tuple[Node, Any]]:
+    if isinstance(node, ObjectNode):
+        held = apply_aliases(value, node.other_names) if isinstance(value, dict) else {}
+        for child in node.children:
+            if not child.path:
+                yield from _step_down(child, value, step, is_last)
+            elif step in (child.name, *getattr(child, "unit_fields", ())):
+                yield child, held.get(str(step))
+    elif isinstance(node, Leaf):
+        items = node.reader.numbered(value) if isinstance(node.reader, ListReader) else {}
+        yield from ((node, item) for at, item in items.items() if step in (at, ITEM))
+    else:
+        listed = value if isinstance(value, list) else ()
+        members = value.items() if isinstance(value, dict) else enumerate(listed)
+        fits = [one for key, one in members if step in (key, ITEM, KEY)]
+        inner = node.items if isinstance(node, ListNode) else node
+        is_open = step in (ITEM, KEY) or (inner is node and is_last and isinstance(value, dict))
+        yield from ((inner, one) for one in (fits or [None] * is_open))
+
+
+def describe_misplaced(gold: str, misplaced: Misplaced) -> Iterator[Problem]:
+    """Yield what is wrong with each place of no use in gold."""
+    for (path, kind), (count, first) in sorted(misplaced.items()):
+        inside = path.replace("[]", "[0]") + "[0]"
+        if kind in _BESIDE:
+            yield Problem(
+                gold,
+                f"{path!r} of `{kind}` is no place in gold or in the spec (first in {first!r})",
+                "correct the path: fields as the spec names them, items from 0",
+            )
+            continue
+        yield Problem(
+            gold,
+            f"{format_count(count, 'item')} of {path!r} {'is' if count == 1 else 'are each'} {kind}, "
+            f"compared as JSON text (first in {first!r})",
+            f'keep one text, and accept the others by `acceptable_variations: {{"{inside}": […]}}`'
+            if kind == "a list"
+            else f"keep one text, or declare the objects: `{path}: {{type: list, items: {{fields: …}}}}`",
+        )
 
 
 def survey(plan: Plan, matching: Matching, findings: Findings) -> dict[str, DataProfile]:
@@ -208,6 +306,7 @@ def survey(plan: Plan, matching: Matching, findings: Findings) -> dict[str, Data
         applies = applicability(plan, document_types(plan, batch.gold))
         _add_records(plan, batch.gold, applies, surveys[""])
         findings.look_at_gold(batch.gold)
+        count_misplaced(plan, batch.gold, surveys[""].misplaced)
         for name, records in batch.predictions.items():
             _add_records(plan, records, applies, surveys[name], batch.ids)
             findings.look(name, records)

@@ -43,6 +43,7 @@ from fieldassay.scoring.fit import (
     count_fill,
     describe_ambiguity,
     describe_fit,
+    describe_misplaced,
     find_misfits,
     fold_keys_of_matching,
     merge_fills,
@@ -71,6 +72,7 @@ from fieldassay.scoring.shards import (
     run_shards,
 )
 from fieldassay.spec.language.names import ID_NAMES
+from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.plan.compile import gate_metrics, restrict, vocabulary_of
 from fieldassay.spec.plan.nodes import Plan
 
@@ -503,10 +505,12 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
     if run.folding.cluster is not None and (alone := _count_families(run, done)["alone"]):
         which = "no document has" if alone == len(run.matching) else f"{alone:,} documents have no"
         warnings.append(f"{which} family by `cluster: {run.folding.cluster}`; each is one of its own")
+    protocol = run.plan.spec.protocol if run.options.slices is None else None
+    published = () if protocol is None else read_spec({"protocol": protocol}).slices
     warnings += [
         f"no document has a value for the slice {key!r}"
         for key in run.folding.slice_keys
-        if key not in done.grouped
+        if key not in done.grouped and key not in published
     ]
     lacking = [top.name for top in run.plan.spec.fields if top.name not in run.plan.slots]
     if lacking:
@@ -519,7 +523,9 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
         _name_unreadable(run.matching.gold.label, *field, *counted)
         for field, counted in sorted(done.unreadable.items())
     ]
-    warnings += map(str, cap_problems([*unreadable, *done.too_long]))
+    is_whole = run.options.fields is None  # else paths of other fields are no places here
+    misplaced = describe_misplaced(run.matching.gold.label, done.misplaced if is_whole else {})
+    warnings += map(str, cap_problems([*misplaced, *unreadable, *done.too_long]))
     warnings += name_idle(run.plan, _tallies(run, done))
     if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):
         warnings.append("the spec has no `checks:`, so there is nothing to check")
@@ -537,13 +543,6 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
 
 def _name_unreadable(gold: str, path: str, kind: str, left_out: bool, count: int, first: str) -> Problem:
     """Return what is wrong with values of gold that cannot be read as their types."""
-    if kind == "nested":
-        return Problem(
-            gold,
-            f"{count:,} item{'s' * (count > 1)} of {path!r} {'are lists' if count > 1 else 'is a list'}, "
-            f"compared as JSON text (first in {first!r})",
-            'keep one text, and accept the others by `acceptable_variations: {"' + path + '[0]": […]}`',
-        )
     remedy = "correct gold: `fieldassay score --check`"
     if left_out and path.endswith("[]"):
         remedy = f"declare what gold holds, such as `{path[:-2]}: {{type: list, items: text}}`"

@@ -43,10 +43,10 @@ from fieldassay.scoring.engine.judge import (
 )
 from fieldassay.scoring.engine.lists import MOST_PAIRS, count_pairs
 from fieldassay.scoring.engine.scopes import Masks, applicability
-from fieldassay.scoring.fit import GOLD, Fill, fills_of, merge_fills
+from fieldassay.scoring.fit import GOLD, Fill, Misplaced, count_misplaced, fills_of, merge_fills
 from fieldassay.scoring.inputs import document_table, document_types
 from fieldassay.scoring.provenance import digest_part
-from fieldassay.spec.plan.nodes import Leaf, Plan
+from fieldassay.spec.plan.nodes import Plan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -231,6 +231,7 @@ class Done(Struct, frozen=True, eq=False):
     """Documents with a list that is too long to be judged."""
     unreadable: Mapping[tuple[str, str, bool], tuple[int, str]]
     """The number of gold values that cannot be read, and the first document, by field and its type."""
+    misplaced: Misplaced
     invalid: Mapping[str, tuple[int, str, str]]
     """By system, the number of answers that cannot be read, and the first document with its reason."""
     violations: Mapping[str, tuple[bytes | Path, ...]] = {}
@@ -261,6 +262,7 @@ def _join(first: Done, second: Done) -> Done:
         labels=first.labels + second.labels,
         too_long=first.too_long + second.too_long,
         unreadable=_by_name(first.unreadable, second.unreadable, _count_on),
+        misplaced=_by_name(first.misplaced, second.misplaced, _count_on),
         invalid=_by_name(first.invalid, second.invalid, _count_on),
         violations=_by_name(first.violations, second.violations, operator.add),
     )
@@ -498,7 +500,8 @@ def _settle(
         repaired={name: _name_repaired(batch, done) for name, done in repairs.items()},
         labels=(digest_part(work.plan, batch.gold),) if is_first else (),
         too_long=judged.too_long,
-        unreadable=_find_unreadable(work.plan, judged.evidence, batch) if is_first else {},
+        unreadable=_find_unreadable(judged.evidence, batch) if is_first else {},
+        misplaced=count_misplaced(work.plan, batch.gold, {}) if is_first else {},
         invalid=_find_invalid(system, table),
     )
 
@@ -537,22 +540,12 @@ def _find_invalid(system: str, table: DocumentTable) -> dict[str, tuple[int, str
     return {system: (len(at), table.documents[at[0]], table.texts["answer_problem"][at[0]])}
 
 
-def _find_unreadable(
-    plan: Plan, evidence: BatchEvidence, batch: Batch
-) -> dict[tuple[str, str, bool], tuple[int, str]]:
+def _find_unreadable(evidence: BatchEvidence, batch: Batch) -> dict[tuple[str, str, bool], tuple[int, str]]:
     """Return the number of gold values that cannot be read, and the first document with one.
 
-    They are named by the path and the type of their field, and whether nothing of them counts; the lists in
-    a field that is one list of single values by the type `nested`.
+    They are named by the path and the type of their field, and whether nothing of them counts.
     """
     found = {}
-    for child in plan.root.children:
-        if isinstance(child, Leaf) and child.is_list:
-            values = ((record.data or {}).get(child.name) for record in batch.gold)
-            lists = ((doc, value) for doc, value in enumerate(values) if isinstance(value, list))
-            nested = [doc for doc, value in lists for item in value if isinstance(item, list)]
-            if nested:
-                found[child.path, "nested", False] = len(nested), batch.ids[nested[0]]
     at = np.flatnonzero(evidence.flags & FLAG["unreadable_gold"])
     keys = np.stack([evidence.field[at], evidence.outcome[at] == int(Outcome.FAILED)], axis=1)
     for number, left_out in np.unique(keys, axis=0).tolist():

@@ -18,6 +18,7 @@ from fieldassay.scoring.checking import Findings, name_idle
 from fieldassay.scoring.fit import (
     DataProfile,
     describe_empty,
+    describe_misplaced,
     describe_mixed,
     find_misfits,
     fold_keys_of_matching,
@@ -243,8 +244,11 @@ def _of_data(
     except NothingEvaluatedError as error:
         problems.append(Problem("predictions", str(error), "", "no_match"))
         return found
+    found = _with_surveys(found, plan, matching.sources, surveys, problems)
+    misplaced = describe_misplaced(matching.gold.label, surveys[""].misplaced)
     return replace(
-        _with_surveys(found, plan, matching.sources, surveys, problems),
+        found,
+        warnings=(*found.warnings, *map(str, misplaced)),
         missing=matching.missing,
         unmatched=matching.unmatched,
         notes=(*map(str, matching.notes), *describe_mixed(surveys[""])),

@@ -95,8 +95,7 @@ def test_a_model_makes_predictions_that_score_takes(run: Run, place: Path) -> No
 def test_the_same_command_asks_for_nothing_twice(run: Run, place: Path, server: ScriptedServer) -> None:
     extract(run, place)
     before = rows(place / "out")
-    again = extract(run, place)
-    assert (again.code, sum(server.billed.values())) == (0, len(BUYERS))
+    assert (extract(run, place).code, sum(server.billed.values())) == (0, len(BUYERS))
     for old, new in zip(before, rows(place / "out"), strict=True):
         assert new.pop("reused")
         assert {**old, "timing": None} == {**new, "timing": None}
@@ -114,9 +113,7 @@ def test_another_model_is_asked_anew_and_the_change_is_named(
 
 
 def test_a_dry_run_sends_nothing_and_gives_a_range(run: Run, place: Path, server: ScriptedServer) -> None:
-    ran = extract(run, place, "--dry-run", "--json")
-    found = json.loads(ran.out)
-    (one,) = found.values()
+    (one,) = json.loads(extract(run, place, "--dry-run", "--json").out).values()
     assert (one["documents"], one["calls"], server.hits) == (3, 3, [])
     assert not (place / "out").exists()
 

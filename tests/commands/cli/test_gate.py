@@ -216,8 +216,7 @@ def test_records_of_one_system_never_stand_for_another(
 
 def test_without_other_gates_each_run_is_decided_by_its_own_spec(run: Run, tmp_path: Path) -> None:
     first = score_run(tmp_path, "prescription", 1, extra="gates: [prescription_accuracy >= 90]")
-    second = score_run(tmp_path, "lab", 1, extra="gates: [lab_accuracy >= 90]")
-    ran = run("gate", first, second)
+    ran = run("gate", first, score_run(tmp_path, "lab", 1, extra="gates: [lab_accuracy >= 90]"))
     assert ran.code == 0 and "llama in" in ran.out
 
 

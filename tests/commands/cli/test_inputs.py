@@ -509,8 +509,7 @@ def test_a_hint_works_in_the_state_in_which_it_is_printed(
     )
     ran = run(*shlex.split(command))
     assert f"fieldassay {hint}" in " ".join((ran.out + ran.err).split()), ran
-    words = [STATE.get(word, word) for word in shlex.split(hint)]
-    done = run(*words, *shlex.split(more))
+    done = run(*[STATE.get(word, word) for word in shlex.split(hint)], *shlex.split(more))
     assert done.code in (0, 1, 4), done
 
 

@@ -82,8 +82,7 @@ def test_no_line_is_wider_than_the_terminal(
     monkeypatch.setenv("COLUMNS", width)
     shown = (["score", "--bootstrap", "20"], ["score", "--check"], ["explain", "d1", "lines"])
     for arguments in (*([name, *files.inputs, *rest] for name, *rest in shown), ["protocols", "list"]):
-        out = run(*arguments).out
-        assert max(map(len, out.splitlines())) <= int(width)
+        assert max(map(len, run(*arguments).out.splitlines())) <= int(width)
 
 
 def test_command_reference_is_generated_from_the_help() -> None:

@@ -82,8 +82,7 @@ def scored(run: Run, folder: Path) -> Path:
 
 
 def test_every_report_says_what_the_runs_show(run: Run, scored: Path) -> None:
-    text = run("report", "r", "--format", "table", "--verbose").out
-    flat = re.sub(r"\s+", " ", text)
+    flat = re.sub(r"\s+", " ", run("report", "r", "--format", "table", "--verbose").out)
     assert "3 runs of m" in flat
     assert "83.3% of documents are perfect in one run, 75.0% in all 3 (pass^3), 91.7% in at least one" in flat
     assert "2 x ?, 1 x name 5 (right)" in flat
@@ -103,8 +102,7 @@ def test_explain_shows_all_runs_of_a_value(run: Run, scored: Path) -> None:
     text = run("explain", "r", "d5", "name", "--system", "m").out
     assert re.findall(r"^. \w+ +run (\d):", text, re.MULTILINE) == ["1", "2", "3"]
     inputs = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "m=1.jsonl,2.jsonl,3.jsonl")
-    again = run("explain", *inputs, "d7", "name").out
-    assert "run 2 of 3: no prediction for this document" in again
+    assert "run 2 of 3: no prediction for this document" in run("explain", *inputs, "d7", "name").out
     assert "in one or more runs: no prediction" in run("explain", "r", "d7", "name", "--system", "m").out
 
 

@@ -63,8 +63,7 @@ def lay_out(tmp_path: Path, server: ScriptedServer) -> Path:
 
 def sweep(run: Run, place: Path, *more: Any) -> Ran:
     inputs = ("--docs", place / "docs", "--spec", place / "spec.yaml", "--gold", place / "gold.jsonl")
-    given = ("--out", place / "out", "--jobs", 0)
-    return run("run", place / "systems.json", *inputs, *given, *more)
+    return run("run", place / "systems.json", *inputs, *("--out", place / "out", "--jobs", 0), *more)
 
 
 @dataclass(frozen=True)
@@ -122,8 +121,7 @@ def test_the_effect_of_a_factor_is_averaged_over_the_others(swept: Swept) -> Non
 
 def test_requests_that_systems_share_are_sent_once_and_never_again(run: Run, swept: Swept) -> None:
     assert swept.billed == len(swept.server.billed), "no request twice"
-    again = sweep(run, swept.place)
-    assert (again.code, sum(swept.server.billed.values())) == (0, swept.billed)
+    assert (sweep(run, swept.place).code, sum(swept.server.billed.values())) == (0, swept.billed)
 
 
 def test_a_system_that_stopped_is_not_compared(run: Run, place: Path, server: ScriptedServer) -> None:

@@ -16,8 +16,7 @@ FAST = ("--bootstrap", "50")
 
 
 def test_json_is_the_metrics_file_and_the_recommendation(run: Run, files: Files, tmp_path: Path) -> None:
-    ran = run("score", *files.inputs, *FAST, "--json", "--out", tmp_path / "run")
-    data = json.loads(ran.out)
+    data = json.loads(run("score", *files.inputs, *FAST, "--json", "--out", tmp_path / "run").out)
     assert data.pop("recommendation")["answer"] == "3 documents are too few to recommend a system"
     assert data == json.loads((tmp_path / "run" / "metrics.json").read_bytes())
     assert list(data) == ["format", "schema_version", "run", "estimates", "counts"]

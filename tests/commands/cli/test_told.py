@@ -317,7 +317,13 @@ def test_every_key_and_every_extra_that_a_text_names_exists() -> None:
     assert data <= {*option_names(DataOptions)} and data
     keys = {key for piece in quoted for key in KEY.findall(piece)} - OF_SYSTEMS - OF_EXAMPLES
     sections = {*SPEC_KEYS, *FIELD_KEYS, *option_names(DataOptions), *option_names(StatisticsOptions)}
-    of_parts = {"field", "name", *Definition.__struct_fields__, *option_names(Tolerance)}
+    of_parts = {
+        "field",
+        "name",
+        "acceptable_variations",
+        *Definition.__struct_fields__,
+        *option_names(Tolerance),
+    }
     assert keys <= {*sections, *of_parts, *options_of_entries()} and len(keys) > 20
     assert not [text for text in every if "'fieldassay[" in text]
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -352,8 +358,7 @@ def test_fifteen_readings_meet_five_gold_records(run: Callable[..., Ran], tmp_pa
     words = ("--docs", "ocr", "--protocol", "entry-matching", "--gold", "gold.jsonl")
     rows = run_study(run, tmp_path, "study-entries", *words)
     assert len(rows) == 15
-    corrected = rows.filter(pl.col("system").str.ends_with("corrected"))
-    assert corrected["score"].to_list() == [1.0] * 5
+    assert rows.filter(pl.col("system").str.ends_with("corrected"))["score"].to_list() == [1.0] * 5
 
 
 @pytest.mark.full

@@ -197,8 +197,7 @@ def test_families_drawn_again_are_whole_and_take_more_labels(monkeypatch: pytest
     for name in ("DRAWS", "FEW_DRAWS"):
         monkeypatch.setattr(f"fieldassay.decisions.calibration.certificate.{name}", 24)
     names = tuple(f"{at // 5}/{at % 5}" for at in range(280))
-    generator = np.random.default_rng(4)
-    confidence, doc = generator.random(280), np.arange(280, dtype=np.int32)
+    confidence, doc = np.random.default_rng(4).random(280), np.arange(280, dtype=np.int32)
     right = (confidence > 0.3) | (doc // 5 % 3 > 0)
     families = tuple(name.partition("/")[0] for name in names)
     labels = RankedLabels.of(Observations(names, ("f",), doc, doc * 0, confidence, right, families))

@@ -118,8 +118,7 @@ def test_the_inversion_is_the_probability_that_simulation_gives() -> None:
     whole = np.maximum(wrong, np.round(generator.random(30), 2))
     drawn = generator.exponential(size=(50_000, 31))
     simulated = (drawn[:, :30] @ (wrong - 0.3 * whole) + 0.7 * drawn[:, 30] > 0).mean()
-    found = risk_p_value(Losses(wrong, whole, np.ones(30)), 0.3)
-    assert found == pytest.approx(simulated, abs=0.006)
+    assert risk_p_value(Losses(wrong, whole, np.ones(30)), 0.3) == pytest.approx(simulated, abs=0.006)
 
 
 DOCUMENTS = st.lists(

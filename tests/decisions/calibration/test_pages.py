@@ -74,8 +74,7 @@ def test_a_field_without_confidences_has_a_line_without_numbers() -> None:
 
 
 def test_curves_are_thinned_evenly_with_both_ends() -> None:
-    confidence = np.linspace(0, 1, 5000)
-    points = select(confidence, np.ones(5000, bool)).points
+    points = select(np.linspace(0, 1, 5000), np.ones(5000, bool)).points
     assert (len(points), points[0].threshold, points[-1].coverage) == (1000, 1.0, 1.0)
     few = thin(points, 200)
     assert (len(few), few[0], few[-1]) == (200, points[0], points[-1])

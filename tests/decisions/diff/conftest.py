@@ -38,8 +38,7 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Make:
             for part in ("--pred", f"{system}={folder / f'pred-{at}.jsonl'}")
         ]
         inputs = ["--spec", str(folder / "spec.json"), "--gold", str(folder / "gold.jsonl"), *given]
-        code = main(["score", *inputs, "--out", str(folder / name), "--quiet", *map(str, options)])
-        assert code == 0
+        assert main(["score", *inputs, "--out", str(folder / name), "--quiet", *map(str, options)]) == 0
         return folder / name
 
     return make

@@ -57,8 +57,7 @@ GOLD = {"total": 5, "name": None, "tags": ["p", "q"], "lines": LINES, "place": {
 
 def evidence(gold: list[Any], pred: list[Any]) -> pl.LazyFrame:
     rows = [[{"id": f"d{at}", **row} for at, row in enumerate(side)] for side in (gold, pred)]
-    found = score(rows[0], rows[1], SPEC, bootstrap=0).evidence
-    return found.lazy()
+    return score(rows[0], rows[1], SPEC, bootstrap=0).evidence.lazy()
 
 
 def changed(
@@ -140,6 +139,16 @@ def test_diagnoses_and_critical_values_come_with_the_change() -> None:
     assert (row.critical, row.diagnoses_after, row.gold) == (True, (), "5")
     assert row.diagnoses_before[:1] == ("separator",)
     assert [(one.name, one.fixed) for one in found.by_diagnosis()] == [("separator", 1)]
+
+
+def test_a_match_that_scores_more_is_fixed_and_one_that_scores_less_is_broken() -> None:
+    spec = {"fields": {"shop": {"compare": "indel", "accept": 0.5}}}
+    frames = [score([{"id": 1, "shop": "Oak Street"}], [{"id": 1, "shop": shop}], spec, bootstrap=0).evidence.lazy()
+              for shop in ("Oak Stret", "Oak Street", "x")]  # fmt: skip
+    better, worse, wrong = (
+        find_changes(*pair) for pair in (frames[:2], frames[1::-1], (frames[0], frames[2]))
+    )
+    assert [totals(one) for one in (better, worse, wrong)] == [[1, 0], [0, 1], [0, 1]]
 
 
 def test_what_could_not_be_judged_in_one_run_is_neither_fixed_nor_broken() -> None:
@@ -375,8 +384,7 @@ def test_systems_are_called_by_what_tells_them_apart(one: Path, other: Path, thr
 
 
 def test_the_reference_of_a_run_comes_first_unless_systems_are_named(make_run: Make) -> None:
-    systems = dict.fromkeys("abc", REPORTS_GOLD)
-    run = make_run(REPORTS_SPEC, REPORTS_GOLD, systems, "--reference", "b")
+    run = make_run(REPORTS_SPEC, REPORTS_GOLD, dict.fromkeys("abc", REPORTS_GOLD), "--reference", "b")
     assert labels(run) == ["b", "a", "c"]
     assert {comparison.systems for comparison in diff_runs(run).overall} == {("b", "a"), ("b", "c")}
     assert labels(f"{run}:a", f"{run}:b") == ["a", "b"]

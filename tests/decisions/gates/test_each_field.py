@@ -77,8 +77,7 @@ def test_the_gate_is_one_line_of_the_decision() -> None:
 
 def test_the_loss_of_one_field_fails_it(tmp_path: Path) -> None:
     rows = gold(200)
-    before = scored(rows, spoiled(rows, dict.fromkeys(FIELDS, 0.05)))
-    baseline = baseline_in(tmp_path, before)
+    baseline = baseline_in(tmp_path, scored(rows, spoiled(rows, dict.fromkeys(FIELDS, 0.05))))
     worse = spoiled(rows, dict.fromkeys(FIELDS, 0.05))
     lost = [{**row, "a": "?"} if at < 12 else row for at, row in enumerate(worse)]
     gate = "regression(field_accuracy) >= 0 in each field"

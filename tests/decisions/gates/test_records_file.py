@@ -58,7 +58,7 @@ def test_measured_runs_that_are_stable_are_counted_back_from_the_last(tmp_path: 
 @pytest.mark.parametrize(
     ("record", "said"),
     [("nowhere", "is no folder that `run` wrote"), ({"success": True}, "has no 'started'"), (7, "must be a folder"),
-     ({"started": "9 o'clock", "success": True, "code": "a", "configuration": "b"}, "is no time"),
+     ({"started": "9 o'clock", "success": True, "code": "a", "configuration": "b"}, "'started' must be a time"),
      ({"started": "2026-03-02T09:00Z", "success": "yes", "code": "a", "configuration": "b"}, "'success' must be true or false")],
     ids=["no folder", "not all that is asked", "a number", "no time", "no truth value"],
 )  # fmt: skip

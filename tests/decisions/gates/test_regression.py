@@ -117,8 +117,7 @@ class Bench:
 
     def judge(self, gate: str, rows: Rows, predictions: Any, spec: str = SPEC, **options: Any) -> GateOutcome:
         result = score(rows, predictions, spec, gates=(gate,), evidence="none", **options)
-        decision = decide_result(result, [parse_gate(gate)], self.file)[-1]
-        return decision.outcomes[-1]
+        return decide_result(result, [parse_gate(gate)], self.file)[-1].outcomes[-1]
 
 
 @pytest.fixture
@@ -471,8 +470,7 @@ def test_a_gate_without_a_margin_is_an_alarm_that_holds_nothing_up(bench: Bench)
         assert decision.outcomes[1].verdict is (NO_LOSS if answer == "GO" else FAIL)
     alarm = bench.judge("regression(accuracy) >= 0", GOLD, spoil(GOLD, 0.1, 3))
     assert alarm.verdict is NO_LOSS and "a loss of up to" in alarm.rule
-    asked = bench.judge("regression(accuracy) >= -0.001", GOLD, spoil(GOLD, 0.1, 3))
-    assert asked.verdict is OPEN
+    assert bench.judge("regression(accuracy) >= -0.001", GOLD, spoil(GOLD, 0.1, 3)).verdict is OPEN
 
 
 def test_an_open_gate_names_the_margin_that_would_have_passed(bench: Bench) -> None:

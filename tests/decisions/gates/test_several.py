@@ -146,8 +146,7 @@ def test_what_has_no_interval_at_any_look_is_refused_with_the_reason(metric: str
     gold = rows([True] * 30)
     timed = [{**row, "timing": {"duration_ms": 5 + at}} for at, row in enumerate(gold)]
     gate = f"{metric} <= 0.9 at any look" if metric == "macro_f1" else f"{metric} <= 90 at any look"
-    result = fa.score(gold, timed, {**SPEC, "gates": [gate]})
-    [found] = outcomes(result)["prediction"]
+    [found] = outcomes(fa.score(gold, timed, {**SPEC, "gates": [gate]}))["prediction"]
     assert found.verdict is Verdict.INCONCLUSIVE
     assert "has no interval that holds at any look" in found.rule or "nothing can be drawn" in found.rule
 
@@ -173,8 +172,7 @@ def test_families_are_drawn_for_the_best_too(size: int, families: int) -> None:
 
 def test_a_regression_at_any_look_is_that_of_the_differences(tmp_path: Path) -> None:
     before, now = of_share(10, 200), of_share(30, 200, 5)
-    run = scored({"s": before}).save(tmp_path / "run")
-    fa.set_baseline(run, tmp_path / "baseline.json")
+    fa.set_baseline(scored({"s": before}).save(tmp_path / "run"), tmp_path / "baseline.json")
     gates = (
         "regression(accuracy) > -0.02",
         "regression(accuracy) > -0.02 at any look",

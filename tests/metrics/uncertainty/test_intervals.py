@@ -160,8 +160,7 @@ def test_the_interval_holds_what_its_test_does_not_refuse(differences, alpha, st
 def test_where_0_ends_the_interval_of_a_shown_difference_the_next_difference_is_its_end():
     halves = Halves.of(np.array([-0.1] * 1 + [0.0] * 1 + [0.2] * 20 + [0.4] * 78))
     assert halves.interval(0.05) == (0.2, 0.4)
-    turned = Halves.of(-halves.ordered)
-    assert turned.interval(0.05) == (-0.4, -0.2)
+    assert Halves.of(-halves.ordered).interval(0.05) == (-0.4, -0.2)
 
 
 def test_an_interval_of_a_shown_difference_is_never_widened_across_0():
@@ -232,8 +231,7 @@ def test_draws_are_the_ones_of_the_first_version(seed):
 
 
 def test_weights_are_pinned():
-    drawn = weights(document_keys(IDS[:2], 0), 0, 8, weight_table())
-    assert drawn.tolist() == PINNED
+    assert weights(document_keys(IDS[:2], 0), 0, 8, weight_table()).tolist() == PINNED
 
 
 def test_the_key_of_an_id_is_pinned_and_wraps_negative_seeds():
@@ -264,8 +262,7 @@ def test_drawn_weights_have_mean_and_variance_one_and_documents_are_uncorrelated
     drawn = weights(keys, 0, 4000, table(np.float64)) / unit
     assert drawn.mean() == pytest.approx(1.0, abs=0.005)
     assert drawn.var() == pytest.approx(1.0, abs=0.015)
-    correlations = np.corrcoef(drawn[:40])[np.triu_indices(40, 1)]
-    assert np.abs(correlations).max() < 5 / math.sqrt(4000)
+    assert np.abs(np.corrcoef(drawn[:40])[np.triu_indices(40, 1)]).max() < 5 / math.sqrt(4000)
 
 
 @pytest.mark.parametrize("replicates", [1, 2, 999, 2000])

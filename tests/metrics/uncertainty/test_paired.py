@@ -114,8 +114,7 @@ def test_min_p_counts_the_draws_in_which_any_test_left_is_as_small():
 @given(st.lists(st.sampled_from([0.01, 0.02, 0.2, 0.7, 1.0]), min_size=1, max_size=6), st.integers(0, 99))
 def test_min_p_never_helps_and_is_never_stricter_than_counting_all_tests(given_p, seed):
     drawn = list(np.random.default_rng(seed).choice([0.01, 0.02, 0.2, 0.7, 1.0], (len(given_p), 50)))
-    adjusted = adjust_min_p(given_p, drawn)
-    assert all(p <= one <= 1 for p, one in zip(given_p, adjusted, strict=True))
+    assert all(p <= one <= 1 for p, one in zip(given_p, adjust_min_p(given_p, drawn), strict=True))
     assert adjust_min_p(given_p, [drawn[0]] * len(given_p)) == pytest.approx(given_p)  # all the same test
     assert adjust_min_p(given_p, [np.ones(50)] * len(given_p)) == given_p  # no other can ever be small
 
@@ -171,8 +170,7 @@ def test_a_margin_asks_for_more_and_whole_documents_are_harder_to_find(spread):
 
 @given(spreads)
 def test_what_is_detectable_needs_the_documents_that_there_are(spread):
-    found = spread.detectable()
-    assert spread.needed(found) == pytest.approx(spread.documents, rel=0.01, abs=1)
+    assert spread.needed(spread.detectable()) == pytest.approx(spread.documents, rel=0.01, abs=1)
 
 
 @given(spreads, st.floats(0.005, 0.2))

@@ -215,8 +215,7 @@ def test_a_document_without_an_answer_scores_0_even_where_gold_is_null(pred):
 def recorded():
     """Return the score of each recorded pair of trees, all of them documents of one run."""
     gold, pred = ([{"id": number, **case[side]} for number, case in enumerate(CASES)] for side in (0, 1))
-    documents = run(gold, pred).documents
-    return dict(documents.select("doc", "score").iter_rows())
+    return dict(run(gold, pred).documents.select("doc", "score").iter_rows())
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
@@ -298,8 +297,7 @@ ROOTS = st.dictionaries(st.sampled_from("abc"), TREES, max_size=3)
 
 @given(ROOTS, ROOTS)
 def test_scores_are_from_0_to_1_and_a_tree_is_like_itself(gold, pred):
-    value = one({"same": 1, **gold}, {"same": 1, **pred})
-    assert 0 <= value <= 1
+    assert 0 <= one({"same": 1, **gold}, {"same": 1, **pred}) <= 1
     assert one(gold, gold) == 1
 
 

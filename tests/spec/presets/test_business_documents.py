@@ -70,15 +70,19 @@ def test_exchanged_days_and_months_score_one_and_are_diagnosed():
     assert judged("INVOICE_DATE", "04/05/2025", "2025-05-04").diagnoses == ()
 
 
-@pytest.mark.parametrize("place", ["field", "type"])
-def test_the_figure_of_the_guide_comes_out_without_a_tolerance(place):
-    field = {
-        "TRANSACTION_AMOUNTS_PAID": {"tolerance": 0}
-        if place == "field"
-        else {"type": "transaction_amounts", "tolerance": 0}
-    }
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fields": {"TRANSACTION_AMOUNTS_PAID": {"tolerance": 0}}},
+        {"types": {"transaction_amounts": {"tolerance": 0}}},
+        {"types": {"money": {"tolerance": 0}}},
+        {"types": {"money": {"tolerance": 5}, "transaction_amounts": {"tolerance": 0}}},
+    ],
+    ids=str,
+)
+def test_the_figure_of_the_guide_comes_out_without_a_tolerance(change):
     [step] = explain_field(
-        read_plan({**SPEC, "fields": field}),
+        read_plan({**SPEC, **change}),
         "TRANSACTION_AMOUNTS_PAID",
         "$50.00 | $75.25 | $100.00",
         "$50.00 | $75.25 | $99.99",
@@ -110,8 +114,7 @@ def test_a_document_of_fourteen_fields_scores_as_worked_in_the_guide():
         "SUPPLIER_NAME": "Liberty Oil Pty",
         "PAYER_NAME": "Ann",
     }
-    pred = {**gold, "SUPPLIER_NAME": "Liberty Oil", "PAYER_NAME": "Bob"}
-    result = run([gold], [pred])
+    result = run([gold], [{**gold, "SUPPLIER_NAME": "Liberty Oil", "PAYER_NAME": "Bob"}])
     assert result.estimate("pooled_accuracy").n == 14
     assert result.value("overall_accuracy") == pytest.approx((12 + 0.9 + 0) / 14, abs=1e-9)
     assert round(result.value("overall_accuracy") or 0, 3) == 0.921
@@ -198,8 +201,7 @@ def test_every_figure_of_three_small_documents_is_as_worked_by_hand():
 
 @pytest.mark.parametrize("kind", ["letter", "NOT_FOUND", None])
 def test_all_fields_count_where_the_type_is_not_known_and_a_warning_says_so(kind):
-    gold = [{**GOLD[0], "DOCUMENT_TYPE": kind}]
-    result = run(gold, [PRED[0]])
+    result = run([{**GOLD[0], "DOCUMENT_TYPE": kind}], [PRED[0]])
     assert result.estimate("pooled_accuracy").n == 4
     assert any("no known document type" in warning for warning in result.warnings)
 
@@ -222,8 +224,7 @@ def test_a_document_is_perfect_from_ninety_nine_percent_on():
     gold = [
         {"image_file": name, **{f"F{number}": "12345" for number in range(20)}} for name in ("a.png", "b.png")
     ]
-    pred = [{**gold[0], "F0": "12349"}, {**gold[1], "F0": "12349", "F1": "12349"}]
-    result = run(gold, pred, spec)
+    result = run(gold, [{**gold[0], "F0": "12349"}, {**gold[1], "F0": "12349", "F1": "12349"}], spec)
     assert result.value("perfect_documents") == 1
     assert result.value("overall_accuracy") == pytest.approx((0.99 + 0.98) / 2, abs=1e-9)
 

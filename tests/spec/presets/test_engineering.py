@@ -600,8 +600,7 @@ def judge_trees(cases, workers=1):
 def test_every_metric_of_every_case_is_that_of_the_plain_recursion(seed):
     source = random.Random(seed)
     cases = [make_case(source) for _ in range(64)]
-    result = judge_trees(cases)
-    rows = {row["doc"]: row for row in result.documents.to_dicts()}
+    rows = {row["doc"]: row for row in judge_trees(cases).documents.to_dicts()}
     for number, case in enumerate(cases):
         wanted = measure([compare(*case)])
         found = {name: rows[str(number)][name] for name in wanted}

@@ -10,7 +10,16 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from tests.judging import score_alone as score
 
+import fieldassay
 from fieldassay.metrics.result.tables import trace_curves
+
+
+def test_a_slice_of_the_protocol_that_no_document_has_is_told_only_where_it_was_asked_for():
+    pages = [{"id": "p", "entries": [{"name": "A", "pages": [1]}]}]
+    for asked, told in ((None, False), (("variant",), True)):
+        result = fieldassay.score(pages, pages, {"protocol": "entry-matching"}, slices=asked, bootstrap=0)
+        assert any("'variant'" in warning for warning in result.warnings) == told
+
 
 # Entry matching as worded on its page, apart from the package: difflib, scipy and plain loops.
 
@@ -225,8 +234,7 @@ def test_worked_examples(protocol, predicted, q, imq):
 
 
 def test_every_figure_of_one_page_by_hand():
-    predicted = [{"name": "Dupond", "pages": [1, 3]}]
-    result = score_pages([GOLD, []], [predicted, []])
+    result = score_pages([GOLD, []], [[{"name": "Dupond", "pages": [1, 3]}], []])
     wanted = {"imq": 4 / 9, "imq_predicted": 8 / 9, "imq_f1": 16 / 27, "average_matching_quality": 8 / 9}
     wanted |= {"matching_precision": 1, "matching_recall": 1 / 2, "matching_f1": 2 / 3}
     assert {name: result.value(name) for name in wanted} == {

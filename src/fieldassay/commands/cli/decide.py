@@ -83,8 +83,7 @@ def diff(**given: Any) -> int:
     found = diff_runs(*given["runs"], options=_options(given))
     ending = "" if target is None or given["is_json"] else target.suffix.lower()
     if ending not in (".html", ".csv"):
-        told = describe_diff(found, given["most"])
-        tell_page(told, found.to_dict, target, is_json=given["is_json"])
+        tell_page(describe_diff(found, given["most"]), found.to_dict, target, is_json=given["is_json"])
         return 0
     write_whole(target, changes_csv(found) if ending == ".csv" else render_diff(found, given["store"]))
     complain(f"written to {target}")

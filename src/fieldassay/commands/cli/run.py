@@ -83,8 +83,7 @@ def run(**given: Any) -> int:
         given["match_docs"],
         ("fieldassay", *sys.argv[1:]),
     )
-    spec = read_spec_option(given)
-    inputs = (given["docs"], spec, given["gold"])
+    inputs = (given["docs"], read_spec_option(given), given["gold"])
     if given["is_dry"]:
         with keep_output_clean():
             found = estimate(*inputs, given["systems"], options)

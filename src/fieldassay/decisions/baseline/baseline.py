@@ -107,8 +107,12 @@ def check_reason(reason: str, remedy: str = "say why a new baseline is needed; i
     if not any(char.isalnum() for char in text):
         raise problem("--reason", "says nothing", remedy, "no_reason")
     if len(text) > MOST_REASON:
-        what = f"has {len(text):,} characters; {MOST_REASON:,} are the most"
-        raise problem("--reason", what, "shorten it", "no_reason")
+        raise problem(
+            "--reason",
+            f"has {len(text):,} characters; {MOST_REASON:,} are the most",
+            "shorten it",
+            "no_reason",
+        )
     return text
 
 
@@ -204,8 +208,12 @@ def read_baseline(path: Path) -> Baseline:
     """Return the baseline in a file. Raises `ProblemsError` if there is none, or if it is not a sound one."""
     data = FORMAT.read_bytes(path)
     if data is None:
-        remedy = "make one with `fieldassay baseline set RUN`, or name its file"
-        raise FORMAT.refusal(path, "there is no baseline here", remedy, "no_baseline")
+        raise FORMAT.refusal(
+            path,
+            "there is no baseline here",
+            "make one with `fieldassay baseline set RUN`, or name its file",
+            "no_baseline",
+        )
     held = FORMAT.decode(path, data)
     content = {name: value for name, value in held.items() if name not in (*FORMAT.head(), "checksum")}
     if held.get("checksum") != checksum(content):
@@ -217,8 +225,12 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     """Put a baseline in its place, as a whole. Raises `ProblemsError` if that fails."""
     before = FORMAT.read_bytes(path)
     if before is not None and f'"{FORMAT.name}"'.encode() not in before[:200]:
-        what = "is there already and is not a baseline of fieldassay"
-        raise FORMAT.refusal(path, what, "name another file", "not_a_baseline")
+        raise FORMAT.refusal(
+            path,
+            "is there already and is not a baseline of fieldassay",
+            "name another file",
+            "not_a_baseline",
+        )
     FORMAT.write(path, baseline_bytes(baseline))
 
 

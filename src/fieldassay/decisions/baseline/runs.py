@@ -132,8 +132,12 @@ def find_difference(baseline: Baseline, data: PairedData, run: Mapping[str, Any]
     )
     found = compare_bases(before, basis)
     if found.parts and baseline.is_frozen:
-        what = f"is refused: {baseline.label()} stands on {found.reason}"
-        raise problem("the run", what, f"undo the change, or {_FREEZE}", "baseline_differs")
+        raise problem(
+            "the run",
+            f"is refused: {baseline.label()} stands on {found.reason}",
+            f"undo the change, or {_FREEZE}",
+            "baseline_differs",
+        )
     return found
 
 
@@ -364,10 +368,9 @@ def _check_whole(run: Run) -> Mapping[str, str]:
     """Return the digests of a run's inputs. Raises `ProblemsError` for a partial run, or without digests."""
     parts = [part for part in parts_of(run.facts) if not part.option.startswith(HOLDOUT)]
     if parts:
-        what = f"has {' and '.join(map(str, parts))}, and a baseline needs all of them"
         raise problem(
             run.folder,
-            what,
+            f"has {' and '.join(map(str, parts))}, and a baseline needs all of them",
             f"score again without {' and '.join(part.option for part in parts)}",
             "partial_run",
         )

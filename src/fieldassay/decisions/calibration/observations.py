@@ -201,10 +201,12 @@ def _to_probabilities(chosen: pl.DataFrame, scale: str, where: str) -> Floats:
     if is_bad.any():
         row = chosen.row(int(np.flatnonzero(is_bad)[0]), named=True)
         example = f"{row['confidence']!r} at {row['pred_path']!r} of document {row['doc']!r}"[:300]
-        what = (
-            f"{int(is_bad.sum()):,} of {len(given):,} confidences are no {_NOUNS[scale]}, such as {example}"
+        raise problem(
+            where,
+            f"{int(is_bad.sum()):,} of {len(given):,} confidences are no {_NOUNS[scale]}, such as {example}",
+            _remedy(given, scale),
+            "bad_confidence",
         )
-        raise problem(where, what, _remedy(given, scale), "bad_confidence")
     return found
 
 
@@ -307,9 +309,12 @@ def _refuse_repeats(label: str, system: str, evidence: pl.LazyFrame) -> None:
         return
     own = evidence.filter(pl.col("system") == system).select(pl.col(REPEAT).n_unique()).collect().item()
     if own > 1:
-        what = f"{system!r} has {own} repeated runs, and a threshold is for one answer to each document"
-        remedy = "score one of the runs alone, and calibrate that"
-        raise problem(label, what, remedy, "repeated_runs")
+        raise problem(
+            label,
+            f"{system!r} has {own} repeated runs, and a threshold is for one answer to each document",
+            "score one of the runs alone, and calibrate that",
+            "repeated_runs",
+        )
 
 
 def _lacks_matches(rows: pl.DataFrame, documents: pl.DataFrame) -> bool:
@@ -684,8 +689,7 @@ def measure(
 
 def calibrate_values(observations: Observations, chance: BootstrapSettings, fields: int = 1) -> Calibration:
     """Return the calibration of at least one value."""
-    order = np.argsort(observations.confidence, kind="stable")
-    seen = observations.take(order)
+    seen = observations.take(np.argsort(observations.confidence, kind="stable"))
     ordered, is_correct = seen.confidence, seen.is_correct
     starts = cut_bins(ordered)
     found = discriminate(seen, chance.level, fields)

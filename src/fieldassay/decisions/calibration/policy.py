@@ -153,8 +153,12 @@ def read_policy(path: Path) -> ReviewPolicy:
     """Return the policy in a file. Raises `ProblemsError` if there is none, or if it was edited."""
     data = FORMAT.read_bytes(path)
     if data is None:
-        what = "cannot be read (No such file or directory)"
-        raise FORMAT.refusal(path, what, "name the file of a review policy", "unreadable_file")
+        raise FORMAT.refusal(
+            path,
+            "cannot be read (No such file or directory)",
+            "name the file of a review policy",
+            "unreadable_file",
+        )
     content = FORMAT.decode(path, data)
     sealed = {name: value for name, value in content.items() if name not in _NOT_SEALED}
     try:

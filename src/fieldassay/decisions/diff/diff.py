@@ -226,6 +226,7 @@ _READ = ("doc", "field", "gold_path", "pred_path", "gold", "pred", "outcome", "d
 _KEY = ("doc", "field", "place", "number", REPEAT)
 _WRONG = ("partial", "mismatch", "missing", "spurious")
 _NOTHING, _RIGHT = "absent", "right"
+_LEAST_GAIN = 1e-9
 
 
 def find_changes(
@@ -234,7 +235,8 @@ def find_changes(
     """Return the values that went from wrong to right, and from right to wrong, between two systems.
 
     Both are given by their rows of evidence. Wrong are partial, mismatch, missing and spurious values; right
-    are matches, and nothing where gold has nothing. A gold value is the same value in both by its path in
+    are matches, and nothing where gold has nothing. A match that scores more than before is fixed, too, and
+    one that scores less is broken. A gold value is the same value in both by its path in
     gold. A spurious value is the same by its path, but inside a list, where positions mean nothing, by its
     field and its content. Rows that one of the two lacks are right there: a run that kept only its errors has
     them all. Only `documents` are compared (all without it). A value that could not be judged in one of the
@@ -251,12 +253,13 @@ def find_changes(
         for outcomes in (_WRONG, ("failed",))
     )
     undecided = (is_failed[""] | is_failed["_after"]) & (is_wrong[""] | is_wrong["_after"])
+    gain = pl.when(~is_wrong[""] & ~is_wrong["_after"]).then(pl.col("score_after") - pl.col("score"))
     change = (
         pl.when(is_failed[""] | is_failed["_after"])
         .then(None)
-        .when(is_wrong[""] & ~is_wrong["_after"])
+        .when((is_wrong[""] & ~is_wrong["_after"]) | (gain > _LEAST_GAIN))
         .then(pl.lit("fixed"))
-        .when(~is_wrong[""] & is_wrong["_after"])
+        .when((~is_wrong[""] & is_wrong["_after"]) | (gain < -_LEAST_GAIN))
         .then(pl.lit("broken"))
     )
     found = joined.with_columns(
@@ -296,7 +299,7 @@ def _keyed(frame: pl.LazyFrame, documents: tuple[str, ...] | None) -> pl.LazyFra
 
     rows = frame.filter(
         (pl.col("kind") == "value") & (pl.col("gold_path").is_not_null() | pl.col("pred_path").is_not_null())
-    ).select(*_READ, REPEAT)
+    ).select(*_READ, "score", REPEAT)
     if documents is not None:
         rows = rows.filter(pl.col("doc").is_in(pl.Series(documents, dtype=pl.String).implode()))
     has_gold = pl.col("gold_path").is_not_null()

@@ -372,8 +372,7 @@ def _parse_message(data: bytes) -> EmailMessage:
         raise DocumentError(
             "unreadable", f"is a mailbox of {count:,} messages; save each in a file of its own"
         )
-    reading = policy.default.clone(refold_source="none")
-    parser = BytesParser(_class=EmailMessage, policy=reading)
+    parser = BytesParser(_class=EmailMessage, policy=policy.default.clone(refold_source="none"))
     message = parser.parsebytes(data.removeprefix(codecs.BOM_UTF8))
     if message.get_content_type() in _SEALED:
         content = _signed_content(_bytes_of(message))

@@ -185,23 +185,27 @@ def recognized_page(image: Any, number: int, size: tuple[float, float]) -> Page:
     return Page(number, layout.lines, layout.tables, round(size[0], 2), round(size[1], 2))
 
 
-def recognized_words(image: Any, size: tuple[float, float]) -> list[TurnedWord]:
-    """Return the words of an RGB picture of a page, boxes in points."""
+def recognized_words(
+    image: Any, size: tuple[float, float], at: tuple[float, float] = (0.0, 0.0)
+) -> list[TurnedWord]:
+    """Return the words of an RGB picture of a page, or of a part from `at` on, boxes in points."""
     import numpy as np
 
     require_engine()
     across, down = size[0] / image.width, size[1] / image.height
     return [
-        TurnedWord(_scaled(found.word, across, down), found.quarters)
+        TurnedWord(_scaled(found.word, across, down, at), found.quarters)
         for found in recognize(np.asarray(image))
     ]
 
 
-def _scaled(word: Word, across: float, down: float) -> Word:
+def _scaled(word: Word, across: float, down: float, at: tuple[float, float]) -> Word:
     box = word.box
     assert box is not None
     places = (box.left * across, box.top * down, box.right * across, box.bottom * down)
-    return replace(word, box=Box(*(round(place, 2) for place in places)))
+    return replace(
+        word, box=Box(*(round(place + begin, 2) for place, begin in zip(places, (*at, *at), strict=True)))
+    )
 
 
 _PAGE_WIDTH, _PAGE_HEIGHT = 400, 100

@@ -137,25 +137,36 @@ class Drawings:
     @cached_property
     def rules(self) -> list[Box]:
         """Return the rules of the page as it is displayed, as boxes of no width or no height."""
+        return [
+            self._displayed(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
+            for x0, y0, x1, y1 in self._found[0]
+        ]
+
+    @cached_property
+    def pictures(self) -> list[Box]:
+        """Return the places of the pictures on the page as it is displayed, as far as they lie on it."""
         left, bottom, right, top = self._page.get_bbox()
-        rotation, width, height = self._page.get_rotation() // 90, right - left, top - bottom
-        rules = []
-        for x0, y0, x1, y1 in self._found[0]:
-            box = Box(min(x0, x1) - left, top - max(y0, y1), max(x0, x1) - left, top - min(y0, y1))
-            rules.append(turn(box, rotation, width, height))
-        return rules
+        places = (
+            ((e, e + a, e + c, e + a + c), (f, f + b, f + d, f + b + d))
+            for a, b, c, d, e, f in self._found[1]
+        )
+        cut = (
+            (max(min(xs), left), max(min(ys), bottom), min(max(xs), right), min(max(ys), top))
+            for xs, ys in places
+        )
+        return [self._displayed(*sides) for sides in cut if sides[0] < sides[2] and sides[1] < sides[3]]
 
     @cached_property
     def largest_picture(self) -> float:
         """Return the share of the page that its largest picture takes; 0 without pictures."""
         left, bottom, right, top = self._page.get_bbox()
-        largest = 0.0
-        for a, b, c, d, e, f in self._found[1]:
-            xs, ys = sorted((e, e + a, e + c, e + a + c)), sorted((f, f + b, f + d, f + b + d))
-            wide, high = min(xs[-1], right) - max(xs[0], left), min(ys[-1], top) - max(ys[0], bottom)
-            largest = max(largest, max(wide, 0.0) * max(high, 0.0))
-        area: float = max((right - left) * (top - bottom), 1.0)
-        return largest / area
+        areas = ((box.right - box.left) * (box.bottom - box.top) for box in self.pictures)
+        return float(max(areas, default=0.0) / max((right - left) * (top - bottom), 1.0))
+
+    def _displayed(self, x0: float, y0: float, x1: float, y1: float) -> Box:
+        left, bottom, right, top = self._page.get_bbox()
+        box = Box(x0 - left, top - y1, x1 - left, top - y0)
+        return turn(box, self._page.get_rotation() // 90, right - left, top - bottom)
 
     @cached_property
     def _found(self) -> tuple[list[tuple[float, float, float, float]], list[Matrix]]:
@@ -403,7 +414,9 @@ class _PdfReader:
             held = boxes[:, begin : begin + len(texts[at])].T.tolist()
             upright = straight[:, begin : begin + len(texts[at])].T.tolist()
             once = _once(texts[at], upright)
-            if len(once) == len(held) and not _is_row(upright):
+            if len(once) == len(held) and any(
+                before[0] > after[0] or _is_far(before, after) for before, after in pairwise(upright)
+            ):
                 continue
             lines = [self._on_line(starts[at] + place, upright[place], quarters[at]) for place in once]
             largest = max(lines, key=lambda box: box[3] - box[1])
@@ -569,10 +582,6 @@ def _differ(text: str, boxes: Floats, begins: Sequence[int]) -> Any:
     return (is_mixed & (low > 0)) | np.logical_or.reduceat(is_again, begins)
 
 
-def _is_row(boxes: Sequence[Sequence[float]]) -> bool:
-    return all(before[0] <= after[0] and not _is_far(before, after) for before, after in pairwise(boxes))
-
-
 def _rise(box: Sequence[float], base: Sequence[float]) -> int:
     """Return 1 for a character above the line of a large one, -1 for a low or a small one, else 0."""
     height = base[3] - base[1]
@@ -679,18 +688,27 @@ def _dots(image: Any, words: Sequence[Word], width: float, height: float) -> tup
     return x0, y0, x1, y1, is_tiny
 
 
-def uncovered_ink(image: Any, words: Sequence[Word], width: float, height: float) -> float:
-    """Return the share of a page's ink (places where its gray changes) outside of the words' boxes."""
+def uncovered_ink(
+    image: Any, words: Sequence[Word], size: tuple[float, float], areas: Sequence[Box]
+) -> list[float]:
+    """Return the share of the ink of each area of a page that lies outside of the words' boxes.
+
+    Ink is where the gray of the page changes; an area without any has 0.
+    """
     import numpy as np
 
     edges = np.abs(np.diff(image.astype(np.int16), axis=1)) > _CONTRAST
-    total = int(edges.sum())
-    across, down = image.shape[1] / width, image.shape[0] / height
+    across, down = image.shape[1] / size[0], image.shape[0] / size[1]
+
+    def part_of(box: Box) -> Any:
+        top, left = max(floor(box.top * down) - 1, 0), max(floor(box.left * across) - 1, 0)
+        return edges[top : ceil(box.bottom * down) + 1, left : ceil(box.right * across) + 1]
+
+    totals = [int(part_of(area).sum()) for area in areas]
     for word in words:
         if word.box is not None:
-            top, left = max(floor(word.box.top * down) - 1, 0), max(floor(word.box.left * across) - 1, 0)
-            edges[top : ceil(word.box.bottom * down) + 1, left : ceil(word.box.right * across) + 1] = False
-    return int(edges.sum()) / total if total else 0.0
+            part_of(word.box)[:] = False
+    return [int(part_of(area).sum()) / max(total, 1) for area, total in zip(areas, totals, strict=True)]
 
 
 # PDF to pages: the text layer by the boxes of its characters, hidden text told from visible by its ink.
@@ -703,6 +721,8 @@ _BLANK = 1.0
 
 _LARGE_PICTURE = 0.5
 _MOST_INK = 0.5
+_LEAST_WIDTH, _LEAST_HEIGHT, _MOST_PICTURES = 72.0, 18.0, 200
+"""Smaller pictures on a page with text, in points, are signs and ornaments."""
 
 MOST_DOTS = 4000
 """The longer side of a page that is recognized, in pixels, at most."""
@@ -930,16 +950,22 @@ def _load_page(page: Any, number: int, task: LoadTask, reused: _Reused) -> tuple
     gray = _render_gray(page, size, reused)
     words = _add_marks(page, _mark_hidden(gray, found, size), reused.annotations)
     drawings = Drawings(page)
-    if task.options.ocr == "always" or (is_broken and words) or _shows_more(drawings, gray, words, size):
-        if can_recognize(task.options):
-            words += _recognize(page, words, size, task)
-            task.beat()
-            notes.add("ocr")
-        else:
-            notes.add("unread_page")
+    is_unread = (
+        task.options.ocr == "always" or (is_broken and words) or _shows_more(drawings, gray, words, size)
+    )
+    area = Box(0, 0, *size) if is_unread else _find_unread(drawings, gray, words, size)
+    if area is not None and can_recognize(task.options):
+        words += _recognize(page, words, size, area, task)
+        task.beat()
+        notes.add("ocr")
+    elif is_unread:
+        notes.add("unread_page")
+    elif area is not None:
+        width, height = round(area.right - area.left), round(area.bottom - area.top)
+        notes.add(f"picture: page {number}, {width} x {height} points")
     if any(not word.word.visible for word in words):
         notes.add("hidden_text")
-    is_scan = "ocr" in notes or (bool(words) and drawings.largest_picture >= _LARGE_PICTURE)
+    is_scan = (is_unread and "ocr" in notes) or (bool(words) and drawings.largest_picture >= _LARGE_PICTURE)
     layout = lay_out_turned(words, size, drawings.rules if words else (), is_scan=is_scan)
     return Page(number, layout.lines, layout.tables, round(size[0], 2), round(size[1], 2)), notes
 
@@ -966,9 +992,7 @@ def _is_read_otherwise(page: Any, layer: TextLayer, size: tuple[float, float], t
     extent = (right - left, bottom - top)
     if min(extent) < 1:
         return False
-    scale = min(task.options.dpi / 72, MOST_DOTS / max(extent))
-    image = page.render(scale=scale, crop=(left, size[1] - bottom, size[0] - right, top)).to_pil()
-    found = [one.word for one in recognized_words(image.convert("RGB"), extent)]
+    found = [one.word for one in _recognize(page, (), size, Box(left, top, right, bottom), task)]
     task.beat()
     text = "".join([word.text for word in found]).casefold()
     certain = sum(len(word.text) * (word.confidence or 0.0) for word in found)
@@ -1041,18 +1065,33 @@ def _shows_more(
     seen = [word.word for word in words if word.word.visible]
     if sum([len(word.text) for word in seen[:_TOO_FEW_CHARACTERS]]) < _TOO_FEW_CHARACTERS:
         return bool(gray.std() > _BLANK)
-    return drawings.largest_picture >= _LARGE_PICTURE and uncovered_ink(gray, seen, *size) > _MOST_INK
+    is_large = drawings.largest_picture >= _LARGE_PICTURE
+    return is_large and uncovered_ink(gray, seen, size, [Box(0, 0, *size)])[0] > _MOST_INK
+
+
+def _find_unread(
+    drawings: Drawings, gray: Any, words: Sequence[TurnedWord], size: tuple[float, float]
+) -> Box | None:
+    """Return the part of a page where pictures show what the text layer does not say; None without one."""
+    wide = [box for box in drawings.pictures if box.right - box.left >= _LEAST_WIDTH][:_MOST_PICTURES]
+    seen = [word.word for word in words if word.word.visible] if wide else []
+    shares = uncovered_ink(gray, seen, size, wide) if wide else []
+    area = union(box for box, share in zip(wide, shares, strict=True) if share > _MOST_INK)
+    return None if area is None or area.bottom - area.top < _LEAST_HEIGHT else area
 
 
 def _recognize(
-    page: Any, words: Sequence[TurnedWord], size: tuple[float, float], task: LoadTask
+    page: Any, words: Sequence[TurnedWord], size: tuple[float, float], area: Box, task: LoadTask
 ) -> list[TurnedWord]:
-    """Return the recognized words of a page, without those where the text layer has visible words."""
-    image = page.render(scale=min(task.options.dpi / 72, MOST_DOTS / max(size))).to_pil().convert("RGB")
+    """Return the recognized words of a part of a page, but for those where it has visible words already."""
+    extent = (area.right - area.left, area.bottom - area.top)
+    crop = (area.left, size[1] - area.bottom, size[0] - area.right, area.top)
+    scale = min(task.options.dpi / 72, MOST_DOTS / max(extent))
+    image = page.render(scale=scale, crop=crop).to_pil().convert("RGB")
     known = [word.word.box for word in words if word.word.visible and word.word.box is not None]
     return [
         found
-        for found in recognized_words(image, size)
+        for found in recognized_words(image, extent, (area.left, area.top))
         if not any(_holds_center(box, found.word.box) for box in known)
     ]
 

@@ -86,8 +86,10 @@ def read_by_function(data: bytes, task: LoadTask) -> tuple[Page, ...]:
         given = {"pages": given.split("\f")}
     listed = given.get("pages") if isinstance(given, Mapping) else None
     if not isinstance(listed, list | tuple):
-        what = f"the reader {reader} returned {type(given).__name__}; return a text, or {{'pages': […]}}"
-        raise DocumentError("unreadable", what)
+        raise DocumentError(
+            "unreadable",
+            f"the reader {reader} returned {type(given).__name__}; return a text, or {{'pages': […]}}",
+        )
     return tuple(_page_of(page, number, task) for number, page in enumerate(listed, start=1))
 
 
@@ -98,8 +100,10 @@ def _page_of(given: Any, number: int, task: LoadTask) -> Page:
     try:
         return page_of_words(msgspec.convert(given, WordsPage), number, "text")
     except msgspec.ValidationError as error:
-        what = f"page {number} of the reader {task.options.reader} is neither text nor words ({error})"
-        raise DocumentError("unreadable", what) from None
+        raise DocumentError(
+            "unreadable",
+            f"page {number} of the reader {task.options.reader} is neither text nor words ({error})",
+        ) from None
 
 
 def _page_of_text(text: str, number: int, task: LoadTask) -> Page:
@@ -193,8 +197,7 @@ def read_docling(data: bytes, task: LoadTask) -> tuple[Page, ...]:
             for text in item.text.splitlines():
                 line = plain_line(text)
                 if line is not None:
-                    words = tuple(Word(word.text, box) for word in line.words)
-                    lines[number].append(Line(words, box))
+                    lines[number].append(Line(tuple(Word(word.text, box) for word in line.words), box))
     numbers = sorted({1, *sizes, *lines, *tables})
     return tuple(
         Page(

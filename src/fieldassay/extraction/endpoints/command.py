@@ -118,8 +118,10 @@ class CommandWorker:
             parts.append(chunk)
             size += len(chunk)
             if size > self._max_answer_mb * 2**20:
-                said = f"the answer has more than {self._max_answer_mb:g} MB (`max_answer_mb` of the system)"
-                raise CommandError("too_large_answer", said)
+                raise CommandError(
+                    "too_large_answer",
+                    f"the answer has more than {self._max_answer_mb:g} MB (`max_answer_mb` of the system)",
+                )
         line, _, self._rest = b"".join(parts).partition(b"\n")
         return line
 
@@ -239,8 +241,12 @@ class CommandChannel(CallChannel):
         if os.name != "posix":
             raise problem("command", "needs file descriptor 3, which Windows lacks", "", "no_command")
         if not command or find_program(command[0]) is None:
-            said = f"no program {command[0] if command else ''!r} was found"
-            raise problem("command", said, "check its name and the absolute folders of PATH", "no_command")
+            raise problem(
+                "command",
+                f"no program {command[0] if command else ''!r} was found",
+                "check its name and the absolute folders of PATH",
+                "no_command",
+            )
 
     def _call(self, call: EndpointCall, log: Journal) -> Any:  # noqa: ARG002
         try:
@@ -267,8 +273,7 @@ class CommandChannel(CallChannel):
                 raise ClosedError from None
             said = remove_secrets(str(error), os.environ)
             if self._dead_in_a_row >= MOST_DEAD_IN_A_ROW:
-                what = f"the command never answers: {said}"
-                raise StopRunError(Failure("unreachable", what)) from None
+                raise StopRunError(Failure("unreachable", f"the command never answers: {said}")) from None
             return AttemptVerdict("document", error.kind, said)
         self._dead_in_a_row = 0
         return answer

@@ -487,8 +487,7 @@ class Journal(ReadJournal):
         self._out = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         _lock(self._out, path)
         super().__init__(path)
-        size = os.fstat(self._out).st_size
-        self.cut_bytes = size - self.sound_bytes
+        self.cut_bytes = os.fstat(self._out).st_size - self.sound_bytes
         """The length of the torn line that was removed from the end."""
         if self.cut_bytes:
             os.ftruncate(self._out, self.sound_bytes)

@@ -302,8 +302,7 @@ def read_answer(line: Mapping[str, Any], request: Request, *, reused: bool) -> M
     attempts = int(line.get("attempts", 1))
     maybe = int(line.get("possibly_billed", 0))
     timing = Timing(line.get("model_ms") or 0.0, line.get("first_byte_ms"), line.get("wait_ms") or 0.0)
-    model = str(request.body.get("model") or "")
-    usage = Usage(model, calls=1, attempts=attempts)
+    usage = Usage(str(request.body.get("model") or ""), calls=1, attempts=attempts)
     left_out = tuple(line.get("left_out", ()))
     basic = ModelAnswer(
         None, usage=usage, timing=timing, reused=reused, possibly_billed=maybe, left_out=left_out

@@ -126,7 +126,11 @@ def read_called(answer: ModelAnswer, document: Transcript, task: Task) -> Extrac
     }
     search = Search.of(document.pages)
     found = locator(search, task.spec).locate(values, {})
-    sure = _confidences(_by_path(beside.get("confidence")))
+    sure = {
+        path: float(value)
+        for path, value in _by_path(beside.get("confidence")).items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    }
     paths = {join_path(steps): one for steps, one in found.items()}
     return Extracted(
         given,
@@ -150,11 +154,3 @@ def _text(given: Any) -> str | None:
 
 def _by_path(given: Any) -> dict[str, Any]:
     return {plain_path(str(path)): value for path, value in given.items()} if isinstance(given, dict) else {}
-
-
-def _confidences(given: Mapping[str, Any]) -> dict[str, float]:
-    return {
-        path: float(value)
-        for path, value in given.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-    }

@@ -40,7 +40,9 @@ from fieldassay.extraction.strategies.prompts import (
     DocumentTypes,
     Prompt,
     ShownExamples,
+    ShownPassages,
     choose_examples,
+    choose_passages,
     describe_fields,
     fence,
     schema_text,
@@ -134,6 +136,8 @@ class Prompted:
     model: Filled
     input: PromptInput = PromptInput()
     examples: ShownExamples | None = None
+    passages: ShownPassages | None = None
+    """The part of a long document that is shown; None: all of its text."""
     prompt: Prompt = Prompt()
     decode: Decode = Decode()
     quotes: Literal["none", "flag", "require"] = "none"
@@ -169,6 +173,7 @@ class Prompted:
             model=detect.model or self.model,
             endpoint=detect.endpoint or self.endpoint,
             quotes="none",
+            passages=None,
             split=Split(),
         )
         start = replace(document, pages=document.pages[: self.split.pages])
@@ -285,7 +290,7 @@ class _PromptedRun:
             return self.strategy.prompt.messages({**variables, "document": text})
 
         messages = made(
-            fence(self._text(pages)) if self.strategy.input.form != "images" else "(see the images)"
+            fence(self._text(fields, pages)) if self.strategy.input.form != "images" else "(see the images)"
         )
         before = [
             message
@@ -303,11 +308,18 @@ class _PromptedRun:
             messages[-1] = {**messages[-1], "content": [text, *shown]}
         return messages
 
-    def _text(self, pages: range) -> str:
-        chosen = [self.search.pages[at] for at in pages]
+    def _text(self, fields: tuple[Field, ...], pages: range) -> str:
+        chosen, passages = [self.search.pages[at] for at in pages], self.strategy.passages
+        texts = [page.text for page in chosen]
+        if passages is not None:
+            texts, left_out = choose_passages(texts, fields, passages)
+            self.notes.update({"passages_left_out": left_out} if left_out else {})
         if len(self.document.pages) == 1:
-            return chosen[0].text
-        return "\n\n".join(f"[page {page.number}]\n{page.text}" for page in chosen)
+            return texts[0]
+        shown = zip(chosen, texts, strict=True)
+        return "\n\n".join(
+            f"[page {page.number}]\n{text}" for page, text in shown if text or passages is None
+        )
 
     def _images(self, pages: range) -> tuple[Attachment, ...]:
         return () if self.strategy.input.form == "text" else self.task.images[pages.start : pages.stop]
@@ -485,8 +497,7 @@ def _example_messages(
     example: Example, made: Callable[[str], list[dict[str, Json]]], answer: str
 ) -> list[dict[str, Json]]:
     """Return an example as the question of a user and the answer to it."""
-    search = Search.of(example.document.pages)
-    asked = made(fence("\n\n".join(page.text for page in search.pages)))
+    asked = made(fence("\n\n".join(page.text for page in Search.of(example.document.pages).pages)))
     user = next((message for message in reversed(asked) if message["role"] == "user"), asked[-1])
     return [user, {"role": "assistant", "content": answer}]
 

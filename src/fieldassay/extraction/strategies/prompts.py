@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -58,14 +59,28 @@ class ShownExamples:
     model: Filled = "all-MiniLM-L6-v2"
     """The encoder of `embedding`, as of the comparator `embedding`."""
 
-    def encode(self, texts: Sequence[str]) -> Any:
-        """Return the vectors of texts. Raises `MissingExtraError`, or `ValueError` for no model."""
-        return _encoder(self.model).encode(list(texts))
+
+@dataclass(frozen=True, slots=True)
+class ShownPassages:
+    """The passages of a document that are shown: the `k` most similar to what is said of the fields.
+
+    Similar are those that share most runs of characters (`nearest`), or mean nearly the same (`embedding`).
+    """
+
+    select: Literal["nearest", "embedding"] = "nearest"
+    k: Positive = 8
+    lines: Positive = 10
+    """The lines of a passage."""
+    model: Filled = "all-MiniLM-L6-v2"
+    """The encoder of `embedding`, as of the comparator `embedding`."""
 
 
 @lru_cache(maxsize=8)
-def _encoder(model: str) -> Embedding:
-    """Return an encoder, whose files are looked for once."""
+def open_encoder(model: str) -> Embedding:
+    """Return an encoder, whose files are looked for once.
+
+    What it encodes raises `MissingExtraError` without them, and `ValueError` for no model.
+    """
     from fieldassay.values.comparators.embedding import Embedding
 
     return Embedding(model)
@@ -90,17 +105,51 @@ def choose_examples(
     if shown.select == "fixed" or len(examples) <= shown.k:
         return tuple(examples[: shown.k])
     texts = tuple(plain_text(example.document) for example in examples)
+    [near] = similarities(shown, [plain_text(document)], texts)
+    return tuple(examples[at] for at in reversed(_rank(near)[: shown.k]))
+
+
+def _rank(near: Sequence[float]) -> list[int]:
+    return sorted(range(len(near)), key=lambda at: (-near[at], at))
+
+
+def choose_passages(
+    pages: Sequence[str], fields: Sequence[Field], shown: ShownPassages
+) -> tuple[list[str], int]:
+    """Return the texts of pages with […] in place of what is left out, and how many passages that is.
+
+    The best passage of each field comes first, then the next best of each, up to `k` passages; a page without
+    any is empty. A document of at most `k` passages stays whole.
+    """
+    lines = [page.splitlines() for page in pages]
+    places = [(page, at) for page, own in enumerate(lines) for at in range(0, len(own), shown.lines)]
+    if len(places) <= shown.k:
+        return list(pages), 0
+    parts = ["\n".join(lines[page][at : at + shown.lines]) for page, at in places]
+    queries = describe_fields(fields).lower().replace("_", " ").splitlines()
+    near = similarities(shown, queries, tuple(" ".join(part.lower().split()) for part in parts))
+    wanted = {*islice(dict.fromkeys(chain.from_iterable(zip(*map(_rank, near), strict=True))), shown.k)}
+    texts = []
+    for page in range(len(pages)):
+        own = [at for at, place in enumerate(places) if place[0] == page]
+        runs = groupby(own, wanted.__contains__)
+        told = "\n".join("\n".join(parts[at] for at in run) if is_shown else "[…]" for is_shown, run in runs)
+        texts.append(told if wanted.intersection(own) else "")
+    return texts, len(parts) - len(wanted)
+
+
+def similarities(
+    shown: ShownExamples | ShownPassages, queries: Sequence[str], texts: tuple[str, ...]
+) -> list[list[float]]:
+    """Return how similar each query is to each text, as `select` says, from -1 to 1."""
     if shown.select == "embedding":
-        encoded = shown.encode([*texts, plain_text(document)])
-        near = (encoded[:-1] @ encoded[-1]).tolist()
-    else:
-        vectors, idf = _vectors(texts)
-        own = _unit(grams(plain_text(document)), idf)
-        near = [
-            math.fsum(weight * vector.get(gram, 0.0) for gram, weight in own.items()) for vector in vectors
-        ]
-    order = sorted(range(len(examples)), key=lambda at: (-near[at], at))[: shown.k]
-    return tuple(examples[at] for at in reversed(order))
+        encoded = open_encoder(shown.model).encode([*texts, *queries])
+        return [[*map(float, row)] for row in encoded[len(texts) :] @ encoded[: len(texts)].T]
+    vectors, idf = _vectors(texts)
+    return [
+        [math.fsum(weight * vector.get(gram, 0.0) for gram, weight in own.items()) for vector in vectors]
+        for own in (_unit(grams(query), idf) for query in queries)
+    ]
 
 
 @lru_cache(maxsize=8)
@@ -146,8 +195,16 @@ def check_examples(examples: Iterable[Example], scored: ScoredDocuments, where: 
             problems.append(Problem(where, what, remedy, "leaked_example"))
     if problems:
         more = len(problems) - _MOST_NAMED
-        rest = [Problem(where, f"and {more:,} more examples that are scored too", "", "leaked_example")]
-        raise ProblemsError([*problems[:_MOST_NAMED], *(rest if more > 0 else [])])
+        raise ProblemsError(
+            [
+                *problems[:_MOST_NAMED],
+                *(
+                    [Problem(where, f"and {more:,} more examples that are scored too", "", "leaked_example")]
+                    if more > 0
+                    else []
+                ),
+            ]
+        )
 
 
 def without_copies(document: Transcript, examples: Sequence[Example]) -> tuple[Example, ...]:
@@ -248,8 +305,9 @@ class Prompt:
         try:
             prompt = cls(path.read_text(encoding="utf-8-sig"), name)
         except UnicodeDecodeError as error:
-            what = f"is not UTF-8 text (byte {error.start})"
-            raise problem(path, what, "save it as UTF-8", "encoding") from None
+            raise problem(
+                path, f"is not UTF-8 text (byte {error.start})", "save it as UTF-8", "encoding"
+            ) from None
         problems = prompt.check(str(path))
         if problems:
             raise ProblemsError(problems)

@@ -385,8 +385,7 @@ def _method(found: Diff) -> list[str]:
 
 
 def _few(families: Sequence[Comparison]) -> list[str]:
-    is_marked = any(is_narrow(one) and one.interval is not None for one in families)
-    return [FEW] if is_marked else []
+    return [FEW] if any(is_narrow(one) and one.interval is not None for one in families) else []
 
 
 def _adjusted(family: Sequence[Comparison], rankings: Sequence[Ranking] = ()) -> list[str]:

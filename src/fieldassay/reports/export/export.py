@@ -83,6 +83,12 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
     own = documents.filter(documents["system"] == name)
     judged = evidence["outcome"].is_in(JUDGED) & (evidence["kind"] == "value")
     values = evidence.filter(judged & (evidence["system"] == name))
+    if not fields:
+        scores = values.partition_by("field", as_dict=True, maintain_order=True)
+        sums = {str(field): (float(rows["score"].sum()), len(rows)) for (field,), rows in scores.items()}
+        table = {
+            field: {"accuracy": right / n, "correct": right, "total": n} for field, (right, n) in sums.items()
+        }
     perfect = find_named(result, name, ("perfect_documents",))
     found = {
         "overall_accuracy": None if overall is None else overall.value,

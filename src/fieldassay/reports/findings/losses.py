@@ -175,8 +175,7 @@ def find_losses(
     table = per_document.collect()
     found, limits = {}, (most, replicates, highest_score(result))
     for system in result.systems:
-        own = table.filter(pl.col("system") == system)
-        losses = _of_system(own, known, system, limits, families)
+        losses = _of_system(table.filter(pl.col("system") == system), known, system, limits, families)
         mends = counts.get("systems", {}).get(system, {}).get("mends", {})
         found[system] = tuple(replace(one, mend=_mend_of(one.field, mends)) for one in losses)
     return found
@@ -495,8 +494,7 @@ class Cases(Struct, frozen=True, eq=False):
         for portion in self.portions:
             if most <= 0:
                 return
-            cases = self._read_statuses(portion).filter(pl.col("status") == status)
-            keys = cases.head(most)
+            keys = self._read_statuses(portion).filter(pl.col("status") == status).head(most)
             most -= keys.height
             if status in ("passed", "skipped"):
                 yield from (FieldCase(*row) for row in keys.iter_rows())
@@ -526,8 +524,7 @@ class Cases(Struct, frozen=True, eq=False):
             .then(pl.lit("passed"))
         )
         cases = grouped.select(*_KEY, status=status.otherwise(pl.lit("skipped")))
-        order = pl.int_range(pl.len()).min().over("system", "doc")
-        return cases.sort(order, maintain_order=True)
+        return cases.sort(pl.int_range(pl.len()).min().over("system", "doc"), maintain_order=True)
 
     def _read(self, portion: tuple[int, int], columns: Collection[str]) -> pl.DataFrame:
         return self.evidence.slice(*portion).select(*_KEY, *columns).collect()

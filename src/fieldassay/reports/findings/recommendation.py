@@ -316,8 +316,7 @@ def describe_field_changes(changes: Sequence[Comparison], most: int = _MOST) -> 
 
 def _scope(changes: Sequence[Comparison]) -> str:
     """Return the reservation where a shown difference may not be one on documents of an unseen kind."""
-    is_guarded = all(one.is_guarded for one in changes if one.is_shown)
-    return "" if is_guarded else " on documents like these"
+    return "" if all(one.is_guarded for one in changes if one.is_shown) else " on documents like these"
 
 
 # Findings of a report in words, computed from numbers by fixed rules: no claim without its interval. 1. A
@@ -656,8 +655,7 @@ _PRICES = (
 
 def _describe_gap(closest: Standing, decisions: Sequence[Decision], *, is_alone: bool) -> str:
     """Return how many gates the closest system passes, and the first one that it fails."""
-    decision = next(one for one in decisions if one.system == closest.system)
-    reasons = decision.reasons
+    reasons = next(one for one in decisions if one.system == closest.system).reasons
     count = f"{closest.passed} of {format_count(closest.gates, 'gate')}"
     passed = (
         f"It passes {count}" if is_alone else f"Closest: {clip(closest.system, LONGEST_NAME)} passes {count}"

@@ -291,8 +291,7 @@ def _links(source: ReportSource, ids: pl.Series, crops: Crops) -> dict[str, str]
     """Return the addresses of documents, by their place in the order."""
     found: dict[str, str] = {}
     for place, name in enumerate(ids):
-        known = (one.id for one in source.sources.documents(name))
-        address = crops.link([name, *known])
+        address = crops.link([name, *(one.id for one in source.sources.documents(name))])
         if address is not None:
             found[str(place)] = address
     return found

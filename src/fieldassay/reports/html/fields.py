@@ -128,8 +128,7 @@ def _scores(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[list[i
     import polars as pl
 
     known = values.filter(pl.col("score").is_not_null() & (pl.col("outcome") != "absent"))
-    between = pl.col("score").is_between(0.0, 1.0, closed="none").any().over("field")
-    known = known.filter(between)
+    known = known.filter(pl.col("score").is_between(0.0, 1.0, closed="none").any().over("field"))
     binned = known.group_by(
         "field",
         "system",

@@ -52,8 +52,7 @@ def pack(data: Any) -> str:
     >>> unpack(pack({"a": ["</script>", None]}))
     {'a': ['</script>', None]}
     """
-    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return pack_text(text)
+    return pack_text(json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":")))
 
 
 def pack_text(text: str) -> str:

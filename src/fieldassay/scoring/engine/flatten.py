@@ -12,7 +12,7 @@ from msgspec import field as default
 from msgspec.structs import replace
 
 from fieldassay.io.json_value import is_empty_text
-from fieldassay.paths import is_item_path
+from fieldassay.paths import ITEM, is_item_path
 from fieldassay.scoring.engine.scopes import (
     ABSENT,
     GOOD,
@@ -404,10 +404,15 @@ def _with_items_of_gold(
     (gold, pred), reader = values, leaf.reader
     amended: dict[int, Any] = {}
     lists: dict[int, list[Any]] = {}
-    if scope.noted is None or not isinstance(reader, ListReader):
+    everywhere = list(map(thaw, leaf.accepted_items))
+    if not (scope.noted or everywhere) or not isinstance(reader, ListReader):
         return pred, amended, lists
     is_record = scope.gold is scope.pred
-    for node, of_items in scope.noted.of_items(leaf.path).items():
+    noted = scope.noted.of_items(leaf.path) if scope.noted is not None else {}
+    filled = (node for node, value in enumerate(gold if everywhere else ()) if value not in (None, ABSENT))
+    for node in dict.fromkeys((*noted, *filled)):
+        of_items = {**noted.get(node, {})}
+        of_items[ITEM] = [*of_items.get(ITEM, ()), *everywhere]
         if not is_record:
             lists[node] = list(accepted_lists(reader, gold[node], of_items))
             continue

@@ -396,8 +396,7 @@ def parse_spec(source: Any) -> ParsedSpec:
             "write `fields:` and the fields",
             "wrong_kind",
         )
-    spec = _spec(data, read, report)
-    return ParsedSpec(spec, places, in_order(report.problems))
+    return ParsedSpec(_spec(data, read, report), places, in_order(report.problems))
 
 
 def _spec(data: dict[str, Any], source: SpecSource, report: Report) -> Spec:

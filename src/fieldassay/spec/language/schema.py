@@ -510,8 +510,7 @@ def _says_any(extension: Any) -> bool:
 
 
 def _enum(schema: Mapping[str, Any]) -> dict[str, Any]:
-    values = schema.get("enum", [schema.get("const")])
-    listed = [value for value in values if value is not None]
+    listed = [value for value in schema.get("enum", [schema.get("const")]) if value is not None]
     if all(isinstance(value, bool) for value in listed):
         return {"type": "boolean"}
     texts = [as_text(value) for value in listed]

@@ -17,7 +17,7 @@ from fieldassay.errors import Problem, ProblemsError, kind_of, nearest
 from fieldassay.options import REQUIRED, Catalogue, option_names, options_of, undefined_methods
 from fieldassay.paths import ITEM, Pattern, Step, join_path, split_path
 from fieldassay.spec.language.fields import FIRST, call_data, parse_call
-from fieldassay.spec.language.model import Call, Field, Options, Spec, freeze, thaw
+from fieldassay.spec.language.model import Call, Field, Spec, freeze, thaw
 from fieldassay.spec.language.names import FIELD_KEYS, apply_aliases, is_type, type_names, unknown
 from fieldassay.spec.language.yaml_text import Report, Steps
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, PlannedCheck, with_units
@@ -458,27 +458,19 @@ class LeafBuilder(Struct, frozen=True):
         return self.null_values if given is None else given
 
     def _with_items(self, field: Field, call: Call, entry: type[Any]) -> Call:
-        """Return a list's comparator with the comparator of its items, if they or their type have one."""
+        """Return a list's comparator with that of its items, if they have one, and its options."""
         items = field.items
-        if (
-            field.type != "list"
-            or items is None
-            or "items" not in annotations_of(entry)
-            or any(name == "items" for name, _ in call.options)
-        ):
+        if field.type != "list" or items is None:
             return call
         inner = items.compare or Call(DEFAULTS.get(items.type, _LEAST.name))
-        if items.compare is None and inner.name == _LEAST.name:
-            return call
-        options = self._comparing_options(items, inner)
-        inner = replace(inner, options=tuple(sorted({**dict(options), **dict(inner.options)}.items())))
-        return replace(call, options=tuple(sorted((*call.options, ("items", freeze(call_data(inner)))))))
-
-    def _comparing_options(self, items: Field, call: Call) -> Options:
-        if call.name not in COMPARATORS or items.type not in READERS:
-            return ()
-        taken, reading = annotations_of(COMPARATORS.load(call.name)), annotations_of(READERS.load(items.type))
-        return tuple((name, value) for name, value in items.options if name in taken and name not in reading)
+        is_open = "items" in annotations_of(entry) and all(name != "items" for name, _ in call.options)
+        if is_open and (items.compare is not None or inner.name != _LEAST.name):
+            call = replace(call, options=tuple(sorted((*call.options, ("items", freeze(call_data(inner)))))))
+        own = {name for name, _ in field.options}
+        own |= set(annotations_of(READERS.load(items.type))) if items.type in READERS else set()
+        for name, value in items.options:
+            call = (None if name in own else hand_down(call, name, value)) or call
+        return call
 
 
 # The checks of a spec; relations among them are bound to its fields, whose types read the values.

@@ -553,6 +553,7 @@ class _Compiler:
             is_list=top.type == "list",
             separator=top.separator,
             accepted=top.accepted,
+            accepted_items=top.items.accepted if top.type == "list" and top.items is not None else (),
             applies_to=scope.applies_to,
             weight=scope.weight,
         )

@@ -59,6 +59,8 @@ class Leaf(Struct, frozen=True):
     is_list: bool = False
     separator: str | None = None
     accepted: tuple[object, ...] = ()
+    accepted_items: tuple[object, ...] = ()
+    """What is accepted beside any item of a list judged as a whole."""
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
 

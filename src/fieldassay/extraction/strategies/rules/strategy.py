@@ -255,8 +255,7 @@ def _spans(words: SearchedWords, column: RuleColumn, index: int, is_amount: bool
         return [
             (at, at + 1) for at, token in enumerate(row.tokens) if is_match(column.find.pattern, token.text)
         ]
-    values = words.values(column.leaf, column.find).rows.get(index, [])
-    spans = [(one.first, one.end) for one in values]
+    spans = [(one.first, one.end) for one in words.values(column.leaf, column.find).rows.get(index, [])]
     if is_amount:
         return [(first, end) for first, end in spans if row.is_amount(first, end)]
     return spans

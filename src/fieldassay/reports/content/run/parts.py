@@ -176,8 +176,7 @@ def report_parts(summary: Summary) -> Iterator[Part]:
 def answer_part(summary: Summary) -> Part:
     """Return the recommendation with its reasons, the table of all systems, and the method."""
     told = summary.recommendation
-    said = [told.comparison, summary.silent]
-    order = "; ".join(filter(None, said))
+    order = "; ".join(filter(None, [told.comparison, summary.silent]))
     sentences = [format_markdown(text, 600) for text in (told.answer, *told.reasons, order) if text]
     heads, rows = systems_table(summary)
     fields = fields_table(summary.fields)

@@ -104,8 +104,7 @@ def list_levels(evidence: pl.LazyFrame, result: Result) -> Iterator[SummaryTable
         own = found.filter((pl.col("system") == system) & (~pl.col("silent") | counted.get(system, False)))
         counts: dict[str, dict[str, int]] = {}
         for field, name, count in own.select("field", "level", "len").iter_rows():
-            of_field = counts.setdefault(field, dict.fromkeys(LEVELS, 0))
-            of_field[name] += count
+            counts.setdefault(field, dict.fromkeys(LEVELS, 0))[name] += count
         shown = [
             (field, *(format_share(one / sum(counts[field].values()), 0) for one in counts[field].values()))
             for field in result.fields
@@ -436,8 +435,7 @@ def _line(result: Result, systems: tuple[str, ...], call: MetricCall, label: str
 
 
 def _failures(counts: Mapping[str, Any]) -> str:
-    named = [f"{counts[name]:,} {name}" for name in FAILURES if counts.get(name)]
-    return ", ".join(named) or "none"
+    return ", ".join([f"{counts[name]:,} {name}" for name in FAILURES if counts.get(name)]) or "none"
 
 
 def _slices(
