@@ -89,7 +89,8 @@ class ScoreOptions(OptionRecord, frozen=True):
         """Return the workers of so many documents, and the documents that each judges at a time."""
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         workers = self.workers or (cores if documents >= _MANY_DOCUMENTS else 1)
-        return workers, self.batch or (500 if self.evidence != "none" and documents > _FEW_DOCUMENTS else 1000)
+        is_much = self.evidence != "none" and documents > _FEW_DOCUMENTS
+        return workers, self.batch or (500 if is_much else 1000)
 
 
 _FEW_DOCUMENTS, _MANY_DOCUMENTS = 3_000, 20_000

@@ -206,7 +206,7 @@ class ListReader(Reader, Struct, frozen=True):
     def read(self, raw: Any) -> Reading:
         return self.read_column([raw]).reading(0)
 
-    def read_column(self, raws: Sequence[Any]) -> Column:
+    def read_settled(self, raws: Sequence[Any]) -> Column:
         lists = [self.split(raw) for raw in raws]
         ends: list[int] = []
         flat: list[Any] = []

@@ -168,31 +168,6 @@ def _read_settled(read: Callable[[Any, Any], Reading]) -> Callable[[Any, Any], R
     return read_settled
 
 
-def _are_settled(raws: Sequence[Scalar]) -> bool:
-    kinds = set(map(type, raws))
-    texts: Any = (
-        raws if kinds == {str} else [raw for raw in raws if raw.__class__ is str] if str in kinds else ()
-    )
-    return is_settled("\n".join(texts))
-
-
-def _read_column_settled(read: Callable[[Any, Any], Column]) -> Callable[[Any, Any], Column]:
-    @wraps(read)
-    def read_column_settled(reader: Reader, raws: Sequence[Scalar]) -> Column:
-        if reader.is_exact or _are_settled(raws):
-            return read(reader, raws)
-        plain = [settle(raw) if raw.__class__ is str and not raw.isascii() else raw for raw in raws]
-        column = read(reader, plain)
-        flags = {
-            at: (*column.flags.get(at, ()), SETTLED)
-            for at, (one, raw) in enumerate(zip(plain, raws, strict=True))
-            if one is not raw and one != raw
-        }
-        return replace(column, flags={**column.flags, **flags}) if flags else column
-
-    return read_column_settled
-
-
 class Reader:
     """Turns the raw values of a field into typed values.
 
@@ -205,9 +180,8 @@ class Reader:
     def __init_subclass__(cls, **options: Any) -> None:
         """Settle the Unicode of texts before a subclass reads them, whatever its type."""
         super().__init_subclass__(**options)
-        for name, settled in (("read", _read_settled), ("read_column", _read_column_settled)):
-            if name in cls.__dict__:
-                setattr(cls, name, settled(cls.__dict__[name]))
+        if "read" in cls.__dict__:
+            setattr(cls, "read", _read_settled(cls.__dict__["read"]))  # noqa: B010 - mypy refuses to assign it
 
     @property
     def is_exact(self) -> bool:
@@ -219,8 +193,13 @@ class Reader:
         """Return the reading of a raw value."""
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        """Return the readings of distinct raw values; override it where a column can be read faster."""
-        return Column.of([self.read(raw) for raw in raws])
+        """Return the readings of distinct raw values."""
+        is_plain = self.is_exact or is_settled("\n".join([raw for raw in raws if isinstance(raw, str)]))
+        return self.read_settled(raws) if is_plain else Column.of(list(map(self.read, raws)))
+
+    def read_settled(self, raws: Sequence[Scalar]) -> Column:
+        """Return the same of values whose texts are settled; override it where a column is read faster."""
+        return Column.of(list(map(self.read, raws)))
 
     def find_empty(self, column: Column) -> npt.NDArray[np.bool_] | None:  # noqa: ARG002 - subclasses use it
         """Return a mask of the readings that amount to no value; None if there are none."""

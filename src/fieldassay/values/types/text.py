@@ -394,7 +394,7 @@ class TextReader(Reader, Struct, frozen=True):
             return Reading(text, None, value, coerced(raw), "says nothing")
         return Reading(text, value, value if self.case == "exact" else value.casefold(), coerced(raw))
 
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
+    def read_settled(self, raws: Sequence[Scalar]) -> Column:
         if self.normalize or self.nothing_left == "unreadable":
             return Column.of(list(map(self.read, raws)))
         if set(map(type, raws)) <= {str}:
@@ -469,7 +469,7 @@ class IdReader(Reader, Struct, frozen=True):
         canonical = plain if self.case_sensitive else plain.casefold()
         return Reading(text, canonical, canonical, flags)
 
-    def read_column(self, raws: Sequence[Scalar]) -> Column:
+    def read_settled(self, raws: Sequence[Scalar]) -> Column:
         if self.checksum is not None or self.normalize or not set(map(type, raws)) <= {str}:
             return Column.of(list(map(self.read, raws)))
         given: list[str] = list(raws)  # type: ignore[arg-type]
