@@ -428,9 +428,11 @@ def _declared(value, keys):
     }
 
 
+@pytest.mark.parametrize("kind", [None, "b", "d"])
 @given(st.lists(st.dictionaries(st.sampled_from("abcd"), _TREES, max_size=4), max_size=3))
-def test_declared_values_of_a_record_are_those_of_its_declared_keys(records):
+def test_declared_values_of_a_record_are_those_of_its_declared_keys_and_its_type(kind, records):
     given_before = json.dumps(records)
-    pick = declared_values(read_plan(_NESTED))
-    assert list(map(pick, records)) == [_declared(one, _KEYS) for one in records]
+    pick = declared_values(read_plan(_NESTED | ({"document_type": {"field": kind}} if kind else {})))
+    keys = _KEYS | ({"d": None} if kind == "d" else {})
+    assert list(map(pick, records)) == [_declared(one, keys) for one in records]
     assert json.dumps(records) == given_before

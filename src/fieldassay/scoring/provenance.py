@@ -270,7 +270,7 @@ def _picker(node: Node, more: Sequence[Any] = ()) -> Picker | None:
         for name in deeper.keys() & found.keys():
             picked = deeper[name](found[name])
             found = found if picked is found[name] else found | {name: picked}
-        return found | {key: value[key] for key in more if key in value} if more else found
+        return {key: value[key] for key in more if key in value} | found if more else found
 
     return pick_object
 
