@@ -133,10 +133,10 @@ def _add_selection(page: ScreenPage, found: Selection) -> None:
 
 
 def _by_coverage(points: Sequence[Point]) -> list[Point]:
-    """Return the points that first reach each tenth of the values."""
-    found = {}
+    """Return the points that first reach each tenth of the values with a confidence."""
+    found, most = {}, points[-1].accepted
     for tenth in range(1, _POINTS + 1):
-        point = next(point for point in points if point.coverage * _POINTS >= tenth - 1e-9)
+        point = next(point for point in points if point.accepted * _POINTS >= tenth * most)
         found[point.threshold] = point
     return list(found.values())
 
