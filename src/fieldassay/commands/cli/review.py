@@ -471,8 +471,9 @@ def _read_password(is_piped: bool) -> str:
     is_flag=True,
     help="Close the review for good; all audits must be done.",
 )
+@click.option("--yes", "gives_up_open", is_flag=True, help="With --close: give up sheets that are not finished.")
 @json_option
-def status(folder: Path, *, closes: bool, is_json: bool) -> int:
+def status(folder: Path, *, closes: bool, gives_up_open: bool, is_json: bool) -> int:
     """Tell how far a review is, and what it says of the system.
 
     Accuracy comes from values labeled unseen, missed errors from documents with gold.
@@ -483,7 +484,7 @@ def status(folder: Path, *, closes: bool, is_json: bool) -> int:
 
     store = Store(folder)
     if closes:
-        close_review(store)
+        close_review(store, gives_up_open=gives_up_open)
     form, _ = read_form(store)
     with store.reading() as db:
         found = read_status(db, form)
