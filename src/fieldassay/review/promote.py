@@ -137,14 +137,18 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     """Return what the labels of sheets change in gold: nothing is written before `Promotion.write`.
 
     Several sheets of a document must say the same. Raises `ProblemsError` without any sheet, and with every
-    label that cannot be applied: where gold changed since the review began, where sheets differ, where gold has no place for it.
+    label that cannot be applied: where gold changed since the review began, where sheets differ, where gold
+    has no place for it.
 
     Skipped labels, and those of single items that were shown, say nothing. What a new
     document has no label for is unreviewed: neither a value nor absent.
     """
     sheets, plan = list(sheets), options.plan
     if not sheets and not options.problems and not (options.is_waiting and gold.exists()):
-        what, remedy = "no document has all its sheets finished", "label with `fieldassay review open DIR` first"
+        what, remedy = (
+            "no document has all its sheets finished",
+            "label with `fieldassay review open DIR` first",
+        )
         raise problem(gold, what, remedy, "unfinished_sheets")
     data = DataOptions() if plan is None else plan.spec.data
     file = open_gold(

@@ -126,6 +126,24 @@ def test_items_that_are_joined_or_split_are_named(
 
 
 @pytest.mark.parametrize(
+    ("field", "gold", "pred", "why"),
+    [
+        ("{type: date, order: dmy}", "03/04/2024", "04/03/2024", "day and month are swapped"),
+        ("{type: money, currency: AUD}", "$5", "5 EUR", "the currency is wrong"),
+        ("quantity", "5 mg", "5 mL", "the unit is wrong"),
+        ("integer", "5", "five or so", "the value does not fit the field's type"),
+    ],
+)
+def test_a_reason_that_the_kind_of_error_says_is_said_once(
+    run: Run, tmp_path: Path, field: str, gold: str, pred: str, why: str
+) -> None:
+    given = write_inputs(
+        tmp_path, f"fields: {{a: {field}}}", *([{"id": 1, "a": one}] for one in (gold, pred))
+    )
+    assert f"   {why}\n" in run("explain", *given, "1").out
+
+
+@pytest.mark.parametrize(
     ("field", "paths"),
     [
         ("total", ["total"]),

@@ -155,7 +155,9 @@ def test_a_threshold_is_marked_where_long_documents_may_be_worse() -> None:
     assert any("counted by value the risk may be above" in remark for remark in page.remarks)
 
 
-def test_a_policy_accepts_no_field_without_a_confidence_and_coverage_counts_its_values(tmp_path: Path) -> None:
+def test_a_policy_accepts_no_field_without_a_confidence_and_coverage_counts_its_values(
+    tmp_path: Path,
+) -> None:
     """Of 300 documents with three values each, the totals alone have a confidence, and all are right."""
     gold = [{"id": f"d{number}", "total": 5, "tags": ["x", "y"]} for number in range(300)]
     pred = [{**row, "confidence": {"total": 0.99 - at / 1000}} for at, row in enumerate(gold)]

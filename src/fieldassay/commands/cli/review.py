@@ -471,7 +471,9 @@ def _read_password(is_piped: bool) -> str:
     is_flag=True,
     help="Close the review for good; all audits must be done.",
 )
-@click.option("--yes", "gives_up_open", is_flag=True, help="With --close: give up sheets that are not finished.")
+@click.option(
+    "--yes", "gives_up_open", is_flag=True, help="With --close: give up sheets that are not finished."
+)
 @json_option
 def status(folder: Path, *, closes: bool, gives_up_open: bool, is_json: bool) -> int:
     """Tell how far a review is, and what it says of the system.

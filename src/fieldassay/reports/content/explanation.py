@@ -11,7 +11,15 @@ from fieldassay.metrics.evidence import REPEAT
 from fieldassay.metrics.result.result import worst_first
 from fieldassay.paths import describe_place, join_path, split_path
 from fieldassay.reports.content.run.sections import describe_violation
-from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, describe, describe_source
+from fieldassay.reports.wording import (
+    DIAGNOSES,
+    FLAGS,
+    OUTCOMES,
+    REASONS,
+    SAID_BY,
+    describe,
+    describe_source,
+)
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.scoring.explain import ComparisonStep, DocumentExplanation, ExplainedSide, Explanation
 from fieldassay.scoring.fit import DataProfile, ExampleValue, SideContent
@@ -334,7 +342,7 @@ def _is_lost_item(row: Mapping[str, Any]) -> bool:
 
 
 def _key(row: Mapping[str, Any], path: str | None = None) -> tuple[Any, ...]:
-    """Return what a row of one side is known by, or that of a path around it: an index alone is of two items."""
+    """Return the key of a row, or of a path around it, by its sides: an index alone is of two items."""
     own = path or row["gold_path"] or row["pred_path"] or row["field"]
     return row.get(REPEAT), row["gold_path"] is None, row["pred_path"] is None, own
 
@@ -415,7 +423,7 @@ def _why(row: Mapping[str, Any]) -> str:
         return f"{format_rounded(100 * (row['score'] or 0), 0, 100.0)}% alike"
     names = [name for name in row["diagnoses"] or () if name not in ("different", row["outcome"])]
     is_plain = row["reason"] in ("equal", "missing", "spurious", "present") or (
-        row["reason"] == "different" and names
+        (row["reason"] == "different" and names) or SAID_BY.get(row["reason"]) in names
     )
     said = [] if is_plain else [describe(REASONS, row["reason"])]
     said += [describe(DIAGNOSES, name) for name in names]

@@ -391,9 +391,7 @@ def read_wrong_value(row: dict[str, Any]) -> WrongValue:
     """Return the wrong value that a row of evidence is."""
     path = describe_place(row["gold_path"], row["pred_path"]) or row["field"]
     gold = _CONTAINERS.get(row["kind"], row["gold"])
-    return WrongValue(
-        path, gold, row["pred"], row["outcome"], row["reason"], (row["diagnoses"] or ("",))[0]
-    )
+    return WrongValue(path, gold, row["pred"], row["outcome"], row["reason"], (row["diagnoses"] or ("",))[0])
 
 
 def find_worst(evidence: pl.LazyFrame, most: int, values: int = 3) -> tuple[WorstDocument, ...]:
