@@ -612,7 +612,7 @@ BUDGETS = (0.05, 0.1, 0.2, 0.3)
 
 
 MOST_POINTS = 1000
-"""Points of the curve that are kept, evenly spaced, with both ends; budgets are of values with a confidence."""
+"""Points of the curve that are kept, evenly spaced, with both ends; budgets are of the values in it."""
 
 
 def select(
