@@ -6,8 +6,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fieldassay.values.catalogue import COMPARATORS
-
 VALUES: dict[str, list[Any]] = {
     "text": ["red", "red pen", "Red", "blue", " blue ", "pen 12", "naïve", "blau", 12, True],
     "id": ["000123", "123", "AB-1", "AB-2", "ab-1", "INV 0012", " INV  0012", 123],
@@ -90,7 +88,6 @@ COVERED = {
     *(name for names in TYPED_COMPARATORS.values() for name in names),
     *OF_ANY_KIND,
 }
-UNCOVERED = set(COMPARATORS.entries) - COVERED
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,21 @@ def plain_path(text: str) -> str:
         return text
 
 
+def describe_place(gold: str | None, pred: str | None) -> str:
+    """Return the place of a value: its path in gold, and that in the prediction where it differs.
+
+    A path alone is gold's; a prediction's index follows the arrow.
+
+    >>> describe_place("lines[1]", "lines[0]"), describe_place("total", "total")
+    ('lines[1] ↔ lines[0]', 'total')
+    >>> describe_place(None, "lines[0]"), describe_place("lines[0]", None), describe_place(None, "total")
+    ('— ↔ lines[0]', 'lines[0]', 'total')
+    """
+    if pred is None or gold == pred or (gold is None and not _INDEX.search(pred)):
+        return gold or pred or ""
+    return f"{gold or '—'} ↔ {pred}"
+
+
 def is_item_path(path: str) -> bool:
     """Return whether a field is that of the items of a list, or of the values of a map.
 

@@ -107,11 +107,15 @@ def test_an_empty_export_says_what_to_do(tmp_path, capsys):
     store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0))
     asked = ["review", "export", str(store.folder), "-o", str(tmp_path / "labels.jsonl"), "--settled"]
     assert main(asked) == 0
-    assert "no sheet is finished: label with `fieldassay review open" in capsys.readouterr().err
+    assert "no document is settled: label with `fieldassay review open" in capsys.readouterr().err
+    for words in ([str(store.folder)], ["--labels", str(tmp_path / "labels.jsonl")]):
+        assert main(["review", "promote", *words, "--gold", str(tmp_path / "gold.jsonl")]) == 2
+        assert "no document has all its sheets finished; label with" in capsys.readouterr().err
+    assert not (tmp_path / "gold.jsonl").exists()
     answer(
         store,
         add(store, "anna", "reviewer"),
         dict.fromkeys(("kind", "shop", "total", "day", "paid", "due", "lines")),
     )
     assert main(asked) == 0
-    assert "no document is settled: 1 document waits for a second sheet" in capsys.readouterr().err
+    assert "no document is settled: label with" in capsys.readouterr().err

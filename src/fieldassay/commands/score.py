@@ -189,7 +189,11 @@ def run_scoring(request: ScoreRequest) -> Iterator[Run]:
     with ExitStack() as stack:
         folder = _open_folder(request, stack)
         is_kept = folder is not None or request.keeps_rows
-        rows = folder.parts if folder is not None else _open_rows(stack)
+        rows = (
+            folder.parts
+            if folder is not None
+            else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldassay-")))
+        )
         options = replace(
             request.options,
             keeps_statistics=folder is not None
@@ -252,10 +256,6 @@ def _open_folder(request: ScoreRequest, stack: ExitStack) -> RunFolder | None:
     if request.store is not None:
         return stack.enter_context(make_stored(request.store))
     return None if request.out is None else stack.enter_context(make_folder(request.out))
-
-
-def _open_rows(stack: ExitStack) -> Path:
-    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldassay-")))
 
 
 def _finish(request: ScoreRequest, options: ScoreOptions, folder: RunFolder | None) -> Run:

@@ -170,6 +170,18 @@ def evidence_schema() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def value_places() -> pl.Expr:
+    """Return where values are: their paths in gold, or `— ↔ lines[1]` for an item that gold lacks.
+
+    So no index of a prediction reads as one of gold; `paths.describe_place` says both.
+    """
+    import polars as pl
+
+    is_of_pred = pl.col("gold_path").is_null() & pl.col("pred_path").str.contains(r"\[[0-9]")
+    path = pl.coalesce("gold_path", "pred_path")
+    return pl.when(is_of_pred).then(pl.format("— ↔ {}", path)).otherwise(path)
+
+
 COST = "cost"
 """The column of evidence with what wrong values cost: the share of the highest score of a document."""
 

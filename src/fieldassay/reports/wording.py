@@ -219,6 +219,12 @@ DIAGNOSES: dict[str, str] = {
     "answer_unreadable": "the whole answer is unreadable",
 }
 
+SAID_BY: dict[str, str] = {
+    "day_month_swapped": "day_month_exchanged", "currency_differs": "currency", "unit_differs": "wrong_unit",
+    "unreadable": "unreadable", "same_meaning": "synonym", "wrong_kind": "wrong_kind",
+}  # fmt: skip
+"""Reasons that a diagnosis says as well."""
+
 _SHORT = {
     "separator": "decimal point moved", "different": "another value", "truncated": "cut short",
     "extended": "too much text", "missing": "no value", "spurious": "gold has no value",

@@ -11,7 +11,7 @@ from unicodedata import category
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from fieldassay.errors import Problem, ProblemsError, list_names
+from fieldassay.errors import Problem, ProblemsError, list_names, problem
 from fieldassay.io.files.typed_json import checksum
 from fieldassay.io.json_value import is_empty_text
 from fieldassay.io.text.shown import clip, format_count, visible
@@ -67,6 +67,8 @@ class PromoteOptions(Struct, frozen=True):
     """True: documents that gold does not have are added; False: they are left out, unless gold is empty."""
     problems: tuple[Problem, ...] = ()
     """What is known to be wrong with the labels already: it is told with all else."""
+    is_waiting: bool = False
+    """True: documents wait for their second sheets, so that no sheet is no fault where gold exists."""
     is_dry: bool = False
     """True: nothing is written, and only said what would change."""
 
@@ -134,13 +136,20 @@ class Promotion(Struct, frozen=True, eq=False):
 def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Promotion:
     """Return what the labels of sheets change in gold: nothing is written before `Promotion.write`.
 
-    Several sheets of a document must say the same. Raises `ProblemsError` with every label that cannot be
-    applied: where gold changed since the review began, where sheets differ, where gold has no place for it.
+    Several sheets of a document must say the same. Raises `ProblemsError` without any sheet, and with every
+    label that cannot be applied: where gold changed since the review began, where sheets differ, where gold
+    has no place for it.
 
     Skipped labels, and those of single items that were shown, say nothing. What a new
     document has no label for is unreviewed: neither a value nor absent.
     """
-    plan = options.plan
+    sheets, plan = list(sheets), options.plan
+    if not sheets and not options.problems and not (options.is_waiting and gold.exists()):
+        what, remedy = (
+            "no document has all its sheets finished",
+            "label with `fieldassay review open DIR` first",
+        )
+        raise problem(gold, what, remedy, "unfinished_sheets")
     data = DataOptions() if plan is None else plan.spec.data
     file = open_gold(
         gold, data.id_key or ID_NAMES, bool(data.id_key), {} if plan is None else dict(_separators(plan.root))
@@ -498,7 +507,9 @@ def promote_review(store: Store, gold: Path, options: PromoteOptions) -> tuple[P
             own[record.id] = frozenset(before["paths"])
         elif record.id in begun and (is_beside or before) and begun[record.id] != checksum(record.data):
             changed.add(record.id)
-    options = replace(options, plan=plan, changed=frozenset(changed), own=own, problems=tuple(problems))
+    waiting = tuple(found.name for found in documents if found.is_waiting)
+    known = {"changed": frozenset(changed), "problems": tuple(problems), "is_waiting": bool(waiting)}
+    options = replace(options, plan=plan, own=own, **known)
     promotion = promote(gold, sheets, options)
     if not options.is_dry and promotion.files:
         store.write(lambda _: None)  # gold is not written where the review cannot keep how it was left
@@ -508,7 +519,7 @@ def promote_review(store: Store, gold: Path, options: PromoteOptions) -> tuple[P
                 paths = {*promotion.written[record.id], *own.get(record.id, ())}
                 promoted[record.id] = {"digest": _digest(record), "paths": sorted(paths)}
         store.append(ReviewEvent("promotion", {_PROMOTED: promoted}, "command"))
-    return promotion, tuple(found.name for found in documents if found.is_waiting)
+    return promotion, waiting
 
 
 def _said(said: Said) -> str:

@@ -423,10 +423,11 @@ def bound_residual(
     return value, upper
 
 
-def close_review(store: Store) -> None:
+def close_review(store: Store, *, gives_up_open: bool = False) -> None:
     """Let a review take no label any more.
 
-    Raises `ProblemsError` while audits are open: an estimate from those that happened to be done is biased.
+    Raises `ProblemsError` while sheets are unfinished, unless they are given up, and always while audits are
+    open: an estimate from those that happened to be done is biased.
     """
 
     def close(journal: ReviewJournal) -> None:
@@ -435,6 +436,12 @@ def close_review(store: Store) -> None:
             what = f"{waiting:,} audit{' is' if waiting == 1 else 's are'} open"
             remedy = "finish their sheets: the estimate of accuracy needs all audits"
             raise problem(store.folder, what, remedy, "open_audits")
+        query = "SELECT count(*) FROM sheet WHERE state NOT IN ('done', 'adjudicated')"
+        [unfinished] = journal.db.execute(query).fetchone()
+        if unfinished and not gives_up_open:
+            what = f"{format_count(unfinished, 'sheet')} not finished, and closing is for good"
+            remedy = f"finish with `fieldassay review open {store.folder}`, or give up the rest with --yes"
+            raise problem(store.folder, what, remedy, "unfinished_sheets")
         journal.append(ReviewEvent("close", {"closed": True}, "command"))
 
     store.write(close)

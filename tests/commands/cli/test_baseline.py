@@ -13,7 +13,7 @@ Run = Callable[..., Ran]
 ROWS = [{"id": f"d{at:03d}", "name": f"name {at}", "total": f"{at}.50"} for at in range(40)]
 SPEC = "name: small\nfields: {name: text, total: money}\n"
 GATED = SPEC + "gates: [regression(accuracy) > -0.01]\n"
-FAST = ("--bootstrap", "800", "--quiet")
+FAST = ("--bootstrap", "800")
 
 
 def arguments_for(name: str) -> tuple[str, ...]:
@@ -161,7 +161,10 @@ CHECKS = [
     ("alike", ("--fail-on-regression", "accuracy=0.001", "--strict"), 4),
     ("worse", ("--fail-on-regression", "accuracy=0.2"), 0),
     ("worse", ("--fail-on-regression", "accuracy=0.2", "--strict"), 4),
-    ("worse", ("--fail-on-regression", "accuracy{kind=x}"), 2),
+    ("worse", ("--fail-on-regression", "accuracy{kind=x}"), 4),
+    ("worse", ("--gate", "regression(accuracy{kind=x}) >= 0"), 4),
+    ("worse", ("--gate", "regression(accuracy) > -0.2"), 0),
+    ("worse", ("--gate", "regression(accuracy) > -0.2", "--strict"), 4),
 ]
 
 
@@ -171,7 +174,7 @@ def test_check_and_score_end_alike(name: str, more: tuple[str, ...], code: int, 
     project.set("old")
     scored = project.score(name, "--out", f"runs/{name}", *more)
     assert scored.code == code, scored.err
-    if code != 2:
+    if "--gate" not in more:
         checked = project.run("gate", f"runs/{name}", "--baseline", "fieldassay-baseline.json", *more[:2])
         assert checked.code == project.score(name, *more[:2], "--strict").code, checked.out + checked.err
 
@@ -226,8 +229,12 @@ def test_a_run_of_other_gold_is_compared_where_gold_is_the_same_and_passes_no_ga
     given = ("--json", "--metrics", "accuracy", "--fail-on-regression", "accuracy=0.9")
     checked = project.run("gate", "runs/other", "--baseline", "fieldassay-baseline.json", *given)
     [line], [decision] = (json.loads(checked.out)["comparison"][key] for key in ("changes", "decisions"))
-    assert (checked.code, line["comparison"]["documents"]) == (2, 38)
+    assert (checked.code, line["comparison"]["documents"]) == (4, 38)
     assert decision["gates"][0]["verdict"] == "INCONCLUSIVE"
+    for option in (("--fail-on-regression", "accuracy"), ("--gate", "regression(accuracy) >= 0")):
+        ran = project.score("worse", "--quiet", *option)
+        assert (ran.code, ran.err.partition(":")[0]) == (4, "inconclusive")
+        assert "stands on other gold" in ran.err and "fieldassay baseline set RUN" in ran.err
 
 
 def _edit(folder: Path, name: str) -> None:
@@ -293,6 +300,8 @@ def test_an_alarm_says_which_loss_is_not_excluded(project: Project) -> None:
     project.files.write("alike.jsonl", [{**row, "remark": "new"} for row in spoiled(10)])
     project.set("old")
     ran = project.score("alike", "--quiet", "--fail-on-regression", "accuracy")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    ran = project.score("alike", "--fail-on-regression", "accuracy")
     said = " ".join(ran.err.split())
     assert ran.code == 0
     assert "no loss shown: sys: accuracy: nothing changed on these 40 documents" in said

@@ -61,6 +61,8 @@ def test_the_number_of_values_is_bounded_on_the_terminal_only(
     run: Run, runs: tuple[Path, Path], tmp_path: Path
 ) -> None:
     assert "1 more fixed" in run("diff", *runs, "--most", 1).out
+    worse = run("diff", *runs[::-1], "--most", 1).out
+    assert worse.index("and 1 more broken") < worse.index("see all values with --most N")
     assert "values that were fixed" not in run("diff", *runs, "--most", 0).out
     assert run("diff", *runs, "--most", 1, "--out", tmp_path / "d.csv").code == 0
     assert (tmp_path / "d.csv").read_text(encoding="utf-8").count("\nfixed,") == 2

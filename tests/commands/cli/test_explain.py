@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from command_runs import PRED, Files, Ran
+from command_runs import PRED, Files, Ran, write_inputs
 
 # `fieldassay explain`: the same judgements as scoring, step by step
 
@@ -126,6 +126,24 @@ def test_items_that_are_joined_or_split_are_named(
 
 
 @pytest.mark.parametrize(
+    ("field", "gold", "pred", "why"),
+    [
+        ("{type: date, order: dmy}", "03/04/2024", "04/03/2024", "day and month are swapped"),
+        ("{type: money, currency: AUD}", "$5", "5 EUR", "the currency is wrong"),
+        ("quantity", "5 mg", "5 mL", "the unit is wrong"),
+        ("integer", "5", "five or so", "the value does not fit the field's type"),
+    ],
+)
+def test_a_reason_that_the_kind_of_error_says_is_said_once(
+    run: Run, tmp_path: Path, field: str, gold: str, pred: str, why: str
+) -> None:
+    given = write_inputs(
+        tmp_path, f"fields: {{a: {field}}}", *([{"id": 1, "a": one}] for one in (gold, pred))
+    )
+    assert f"   {why}\n" in run("explain", *given, "1").out
+
+
+@pytest.mark.parametrize(
     ("field", "paths"),
     [
         ("total", ["total"]),
@@ -140,6 +158,28 @@ def test_field_and_value_get_their_steps(run: Run, files: Files, field: str, pat
     assert [step["outcome"] for step in found["steps"]] == [
         row["outcome"] for row in found["rows"] if row["kind"] == "value"
     ]
+
+
+def test_an_index_of_gold_and_one_of_the_prediction_are_never_taken_for_each_other(
+    run: Run, tmp_path: Path
+) -> None:
+    """The gold item 1 is predicted as item 0 with a wrong amount; the predicted item 1 is in no gold."""
+    gold, pred = (
+        [{"id": "a", "lines": [{"sku": sku, "amount": amount} for sku, amount in side]}]
+        for side in ([("x", 1), ("y", 2)], [("y", 3), ("z", 9)])
+    )
+    spec = "fields: {lines: {items: {fields: {sku: id, amount: money}}, align: {key: sku}}}"
+    run("score", *write_inputs(tmp_path, spec, gold, pred), "--out", tmp_path / "run", "--bootstrap", 0)
+    told = run("explain", tmp_path / "run", "a").out
+    assert "lines[1].amount ↔ lines[0].amount   2 → 3" in told and "— ↔ lines[1]" in told
+    run("report", tmp_path / "run", "-o", tmp_path / "values.csv")
+    values = dict(
+        pl.read_csv(tmp_path / "values.csv", infer_schema=False).select("field", "extracted").rows()
+    )
+    assert len(values) == 6
+    assert (values["lines[1].amount"], values["— ↔ lines[1].amount"]) == ("3", "9")
+    errors = run("report", tmp_path / "run", "--table", "errors").out
+    assert "| extra | — ↔ lines\\[1\\].amount | — | 9 |" in errors
 
 
 def test_missing_and_broken_answers_are_told(run: Run, files: Files) -> None:

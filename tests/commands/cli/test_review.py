@@ -21,7 +21,9 @@ def test_status_tells_what_is_known_and_close_ends_a_review(
     assert "missed errors    unknown until" in out
     assert main(["review", "status", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["asked"] == 18
-    assert main(["review", "status", str(tmp_path), "--close"]) == 0
+    assert main(["review", "status", str(tmp_path), "--close"]) == 2
+    assert "2 sheets not finished, and closing is for good; finish" in capsys.readouterr().err
+    assert main(["review", "status", str(tmp_path), "--close", "--yes"]) == 0
     assert "closed" in capsys.readouterr().out
     assert main(["review", "status", str(tmp_path)]) == 0
     assert "closed" in capsys.readouterr().out

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.decisions.calibration.confidence_runs import bills, score_rows
+from tests.decisions.calibration.confidence_runs import SPEC, bills, score_rows
 
 from fieldassay.decisions.calibration.certificate import Certificate, Promise
 from fieldassay.decisions.calibration.policy import (
@@ -16,10 +16,13 @@ from fieldassay.decisions.calibration.policy import (
     ReviewReason,
     calibrate,
     policy_bytes,
+    queue_reviews,
     read_policy,
     write_policy,
 )
 from fieldassay.errors import ProblemsError
+from fieldassay.reports.content.calibration import render_calibration
+from fieldassay.reports.writers.page import Screen
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -150,3 +153,21 @@ def test_a_threshold_is_marked_where_long_documents_may_be_worse() -> None:
     assert one.threshold == 0.9 and one.upper <= 0.02
     assert one.observed_risk == pytest.approx(120 / 2140)
     assert any("counted by value the risk may be above" in remark for remark in page.remarks)
+
+
+def test_a_policy_accepts_no_field_without_a_confidence_and_coverage_counts_its_values(
+    tmp_path: Path,
+) -> None:
+    """Of 300 documents with three values each, the totals alone have a confidence, and all are right."""
+    gold = [{"id": f"d{number}", "total": 5, "tags": ["x", "y"]} for number in range(300)]
+    pred = [{**row, "confidence": {"total": 0.99 - at / 1000}} for at, row in enumerate(gold)]
+    found = calibrate(score_rows(gold, pred))
+    write_policy(tmp_path / "p.json", found.make_policy(NOW))
+    policy = read_policy(tmp_path / "p.json")
+    assert policy.needs_review("total", 0.95) is None
+    assert policy.needs_review("tags[]", 0.99) is ReviewReason.UNKNOWN_FIELD
+    last = found.page.pooled.selection.points[-1]
+    assert last.coverage == found.page.certificate.coverage == pytest.approx(1 / 3)
+    assert "33% pass unseen" in render_calibration(found.page, Screen())
+    queue = queue_reviews(policy, [{**gold[0], "confidence": 0.97}], SPEC)
+    assert [row[-1] for row in queue.rows] == ["field was not calibrated"] * 2

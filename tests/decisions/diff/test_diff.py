@@ -81,17 +81,17 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, str, str 
     "silent, now spurious": ({}, {"name": "Bo"}, [("broken", "name", None, '"Bo"')]),
     "spurious, now silent": ({"name": "Bo"}, {}, [("fixed", "name", '"Bo"', None)]),
     "spurious with another value": ({"name": "Bo"}, {"name": "Cy"}, []),
-    "an item more": ({}, {"tags": ["p", "q", "r"]}, [("broken", "tags[2]", None, '"r"')]),
+    "an item more": ({}, {"tags": ["p", "q", "r"]}, [("broken", "— ↔ tags[2]", None, '"r"')]),
     "the same wrong item at another place": ({"tags": ["r", "p", "q"]}, {"tags": ["p", "q", "r"]}, []),
     "a wrong item instead of another": (
         {"tags": ["r", "p", "q"]},
         {"tags": ["p", "q", "s"]},
-        [("fixed", "tags[0]", '"r"', None), ("broken", "tags[2]", None, '"s"')],
+        [("fixed", "— ↔ tags[0]", '"r"', None), ("broken", "— ↔ tags[2]", None, '"s"')],
     ),
     "the same wrong item twice, then once": (
         {"tags": ["p", "q", "r", "r"]},
         {"tags": ["p", "q", "r"]},
-        [("fixed", "tags[3]", '"r"', None)],
+        [("fixed", "— ↔ tags[3]", '"r"', None)],
     ),
     "items in another order": ({}, {"lines": LINES[::-1]}, []),
     "a value of an item in another order": (

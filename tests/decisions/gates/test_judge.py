@@ -127,6 +127,11 @@ UNDECIDED = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("estimates", [[replace(count("latency_p95", 1), value=None, n=0, unit="ms")], []])
+def test_the_threshold_of_an_undefined_number_is_in_its_unit(estimates: list[Estimate]) -> None:
+    assert judge("latency_p95 <= 2000", *estimates).threshold_text == "<= 2 s"
+
+
 @pytest.mark.parametrize("case", UNDECIDED)
 def test_what_is_missing_or_undefined_never_passes(case: str) -> None:
     gate, estimate, said = UNDECIDED[case]

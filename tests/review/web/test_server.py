@@ -613,7 +613,7 @@ def test_a_command_on_a_full_disk_says_so_and_changes_nothing(tmp_path):
     rows = [{"id": "a", "shop": "x" * 60_000}]
     store = make_review(tmp_path, ReviewRequest("{fields: {shop: text}}", {"a": rows}, shares=NONE)).store
     before = count_events(store)
-    words = review_command("status", str(tmp_path), "--close", largest=1000)
+    words = review_command("status", str(tmp_path), "--close", "--yes", largest=1000)
     ended = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "review.sqlite: cannot be opened (" in ended.stderr

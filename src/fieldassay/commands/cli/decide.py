@@ -14,7 +14,6 @@ from fieldassay.commands.cli.runs import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import DEFAULT, REGRESSION_HELP, default_baseline
 
 if TYPE_CHECKING:
-    from fieldassay.commands.cli.thresholds import BaselineChoice
     from fieldassay.decisions.baseline.baseline import Baseline
     from fieldassay.decisions.baseline.runs import ChangeLine
     from fieldassay.decisions.diff.diff import DiffOptions
@@ -199,7 +198,6 @@ class _Compared(NamedTuple):
 
     baseline: Baseline
     lines: Sequence[ChangeLine]
-    asked: BaselineChoice
     decisions: tuple[Decision, ...]
     has_gates: bool
 
@@ -207,16 +205,14 @@ class _Compared(NamedTuple):
         """Return the exit code of these verdicts and of the answer of other gates."""
         from fieldassay.commands.cli.thresholds import FAILED, find_exit_code
 
-        code = find_exit_code(self.decisions, (), is_strict=True)
-        if FAILED in (code, _CODES[answer]):
-            return FAILED
-        return self.asked.find_exit_code(self.decisions) or code or _CODES[answer]
+        codes = find_exit_code(self.decisions, (), is_strict=True), _CODES[answer]
+        return FAILED if FAILED in codes else max(codes)
 
 
 def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None:
     """Return a run beside its baseline; None without one, of several runs, or where only gates are asked."""
     from fieldassay.commands.cli.grouping import split_calls
-    from fieldassay.commands.cli.thresholds import BaselineChoice, read_regressions
+    from fieldassay.commands.cli.thresholds import read_regressions
     from fieldassay.decisions.baseline.baseline import read_baseline
     from fieldassay.decisions.baseline.runs import check_run
     from fieldassay.decisions.gate import decide_regressions
@@ -232,9 +228,9 @@ def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None
     has_gates = bool(run.file.gates or given["gates"] or given["protocol"])
     if has_gates and not asks:
         return None
-    held, asked = read_baseline(path), BaselineChoice(path, read_regressions(given["regressions"], run.plan))
+    held, asked = read_baseline(path), read_regressions(given["regressions"], run.plan)
     lines = check_run(run, held, split_calls(given["metrics"]))
-    return _Compared(held, lines, asked, decide_regressions(run, held, asked.gates), has_gates)
+    return _Compared(held, lines, decide_regressions(run, held, asked), has_gates)
 
 
 def _print_change(compared: _Compared, page: DecisionPage | None, *, is_json: bool) -> None:

@@ -106,23 +106,9 @@ def export(folder: Path, target: Path, *, is_settled: bool) -> int:
     labels = format_count(sum(len(sheet.labels) for sheet in sheets), "label")
     write(f"{target}: {format_count(len(sheets), 'sheet')} with {labels}\n")
     if not sheets:
-        complain(_why_empty(store, is_settled=is_settled))
+        what = "no document is settled" if is_settled else "no sheet is finished"
+        complain(f"{what}: label with `fieldassay review open {folder}`")
     return 0
-
-
-def _why_empty(store: Store, *, is_settled: bool) -> str:
-    """Return why an export of a review is empty, and what to do."""
-    from fieldassay.review.export import finished_documents
-    from fieldassay.review.sheets.sheets import read_form
-
-    form, _ = read_form(store)
-    with store.reading() as db:
-        finished = finished_documents(db, form)
-    waiting = sum(document.is_waiting for document in finished)
-    if is_settled and finished:
-        wait = f"{format_count(waiting, 'document')} {'waits' if waiting == 1 else 'wait'} for a second sheet"
-        return f"no document is settled: {wait}; finish it, or export without --settled"
-    return f"no sheet is finished: label with `fieldassay review open {store.folder}`"
 
 
 # `fieldassay review promote`.
@@ -471,8 +457,11 @@ def _read_password(is_piped: bool) -> str:
     is_flag=True,
     help="Close the review for good; all audits must be done.",
 )
+@click.option(
+    "--yes", "gives_up_open", is_flag=True, help="With --close: give up sheets that are not finished."
+)
 @json_option
-def status(folder: Path, *, closes: bool, is_json: bool) -> int:
+def status(folder: Path, *, closes: bool, gives_up_open: bool, is_json: bool) -> int:
     """Tell how far a review is, and what it says of the system.
 
     Accuracy comes from values labeled unseen, missed errors from documents with gold.
@@ -483,7 +472,7 @@ def status(folder: Path, *, closes: bool, is_json: bool) -> int:
 
     store = Store(folder)
     if closes:
-        close_review(store)
+        close_review(store, gives_up_open=gives_up_open)
     form, _ = read_form(store)
     with store.reading() as db:
         found = read_status(db, form)

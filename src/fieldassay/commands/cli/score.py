@@ -353,7 +353,7 @@ def _verdict(
     run: Run, thresholds: tuple[Gate, ...], baseline: BaselineChoice, given: Mapping[str, Any]
 ) -> int:
     from fieldassay.commands.cli.output import complain
-    from fieldassay.commands.cli.thresholds import FAILED, describe_outcomes, find_exit_code
+    from fieldassay.commands.cli.thresholds import describe_outcomes, find_exit_code
 
     if run.is_saved and not given["quiet"]:
         tables = [
@@ -366,8 +366,9 @@ def _verdict(
         tables += ["comparisons.json"] if run.result.comparisons else []
         tables += ["statistics.parquet"] if run.result.paired is not None else []
         complain(f"written to {run.folder}: {', '.join(tables)}, run.json")
+    code = find_exit_code(run.decisions, thresholds, baseline.gates, is_strict=given["strict"])
+    shown = ("failed:", "inconclusive:")[: 1 + (code > 1)] if given["quiet"] else ""
     for line in describe_outcomes(run.decisions, thresholds):
-        complain(line)
-    code = find_exit_code(run.decisions, thresholds, is_strict=given["strict"])
-    refused = 0 if code == FAILED else baseline.find_exit_code(run.decisions)
-    return 0 if given["exit_zero"] else refused or code
+        if line.startswith(shown):
+            complain(line)
+    return 0 if given["exit_zero"] else code

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -108,10 +108,17 @@ def describe_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate])
     return lines
 
 
-def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *, is_strict: bool) -> int:
+def find_exit_code(
+    decisions: Sequence[Decision],
+    thresholds: Iterable[Gate],
+    regressions: Collection[Gate] = (),
+    *,
+    is_strict: bool,
+) -> int:
     """Return the exit code of a run: 1 for a failed gate or an undecided threshold.
 
-    An undecided gate of the spec is 4 if strict; where no gate is about any document it is 4 always.
+    An undecided regression or gate of the spec is 4 if strict. It is 4 always where no gate is about any
+    document, and where one of the `regressions` of options cannot be compared at all.
     """
     from fieldassay.metrics.result.decision import GateAnswer, Verdict
 
@@ -124,6 +131,7 @@ def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *,
         return FAILED
     is_open = any(decision.answer is GateAnswer.INCONCLUSIVE for decision in decisions)
     is_about_nothing = any(decision.is_about_nothing for decision in decisions)
+    is_about_nothing |= any(outcome.gate in regressions and outcome.value is None for outcome in outcomes)
     return INCONCLUSIVE if is_about_nothing or (is_strict and is_open) else 0
 
 
@@ -169,11 +177,6 @@ class BaselineChoice(NamedTuple):
 
     path: Path | None = None
     gates: tuple[Gate, ...] = ()
-
-    def find_exit_code(self, decisions: Sequence[Decision]) -> int:
-        """Return 2 if a gate of `--fail-on-regression` lacked a baseline value, else 0."""
-        outcomes = (outcome for decision in decisions for outcome in decision.outcomes)
-        return 2 if any(outcome.gate in self.gates and outcome.value is None for outcome in outcomes) else 0
 
 
 def read_baseline_options(given: Mapping[str, Any], plan: Plan, asked: Sequence[Gate] = ()) -> BaselineChoice:

@@ -82,7 +82,8 @@ class Certificate(Struct, frozen=True):
 
     `labels` are the documents there were, `support` those that the last test counted, `errors` those with an
     error of these. `upper` bounds the risk at `level`, the share of `delta` that the last test had. `needed`
-    is the least number of accepted documents, all right. `coverage` and `observed_risk` are of values;
+    is the least number of accepted documents, all right. `coverage` is the share of all predicted values that
+    pass, `observed_risk` that of these which is wrong;
     `interval` is that of `observed_risk` with an unseen document: no promise, since values are not counted by
     document.
     """
@@ -628,10 +629,17 @@ def find_enough(labels: RankedLabels, promise: Promise) -> int | None:
 
 
 def make_certificate(
-    fields: tuple[str, ...], values: Observations, promise: Promise, chance: BootstrapSettings
+    values: Observations,
+    fields: Sequence[str],
+    without_confidence: int,
+    promise: Promise,
+    chance: BootstrapSettings,
 ) -> Certificate:
-    """Return the certificate of the values of some fields, with one threshold for all of them."""
-    labels = RankedLabels.of(values)
+    """Return the certificate of those of the fields that values are of, with one threshold for all of them.
+
+    Values `without_confidence` are in its coverage, as not accepted.
+    """
+    labels, fields = RankedLabels.of(values), tuple(name for name in fields if name in values.fields)
     found = certify(labels, promise)
     last, needed = found.last, labels.largest * needed_labels(promise.risk, promise.delta)
     if last is None:
@@ -660,7 +668,7 @@ def make_certificate(
         delta=promise.delta,
         level=last.level,
         needed=needed,
-        coverage=count / len(values),
+        coverage=count / (len(values) + without_confidence),
         observed_risk=float(wrong.sum() / count),
         interval=ratio_interval(sums[:, present].astype(np.float64), names, chance, is_guarded=True),
         steps=found.steps,

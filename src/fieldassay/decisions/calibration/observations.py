@@ -181,7 +181,7 @@ def remark_census(census: ValueCounts) -> Iterator[str]:
     if census.without_confidence:
         yield (
             f"{census.without_confidence:,} predicted values have no confidence: "
-            "they are in no number here and always go to review"
+            "they always go to review, and of the numbers here only shares of all values count them"
         )
     if census.failed:
         yield f"{census.failed:,} values could not be judged and are in no number here"
@@ -617,11 +617,18 @@ BUDGETS = (0.05, 0.1, 0.2, 0.3)
 
 
 MOST_POINTS = 1000
-"""Points of the curve that are kept, evenly spaced, with both ends; budgets are of all values."""
+"""Points of the curve that are kept, evenly spaced, with both ends; budgets are of the values in it."""
 
 
-def select(confidence: Floats, is_correct: Bools, budgets: Sequence[float] = BUDGETS) -> Selection:
+def select(
+    confidence: Floats,
+    is_correct: Bools,
+    budgets: Sequence[float] = BUDGETS,
+    without_confidence: int = 0,
+) -> Selection:
     """Return the risk-coverage curve of at least one value, with the errors caught by review.
+
+    Values `without_confidence` are never accepted: coverage and joint risk count them, budgets do not.
 
     >>> found = select(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False]), (0.25,))
     >>> [(point.threshold, point.coverage, point.selective_risk) for point in found.points[:2]]
@@ -632,7 +639,7 @@ def select(confidence: Floats, is_correct: Bools, budgets: Sequence[float] = BUD
     0.5
     """
     values, accepted, errors = count_accepted(confidence, is_correct)
-    n = len(confidence)
+    n = len(confidence) + without_confidence
     kept = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_POINTS)).round().astype(np.int64))
     points = tuple(
         Point(float(value), int(count), int(wrong), count / n, wrong / count, wrong / n)
@@ -683,7 +690,9 @@ def measure(
         name,
         census,
         calibrate_values(observations, chance, fields),
-        select(observations.confidence, observations.is_correct),
+        select(
+            observations.confidence, observations.is_correct, without_confidence=census.without_confidence
+        ),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
@@ -38,7 +38,7 @@ from fieldassay.decisions.calibration.observations import (
     remark_census,
     thin,
 )
-from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.errors import Problem, ProblemsError, list_names, nearest, problem
 from fieldassay.io.files.tables import csv_text, show_names
 from fieldassay.io.files.typed_json import JsonFormat, checksum
 from fieldassay.io.files.whole_files import write_whole
@@ -451,7 +451,7 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
         raise ProblemsError(problems)
     fields = tuple(dict.fromkeys(options.fields)) or known
     given = given.of_fields(fields)
-    seen = given.observe(options.scale)
+    seen, census = given.observe(options.scale), count_rows(given.rows)
     if not len(seen):
         what = f"no judged value of {given.system!r} has a confidence"
         remedy = "give `confidence` with the predictions, and score again"
@@ -462,11 +462,14 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
         system=given.system,
         promise=options.promise,
         scale=options.scale,
-        pooled=measure(None, count_rows(given.rows), seen, options.chance),
-        certificate=make_certificate(fields, seen, options.promise, options.chance),
+        pooled=measure(None, census, seen, options.chance),
+        certificate=make_certificate(
+            seen, fields, census.without_confidence, options.promise, options.chance
+        ),
         fields=tuple(_measure_fields(given, seen, fields, options.chance)) if has_fields else (),
     )
-    return Calibrated(replace(page, remarks=tuple(remark(page, seen))), given, seen)
+    untested = [name for name in fields if name not in page.certificate.fields]
+    return Calibrated(replace(page, remarks=tuple(remark(page, seen, untested))), given, seen)
 
 
 def _measure_fields(
@@ -483,9 +486,14 @@ _FIELDS_THAT = {
 }
 
 
-def remark(page: CalibrationPage, seen: Observations) -> Iterator[str]:
-    """Yield sentences on what the observations do not hold, and on what the numbers take for granted."""
+def remark(page: CalibrationPage, seen: Observations, untested: Sequence[str]) -> Iterator[str]:
+    """Yield sentences on what the observations do not hold, and on what the numbers take for granted.
+
+    `untested` are the fields without an observation.
+    """
     yield from remark_census(page.pooled.census)
+    if untested:
+        yield f"not calibrated, so always reviewed, for lack of any confidence: {list_names(untested, 10)}"
     documents = seen.count_documents()
     if documents < FEW_DOCUMENTS:
         yield f"only {documents} documents: intervals over documents are too narrow"

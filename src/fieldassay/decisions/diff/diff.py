@@ -26,7 +26,7 @@ from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.comparisons.pairwise import contest, list_field_metrics
 from fieldassay.metrics.comparisons.systems import remark_comparisons
-from fieldassay.metrics.evidence import REPEAT
+from fieldassay.metrics.evidence import REPEAT, value_places
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.documents import PairedData, list_parts
 from fieldassay.options import OptionRecord
@@ -318,10 +318,10 @@ def _shown(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the changes with the columns of the table, critical ones first, then by document and path."""
     import polars as pl
 
-    place = pl.coalesce("gold_path", "gold_path_after", "pred_path", "pred_path_after")
     empty = pl.lit([], dtype=pl.List(pl.String))
-    table = rows.with_columns(
-        place.alias("path"),
+    sides = (pl.coalesce(side, f"{side}_after").alias(side) for side in ("gold_path", "pred_path"))
+    table = rows.with_columns(*sides).with_columns(
+        value_places().alias("path"),
         pl.coalesce("gold", "gold_after").alias("gold"),
         pl.col("pred").alias("before"),
         pl.col("pred_after").alias("after"),
@@ -340,7 +340,7 @@ def _outcome(column: str) -> pl.Expr:
     """Return the outcome; for a row that one side lacks, right where gold has a value, else none."""
     import polars as pl
 
-    has_gold = pl.col("gold_path").is_not_null() | pl.col("gold_path_after").is_not_null()
+    has_gold = pl.col("gold_path").is_not_null()
     return pl.coalesce(column, pl.when(has_gold).then(pl.lit(_RIGHT)).otherwise(pl.lit(_NOTHING)))
 
 

@@ -465,7 +465,9 @@ def judge_gate(gate: Gate, found: GateEstimate, change: MetricChange | str | Non
     if found.is_absent:
         return GateOutcome(gate, Verdict.SKIPPED, f"does not apply: {found.why}", evidence=found.evidence)
     if estimate is None:
-        return GateOutcome(gate, Verdict.INCONCLUSIVE, found.why, evidence=found.evidence)
+        known = list_metrics().get(gate.metric.name)
+        unit = "ratio" if known is None else known.unit
+        return GateOutcome(gate, Verdict.INCONCLUSIVE, found.why, unit=unit, evidence=found.evidence)
     if change is not None:
         if isinstance(change, str):
             outcome = GateOutcome(
@@ -564,9 +566,9 @@ def _look(function: str, estimate: Estimate, is_count: bool, told: str = "") -> 
     if function in ("lower", "upper"):
         return _look_at_bound(function, estimate, told)
     if estimate.value is None:
-        return _Look(why=f"it is undefined (n = {estimate.n:,})")
+        return _Look(why=f"it is undefined (n = {estimate.n:,})", unit=estimate.unit)
     if not is_number(estimate.value):
-        return _Look(why="its value is not a number")
+        return _Look(why="its value is not a number", unit=estimate.unit)
     if estimate.interval is None and FEW_REPLICATES in estimate.marks:
         return _Look(why="it has no interval: too few bootstrap replicates", unit=estimate.unit)
     if function == "errors" and not is_count:

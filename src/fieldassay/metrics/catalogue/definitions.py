@@ -365,7 +365,6 @@ DEFAULT_METRICS = (
     "precision",
     "recall",
     "f1",
-    "hr",
     "mr",
     "item_f1",
     "latency_p50",

@@ -11,7 +11,7 @@ from msgspec import field as default
 
 from fieldassay.io.text.shown import Brief, DataFrame
 from fieldassay.metrics.estimate import Estimate, format_slice
-from fieldassay.metrics.evidence import Kind, Outcome
+from fieldassay.metrics.evidence import Kind, Outcome, value_places
 from fieldassay.metrics.result.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def list_wrong(evidence: DataFrame) -> DataFrame:
     is_wrong = (pl.col("kind") == "value") & pl.col("outcome").is_in(WRONG)
     return evidence.filter(is_wrong).select(
         "system", "doc", "field",
-        pl.coalesce("gold_path", "pred_path").alias("path"),
+        value_places().alias("path"),
         _plain("gold").alias("gold"), _plain("pred").alias("predicted"),
         "outcome", "score",
         pl.col("diagnoses").list.first().alias("diagnosis"),

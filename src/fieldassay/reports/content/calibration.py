@@ -65,7 +65,11 @@ def render_queue(queue: Queue, screen: Screen, *, has_rows: bool) -> str:
         page.line()
         heads = [("document", False), ("path", False), ("value", False), ("confidence", True)]
         cells = [
-            [*(clip(text, 40) for text in (doc, path, value)), _sure(confidence), clip(reason)]
+            [
+                *(clip(text, 40) for text in (doc, path, value)),
+                NOTHING if confidence is None else f"{confidence:.4g}",
+                clip(reason),
+            ]
             for doc, path, _, value, confidence, reason in queue.rows[:_FIELDS]
         ]
         page.table([*(PageColumn(*head) for head in heads), PageColumn("reason")], cells)
@@ -73,10 +77,6 @@ def render_queue(queue: Queue, screen: Screen, *, has_rows: bool) -> str:
             page.line(f"and {len(queue.rows) - _FIELDS:,} more; -o queue.csv writes them all", "dim")
     _add_remarks(page, queue.notes)
     return page.text()
-
-
-def _sure(confidence: float | None) -> str:
-    return NOTHING if confidence is None else f"{confidence:.4g}"
 
 
 def _add_reasons(page: ScreenPage, reasons: Mapping[str, int]) -> None:
@@ -133,10 +133,10 @@ def _add_selection(page: ScreenPage, found: Selection) -> None:
 
 
 def _by_coverage(points: Sequence[Point]) -> list[Point]:
-    """Return the points that first reach each tenth of the values."""
-    found = {}
+    """Return the points that first reach each tenth of the values with a confidence."""
+    found, most = {}, points[-1].accepted
     for tenth in range(1, _POINTS + 1):
-        point = next(point for point in points if point.coverage * _POINTS >= tenth - 1e-9)
+        point = next(point for point in points if point.accepted * _POINTS >= tenth * most)
         found[point.threshold] = point
     return list(found.values())
 

@@ -236,23 +236,16 @@ def changes_part(found: Diff, most: int) -> Part:
             else []
         ),
     ]
-    for change in counts:
-        if counts[change] and most:
-            tables.append(
-                ReportTable(
-                    f"values that were {change}",
-                    _HEADS[change],
-                    tuple(map(_change_row, changes.rows(change, most))),
-                )
-            )
+    for change, count in counts.items():
+        if count and most:
+            rows = [*map(_change_row, changes.rows(change, most))]
+            rows += [(f"and {count - most:,} more {change}", *[""] * 5)] if count > most else []
+            tables.append(ReportTable(f"values that were {change}", _HEADS[change], rows))
     return Part(_TITLE, lines, tuple(tables), tuple(_remarks(found, counts, most)))
 
 
 def _remarks(found: Diff, counts: dict[str, int], most: int) -> list[str]:
-    hidden = [(change, count - most) for change, count in counts.items() if count > most]
-    told = [
-        f"and {count:,} more {change}: see all with --most N, or --out FILE.csv" for change, count in hidden
-    ]
+    told = ["see all values with --most N, or --out FILE.csv"] if max(counts.values()) > most else []
     has_errors_only = "errors" in {side.evidence for side in found.sides}
     return told + (
         ["right: the run kept only its errors, so the value itself is unknown"] if has_errors_only else []

@@ -1,7 +1,7 @@
 """What is judged before there are numbers: the fit of data to a spec, and the steps of a judgement."""
 
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from fieldassay.errors import list_names
@@ -9,9 +9,17 @@ from fieldassay.io.text.shown import clip, format_count, format_json, visible
 from fieldassay.metrics.estimate import format_number, format_rounded
 from fieldassay.metrics.evidence import REPEAT
 from fieldassay.metrics.result.result import worst_first
-from fieldassay.paths import join_path, split_path
+from fieldassay.paths import describe_place, join_path, split_path
 from fieldassay.reports.content.run.sections import describe_violation
-from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, describe, describe_source
+from fieldassay.reports.wording import (
+    DIAGNOSES,
+    FLAGS,
+    OUTCOMES,
+    REASONS,
+    SAID_BY,
+    describe,
+    describe_source,
+)
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.scoring.explain import ComparisonStep, DocumentExplanation, ExplainedSide, Explanation
 from fieldassay.scoring.fit import DataProfile, ExampleValue, SideContent
@@ -296,7 +304,10 @@ def _values(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _rows(page: ScreenPage, rows: Sequence[dict[str, Any]], has_all: bool) -> None:
     """Add the rows that say something: wrong values and items, or all that a side has."""
-    lost = {_path(row) for row in rows if row["kind"] == "item" and row["outcome"] in ("missing", "spurious")}
+    lost: dict[Any, list[Mapping[str, Any]]] = {_key(row): [] for row in rows if _is_lost_item(row)}
+    for row in _values(rows):
+        for key in _keys_around(row):
+            lost.get(key, []).append(row)
     shown = [
         row
         for row in rows
@@ -310,7 +321,8 @@ def _rows(page: ScreenPage, rows: Sequence[dict[str, Any]], has_all: bool) -> No
     columns += [PageColumn("gold → predicted"), PageColumn("why")]
     values = _values(rows)
     cells = [
-        _cells(row, values if _path(row) in lost else (), _describe_joined(row, values)) for row in shown
+        _cells(row, lost[_key(row)] if _is_lost_item(row) else (), _describe_joined(row, values))
+        for row in shown
     ]
     if shown and page.width < 90:
         columns = [*columns[:2], PageColumn("gold → predicted, and why")]
@@ -325,14 +337,29 @@ def _rows(page: ScreenPage, rows: Sequence[dict[str, Any]], has_all: bool) -> No
         page.line(f"and {' and '.join(hidden)}", "dim")
 
 
-def _is_wrong(row: Mapping[str, Any], lost: Set[str]) -> bool:
+def _is_lost_item(row: Mapping[str, Any]) -> bool:
+    return row["kind"] == "item" and row["outcome"] in ("missing", "spurious")
+
+
+def _key(row: Mapping[str, Any], path: str | None = None) -> tuple[Any, ...]:
+    """Return the key of a row, or of a path around it, by its sides: an index alone is of two items."""
+    own = path or row["gold_path"] or row["pred_path"] or row["field"]
+    return row.get(REPEAT), row["gold_path"] is None, row["pred_path"] is None, own
+
+
+def _keys_around(row: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Return the keys of the items that a row of one side may be in."""
+    steps = split_path(_key(row)[-1])
+    return [_key(row, join_path(steps[:length])) for length in range(1, len(steps))]
+
+
+def _is_wrong(row: Mapping[str, Any], lost: Container[tuple[Any, ...]]) -> bool:
     """Return whether a row is wrong and news: no pair of items, and not inside a lost one."""
-    if row["outcome"] == "match" or (row["kind"] == "item" and _path(row) not in lost):
+    if row["outcome"] == "match" or (row["kind"] == "item" and not _is_lost_item(row)):
         return False
     if row["kind"] in _STRUCTURE[:2] and "wrong_kind" not in (row["diagnoses"] or ()):
         return False  # the values inside say it
-    steps = split_path(row["gold_path"] or row["pred_path"] or row["field"])
-    return not any(join_path(steps[:length]) in lost for length in range(1, len(steps)))
+    return not any(key in lost for key in _keys_around(row))
 
 
 _MARKS = {"match": "✓ match", "partial": "~ partial"}
@@ -364,18 +391,14 @@ def _cells(row: Mapping[str, Any], values: Sequence[Mapping[str, Any]], joined: 
     gold, pred = _value(row, "gold"), f"{_value(row, 'pred')}\n{source}" if source else _value(row, "pred")
     if values:
         side = "gold" if row["outcome"] == "missing" else "pred"
-        inside = [one for one in values if f"{one[f'{side}_path'] or ''}.".startswith(f"{path}.")]
-        told = clip(", ".join(_value(one, side) for one in inside if one[side] is not None), _VALUE)
+        told = clip(", ".join(_value(one, side) for one in values if one[side] is not None), _VALUE)
         gold, pred = (told or gold, pred) if side == "gold" else (gold, told or pred)
     return [outcome, path, f"{gold} → {pred}", joined or _why(row)]
 
 
 def _path(row: Mapping[str, Any]) -> str:
-    gold, pred = row["gold_path"], row["pred_path"]
     run = f"run {row[REPEAT]}: " if row.get(REPEAT) else ""
-    if gold is None or pred is None or gold == pred:
-        return f"{run}{clip(gold or pred or row['field'], _PATH)}"
-    return f"{run}{clip(gold, _PATH)} ↔ {clip(pred, _PATH)}"
+    return run + clip(describe_place(row["gold_path"], row["pred_path"]) or row["field"], 2 * _PATH)
 
 
 def _value(row: Mapping[str, Any], side: str) -> str:
@@ -400,7 +423,7 @@ def _why(row: Mapping[str, Any]) -> str:
         return f"{format_rounded(100 * (row['score'] or 0), 0, 100.0)}% alike"
     names = [name for name in row["diagnoses"] or () if name not in ("different", row["outcome"])]
     is_plain = row["reason"] in ("equal", "missing", "spurious", "present") or (
-        row["reason"] == "different" and names
+        (row["reason"] == "different" and names) or SAID_BY.get(row["reason"]) in names
     )
     said = [] if is_plain else [describe(REASONS, row["reason"])]
     said += [describe(DIAGNOSES, name) for name in names]
@@ -411,11 +434,7 @@ def _step(
     page: ScreenPage, step: Explanation, has_path: bool, source: Sequence[Mapping[str, Any]] = ()
 ) -> None:
     if has_path:
-        where = step.gold_path or step.pred_path or step.field
-        page.title(
-            f"{clip(where, _PATH)}"
-            + (f" ↔ {clip(step.pred_path, _PATH)}" if step.pred_path and step.pred_path != where else "")
-        )
+        page.title(clip(describe_place(step.gold_path, step.pred_path) or step.field, 2 * _PATH))
     rows = [
         ["as given", clip(step.gold.raw, _LONG), clip(step.pred.raw, _LONG)],
         [

@@ -19,6 +19,7 @@ from fieldassay.io.json_value import json_line, read_given
 from fieldassay.io.text.shown import clip, format_markdown
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_number, format_slice
+from fieldassay.metrics.evidence import value_places
 from fieldassay.metrics.result.result import (
     POOLED,
     Result,
@@ -151,7 +152,7 @@ def _numerator(estimate: Estimate) -> float | None:
 def judge_rows(evidence: pl.LazyFrame, system: str | None, *, with_silence: bool) -> pl.LazyFrame:
     """Return the judged values, of one system or of all: `correct`, and its `score` (None: failed).
 
-    `field` is the path of the value. With `with_silence` a value that neither side has is one too: correct,
+    `field` is the place of the value. With `with_silence` a value that neither side has is one too: correct,
     with the score 1.
     """
     import polars as pl
@@ -162,7 +163,7 @@ def judge_rows(evidence: pl.LazyFrame, system: str | None, *, with_silence: bool
     chosen &= pl.lit(value=True) if with_silence else outcome != "absent"
     score = pl.when(outcome == "absent").then(1.0).when(outcome != "failed").then(pl.col("score"))
     return evidence.filter(chosen).with_columns(
-        field=pl.coalesce("gold_path", "pred_path", "field"),
+        field=pl.coalesce(value_places(), "field"),
         correct=outcome.is_in(["absent", "match"]),
         score=score,
     )

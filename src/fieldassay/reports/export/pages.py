@@ -23,7 +23,7 @@ from fieldassay.metrics.estimate import (
 )
 from fieldassay.metrics.result.decision import UNGATED, Decision, GateOutcome, Verdict
 from fieldassay.metrics.result.result import TIMES, Result, by_system, find_main, find_named
-from fieldassay.paths import is_unit_key
+from fieldassay.paths import describe_place, is_unit_key
 from fieldassay.reports.content.run.fields import describe_rest, fields_table, tabulate_by_system
 from fieldassay.reports.content.run.parts import remarks_part
 from fieldassay.reports.findings.losses import Loss
@@ -115,7 +115,7 @@ def _lines(table: pl.DataFrame, beside: Mapping[tuple[str, str, str], str | None
                 _CONTAINERS[row["kind"]],
                 beside.get((row["system"], row["doc"], row["pred_path"])),
             )
-        path = row["pred_path"] if row["gold_path"] is None else row["gold_path"]
+        path = describe_place(row["gold_path"], None if row["gold_path"] else row["pred_path"])
         main = row["diagnoses"][0] if row["diagnoses"] and kind in KINDS[:2] else ""
         yield ErrorLine(row["system"], row["doc"], kind, path, expected, actual, main, row["critical"])
 

@@ -19,6 +19,7 @@ from fieldassay.metrics.uncertainty.bootstrap import (
     unseen_weights,
     weigh,
 )
+from fieldassay.paths import describe_place
 from fieldassay.runs.run import ANSWERS, unusable_answers
 from fieldassay.scoring.provenance import recorded_spec
 from fieldassay.spec.plan.compile import bind_score
@@ -387,11 +388,9 @@ def cut_values() -> list[pl.Expr]:
 
 def read_wrong_value(row: dict[str, Any]) -> WrongValue:
     """Return the wrong value that a row of evidence is."""
-    path = row["gold_path"] if row["gold_path"] is not None else row["pred_path"]
+    path = describe_place(row["gold_path"], row["pred_path"]) or row["field"]
     gold = _CONTAINERS.get(row["kind"], row["gold"])
-    return WrongValue(
-        path or row["field"], gold, row["pred"], row["outcome"], row["reason"], (row["diagnoses"] or ("",))[0]
-    )
+    return WrongValue(path, gold, row["pred"], row["outcome"], row["reason"], (row["diagnoses"] or ("",))[0])
 
 
 def find_worst(evidence: pl.LazyFrame, most: int, values: int = 3) -> tuple[WorstDocument, ...]:

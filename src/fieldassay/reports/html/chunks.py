@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from fieldassay.metrics.evidence import ANSWER_COLUMNS, REPEAT
+from fieldassay.metrics.evidence import ANSWER_COLUMNS, REPEAT, value_places
 from fieldassay.metrics.result.tables import WRONG
 from fieldassay.reports.html.source import NOTHING, ReportSource, encode_texts, shrink
 from fieldassay.reports.wording import describe_source
@@ -465,11 +465,10 @@ def _with_neighbors(rows: pl.DataFrame, source: ReportSource, systems: int) -> p
     """Return the rows with `path`, `also` and `agreed`."""
     import polars as pl
 
-    path = pl.coalesce("gold_path", "pred_path")
     bit = pl.col("code").replace_strict({at: 1 << at for at in range(min(systems, _MOST_MARKED))}, default=0)
     has_place = pl.col("gold_path").is_not_null() & (pl.lit(systems) <= _MOST_MARKED)
     keys = ["doc", "field", "gold_path"]
-    table = rows.with_columns(path=path, bit=bit)
+    table = rows.with_columns(path=pl.coalesce("gold_path", "pred_path"), bit=bit)
     also = table.unique([*keys, "code"]).group_by(keys).agg(pl.col("bit").sum().alias("also"))
     table = table.join(also, on=keys, how="left", maintain_order="left").with_columns(
         also=pl.when(has_place).then("also").otherwise(0).fill_null(0)
@@ -482,7 +481,7 @@ def _with_neighbors(rows: pl.DataFrame, source: ReportSource, systems: int) -> p
     joined = table.join(agreed, on=["doc", "field", "path"], how="left", maintain_order="left")
     is_short = pl.col("path") == pl.col("field")
     return joined.with_columns(
-        pl.col("agreed").fill_null(False), path=pl.when(~is_short).then("path"), type=pl.col("type")
+        pl.col("agreed").fill_null(False), path=pl.when(~is_short).then(value_places()), type=pl.col("type")
     )
 
 

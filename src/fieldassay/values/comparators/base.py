@@ -352,7 +352,6 @@ class Synonyms(Comparator, Struct, frozen=True):
 
     words: Words
     reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "same_meaning", "unknown_word")
-    is_symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         force_setattr(self, "words", tuple(dict(self.words).items()))

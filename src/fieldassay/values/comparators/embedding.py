@@ -495,7 +495,6 @@ class Embedding(Comparator):
     batch: int = 128
     reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "similar")
     accept: ClassVar[float] = 0.8
-    is_symmetric: ClassVar[bool] = True
     folder: ClassVar[ModelFolder]
     """Found once by each instance, so that worker processes use the same files."""
 

@@ -332,7 +332,6 @@ class SetComparator(ListComparator, frozen=True):
     """Compares two lists as sets by the number of common items; repeated items count once."""
 
     is_distinct: ClassVar[bool] = True
-    is_symmetric: ClassVar[bool] = True
 
     def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
         """Return the same as `compare`; each distinct set of exact items is prepared once."""
@@ -381,7 +380,6 @@ class Bag(ListComparator, frozen=True):
     """
 
     measure: Literal["share", "f1"] = "share"
-    is_symmetric: ClassVar[bool] = True
 
     def share(self, gold: Items, pred: Items) -> Floats:
         matched = matched_counts(gold, pred, self.items)
@@ -426,7 +424,6 @@ class ByPosition(ListComparator, frozen=True):
     """
 
     needs_all_pairs: ClassVar[bool] = False
-    is_symmetric: ClassVar[bool] = True
 
     def share(self, gold: Items, pred: Items) -> Floats:
         pairs = same_positions(gold, pred)
@@ -439,8 +436,6 @@ class ByPosition(ListComparator, frozen=True):
 
 class Sequence(ListComparator, frozen=True):
     """The longest common subsequence of matching items, over the length of the longer list."""
-
-    is_symmetric: ClassVar[bool] = True
 
     def share(self, gold: Items, pred: Items) -> Floats:
         longest = np.maximum(gold.counts, pred.counts)

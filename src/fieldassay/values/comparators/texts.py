@@ -112,7 +112,6 @@ class Levenshtein(Comparator, Struct, frozen=True):
 
     reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
     accept: ClassVar[float] = 0.8
-    is_symmetric: ClassVar[bool] = True
     is_expensive: ClassVar[bool] = True
 
     def compare(self, gold: Column, pred: Column) -> Scores:
@@ -129,7 +128,6 @@ class Indel(Comparator, Struct, frozen=True):
 
     reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
     accept: ClassVar[float] = 0.8
-    is_symmetric: ClassVar[bool] = True
     is_expensive: ClassVar[bool] = True
 
     def compare(self, gold: Column, pred: Column) -> Scores:
@@ -151,7 +149,6 @@ class JaroWinkler(Comparator, Struct, frozen=True):
     prefix_weight: float = 0.1
     reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
     accept: ClassVar[float] = 0.8
-    is_symmetric: ClassVar[bool] = True
     is_expensive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -186,7 +183,6 @@ class Anls(Comparator, Struct, frozen=True):
     ignore_case: bool = True
     reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
     accept: ClassVar[float] = 0.5
-    is_symmetric: ClassVar[bool] = True
     is_expensive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -317,7 +313,6 @@ class TokenSet(Comparator, Struct, frozen=True):
     repeats: bool = False
     reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "similar")
     accept: ClassVar[float] = 0.8
-    is_symmetric: ClassVar[bool] = True
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         score = np.ones(len(gold))
