@@ -322,8 +322,9 @@ def is_narrow(one: Comparison) -> bool:
 
 
 def verdict_of(one: Comparison) -> str:
-    """Return the decision as a cell has it: `not shown` where no difference could be shown."""
-    return {"no_difference_shown": "not shown"}.get(one.verdict, one.verdict)
+    """Return the decision as a cell has it: `not shown`, and `here` for documents like these only."""
+    scope = "" if one.is_guarded or not one.is_shown else " here"
+    return {"no_difference_shown": "not shown"}.get(one.verdict, f"{one.verdict}{scope}")
 
 
 _NAME = 48
@@ -378,8 +379,10 @@ def _all(found: Diff) -> Sequence[Comparison]:
 
 def _method(found: Diff) -> list[str]:
     drawn = f"{format_share(found.level)} intervals ({found.replicates:,} replicates, seed {found.seed})"
+    is_here = any(verdict_of(one).endswith(" here") for one in _all(found))
     return [
         "p: how often chance alone would show such a difference",
+        *(["here: on documents like these; documents of another kind could turn it"] if is_here else []),
         *([drawn] if found.replicates else []),
     ]
 
