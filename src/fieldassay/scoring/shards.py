@@ -450,7 +450,7 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Iterator[Do
 
 
 def hide_values(judged: JudgedBatch) -> JudgedBatch:
-    """Return a batch without the texts of answers: of an unreadable one the reason stays, without its quote."""
+    """Return a batch without texts of answers; of an unreadable one the reason stays, without its quote."""
     for tally in judged.tallies.values():
         tally.examples = [one.hide_value() for one in tally.examples]
     table = judged.documents

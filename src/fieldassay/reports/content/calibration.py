@@ -65,7 +65,11 @@ def render_queue(queue: Queue, screen: Screen, *, has_rows: bool) -> str:
         page.line()
         heads = [("document", False), ("path", False), ("value", False), ("confidence", True)]
         cells = [
-            [*(clip(text, 40) for text in (doc, path, value)), _sure(confidence), clip(reason)]
+            [
+                *(clip(text, 40) for text in (doc, path, value)),
+                NOTHING if confidence is None else f"{confidence:.4g}",
+                clip(reason),
+            ]
             for doc, path, _, value, confidence, reason in queue.rows[:_FIELDS]
         ]
         page.table([*(PageColumn(*head) for head in heads), PageColumn("reason")], cells)
@@ -73,10 +77,6 @@ def render_queue(queue: Queue, screen: Screen, *, has_rows: bool) -> str:
             page.line(f"and {len(queue.rows) - _FIELDS:,} more; -o queue.csv writes them all", "dim")
     _add_remarks(page, queue.notes)
     return page.text()
-
-
-def _sure(confidence: float | None) -> str:
-    return NOTHING if confidence is None else f"{confidence:.4g}"
 
 
 def _add_reasons(page: ScreenPage, reasons: Mapping[str, int]) -> None:
@@ -94,7 +94,12 @@ def _add_calibration(page: ScreenPage, found: Calibration) -> None:
         PageColumn("right", is_number=True),
     ]
     rows = [
-        [_range(one.low, one.high), f"{one.n:,}", f"{one.confidence:.3f}", f"{one.accuracy:.3f}"]
+        [
+            f"{one.low:.4g}" if one.low == one.high else f"{one.low:.4g} to {one.high:.4g}",
+            f"{one.n:,}",
+            f"{one.confidence:.3f}",
+            f"{one.accuracy:.3f}",
+        ]
         for one in found.bins
     ]
     page.table(columns, rows)
@@ -191,10 +196,6 @@ def _add_remarks(page: ScreenPage, remarks: Sequence[str]) -> None:
         page.line()
     for remark in remarks:
         page.line(f"note: {clip(remark, _LONG)}")
-
-
-def _range(low: float, high: float) -> str:
-    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
 
 
 def _auroc(found: Calibration, *, has_interval: bool) -> str:

@@ -1,6 +1,6 @@
 """Runs compared: with a baseline, and with one another."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from msgspec.structs import asdict
@@ -437,7 +437,11 @@ def _table(
 ) -> ReportTable:
     """Return the comparisons of one family of two systems as a table."""
     heads = (head, "n", "before", "after", "difference", "p", "adjusted", "effect", "+/−/=", "decision")
-    name = {"metric": _metric, "field": _field, "slice": _slice}[kind]
+    name: Callable[[Comparison], str] = {
+        "metric": _metric,
+        "field": lambda one: clip(one.field, 40),
+        "slice": lambda one: clip(next(iter(one.slice.values()), ""), 40),
+    }[kind]
     return ReportTable(
         caption, heads, tuple((name(one), *_comparison_row(one)) for one in family), (1, 2, 3, 5, 6, 7, 8)
     )
@@ -453,14 +457,6 @@ def _comparison_row(one: Comparison) -> tuple[str, ...]:
         format_p_cell(one.p),
         *_decision(one),
     )
-
-
-def _field(one: Comparison) -> str:
-    return clip(one.field, 40)
-
-
-def _slice(one: Comparison) -> str:
-    return clip(next(iter(one.slice.values()), ""), 40)
 
 
 def _metric(one: Comparison) -> str:
@@ -529,7 +525,11 @@ def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Report
             places.get(system, NOTHING),
             clip(system, _NAME),
             format_in_unit(values[system], family[0].unit),
-            *_standing(against.get(system)),
+            *(
+                (format_difference(against[system]), *_decision(against[system]))
+                if system in against
+                else ("", "", "", "", "reference")
+            ),
         )
         for system in order
     ]
@@ -539,10 +539,6 @@ def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Report
         tuple(rows),
         (2, 4, 5, 6),
     )
-
-
-def _standing(one: Comparison | None) -> tuple[str, ...]:
-    return ("", "", "", "", "reference") if one is None else (format_difference(one), *_decision(one))
 
 
 def _describe_pairs(ranking: Ranking, name: str) -> str:

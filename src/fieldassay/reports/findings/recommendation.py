@@ -643,17 +643,9 @@ def _cheaper(first: Standing, rivals: Sequence[Standing]) -> tuple[str, ...]:
     )
 
 
-def _median(one: Standing) -> float | None:
-    return None if one.median is None else one.median.value
-
-
-def _cost(one: Standing) -> float | None:
-    return None if one.cost is None else one.cost.value
-
-
 _PRICES = (
-    _Price(_cost, format_cost, "cheaper"),
-    _Price(_median, format_seconds, "faster"),
+    _Price(lambda one: None if one.cost is None else one.cost.value, format_cost, "cheaper"),
+    _Price(lambda one: None if one.median is None else one.median.value, format_seconds, "faster"),
 )
 
 

@@ -388,7 +388,7 @@ def _merged(group: list[str]) -> list[str]:
 
 def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tuple[SummaryLine, ...]:
     calls = [parse_metric(text) for text in result.run.get("metrics", ())]
-    own = [call for call in calls if call.name in _definitions(result) and _is_whole(call)]
+    own = [call for call in calls if call.name in result.run.get("definitions", ()) and _is_whole(call)]
     labels = inner_mapping(result.run, "labels")
     known = {call.name for call in own}
     usual = {
@@ -409,11 +409,6 @@ def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tupl
     main = find_main(result)
     told.sort(key=lambda line: not any(main and one and is_same_metric(one, main) for one in line.estimates))
     return tuple(line for line in told if any(_says_something(estimate) for estimate in line.estimates))
-
-
-def _definitions(result: Result) -> Sequence[str]:
-    """Return the names of the metrics that the spec defines itself, in their order."""
-    return [str(name) for name in result.run.get("definitions", ())]
 
 
 def _is_whole(call: MetricCall) -> bool:
