@@ -150,14 +150,9 @@ def test_a_run_that_kept_only_errors_says_so(run: Run, tmp_path: Path) -> None:
     assert (ran.code, "--evidence all" in ran.err) == (2, True)
     assert run("report", tmp_path / "run", "-o", tmp_path / "x.md").code == 0
     assert run("report", tmp_path / "run", "-o", tmp_path / "x.csv", "--table", "errors").code == 0
-    found = pl.read_csv(tmp_path / "x.csv")["outcome"].value_counts().to_dict(as_series=False)
-    kept = (
-        open_run(tmp_path / "run")
-        .evidence.filter(pl.col("kind") == "value")
-        .collect()["outcome"]
-        .value_counts()
-    )
-    assert found == kept.to_dict(as_series=False) and "match" not in found["outcome"]
+    found = pl.read_csv(tmp_path / "x.csv")["outcome"].sort().to_list()
+    kept = open_run(tmp_path / "run").evidence.filter(pl.col("kind") == "value").collect()["outcome"]
+    assert found == kept.sort().to_list() and "match" not in found
 
 
 @pytest.mark.parametrize(

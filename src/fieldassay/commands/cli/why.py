@@ -112,8 +112,8 @@ def _document(given: Mapping[str, Any]) -> DocumentExplanation:
     if given["spec"] is None and given["protocol"] is None:
         if not 2 <= len(what) <= 3:
             raise click.UsageError(
-                "Give a run and a document, or --spec, --gold, --pred and a document, or --type and two values. "
-                "All wrong values of a run: `fieldassay report RUN --table errors`."
+                "Give a run and a document; or --spec, --gold, --pred and a document; or --type and two "
+                "values. All wrong values of a run: `fieldassay report RUN --table errors`."
             )
         found = _from_run(find_stored(what[0], given["store"]), what[1], what[2] if len(what) == 3 else None)
     else:
