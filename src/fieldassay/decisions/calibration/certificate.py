@@ -1,6 +1,7 @@
 """The certificate: from labeled values to the lowest confidence that keeps a guarantee.
 
-It bounds the mean over documents of the share of wrong values among the accepted ones. Thresholds are tested from high confidence down, in a sequence with several starts that is fixed before any outcome is seen.
+It bounds the mean over documents of the share of wrong values among the accepted ones. Thresholds are tested
+from high confidence down, in a sequence with several starts that is fixed before any outcome is seen.
 
 Angelopoulos and others: Learn then test, 2021, arXiv 2110.01052 (sequences with several starts). Wiens: A
 fixed sequence Bonferroni procedure, 2003; Bretz and others: A graphical approach to sequentially rejective
@@ -711,8 +712,8 @@ def describe_guarantee(guarantee: Guarantee) -> str:
     return (
         f"The guarantee: at most {format_share(guarantee.risk)} of the values you accept are wrong. The "
         f"method errs in at most {format_share(guarantee.delta)} of cases. It bounds the average of the "
-        "documents' shares of wrong values, for new documents like these. With several values in a document the bound "
-        "rests on a conjecture (Gaffke 2005)."
+        "documents' shares of wrong values, for new documents like these. With several values in a document "
+        "the bound rests on a conjecture (Gaffke 2005)."
     )
 
 
