@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fieldassay.commands.runs import report as report
     from fieldassay.commands.runs import set_baseline as set_baseline
     from fieldassay.commands.score import score as score
-    from fieldassay.decisions.calibration.certificate import Promise as Promise
+    from fieldassay.decisions.calibration.certificate import Guarantee as Guarantee
     from fieldassay.decisions.diff.diff import Diff as Diff
     from fieldassay.errors import FieldassayError as FieldassayError
     from fieldassay.errors import NothingEvaluatedError as NothingEvaluatedError
@@ -90,7 +90,7 @@ _HOMES = {
     "check_baseline": "fieldassay.commands.runs",
     "calibrate": "fieldassay.commands.runs",
     "attribute": "fieldassay.commands.runs",
-    "Promise": "fieldassay.decisions.calibration.certificate",
+    "Guarantee": "fieldassay.decisions.calibration.certificate",
     "agreement": "fieldassay.commands.runs",
     "report": "fieldassay.commands.runs",
     "export_run": "fieldassay.reports.export.export",

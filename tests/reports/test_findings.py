@@ -290,7 +290,7 @@ def test_a_system_is_not_replaced_by_one_that_is_better_on_documents_like_these_
     decisions = decide_result(result)
     found = recommend(result, decisions, list_standings(result, decisions))
     assert found.answer == (
-        "Use birch or ash: both pass all gates, and birch is better than ash on documents like these"
+        "Use birch or ash: both pass all gates, and birch is better than ash only on documents like these"
     )
     assert "on documents like these; birch is better in f0" in found.comparison
 

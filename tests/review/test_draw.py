@@ -11,7 +11,7 @@ from tests.review.receipts import NONE, SPEC, add, form_of, make_receipts, predi
 from fieldassay.commands.cli.main import main
 from fieldassay.decisions.calibration.certificate import (
     Certificate,
-    Promise,
+    Guarantee,
     clopper_pearson_lower,
     clopper_pearson_upper,
 )
@@ -49,7 +49,7 @@ def asked(store, where="1"):
 def policy():
     """Return a policy that accepts totals and shops above 0.9."""
     certificate = Certificate(("total", "shop"), 0.9)
-    return ReviewPolicy("llama", Promise(), certificate, digests={"spec": read_plan(SPEC).digest})
+    return ReviewPolicy("llama", Guarantee(), certificate, digests={"spec": read_plan(SPEC).digest})
 
 
 def test_without_a_policy_every_predicted_value_is_asked_and_shown(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from tests.review.receipts import NOW, SPEC, add, form_of, make_receipts, prediction, say, take
 
 from fieldassay.commands.cli.main import main
-from fieldassay.decisions.calibration.certificate import Certificate, Promise
+from fieldassay.decisions.calibration.certificate import Certificate, Guarantee
 from fieldassay.decisions.calibration.policy import ReviewPolicy
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
@@ -393,7 +393,7 @@ def test_audits_estimate_the_accuracy_of_accepted_and_reviewed_together(tmp_path
         }
     certificate = Certificate(tuple(FIELDS), 0.9)
     digests = {"spec": read_plan(CONTROLS_SPEC).digest}
-    policy = ReviewPolicy("llama", Promise(), certificate, digests=digests)
+    policy = ReviewPolicy("llama", Guarantee(), certificate, digests=digests)
     request = ReviewRequest(
         CONTROLS_SPEC, {"llama": answers}, policy, gold, shares=Shares(0.1, 0.3, 0.0, audited=0.2)
     )

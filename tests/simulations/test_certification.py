@@ -1,4 +1,4 @@
-"""Certified thresholds break their promise at most at their level, and there are some at the sizes people have."""
+"""Certified thresholds break their guarantee at most at their level, and there are some at the sizes people have."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from certification import (
 from rates import Rate, binomial_at_most
 from tests.effort import trials
 
-from fieldassay.decisions.calibration.certificate import Promise
+from fieldassay.decisions.calibration.certificate import Guarantee
 from fieldassay.decisions.calibration.observations import Observations, discriminate
 
 SURPRISE, MANY = 0.01, 1100
@@ -25,25 +25,25 @@ SURPRISE, MANY = 0.01, 1100
 
 
 def breaks_too_often(broken: int, number: int, level: float = 0.05) -> bool:
-    """Return whether a promise that is kept at its level is broken so often once in a hundred times."""
+    """Return whether a guarantee that is kept at its level is broken so often once in a hundred times."""
     return binomial_at_most(number - broken, number, 1.0 - level) < SURPRISE
 
 
 @pytest.mark.parametrize("name", FLAT)
-def test_what_is_just_above_the_promise_is_certified_at_most_at_the_level(name: str) -> None:
+def test_what_is_just_above_the_guarantee_is_certified_at_most_at_the_level(name: str) -> None:
     draw, n = FLAT[name]
-    found = measure(draw, Promise(0.02), n, trials(MANY, 20))
+    found = measure(draw, Guarantee(0.02), n, trials(MANY, 20))
     assert not breaks_too_often(found.certified, found.trials), found
 
 
 @pytest.mark.parametrize("name", HARD)
-def test_promises_are_broken_at_most_at_their_level(name: str) -> None:
+def test_guarantees_are_broken_at_most_at_their_level(name: str) -> None:
     draw, n = HARD[name]
-    found = measure(draw, Promise(0.02), n, trials(400))
+    found = measure(draw, Guarantee(0.02), n, trials(400))
     assert not breaks_too_often(found.broken, found.trials), found
 
 
-def test_a_promise_three_points_off_would_be_noticed() -> None:
+def test_a_guarantee_three_points_off_would_be_noticed() -> None:
     least = next(broken for broken in range(MANY) if breaks_too_often(broken, MANY))
     assert binomial_at_most(least - 1, MANY, 0.08) <= 0.05
     assert 1.0 - binomial_at_most(least - 1, MANY, 0.05) <= SURPRISE
@@ -67,7 +67,7 @@ CERTIFIED: dict[str, tuple[Draw, int, float, float]] = {
 def test_labels_that_people_have_certify_as_much_as_is_said(case: str) -> None:
     draw, n, certified, accepted = CERTIFIED[case]
     number = trials(120)
-    found = measure(draw, Promise(0.02), n, number, seed=11)
+    found = measure(draw, Guarantee(0.02), n, number, seed=11)
     assert Rate("", case, found.certified, number, least=certified - 0.02).is_kept, found
     assert found.accepted >= accepted - 3.0 * (0.25 / number) ** 0.5 * accepted - 0.03, found
 
@@ -75,12 +75,13 @@ def test_labels_that_people_have_certify_as_much_as_is_said(case: str) -> None:
 @pytest.mark.parametrize("name", ["useless", "upside down"])
 @pytest.mark.parametrize("values", [1, 4, 12])
 def test_confidences_that_know_nothing_certify_nothing_of_accepted_values(name: str, values: int) -> None:
-    assert measure(WORLDS[name](values), Promise(0.02), 300, trials(80)).certified <= 1
+    assert measure(WORLDS[name](values), Guarantee(0.02), 300, trials(80)).certified <= 1
 
 
 def test_documents_lost_at_the_top_are_certified_more_often_with_more_labels() -> None:
     shares = [
-        measure(lost_whole(0.006, 4, is_at_the_top=True), Promise(0.02), n, trials(100)) for n in (300, 1000)
+        measure(lost_whole(0.006, 4, is_at_the_top=True), Guarantee(0.02), n, trials(100))
+        for n in (300, 1000)
     ]
     assert shares[1].certified > shares[0].certified
 
@@ -89,7 +90,7 @@ def test_documents_lost_at_the_top_are_certified_more_often_with_more_labels() -
 def test_one_test_just_above_the_target_errs_at_most_at_its_level(values: int) -> None:
     number = trials(MANY, 20)
     for n in (149, 500):
-        passed = chance_of_one_test(lost_whole(0.0201, values), Promise(0.02), n, number)
+        passed = chance_of_one_test(lost_whole(0.0201, values), Guarantee(0.02), n, number)
         assert not breaks_too_often(round(passed * number), number)
 
 

@@ -1,4 +1,4 @@
-"""Documents that come in families: intervals, halves and certificates that draw families keep their promises."""
+"""Documents that come in families: intervals, halves and certificates that draw families keep their guarantees."""
 
 import random
 
@@ -9,7 +9,7 @@ from rates import Rate
 from tests.effort import trials
 from vendors import WORLDS, measure_vendors
 
-from fieldassay.decisions.calibration.certificate import Promise, RankedLabels, certify
+from fieldassay.decisions.calibration.certificate import Guarantee, RankedLabels, certify
 from fieldassay.decisions.calibration.observations import Observations
 from fieldassay.scoring.score import score
 
@@ -49,7 +49,9 @@ def test_a_certificate_of_families_is_rarely_false_and_one_of_documents_often(
             _vendors(np.random.default_rng((vendors, at)), vendors, most, is_told=is_told)
             for at in range(number)
         )
-        false[is_told] = sum(certify(RankedLabels.of(seen), Promise(0.02)).last is not None for seen in drawn)
+        false[is_told] = sum(
+            certify(RankedLabels.of(seen), Guarantee(0.02)).last is not None for seen in drawn
+        )
     assert Rate("", "", false[True], number, most=0.05).is_kept
     assert false[False] > 0.08 * number
 
@@ -60,8 +62,8 @@ def test_families_without_an_error_are_certified_once_there_are_enough() -> None
     seen = Observations(
         names, ("f",), doc, doc * 0, np.linspace(0.5, 1.0, 1500), np.ones(1500, bool), families
     )
-    assert certify(RankedLabels.of(seen), Promise(0.02)).last is not None
-    assert certify(RankedLabels.of(seen.take(np.arange(1400))), Promise(0.02)).last is None
+    assert certify(RankedLabels.of(seen), Guarantee(0.02)).last is not None
+    assert certify(RankedLabels.of(seen.take(np.arange(1400))), Guarantee(0.02)).last is None
 
 
 def test_independent_documents_are_rarely_taken_for_families() -> None:

@@ -661,7 +661,7 @@ def test_hostile_predictions_are_counted_and_listed_briefly(case, tmp_path):
         gold(1),
         [{"id": "d0", **data}],
         SPEC,
-        ScoreOptions(evidence="none", evidence_folder=tmp_path),
+        ScoreOptions(evidence="errors", evidence_folder=tmp_path),
         bootstrap=0,
     )
     rows = [json.loads(line) for line in b"".join(read_violations(result.violations)).splitlines()]

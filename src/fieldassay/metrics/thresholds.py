@@ -145,13 +145,14 @@ def describe_least(documents: int, alpha: float = 0.05, families: int | None = N
     """Return what a test at `alpha` can find in documents that do not say which difference it finds.
 
     >>> describe_least(40)
-    'a difference shows from about 17% of the documents on'
+    'a difference shows if about 17% of the documents or more change the same way'
     >>> describe_least(3)
     '3 documents are too few to show a difference: at least 5 must change the same way'
     """
     least, count = Alike.at(alpha), documents if families is None else families
     one, several = ("document", "documents") if families is None else ("family", "families")
     if least.expected < count:
-        return f"a difference shows from about {format_share(least.expected / count, 0)} of the {several} on"
+        share = format_share(least.expected / count, 0)
+        return f"a difference shows if about {share} of the {several} or more change the same way"
     told = f"{count:,} {f'{one} is' if count == 1 else f'{several} are'}"
     return f"{told} too few to show a difference: at least {least.documents} must change the same way"

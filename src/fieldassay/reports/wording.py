@@ -19,6 +19,7 @@ from fieldassay.metrics.estimate import (
     points_of,
 )
 from fieldassay.metrics.thresholds import describe_least
+from fieldassay.metrics.uncertainty.paired import FEWEST_EFFECTIVE
 
 if TYPE_CHECKING:
     from fieldassay.metrics.estimate import Estimate
@@ -564,7 +565,7 @@ def describe_power(one: Comparison) -> str:
     >>> found = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.81), 0.01, (-0.01, 0.03), 0.95, 0.4, 0.4, 0.1,
     ...     3, 4, 93, 100, "halves", "no_difference_shown", 0.05, 0.03, 0.09, 840)
     >>> print(describe_power(found).replace(". ", ".\n"))
-    100 documents can only show differences above about 3.0 points.
+    100 documents are likely to show only differences above about 3.0 points.
     To show 1.0 points you need about 840 documents
     """
     if one.verdict != "no_difference_shown" or one.interval is None:
@@ -572,20 +573,22 @@ def describe_power(one: Comparison) -> str:
     if one.detectable is None:
         return describe_least(one.documents, one.p_needed or 1.0 - one.level, one.families)
     least, count = format_size(one.detectable, one.unit), format_count(one.documents, "document")
-    told = f"{count} can only show differences above about {least}"
+    told = f"{count} are likely to show only differences above about {least}"
     smaller, needed = format_points(one.difference or 0.0, one.unit), one.documents_needed or 0
     if one.documents < needed < _MOST_NEEDED and smaller.strip("0.,"):
         told += f". To show {_size(one)} you need about {format_count(_round_up(needed), 'document')}"
+    elif not needed and one.documents < FEWEST_EFFECTIVE:
+        told += f". Score {FEWEST_EFFECTIVE} or more to learn how many you need"
     return told
 
 
 def describe_power_of_fields(family: Sequence[Comparison]) -> str:
-    """Return the difference that shows in every field without a shown one; empty if all are shown."""
+    """Return the change that is found in any field without a shown one; empty if all are shown."""
     open_ = [one for one in family if one.verdict == "no_difference_shown" and one.detectable is not None]
     if not open_:
         return ""
     least = format_size(max(one.detectable or 0.0 for one in open_), open_[0].unit)
-    return f"a field must change by about {least} to show with these documents"
+    return f"a change in a field marked “not shown” would likely show from about {least} on"
 
 
 def describe_metric(one: Comparison, names: Mapping[str, str] | None = None) -> str:

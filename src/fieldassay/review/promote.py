@@ -401,7 +401,7 @@ def _agree(
                 if not is_same:
                     what = f"two sheets differ: {_told(said[0])} and {_told(answer)}"
                     where = f"{gold}: {document}: {path}"
-                    problems.append(Problem(where, what, "have a third person decide", "gold_conflict"))
+                    problems.append(Problem(where, what, _RULING, "gold_conflict"))
                     break
             if said:
                 labels[path] = min(said, key=writing_rank)
@@ -472,6 +472,7 @@ def _close(row: Mapping[str, Any], record: dict[str, Any], key: str | None) -> d
 # The promotion of a review: its settled sheets, and the gold that they were made beside
 
 _PROMOTED = "promoted"
+_RULING = 'add a label of a third person with `"origin": "adjudicated"`'
 
 
 def promote_review(store: Store, gold: Path, options: PromoteOptions) -> tuple[Promotion, tuple[str, ...]]:
@@ -490,7 +491,7 @@ def promote_review(store: Store, gold: Path, options: PromoteOptions) -> tuple[P
             Problem(
                 f"{gold}: {found.name}: {one.node}",
                 f"two sheets differ: {_said(one.sides[0])} and {_said(one.sides[1])}",
-                "have a third person decide",
+                f"let an adjudicator decide (`review team`), or export the labels: {_RULING}",
                 "gold_conflict",
             )
             for found in documents

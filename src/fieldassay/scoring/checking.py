@@ -308,9 +308,11 @@ class Sink(Struct, frozen=True, eq=False):
     """Keeps each violation of a system, as a line of JSON, as it is found."""
 
     streams: Mapping[str, TextIO]
+    has_values: bool = True
 
     def __call__(self, system: str, violation: Violation) -> None:
-        print(json.dumps(violation.to_dict(system), ensure_ascii=False), file=self.streams[system])
+        line = (violation if self.has_values else violation.hide_value()).to_dict(system)
+        print(json.dumps(line, ensure_ascii=False), file=self.streams[system])
 
     def kept(self) -> dict[str, tuple[bytes | Path, ...]]:
         """Return by system the lines, or the file that they are in."""
@@ -325,7 +327,9 @@ class Sink(Struct, frozen=True, eq=False):
 
 
 @contextmanager
-def open_sink(plan: Plan, folder: Path | None, number: int, systems: Iterable[str]) -> Iterator[Sink | None]:
+def open_sink(
+    plan: Plan, folder: Path | None, number: int, systems: Iterable[str], *, has_values: bool = True
+) -> Iterator[Sink | None]:
     """Yield what keeps one shard's violations, in memory or in a file per system; None without checks."""
     if not plan.checks:
         yield None
@@ -341,5 +345,6 @@ def open_sink(plan: Plan, folder: Path | None, number: int, systems: Iterable[st
                     )
                 )
                 for at, system in enumerate(systems)
-            }
+            },
+            has_values,
         )

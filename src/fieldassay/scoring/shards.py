@@ -448,7 +448,8 @@ def _plain_paths(paths: tuple[str, ...]) -> frozenset[str]:
 
 def do_work(work: Work, progress: Progress | None = None) -> Done:
     """Return the results of the shard's documents."""
-    with open_sink(work.plan, work.folder, work.number, work.matching.predictions) as sink:
+    systems, has_values = work.matching.predictions, work.evidence != "none"
+    with open_sink(work.plan, work.folder, work.number, systems, has_values=has_values) as sink:
         done = join_outcomes(_do(work, progress, sink))
         return done if sink is None else replace(done, violations=sink.kept())
 
@@ -462,11 +463,25 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Iterator[Do
         for position, judged in enumerate(
             judge_batch(work.plan, batch, work.folding.slice_keys, sink, work.folding.cluster)
         ):
-            partials = _fold(work, batch.repeats.get(judged.name), judged, waiting)
-            yield _settle(work, batch, judged, partials, (number, position == 0))
+            kept = hide_values(judged) if work.evidence == "none" else judged
+            partials = _fold(work, batch.repeats.get(kept.name), kept, waiting)
+            yield _settle(work, batch, kept, partials, (number, position == 0))
             number += 1
         if progress is not None:
             progress(len(batch.ids))
+
+
+def hide_values(judged: JudgedBatch) -> JudgedBatch:
+    """Return a batch without texts of answers; of an unreadable one the reason stays, without its quote."""
+    for tally in judged.tallies.values():
+        tally.examples = [one.hide_value() for one in tally.examples]
+    table = judged.documents
+    reasons = zip(table.texts["answer_problem"], table.claims["is_invalid"], strict=True)
+    texts = {
+        "answer_problem": tuple(why.split(": ")[0] if is_invalid else "" for why, is_invalid in reasons),
+        "answer_start": ("",) * len(table.documents),
+    }
+    return replace(judged, documents=replace(table, texts=texts))
 
 
 def _settle(

@@ -13,7 +13,7 @@ import pytest
 from command_runs import Ran
 from python_calamine import CalamineWorkbook
 
-from fieldassay import score
+from fieldassay import open_run, score
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.tables import MOST_CHARACTERS, WorkbookTable, csv_text, make_harmless, workbook_bytes
@@ -149,6 +149,10 @@ def test_a_run_that_kept_only_errors_says_so(run: Run, tmp_path: Path) -> None:
     ran = run("report", tmp_path / "run", "-o", tmp_path / "x.csv")
     assert (ran.code, "--evidence all" in ran.err) == (2, True)
     assert run("report", tmp_path / "run", "-o", tmp_path / "x.md").code == 0
+    assert run("report", tmp_path / "run", "-o", tmp_path / "x.csv", "--table", "errors").code == 0
+    found = pl.read_csv(tmp_path / "x.csv")["outcome"].sort().to_list()
+    kept = open_run(tmp_path / "run").evidence.filter(pl.col("kind") == "value").collect()["outcome"]
+    assert found == kept.sort().to_list() and "match" not in found
 
 
 @pytest.mark.parametrize(

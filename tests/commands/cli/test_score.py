@@ -180,6 +180,32 @@ def test_a_run_and_an_empty_folder_are_replaced(run: Run, files: Files, tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "run"]
 
 
+def test_a_run_without_evidence_holds_no_value_of_an_answer(run: Run, files: Files, tmp_path: Path) -> None:
+    """Unreadable and cut-off answers, errors and violations quote values; the reason without them stays."""
+    answers = ["Here: SECRET", '{"a": "SECRET", "b": 1,']
+    rows = [{"id": row["id"], "raw": text} for row, text in zip(GOLD, answers, strict=False)]
+    files.write("llama.jsonl", [*rows, {**GOLD[-1], "error": "SECRET"}])
+    spec, target = tmp_path / "data" / "spec.yaml", tmp_path / "run"
+    spec.write_text('{fields: {a: text, b: text}, checks: {a: [{pattern: "[a-z]+"}]}}')
+    run(
+        "score",
+        *files.inputs,
+        *FAST,
+        "--spec",
+        spec,
+        "--out",
+        target,
+        "--evidence",
+        "none",
+        "--report",
+        "html",
+    )
+    tables = "".join(str(pl.read_parquet(one).to_dicts()) for one in target.glob("*.parquet"))
+    others = b"".join(one.read_bytes() for one in target.iterdir())
+    assert "SECRET" not in tables and b"SECRET" not in others
+    assert "'no JSON in the answer'" in tables and b"violates pattern" in others
+
+
 def test_a_failing_run_keeps_the_earlier_one_and_leaves_nothing(
     run: Run, files: Files, tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fieldassay.decisions.calibration.certificate import (
     CertificationSteps,
-    Promise,
+    Guarantee,
     RankedLabels,
     certify,
     chance_to_certify,
@@ -28,7 +28,9 @@ def certify_single(
     confidence: np.ndarray, is_right: np.ndarray, risk: float, delta: float
 ) -> CertificationSteps:
     """Return what labels of one value a document certify."""
-    return certify(RankedLabels(np.arange(len(confidence)), confidence, is_right), Promise(risk, 1.0 - delta))
+    return certify(
+        RankedLabels(np.arange(len(confidence)), confidence, is_right), Guarantee(risk, 1.0 - delta)
+    )
 
 
 BOUNDS = [
@@ -65,7 +67,7 @@ NEEDED = [
 
 
 @pytest.mark.parametrize(("risk", "delta", "errors", "needed"), NEEDED)
-def test_the_labels_that_a_promise_takes(risk: float, delta: float, errors: int, needed: int) -> None:
+def test_the_labels_that_a_guarantee_takes(risk: float, delta: float, errors: int, needed: int) -> None:
     assert needed_labels(risk, delta, errors) == needed
     assert passes(errors, needed, risk, delta)
     assert not passes(errors, needed - 1, risk, delta)
@@ -158,7 +160,7 @@ def test_documents_are_counted_not_values() -> None:
     confidence = np.tile([0.99, 0.3, 0.2, 0.1], 160) + np.linspace(0, 0.001, 640)
     is_right = np.tile([True, False, True, False], 160)
     held = RankedLabels(np.repeat(np.arange(160), 4), confidence, is_right)
-    last = certify(held, Promise(0.02)).last
+    last = certify(held, Guarantee(0.02)).last
     assert last is not None and last.labels == 160 and held.share(held.count_from(last.threshold)) == 0.25
 
 
@@ -205,6 +207,6 @@ def test_families_drawn_again_are_whole_and_take_more_labels(monkeypatch: pytest
     assert (drawn.documents, drawn.families, drawn.largest) == (600, 120, 5)
     assert set(drawn.confidence.tolist()) <= set(confidence.tolist())
     alone = RankedLabels(doc, confidence, right)
-    chances = [chance_to_certify(one, Promise(0.05), 420) for one in (labels, alone)]
+    chances = [chance_to_certify(one, Guarantee(0.05), 420) for one in (labels, alone)]
     assert 0.3 < chances[0] < 0.75 < chances[1]
-    assert (find_enough(labels, Promise(0.05)), find_enough(alone, Promise(0.05))) == (None, 350)
+    assert (find_enough(labels, Guarantee(0.05)), find_enough(alone, Guarantee(0.05))) == (None, 350)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.decisions.calibration.confidence_runs import SPEC, bills, score_rows
 
 from fieldassay import score
-from fieldassay.decisions.calibration.certificate import Promise
+from fieldassay.decisions.calibration.certificate import Guarantee
 from fieldassay.decisions.calibration.observations import read_observations
 from fieldassay.decisions.calibration.policy import CalibrationOptions, calibrate
 from fieldassay.errors import ProblemsError
@@ -52,9 +52,9 @@ def test_predicted_values_with_a_confidence_are_observations_and_the_rest_is_cou
     assert sorted(found.observations.confidence.tolist()) == [0.4, 0.7, 0.8, 0.9]
 
 
-def refused(run: Result, promise: tuple[float, ...] = (), **options: Any) -> str:
+def refused(run: Result, guarantee: tuple[float, ...] = (), **options: Any) -> str:
     with pytest.raises(ProblemsError) as caught:
-        calibrate(run, CalibrationOptions(promise=Promise(*promise), **options))
+        calibrate(run, CalibrationOptions(guarantee=Guarantee(*guarantee), **options))
     [problem] = caught.value.problems
     assert problem.remedy
     return problem.kind
@@ -110,11 +110,11 @@ REFUSED = {
     "no confidence": (lambda: score_rows(GOLD, [{"id": "a", "total": 5}]), {}, "no_confidence"),
     "another system": (lambda: score_rows(GOLD, PRED), {"system": "lama"}, "unknown_name"),
     "another field": (lambda: score_rows(GOLD, PRED), {"fields": ("totl",)}, "unknown_name"),
-    "no risk": (lambda: score_rows(GOLD, PRED), {"promise": (0.0,)}, "out_of_range"),
-    "nan risk": (lambda: score_rows(GOLD, PRED), {"promise": (float("nan"),)}, "out_of_range"),
+    "no risk": (lambda: score_rows(GOLD, PRED), {"guarantee": (0.0,)}, "out_of_range"),
+    "nan risk": (lambda: score_rows(GOLD, PRED), {"guarantee": (float("nan"),)}, "out_of_range"),
     "percent for confidence": (
         lambda: score_rows(GOLD, PRED),
-        {"promise": (0.01, 95)},
+        {"guarantee": (0.01, 95)},
         "out_of_range",
     ),
     "another scale": (lambda: score_rows(GOLD, PRED), {"scale": "odds"}, "unknown_name"),

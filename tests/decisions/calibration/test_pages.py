@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tests.decisions.calibration.confidence_runs import bills, score_rows
 
-from fieldassay.decisions.calibration.certificate import Promise, describe_promise
+from fieldassay.decisions.calibration.certificate import Guarantee, describe_guarantee
 from fieldassay.decisions.calibration.observations import select, thin
 from fieldassay.decisions.calibration.policy import (
     CalibrationOptions,
@@ -26,16 +26,16 @@ HOSTILE = "a\x1b[31m\u202e|<script>\n" + "x" * 5000
 
 
 def page_of(wrong: int = 40, **options: object) -> CalibrationPage:
-    return calibrate(bills(400, wrong), CalibrationOptions(promise=Promise(0.05), **options)).page  # type: ignore[arg-type]
+    return calibrate(bills(400, wrong), CalibrationOptions(guarantee=Guarantee(0.05), **options)).page  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_pages_fit_the_screen(width: int) -> None:
-    promise = Promise(0.05)
-    found = calibrate(bills(400, 40), CalibrationOptions(promise=promise))
+    guarantee = Guarantee(0.05)
+    found = calibrate(bills(400, 40), CalibrationOptions(guarantee=guarantee))
     texts = [
         render_calibration(found.page, Screen(width)),
-        render_plan(promise, Screen(width)),
+        render_plan(guarantee, Screen(width)),
     ]
     assert all(len(line) <= width for text in texts for line in text.split("\n"))
     assert all("\x1b" not in text for text in texts)
@@ -80,12 +80,12 @@ def test_curves_are_thinned_evenly_with_both_ends() -> None:
     assert (len(few), few[0], few[-1]) == (200, points[0], points[-1])
 
 
-def test_a_promise_says_its_numbers_and_how_it_counts() -> None:
-    words = describe_promise(Promise(0.005, 0.9))
+def test_a_guarantee_says_its_numbers_and_how_it_counts() -> None:
+    words = describe_guarantee(Guarantee(0.005, 0.9))
     assert (
         "errs in at most 10% of cases" in words
         and "at most 0.5%" in words
-        and "document counts once" in words
+        and "average of the documents' shares" in words
     )
 
 
@@ -116,7 +116,7 @@ def shown(page: CalibrationPage) -> str:
 def test_300_documents_have_a_certificate() -> None:
     page = calibrate(four_values(300, 1)).page
     assert page.certificate.threshold is not None and page.certificate.interval is not None
-    assert "of 100 values from" in shown(page) and "every document counted once" in shown(page)
+    assert "at most 2 of 100 values are wrong, averaged over documents" in shown(page)
 
 
 def test_useless_and_upside_down_confidences_are_called_so() -> None:
@@ -128,7 +128,7 @@ def test_useless_and_upside_down_confidences_are_called_so() -> None:
     assert "fields whose wrong values have HIGHER confidence than right ones: a (AUROC 0." in reversed_
 
 
-def test_useless_confidences_do_no_harm_where_everything_keeps_the_promise() -> None:
-    page = calibrate(four_values(300, 2, is_useless=True), CalibrationOptions(promise=Promise(0.08))).page
+def test_useless_confidences_do_no_harm_where_everything_keeps_the_guarantee() -> None:
+    page = calibrate(four_values(300, 2, is_useless=True), CalibrationOptions(guarantee=Guarantee(0.08))).page
     value = page.certificate
     assert value.threshold is not None or "will not help" not in value.reason

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.decisions.calibration.confidence_runs import SPEC, bills, score_rows
 
-from fieldassay.decisions.calibration.certificate import Certificate, Promise
+from fieldassay.decisions.calibration.certificate import Certificate, Guarantee
 from fieldassay.decisions.calibration.policy import (
     Basis,
     ReviewPolicy,
@@ -29,7 +29,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CERTIFICATE = Certificate(("total", "date"), 0.9, 400, 300, 0, 0.0099)
 POLICY = ReviewPolicy(
     "llama",
-    Promise(0.01, 0.95),
+    Guarantee(0.01, 0.95),
     CERTIFICATE,
     Basis("run", 400, 800, "0" * 64),
     {"spec": "abc"},
@@ -90,7 +90,7 @@ BROKEN = {
     "another file": '{"format": "fieldassay baseline"}',
     "deep": "[" * 100_000,
     "a lower threshold": edited(lambda data: data["certificate"].update(threshold=0.5)),
-    "another risk": edited(lambda data: data["promise"].update(risk=0.001)),
+    "another risk": edited(lambda data: data["guarantee"].update(risk=0.001)),
     "half a character": edited(lambda data: data.update(system="\ud800")),
     "another system": edited(lambda data: data.update(system="qwen")),
     "no seal": edited(lambda data: data.pop("seal")),
@@ -135,7 +135,7 @@ def test_without_enough_labels_everything_is_reviewed_and_the_reason_says_how_ma
     assert policy.reviews_everything
     assert policy.certificate.reason == "label at least 49 more documents (149 in all)"
     assert policy.needs_review("total", 1.0) is ReviewReason.NOT_CERTIFIED
-    assert "Nothing is promised" in json.loads(policy_bytes(policy))["words"]
+    assert "Nothing is guaranteed" in json.loads(policy_bytes(policy))["words"]
 
 
 def test_a_threshold_is_marked_where_long_documents_may_be_worse() -> None:
@@ -152,7 +152,7 @@ def test_a_threshold_is_marked_where_long_documents_may_be_worse() -> None:
     one = page.certificate
     assert one.threshold == 0.9 and one.upper <= 0.02
     assert one.observed_risk == pytest.approx(120 / 2140)
-    assert any("counted by value the risk may be above" in remark for remark in page.remarks)
+    assert any("of all values together, a larger share may be wrong" in remark for remark in page.remarks)
 
 
 def test_a_policy_accepts_no_field_without_a_confidence_and_coverage_counts_its_values(

@@ -332,7 +332,7 @@ def test_few_documents_that_differ_stand_for_more_that_were_not_drawn(bench: Ben
     new = [{**rows[0], "a": "?"}, *rows[1:]]
     outcome = bench.judge("regression(accuracy) > -0.06", rows, new, "fields: {a: text}")
     assert outcome.verdict is OPEN and outcome.interval is not None and outcome.interval[0] < -0.06
-    assert outcome.detectable is None and "a difference shows from about" in outcome.rule
+    assert outcome.detectable is None and "a difference shows if about" in outcome.rule
     rows, new = gold(400), [{**row, "a": "?"} if at < 2 else row for at, row in enumerate(gold(400))]
     bench.set(run_of(rows, rows))
     assert bench.judge("regression(accuracy) > -0.01", rows, new).verdict is PASS

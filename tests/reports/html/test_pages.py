@@ -19,7 +19,7 @@ from tests.reports.html.unpacked_rows import read_blocks
 import fieldassay as fa
 from fieldassay import score
 from fieldassay.commands.cli.main import main
-from fieldassay.decisions.calibration.certificate import describe_certificate, describe_promise
+from fieldassay.decisions.calibration.certificate import describe_certificate, describe_guarantee
 from fieldassay.decisions.calibration.policy import CalibrationOptions, calibrate
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.catalogue import list_metrics
@@ -315,7 +315,7 @@ def test_no_box_of_a_page_scrolls_down(pages: Pages, demo_report: Path, view: st
     assert boxes == []
 
 
-# The page of confidences: the numbers and the promise of `calibrate`, and only where there are confidences
+# The page of confidences: the numbers and the guarantee of `calibrate`, and only where there are confidences
 
 DOCUMENTS = 400
 GOLD = [{"id": str(at), "total": at} for at in range(DOCUMENTS)]
@@ -336,16 +336,16 @@ def result() -> Result:
     return score(GOLD, predictions, "fields: {total: number}", bootstrap=0)
 
 
-def test_the_page_has_the_numbers_and_the_promise_of_calibrate(result: Result) -> None:
+def test_the_page_has_the_numbers_and_the_guarantee_of_calibrate(result: Result) -> None:
     shown = {one["system"]: one for one in read_blocks(fa.report(result))["confidences"]}
     for system, one in shown.items():
         page = calibrate(result, CalibrationOptions(system=system)).page
         assert one["threshold"] == page.certificate.threshold
         assert [row[2] for row in one["bins"]] == [bin_.n for bin_ in page.pooled.calibration.bins]
-        assert one["promise"] == describe_promise(page.promise)
-        assert one["sentences"] == [describe_certificate(page.certificate, page.promise)]
+        assert one["guarantee"] == describe_guarantee(page.guarantee)
+        assert one["sentences"] == [describe_certificate(page.certificate, page.guarantee)]
     assert shown["sure"]["threshold"] is not None
-    assert "at most 2 are wrong, every document counted once" in shown["sure"]["sentences"][0]
+    assert "at most 2 of 100 values are wrong, averaged over documents" in shown["sure"]["sentences"][0]
     assert shown["wild"]["sentences"][0].startswith("not certified: ")
 
 

@@ -111,17 +111,20 @@ def _suggestions(out: Path | None) -> list[str]:
     "preds",
     metavar="[NAME=]PATH",
     multiple=True,
-    help="Predictions: fields get the names and types under which they agree with gold.",
+    help="Predictions: fields get the names and types that make them agree with gold.",
 )
 @click.option(
     "--schema",
     metavar="FILE|MODULE:MODEL",
-    help="A JSON Schema or Pydantic model, whose fields count; or a spec of `data:` alone, for reading gold.",
+    help=(
+        "Take the fields from a JSON Schema or Pydantic model. A spec with `data:` alone says how gold is "
+        "read."
+    ),
 )
 @click.option(
     "--docs",
     metavar="PATH",
-    help="The documents of gold: words beside values become `labels`.",
+    help="The documents: words printed beside values become `labels`.",
 )
 @click.option(
     "-o",

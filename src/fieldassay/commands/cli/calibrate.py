@@ -12,10 +12,10 @@ from fieldassay.commands.cli.grouping import GroupedCommand, json_option, record
 from fieldassay.commands.cli.runs import find_stored, lookup_option
 
 if TYPE_CHECKING:
-    from fieldassay.decisions.calibration.certificate import Promise
+    from fieldassay.decisions.calibration.certificate import Guarantee
 
 _PATH = click.Path(path_type=Path)
-_PROMISE = "fieldassay.decisions.calibration.certificate:Promise"
+_GUARANTEE = "fieldassay.decisions.calibration.certificate:Guarantee"
 
 
 @click.command(cls=GroupedCommand)
@@ -30,14 +30,14 @@ _PROMISE = "fieldassay.decisions.calibration.certificate:Promise"
     help="This field only; repeat for more.",
 )
 @record_option(
-    _PROMISE,
+    _GUARANTEE,
     "risk",
     group="Options",
     metavar="SHARE",
     help="The largest share of wrong values among those accepted.  [default: 0.02]",
 )
 @record_option(
-    _PROMISE,
+    _GUARANTEE,
     "confidence",
     group="Options",
     metavar="SHARE",
@@ -107,10 +107,10 @@ def _plan(given: Mapping[str, Any]) -> int:
     from fieldassay.reports.content.calibration import render_plan
 
     _refuse("--plan", ("run", "out", "fields", "scale", "system"), "needs none of these")
-    promise = _promise(given)
-    needed = [needed_labels(promise.risk, promise.delta, errors) for errors in range(4)]
-    data = {"risk": promise.risk, "confidence": promise.confidence, "needed": needed}
-    tell(lambda: data, lambda: render_plan(promise, screen()), is_json=given["is_json"])
+    guarantee = _guarantee(given)
+    needed = [needed_labels(guarantee.risk, guarantee.delta, errors) for errors in range(4)]
+    data = {"risk": guarantee.risk, "confidence": guarantee.confidence, "needed": needed}
+    tell(lambda: data, lambda: render_plan(guarantee, screen()), is_json=given["is_json"])
     return 0
 
 
@@ -124,7 +124,7 @@ def _calibrate(given: Mapping[str, Any]) -> int:
 
     _check_out(given)
     options = CalibrationOptions(
-        given["system"], given["fields"], _promise(given), given["scale"] or "probability"
+        given["system"], given["fields"], _guarantee(given), given["scale"] or "probability"
     )
     calibrated = calibrate_run(find_stored(given["run"], given["store"]), options)
     page = calibrated.page
@@ -173,10 +173,10 @@ def _new_predictions(text: str, system: str) -> str:
     return path
 
 
-def _promise(given: Mapping[str, Any]) -> Promise:
-    from fieldassay.decisions.calibration.certificate import Promise
+def _guarantee(given: Mapping[str, Any]) -> Guarantee:
+    from fieldassay.decisions.calibration.certificate import Guarantee
 
-    return Promise(**{name: given[name] for name in ("risk", "confidence") if given[name] is not None})
+    return Guarantee(**{name: given[name] for name in ("risk", "confidence") if given[name] is not None})
 
 
 def _refuse(option: str, names: Sequence[str], why: str = "takes what the policy says") -> None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     "--common",
     "is_common",
     is_flag=True,
-    help="Compare the documents with the same gold.",
+    help="Compare only the documents that all runs have with the same gold.",
 )
 @lookup_option
 @click.option(
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     type=click.IntRange(0),
     default=10,
     show_default=True,
-    help="Fixed and broken values shown; files have all.",
+    help="How many fixed and broken values to show; files have all.",
 )
 @json_option
 @click.option(
@@ -65,7 +65,7 @@ def diff(**given: Any) -> int:
     """Compare two runs, or two systems of one run.
 
     RUN is a run's folder, id, name or `latest`; RUN:SYSTEM is one of its systems. The first is before, the
-    second after; more systems are ranked. Runs of another spec or other gold are refused.
+    second after; more systems are ranked. All runs must have the same spec and gold.
 
     \b
     fieldassay diff runs/before runs/after
@@ -138,7 +138,7 @@ _PATH = click.Path(path_type=Path)
     "--metrics",
     metavar="LIST",
     multiple=True,
-    help="Of --baseline: compare by these metrics.  [default: all of it]",
+    help="With --baseline: compare by these metrics.  [default: all of it]",
 )
 @lookup_option
 @json_option
@@ -147,14 +147,15 @@ _PATH = click.Path(path_type=Path)
     "--out",
     metavar="FILE",
     type=_PATH,
-    help=f"Write the page, too: {PAGE_ENDINGS}.",
+    help=f"Also write it to a file: {PAGE_ENDINGS}.",
 )
 def gate(**given: Any) -> int:
     """Decide GO or NO-GO on finished runs.
 
     RUN is a run's folder, or its id, name or `latest` in the store. Exits with 0 for GO, 1 for NO-GO, 4 if
-    that cannot be decided. --baseline compares document by document, and needs no gates. A run of another
-    spec is refused, and with a frozen baseline one of other gold.
+    that cannot be decided. --baseline compares
+    document by document, and needs no gates. It refuses a run of another spec; a frozen one also refuses
+    other gold.
 
     \b
     fieldassay gate runs/prescriptions runs/labs --protocol clinical-decision --records records.yaml
@@ -313,7 +314,8 @@ def baseline() -> None:
 def set_baseline(**given: Any) -> int:
     """Make a finished run the baseline.
 
-    RUN is a run's folder, or its id, name or `latest` in the store. A frozen baseline takes a --reason.
+    RUN is a run's folder, or its id, name or `latest` in the store. To replace a frozen baseline,
+    give a --reason.
 
     \b
     fieldassay baseline set runs/main --freeze --reason "two labels were wrong"

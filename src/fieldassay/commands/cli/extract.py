@@ -30,7 +30,7 @@ _WORK = (
         "sample",
         group="Inputs",
         metavar="N",
-        help="N documents, drawn by the spec's seed.",
+        help="N random documents, by the spec's seed.",
     ),
     record_option(
         _RECORD,
@@ -66,7 +66,7 @@ _WORK = (
         group="Work",
         metavar="KIND",
         multiple=True,
-        help="Ask again for documents that failed so, such as truncated; repeat for more.",
+        help="Ask again where this failed, such as truncated; repeat for more.",
     ),
     option(
         "--reuse",
@@ -74,7 +74,7 @@ _WORK = (
         metavar="DIR",
         multiple=True,
         type=_PATH,
-        help="Take answers from this extraction; repeat for more.",
+        help="Reuse the answers of this extraction; repeat for more.",
     ),
     option(
         "--dry-run",
@@ -108,7 +108,7 @@ def read_work_options(given: Mapping[str, Any]) -> ExtractOptions:
     "--system",
     group="Inputs",
     metavar="FILE[#NAME]",
-    help="A system of a file of systems.  [default: rules, offline]",
+    help="A file of systems, and the name of one.  [default: rules, offline]",
 )
 @work_options
 @option("-o", "--out", group="Output", metavar="DIR", type=_PATH, help="The folder of the extraction.")
@@ -117,8 +117,8 @@ def read_work_options(given: Mapping[str, Any]) -> ExtractOptions:
 def extract(**given: Any) -> int:
     """Make predictions from documents.
 
-    The predictions go to a folder that `fieldassay score --pred` takes. Give the same command again to go on
-    where an interrupted one was: no answer is paid for twice.
+    The predictions go to a folder that `fieldassay score --pred` takes. After an interruption, give the same
+    command again: it continues, and pays for no answer twice.
 
     \b
     fieldassay extract --docs scans --spec spec.yaml --out out/rules

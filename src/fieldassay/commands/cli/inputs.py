@@ -52,15 +52,15 @@ _DATA = (
     ),
 )
 _READING: Mapping[str, tuple[str, str]] = {
-    "gold_key": ("KEY", "Where a gold row holds its record: a key or dotted path."),
-    "pred_key": ("KEY", "The same of predictions."),
+    "gold_key": ("KEY", "The key or dotted path of the record in a row of gold."),
+    "pred_key": ("KEY", "The same for predictions."),
     "systems_key": (
         "KEY",
-        "An object in each row of --pred with an answer per system.",
+        "The key, in each row of --pred, of an object with an answer per system.",
     ),
     "match_ids": (
         "FORM",
-        "How ids are compared: exact, name (without folders), stem (and endings), number, or a pattern such "
+        "How ids are compared: exact, name (ignores folders), stem (and endings), number, or a pattern such "
         "as '{id}_*.pdf={id}_expected'.",
     ),
     "names": (
@@ -69,9 +69,9 @@ _READING: Mapping[str, tuple[str, str]] = {
     ),
     "id_key": ("KEY", "The key of the id; repeat for more."),
     "wrap": ("KEY", "Put an answer that is a list under this key."),
-    "group": ("", "Rows of one id are the items of one record."),
-    "encoding": ("NAME", "The encoding, such as cp1252, of files that are not Unicode."),
-    "max_unpacked": ("SIZE", "The limit of an unpacked file, such as 8GB."),
+    "group": ("", "Rows with the same id are the items of one record."),
+    "encoding": ("NAME", "Read files that are not Unicode in this encoding, such as cp1252."),
+    "max_unpacked": ("SIZE", "How large a packed file may unpack, such as 8GB."),
 }
 _STATISTICS: Mapping[str, tuple[str, str]] = {
     "reference": ("NAME", "The system that others are compared with."),
@@ -80,9 +80,9 @@ _STATISTICS: Mapping[str, tuple[str, str]] = {
         "[min_p|holm]",
         "How p values are adjusted.",
     ),
-    "level": ("SHARE", "The level of intervals."),
+    "level": ("SHARE", "The confidence level of intervals."),
     "bootstrap": ("N", "Bootstrap replicates; 0: no intervals."),
-    "seed": ("N", "The seed of all that is drawn."),
+    "seed": ("N", "The seed of all random draws."),
     "cluster": (
         "KEY",
         "What documents of one family share: a field of gold, a key beside it, or a part of the id, such as "

@@ -43,7 +43,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "attribute": "Tell reading errors from model errors.",
     },
     "Review and keep": {
-        "review": "Make gold, and check systems, with people.",
+        "review": "Let people make gold and check systems.",
         "runs": "List and show runs.",
     },
 }

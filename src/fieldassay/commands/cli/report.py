@@ -127,17 +127,17 @@ def write_reports(
     "--out",
     metavar="FILE",
     type=_PATH,
-    help="The file; its ending is the format.",
+    help="Write to this file; its ending sets the format.",
 )
 @click.option(
     "--table",
     metavar="NAME",
     help=(
-        "Data: values (for .csv, .xlsx, .parquet), results (.json), metrics (.tex), estimates, fields, "
-        "errors, comparison, suspicious-gold, curve."
+        "Print or write data: values (for .csv, .xlsx, .parquet), results (.json), metrics (.tex), "
+        "estimates, fields, errors, comparison, suspicious-gold, curve."
     ),
 )
-@click.option("--system", metavar="NAME", help="Of --table: this system only.")
+@click.option("--system", metavar="NAME", help="With --table: this system only.")
 @click.option(
     "--open",
     "opens",
@@ -149,26 +149,26 @@ def write_reports(
 @click.option(
     "--against",
     metavar="RUN",
-    help="An earlier run, for the values fixed and broken since.",
+    help="Show what was fixed and broken since this earlier run.",
 )
 @click.option(
     "--name",
     metavar="NAME",
     default="report",
     show_default=True,
-    help="Of a comment: its name on the pull request.",
+    help="The name of a comment, where a pull request has several.",
 )
 @click.option(
     "--documents",
     metavar="PATH",
     type=_PATH,
-    help=("The documents, for pictures of where wrong values were read."),
+    help=("Show pictures of these documents where wrong values were read."),
 )
 def report(**given: Any) -> int:
     """Write a report of a run, or its data.
 
-    RUN is a run's folder, or its id, name or `latest` in the store. `--format github` without --out is
-    appended to GitHub's step summary.
+    RUN is a run's folder, or its id, name or `latest` in the store. `--format github` without --out
+    adds to GitHub's step summary.
 
     \b
     fieldassay report run --open

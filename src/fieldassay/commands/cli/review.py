@@ -144,9 +144,9 @@ def promote(**given: Any) -> int:
 
     Takes the finished sheets and rulings of the review in DIR, or labels files.
 
-    If gold has changed since, if two sheets differ, or if gold has no place for a value, all of it is listed
-    and nothing is written. What nobody was asked is unreviewed, and `score` leaves it out. The old gold stays
-    as `gold.jsonl.before`.
+    If gold has changed since, two sheets differ, or gold has no place for a value, it lists the problems and
+    writes nothing. Values that nobody was asked about become unreviewed, and `score` leaves them out. The old
+    gold stays as `gold.jsonl.before`.
 
     \b
     fieldassay review promote invoices-1 --gold gold.jsonl
@@ -202,7 +202,7 @@ def _share(flag: str, name: str, told: str) -> Callable[[Any], Any]:
 
 @click.group(cls=GroupedCommands)
 def review() -> None:
-    """Make gold, and check systems, with people.
+    """Let people make gold and check systems.
 
     DIR is the folder of a review.
 
@@ -256,18 +256,18 @@ def review() -> None:
     "--mode",
     group="Work",
     type=click.Choice(["gold", "audit"]),
-    help="gold asks every field and shows predictions; audit samples and hides.  "
+    help="gold asks every field and shows predictions; audit asks a sample and hides some.  "
     "[default: gold; audit with --policy]",
 )
-@_share("--double", "double", "Audit: documents that two people label.  [default: 0.1]")
-@_share("--withhold", "withheld", "Audit: values whose prediction is hidden.  [default: 0.1]")
-@_share("--empty", "empty", "Audit: empty fields that are asked.  [default: 0.05]")
-@_share("--audited", "audited", "With --policy: accepted values that are asked.  [default: 0.03]")
+@_share("--double", "double", "Audit: the share of documents that two people label.  [default: 0.1]")
+@_share("--withhold", "withheld", "Audit: the share of values whose prediction is hidden.  [default: 0.1]")
+@_share("--empty", "empty", "Audit: the share of empty fields to ask about.  [default: 0.05]")
+@_share("--audited", "audited", "With --policy: the share of accepted values to ask about.  [default: 0.03]")
 @lookup_option
 def new(folder: Path, **given: Any) -> int:
     """Make a review of the predictions of one system, for gold or for an audit.
 
-    What is asked is fixed from then on.
+    The questions are fixed from then on.
 
     \b
     fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
@@ -462,9 +462,10 @@ def _read_password(is_piped: bool) -> str:
 )
 @json_option
 def status(folder: Path, *, closes: bool, gives_up_open: bool, is_json: bool) -> int:
-    """Tell how far a review is, and what it says of the system.
+    """Show the progress of a review, and what it says about the system.
 
-    Accuracy comes from values labeled unseen, missed errors from documents with gold.
+    Accuracy is that of values labeled before their prediction was seen; missed errors are those in documents
+    with gold.
     """
     from fieldassay.review.log import Store
     from fieldassay.review.sheets.sheets import read_form

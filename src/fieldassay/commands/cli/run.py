@@ -40,7 +40,7 @@ _PATH = click.Path(path_type=Path)
     "--match-docs",
     group="Inputs",
     metavar="DOC=GOLD",
-    help="How names of documents and of gold agree, such as '{id}_scan.pdf={id}_expected' or "
+    help="How the names of documents match those of gold, such as '{id}_scan.pdf={id}_expected' or "
     "'{reading}/{id}.txt'.  [default: one pattern that fits all]",
 )
 @spec_options
@@ -61,8 +61,8 @@ _PATH = click.Path(path_type=Path)
 def run(**given: Any) -> int:
     """Extract with several systems, score and compare them.
 
-    SYSTEMS is a file of systems; without one, rules runs, offline. Documents without gold are left out. Give
-    the same command again to go on.
+    SYSTEMS is a file of systems; without one, `rules` runs, offline. Documents without gold are left out.
+    After an interruption, give the same command again.
 
     \b
     fieldassay run systems.yaml --docs scans --spec spec.yaml --gold gold.jsonl --out sweep

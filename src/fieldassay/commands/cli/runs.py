@@ -133,9 +133,9 @@ def runs() -> None:
     help="How many runs are listed.",
 )
 @click.option("--field", metavar="NAME", help="Show the accuracy of this field instead.")
-@click.option("--slice", "slice_", metavar="KEY=VALUE", help="Show the headline of this slice instead.")
+@click.option("--slice", "slice_", metavar="KEY=VALUE", help="Show the main metric of this slice instead.")
 def list_runs(store: Path, is_json: bool, limit: int, field: str | None, slice_: str | None) -> int:
-    """List runs, the newest first, with their headline.
+    """List runs, the newest first, with their main metric.
 
     \b
     fieldassay runs list --slice type=invoice

@@ -68,7 +68,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Output",
     is_rare=True,
     metavar="[all|errors|none]",
-    help="Which judged values are kept.  [default: all with --out or --report]",
+    help="Which judged values the run keeps.  [default: all with --out or --report]",
 )
 @option(
     "-m",
@@ -92,7 +92,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Gates and baselines",
     metavar="GATE",
     multiple=True,
-    help="Exit with 1 unless every system passes: 'accuracy >= 0.9'; repeat for more.",
+    help="Exit with 1 unless every system passes this, such as 'accuracy >= 0.9'; repeat for more.",
 )
 @option(
     "--strict",
@@ -115,8 +115,8 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     metavar="KEY=VALUE",
     multiple=True,
     help=(
-        "Score documents with this value only, by a key of --slice; repeat for more: values of a key are "
-        "alternatives, keys must all hold."
+        "Score only documents with this value, by a key of --slice; repeat for more. Of one key "
+        "either value counts; different keys must all hold."
     ),
 )
 @option(
@@ -140,7 +140,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     group="Inputs",
     is_rare=True,
     is_flag=True,
-    help="Of --holdout: score the documents kept apart.",
+    help="With --holdout: score the documents that were kept.",
 )
 @option(
     "--fields",

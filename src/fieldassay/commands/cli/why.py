@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     "kind",
     group="Inputs",
     metavar="TYPE|FIELD",
-    help="Two values of this type, or of a field such as '{type: money, currency: AUD}'.",
+    help="The type of two values, or a field such as '{type: money, currency: AUD}'.",
 )
 @option(
     "--field",
     group="Inputs",
     metavar="NAME",
-    help="Two values of this field of the spec.",
+    help="The field of the spec that two values are of.",
 )
 @data_options
 @click.option(
@@ -112,8 +112,8 @@ def _document(given: Mapping[str, Any]) -> DocumentExplanation:
     if given["spec"] is None and given["protocol"] is None:
         if not 2 <= len(what) <= 3:
             raise click.UsageError(
-                "Give --type and two values, or a run and a document, or --spec, --gold, --pred and a "
-                "document."
+                "Give a run and a document; or --spec, --gold, --pred and a document; or --type and two "
+                "values. All wrong values of a run: `fieldassay report RUN --table errors`."
             )
         found = _from_run(find_stored(what[0], given["store"]), what[1], what[2] if len(what) == 3 else None)
     else:
@@ -180,7 +180,7 @@ _PATH = click.Path(path_type=Path)
     type=click.IntRange(0),
     default=5,
     show_default=True,
-    help="Wrong values shown for each label; JSON has all.",
+    help="How many wrong values to show per label; JSON has all.",
 )
 @json_option
 @click.option(
@@ -193,7 +193,7 @@ _PATH = click.Path(path_type=Path)
 def attribute(**given: Any) -> int:
     """Tell reading errors from model errors.
 
-    Every wrong value gets a label with its evidence, and every stage a share with an interval. RUN is a run's
+    Every wrong value gets a label with its evidence, and every stage its share of the errors. RUN is a run's
     folder, or its id, name or `latest` in the store.
 
     \b

@@ -1,7 +1,7 @@
-"""The certificate: from labeled values to the lowest confidence from which on a promise is kept.
+"""The certificate: from labeled values to the lowest confidence that keeps a guarantee.
 
-The promise is on the mean over documents of the share of wrong values among the accepted ones. Thresholds are
-tested from high confidence down, in a sequence with several starts that is fixed before any outcome is seen.
+It bounds the mean over documents of the share of wrong values among the accepted ones. Thresholds are tested
+from high confidence down, in a sequence with several starts that is fixed before any outcome is seen.
 
 Angelopoulos and others: Learn then test, 2021, arXiv 2110.01052 (sequences with several starts). Wiens: A
 fixed sequence Bonferroni procedure, 2003; Bretz and others: A graphical approach to sequentially rejective
@@ -42,8 +42,8 @@ from fieldassay.metrics.uncertainty.bootstrap import (
 from fieldassay.options import OptionRecord
 
 
-class Promise(OptionRecord, frozen=True):
-    """At most the share `risk` of the accepted values is wrong, every document counted once.
+class Guarantee(OptionRecord, frozen=True):
+    """At most the share `risk` of the accepted values is wrong, averaged over documents.
 
     It is made by a method that errs in at most 1 - `confidence` of cases.
     """
@@ -83,9 +83,8 @@ class Certificate(Struct, frozen=True):
     `labels` are the documents there were, `support` those that the last test counted, `errors` those with an
     error of these. `upper` bounds the risk at `level`, the share of `delta` that the last test had. `needed`
     is the least number of accepted documents, all right. `coverage` is the share of all predicted values that
-    pass, `observed_risk` that of these which is wrong;
-    `interval` is that of `observed_risk` with an unseen document: no promise, since values are not counted by
-    document.
+    pass, `observed_risk` that of these which is wrong; `interval` is that of `observed_risk` with an unseen
+    document: no guarantee, since it is no average over documents.
     """
 
     fields: tuple[str, ...]
@@ -507,7 +506,7 @@ class CertificationSteps(Struct, frozen=True):
 def start_sizes(n: int, risk: float, delta: float) -> tuple[tuple[int, float], ...]:
     """Return where sequences start, as documents with an accepted value, and the level that starts there.
 
-    The number of documents and the promise alone decide. The first start allows as many errors as a quarter
+    The number of documents and the guarantee alone decide. The first start allows as many errors as a quarter
     of the documents does, the later ones as many as a half and nine tenths, at their levels. With as few
     documents as can be certified at all the first has all of delta.
 
@@ -557,24 +556,24 @@ def list_tests(labels: RankedLabels, risk: float, delta: float) -> list[tuple[in
     ]
 
 
-def certify(labels: RankedLabels, promise: Promise) -> CertificationSteps:
+def certify(labels: RankedLabels, guarantee: Guarantee) -> CertificationSteps:
     """Return the lowest threshold that independent documents certify, and the tests that were made.
 
     A test has the level that starts at it, and what the test above it had if that passed: it is handed on.
     """
     steps: list[Step] = []
     level = 0.0
-    for count, own in list_tests(labels, promise.risk, promise.delta):
+    for count, own in list_tests(labels, guarantee.risk, guarantee.delta):
         level += own
         if level <= 0.0:
             continue
         losses = labels.losses(count)
-        is_passed = risk_p_value(losses, promise.risk) <= level * SLACK
+        is_passed = risk_p_value(losses, guarantee.risk) <= level * SLACK
         threshold = float(labels.confidence[count - 1])
         wrong = labels.list_losses(count)[1]
         steps.append(Step(threshold, len(wrong), int(np.count_nonzero(wrong)), level, None, is_passed))
         level = level if is_passed else 0.0
-    return _bound(labels, steps, promise.delta)
+    return _bound(labels, steps, guarantee.delta)
 
 
 def _bound(labels: RankedLabels, steps: list[Step], delta: float) -> CertificationSteps:
@@ -598,7 +597,7 @@ MANY_VALUES, MOST_VALUES = 400_000, 1 << 15
 """Values of all draws together, as far as `FEW_DRAWS` allow; labeled values that are drawn from."""
 
 
-def chance_to_certify(labels: RankedLabels, promise: Promise, documents: int) -> float:
+def chance_to_certify(labels: RankedLabels, guarantee: Guarantee, documents: int) -> float:
     """Return how often so many documents like the labeled ones certify anything.
 
     Draws end as soon as `LIKELY` cannot be reached any more.
@@ -608,11 +607,11 @@ def chance_to_certify(labels: RankedLabels, promise: Promise, documents: int) ->
     drawn = failed = 0
     while drawn < draws and failed <= draws * (1.0 - LIKELY):
         drawn += 1
-        failed += certify(labels.resample(documents, chance), promise).last is None
+        failed += certify(labels.resample(documents, chance), guarantee).last is None
     return 1.0 - failed / drawn
 
 
-def find_enough(labels: RankedLabels, promise: Promise) -> int | None:
+def find_enough(labels: RankedLabels, guarantee: Guarantee) -> int | None:
     """Return the least of a few numbers of labels that certifies in 4 cases out of 5.
 
     They are looked at from the largest down. None where up to thrice the labels do not do, and where labels
@@ -622,7 +621,7 @@ def find_enough(labels: RankedLabels, promise: Promise) -> int | None:
     if labels.families >= 20 and len(labels) <= MOST_VALUES:
         for times in reversed(MORE):
             documents = int(-(-times * labels.documents // 50) * 50)
-            if chance_to_certify(labels, promise, documents) < LIKELY:
+            if chance_to_certify(labels, guarantee, documents) < LIKELY:
                 break
             enough = documents
     return enough
@@ -632,7 +631,7 @@ def make_certificate(
     values: Observations,
     fields: Sequence[str],
     without_confidence: int,
-    promise: Promise,
+    guarantee: Guarantee,
     chance: BootstrapSettings,
 ) -> Certificate:
     """Return the certificate of those of the fields that values are of, with one threshold for all of them.
@@ -640,15 +639,15 @@ def make_certificate(
     Values `without_confidence` are in its coverage, as not accepted.
     """
     labels, fields = RankedLabels.of(values), tuple(name for name in fields if name in values.fields)
-    found = certify(labels, promise)
-    last, needed = found.last, labels.largest * needed_labels(promise.risk, promise.delta)
+    found = certify(labels, guarantee)
+    last, needed = found.last, labels.largest * needed_labels(guarantee.risk, guarantee.delta)
     if last is None:
-        reason = _explain(labels, values, found, promise, chance)
+        reason = _explain(labels, values, found, guarantee, chance)
         return Certificate(
             fields,
             labels=labels.documents,
-            delta=promise.delta,
-            level=promise.delta,
+            delta=guarantee.delta,
+            level=guarantee.delta,
             needed=needed,
             reason=reason,
             steps=found.steps,
@@ -665,7 +664,7 @@ def make_certificate(
         support=last.labels,
         errors=last.errors,
         upper=last.bound,
-        delta=promise.delta,
+        delta=guarantee.delta,
         level=last.level,
         needed=needed,
         coverage=count / (len(values) + without_confidence),
@@ -679,24 +678,24 @@ def _explain(
     labels: RankedLabels,
     values: Observations,
     found: CertificationSteps,
-    promise: Promise,
+    guarantee: Guarantee,
     chance: BootstrapSettings,
 ) -> str:
     """Return why nothing could be certified, in one number: what is missing, or what is known so far.
 
-    Useless confidences do no harm where accepting everything keeps the promise.
+    Useless confidences do no harm where accepting everything keeps the guarantee.
     """
-    least = labels.largest * needed_labels(promise.risk, promise.delta)
+    least = labels.largest * needed_labels(guarantee.risk, guarantee.delta)
     if labels.documents < least:
         return f"label at least {format_count(least - labels.documents, 'more document')} ({least:,} in all)"
     everything = labels.losses(len(labels))
-    if float(everything.wrong @ everything.count) >= promise.risk * everything.size:
+    if float(everything.wrong @ everything.count) >= guarantee.risk * everything.size:
         seen = discriminate(values, chance.level)
         if seen.standing is AreaStanding.UPSIDE_DOWN:
             return f"{seen.sentence}, no threshold can help"
         if seen.standing is AreaStanding.USELESS:
             return f"{seen.sentence}; more labels will not help"
-    enough = find_enough(labels, promise)
+    enough = find_enough(labels, guarantee)
     if enough is not None:
         return f"about {enough:,} labeled documents would certify it in 4 of 5 cases"
     step, limit = found.steps[0], format_share(found.steps[0].bound, 2)
@@ -705,56 +704,55 @@ def _explain(
         f"of the {step.labels:,} documents with the most confident values "
         f"{step.errors:,} {have} a wrong one: "
         f"at most {limit} of these values are wrong "
-        f"({format_share(promise.confidence)}, every document counted once)"
+        f"({format_share(guarantee.confidence)}, averaged over documents)"
     )
 
 
-def describe_promise(promise: Promise) -> str:
-    """Return what is promised, in words.
+def describe_guarantee(guarantee: Guarantee) -> str:
+    """Return what is guaranteed, in words.
 
-    >>> print(describe_promise(Promise(0.01)))  # doctest: +NORMALIZE_WHITESPACE
-    The promise: at most 1% of the values you accept are wrong. The method errs in at most 5% of cases.
-    Every document counts once, and new documents have to be like these. With several values in a document
-    the bound rests on a conjecture (Gaffke 2005).
+    >>> print(describe_guarantee(Guarantee(0.01)))  # doctest: +NORMALIZE_WHITESPACE
+    The guarantee: at most 1% of the values you accept are wrong. The method errs in at most 5% of cases.
+    It bounds the average of the documents' shares of wrong values, for new documents like these. With several
+    values in a document the bound rests on a conjecture (Gaffke 2005).
     """
     return (
-        f"The promise: at most {format_share(promise.risk)} of the values you accept are wrong. The method "
-        f"errs in at most {format_share(promise.delta)} of cases. Every document counts once, and new "
-        "documents have to be like these. With several values in a document the bound rests on a conjecture "
-        "(Gaffke 2005)."
+        f"The guarantee: at most {format_share(guarantee.risk)} of the values you accept are wrong. The "
+        f"method errs in at most {format_share(guarantee.delta)} of cases. It bounds the average of the "
+        "documents' shares of wrong values, for new documents like these. With several values in a document "
+        "the bound rests on a conjecture (Gaffke 2005)."
     )
 
 
-def describe_certificate(certificate: Certificate, promise: Promise) -> str:
-    """Return what a certificate promises of how many values, or why nothing is certified.
+def describe_certificate(certificate: Certificate, guarantee: Guarantee) -> str:
+    """Return what a certificate guarantees of how many values, or why nothing is certified.
 
     >>> certificate = Certificate(("n",), 0.94, coverage=0.54, observed_risk=0.01)
-    >>> print(describe_certificate(certificate, Promise(0.02)))  # doctest: +NORMALIZE_WHITESPACE
-    of 100 values from 0.94 on at most 2 are wrong, every document counted once: 54% pass unseen;
-    counted by value 1.00% of them are wrong here
+    >>> print(describe_certificate(certificate, Guarantee(0.02)))  # doctest: +NORMALIZE_WHITESPACE
+    from 0.94 on, at most 2 of 100 values are wrong, averaged over documents; 54% pass unseen; of these values
+    here 1.00% are wrong
     """
     if certificate.threshold is None or certificate.observed_risk is None:
         return f"not certified: {certificate.reason}"
-    many, most = _out_of(promise.risk)
     seen = (
-        f"of {many} values from {certificate.threshold:.6g} on at most {most} wrong, every document counted "
-        f"once: {format_share(certificate.coverage, 0)} pass unseen; counted by value "
-        f"{format_share(certificate.observed_risk, 2)} of them are wrong here"
+        f"from {certificate.threshold:.6g} on, at most {_out_of(guarantee.risk)} wrong, averaged over "
+        f"documents; {format_share(certificate.coverage, 0)} pass unseen; of these values here "
+        f"{format_share(certificate.observed_risk, 2)} are wrong"
     )
     if certificate.interval is None:
         return seen
     low, high = (format_share(bound, 2) for bound in certificate.interval)
-    return f"{seen} ({low} to {high}, no promise)"
+    return f"{seen} ({low} to {high}, no guarantee)"
 
 
-def _out_of(risk: float) -> tuple[str, str]:
+def _out_of(risk: float) -> str:
     """Return a risk as a count out of a round number: 2 of 100.
 
     >>> _out_of(0.02), _out_of(0.01), _out_of(0.005)
-    (('100', '2 are'), ('100', '1 is'), ('1,000', '5 are'))
+    ('2 of 100 values are', '1 of 100 values is', '5 of 1,000 values are')
     """
     for many in (100, 1_000, 10_000, 1_000_000):
         most = round(risk * many)
         if most >= 1 and abs(risk * many - most) < 1e-6:
             break
-    return f"{many:,}", f"{most:,} {'is' if most == 1 else 'are'}"
+    return f"{most:,} of {many:,} values {'is' if most == 1 else 'are'}"

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from fieldassay.decisions.calibration.certificate import (
     Certificate,
-    Promise,
-    describe_promise,
+    Guarantee,
+    describe_guarantee,
     make_certificate,
 )
 from fieldassay.decisions.calibration.observations import (
@@ -80,14 +80,14 @@ class Basis(Struct, frozen=True):
 
 
 class ReviewPolicy(Struct, frozen=True):
-    """A certified threshold with its promise, for the fields of its certificate.
+    """A certified threshold with its guarantee, for the fields of its certificate.
 
     Thresholds are probabilities; `scale` says what the predictions give. `digests` are those of the run
     (`spec` always).
     """
 
     system: str
-    promise: Promise
+    guarantee: Guarantee
     certificate: Certificate
     basis: Basis = Basis()
     digests: dict[str, str] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class ReviewPolicy(Struct, frozen=True):
     def needs_review(self, field: str, confidence: float | None) -> ReviewReason | None:
         """Return why a predicted value of a field needs review, None if it is accepted.
 
-        >>> policy = ReviewPolicy("llama", Promise(), Certificate(("total",), 0.9))
+        >>> policy = ReviewPolicy("llama", Guarantee(), Certificate(("total",), 0.9))
         >>> policy.needs_review("total", 0.95) is None
         True
         >>> policy.needs_review("total", 0.85).value, policy.needs_review("date", 1.0).value
@@ -143,9 +143,9 @@ def write_policy(path: Path, policy: ReviewPolicy) -> None:
 def policy_bytes(policy: ReviewPolicy) -> bytes:
     """Return a policy as the bytes of its file."""
     sealed = record_data(policy)
-    words = describe_promise(policy.promise)
+    words = describe_guarantee(policy.guarantee)
     if policy.reviews_everything:
-        words = "Nothing is promised: no threshold could be certified, so everything is reviewed."
+        words = "Nothing is guaranteed: no threshold could be certified, so everything is reviewed."
     return FORMAT.encode({"words": words, **sealed, "seal": checksum(sealed)})
 
 
@@ -168,7 +168,7 @@ def read_policy(path: Path) -> ReviewPolicy:
     except UnicodeEncodeError:
         raise FORMAT.refusal(path, "holds half a character, which is no text") from None
     if content.get("seal") != checksum(sealed):
-        raise FORMAT.refusal(path, "its promise was edited by hand, so nothing stands behind it")
+        raise FORMAT.refusal(path, "its guarantee was edited by hand, so nothing stands behind it")
     return policy
 
 
@@ -205,7 +205,7 @@ def list_items(rows: pl.DataFrame, policy: ReviewPolicy) -> Iterator[Item]:
 def list_reviews(policy: ReviewPolicy, items: Iterable[Item]) -> list[ReviewTask]:
     """Return the values to review, the least sure first.
 
-    >>> policy = ReviewPolicy("llama", Promise(), Certificate(("total",), 0.9))
+    >>> policy = ReviewPolicy("llama", Guarantee(), Certificate(("total",), 0.9))
     >>> items = [Item(name, "total", "total", sure) for name, sure in (("a", 0.8), ("b", 0.3), ("c", 0.97))]
     >>> [task.item.document for task in list_reviews(policy, items)]
     ['b', 'a']
@@ -354,7 +354,7 @@ JSON_POINTS = 200
 
 
 class CalibrationOptions(OptionRecord, frozen=True):
-    """What to calibrate (one system, all its fields unless some are named), and the promise to make.
+    """What to calibrate (one system, all its fields unless some are named), and the guarantee to make.
 
     `scale` is that of the confidences: `probability`, `percent` or `logprob`. `is_brief`
     leaves out the table of fields.
@@ -362,7 +362,7 @@ class CalibrationOptions(OptionRecord, frozen=True):
 
     system: str | None = None
     fields: tuple[str, ...] = ()
-    promise: Promise = field(default_factory=Promise)
+    guarantee: Guarantee = field(default_factory=Guarantee)
     scale: Scale = "probability"
     chance: BootstrapSettings = field(default_factory=BootstrapSettings)
     is_brief: bool = False
@@ -373,7 +373,7 @@ class CalibrationPage(Brief, Struct, frozen=True):
 
     run: str
     system: str
-    promise: Promise
+    guarantee: Guarantee
     scale: Scale
     pooled: Group
     certificate: Certificate
@@ -386,7 +386,7 @@ class CalibrationPage(Brief, Struct, frozen=True):
             "schema_version": SCHEMA_VERSION,
             "run": self.run,
             "system": self.system,
-            "promise": record_data(self.promise),
+            "guarantee": record_data(self.guarantee),
             "scale": self.scale,
             "pooled": _group_data(self.pooled),
             "fields": [_group_data(group) for group in self.fields],
@@ -415,7 +415,7 @@ class Calibrated(Brief, Struct, frozen=True, eq=False):
         page, seen = self.page, self.observations
         return ReviewPolicy(
             system=page.system,
-            promise=page.promise,
+            guarantee=page.guarantee,
             certificate=page.certificate,
             basis=Basis(page.run, seen.count_documents(), len(seen), seen.digest()),
             digests=dict(self.given.digests),
@@ -460,11 +460,11 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
     page = CalibrationPage(
         run=given.label,
         system=given.system,
-        promise=options.promise,
+        guarantee=options.guarantee,
         scale=options.scale,
         pooled=measure(None, census, seen, options.chance),
         certificate=make_certificate(
-            seen, fields, census.without_confidence, options.promise, options.chance
+            seen, fields, census.without_confidence, options.guarantee, options.chance
         ),
         fields=tuple(_measure_fields(given, seen, fields, options.chance)) if has_fields else (),
     )
@@ -511,10 +511,10 @@ def remark(page: CalibrationPage, seen: Observations, untested: Sequence[str]) -
         if named:
             yield f"{words}: {', '.join(named)}"
     interval = page.certificate.interval
-    if interval is not None and interval[1] > page.promise.risk:
+    if interval is not None and interval[1] > page.guarantee.risk:
         yield (
-            "documents with many accepted values may be worse: counted by value the risk may be above the "
-            "promise, which counts every document once"
+            "documents with many accepted values may be worse: of all values together, a larger share may be "
+            "wrong than is guaranteed on average over documents"
         )
     if page.scale == "percent" and seen.confidence.max() <= 0.01:
         yield "no confidence is above 1%: are they percentages?"

@@ -344,7 +344,7 @@ def reach_of_bound(gate: Gate, estimate: Estimate) -> Reach:
     # one more document that is wrong, or right, as a whole than was seen
     whole = (value if gate.function == "lower" else highest - value) if highest else 0.0
     spread, unseen = math.sqrt(count * error**2 + whole**2 / count), whole * unseen_reach(alpha)
-    detectable = gap_shown(count, spread, unseen, alpha)
+    detectable = gap_shown(count, spread, unseen, alpha) or None  # no spread at all says nothing
     bound = estimate.interval[0 if gate.function == "lower" else 1]
     is_right = holds(value, gate.operator, gate.threshold, estimate.unit) and value != gate.threshold
     is_toward = (bound < value) == (gate.operator in (">=", ">")) and bound != value

@@ -289,7 +289,9 @@ def _ask_for_more(outcome: GateOutcome, change: MetricChange) -> GateOutcome:
     is_silent = outcome.verdict is Verdict.NO_LOSS
     if detectable is not None and not is_silent:
         count = format_count(found.documents, "document")
-        more.append(f"{count} can only show losses above about {format_size(detectable, found.unit)}")
+        more.append(
+            f"{count} are likely to show only losses above about {format_size(detectable, found.unit)}"
+        )
     if detectable is None and not is_silent and found.verdict != "identical":
         more.append(describe_least(counted.documents, counted.alpha, found.families))
     if needed is not None:

@@ -222,6 +222,10 @@ class Violation(Struct, frozen=True):
         names = ("doc", "path", "check", "message", "value", "at")
         return {"system": system, **{name: getattr(self, name) for name in names}}
 
+    def hide_value(self) -> Violation:
+        """Return the violation without its value, and without the message, which may quote values."""
+        return replace(self, message=f"violates {self.check}", value=None)
+
 
 class CheckCount(Struct, frozen=True):
     """The violations of one check by the predictions of a system.

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from fieldassay.decisions.calibration.certificate import (
     Certificate,
-    Promise,
+    Guarantee,
     describe_certificate,
-    describe_promise,
+    describe_guarantee,
     needed_labels,
 )
 from fieldassay.decisions.calibration.observations import Calibration, Group, Point, Selection
@@ -28,7 +28,7 @@ def render_calibration(found: CalibrationPage, screen: Screen) -> str:
         f"{format_count(census.observed, 'value')} with a confidence in "
         f"{format_count(census.documents, 'document')}, {wrong}"
     )
-    _add_certificate(page, found.certificate, found.promise)
+    _add_certificate(page, found.certificate, found.guarantee)
     if found.pooled.calibration is not None:
         _add_calibration(page, found.pooled.calibration)
     if found.pooled.selection is not None:
@@ -38,15 +38,15 @@ def render_calibration(found: CalibrationPage, screen: Screen) -> str:
     return page.text()
 
 
-def render_plan(promise: Promise, screen: Screen) -> str:
-    """Return how many labels a promise takes at the least as text."""
+def render_plan(guarantee: Guarantee, screen: Screen) -> str:
+    """Return how many labels a guarantee takes at the least as text."""
     page = ScreenPage(screen)
-    page.title(f"Labels for a risk of {format_share(promise.risk)}")
-    page.line(describe_promise(promise))
+    page.title(f"Labels for a risk of {format_share(guarantee.risk)}")
+    page.line(describe_guarantee(guarantee))
     page.line()
-    needed = ", ".join(f"{needed_labels(promise.risk, promise.delta, errors):,}" for errors in range(4))
+    needed = ", ".join(f"{needed_labels(guarantee.risk, guarantee.delta, errors):,}" for errors in range(4))
     page.line(f"accepted documents needed with 0, 1, 2 and 3 errors among them: {needed}")
-    least = needed_labels(promise.risk, promise.delta)
+    least = needed_labels(guarantee.risk, guarantee.delta)
     page.line(
         f"how many documents have to be labeled for these depends on how well confidences tell right from "
         f"wrong: label {least:,}, then `calibrate RUN` says how many more it takes"
@@ -94,7 +94,12 @@ def _add_calibration(page: ScreenPage, found: Calibration) -> None:
         PageColumn("right", is_number=True),
     ]
     rows = [
-        [_range(one.low, one.high), f"{one.n:,}", f"{one.confidence:.3f}", f"{one.accuracy:.3f}"]
+        [
+            f"{one.low:.4g}" if one.low == one.high else f"{one.low:.4g} to {one.high:.4g}",
+            f"{one.n:,}",
+            f"{one.confidence:.3f}",
+            f"{one.accuracy:.3f}",
+        ]
         for one in found.bins
     ]
     page.table(columns, rows)
@@ -161,12 +166,12 @@ def _group_cells(group: Group) -> list[str]:
     return [f"{found.n:,}", *numbers, _auroc(found, has_interval=False), omitted]
 
 
-def _add_certificate(page: ScreenPage, certificate: Certificate, promise: Promise) -> None:
+def _add_certificate(page: ScreenPage, certificate: Certificate, guarantee: Guarantee) -> None:
     page.line()
     page.title("Review threshold")
-    page.line(describe_promise(promise))
+    page.line(describe_guarantee(guarantee))
     page.line(
-        clip(describe_certificate(certificate, promise), _LONG),
+        clip(describe_certificate(certificate, guarantee), _LONG),
         "" if certificate.threshold is not None else "yellow",
     )
     if certificate.threshold is None:
@@ -191,10 +196,6 @@ def _add_remarks(page: ScreenPage, remarks: Sequence[str]) -> None:
         page.line()
     for remark in remarks:
         page.line(f"note: {clip(remark, _LONG)}")
-
-
-def _range(low: float, high: float) -> str:
-    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
 
 
 def _auroc(found: Calibration, *, has_interval: bool) -> str:

@@ -1,6 +1,6 @@
 """Runs compared: with a baseline, and with one another."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from msgspec.structs import asdict
@@ -315,8 +315,9 @@ def is_narrow(one: Comparison) -> bool:
 
 
 def verdict_of(one: Comparison) -> str:
-    """Return the decision as a cell has it: `not shown` where no difference could be shown."""
-    return {"no_difference_shown": "not shown"}.get(one.verdict, one.verdict)
+    """Return the decision as a cell has it: `not shown`, and `here` for documents like these only."""
+    scope = "" if one.is_guarded or not one.is_shown else " here"
+    return {"no_difference_shown": "not shown"}.get(one.verdict, f"{one.verdict}{scope}")
 
 
 _NAME = 48
@@ -371,8 +372,10 @@ def _all(found: Diff) -> Sequence[Comparison]:
 
 def _method(found: Diff) -> list[str]:
     drawn = f"{format_share(found.level)} intervals ({found.replicates:,} replicates, seed {found.seed})"
+    is_here = any(verdict_of(one).endswith(" here") for one in _all(found))
     return [
         "p: how often chance alone would show such a difference",
+        *(["here: on documents like these; documents of another kind could turn it"] if is_here else []),
         *([drawn] if found.replicates else []),
     ]
 
@@ -426,7 +429,11 @@ def _table(
 ) -> ReportTable:
     """Return the comparisons of one family of two systems as a table."""
     heads = (head, "n", "before", "after", "difference", "p", "adjusted", "effect", "+/−/=", "decision")
-    name = {"metric": _metric, "field": _field, "slice": _slice}[kind]
+    name: Callable[[Comparison], str] = {
+        "metric": _metric,
+        "field": lambda one: clip(one.field, 40),
+        "slice": lambda one: clip(next(iter(one.slice.values()), ""), 40),
+    }[kind]
     return ReportTable(
         caption, heads, tuple((name(one), *_comparison_row(one)) for one in family), (1, 2, 3, 5, 6, 7, 8)
     )
@@ -442,14 +449,6 @@ def _comparison_row(one: Comparison) -> tuple[str, ...]:
         format_p_cell(one.p),
         *_decision(one),
     )
-
-
-def _field(one: Comparison) -> str:
-    return clip(one.field, 40)
-
-
-def _slice(one: Comparison) -> str:
-    return clip(next(iter(one.slice.values()), ""), 40)
 
 
 def _metric(one: Comparison) -> str:
@@ -518,7 +517,11 @@ def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Report
             places.get(system, NOTHING),
             clip(system, _NAME),
             format_in_unit(values[system], family[0].unit),
-            *_standing(against.get(system)),
+            *(
+                (format_difference(against[system]), *_decision(against[system]))
+                if system in against
+                else ("", "", "", "", "reference")
+            ),
         )
         for system in order
     ]
@@ -528,10 +531,6 @@ def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Report
         tuple(rows),
         (2, 4, 5, 6),
     )
-
-
-def _standing(one: Comparison | None) -> tuple[str, ...]:
-    return ("", "", "", "", "reference") if one is None else (format_difference(one), *_decision(one))
 
 
 def _describe_pairs(ranking: Ranking, name: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from fieldassay.attribution.share import Suspicion, suspicious_gold_of_run
 from fieldassay.errors import ProblemsError, nearest, problem
@@ -32,7 +33,7 @@ from fieldassay.metrics.result.tables import trace_curves
 from fieldassay.public import public
 from fieldassay.reports.content.run.sections import decisions_of_run
 from fieldassay.reports.content.run.summary import describe_method, summarize
-from fieldassay.reports.export.pages import render_error_report, render_executive
+from fieldassay.reports.export.pages import find_kept, render_error_report, render_executive
 from fieldassay.reports.findings.losses import JUDGED, find_losses
 from fieldassay.reports.findings.recommendation import advise
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
@@ -264,6 +265,8 @@ class RunTable(Struct, frozen=True):
     endings: tuple[str, ...] = (".csv", ".xlsx", ".parquet", ".json", ".md", ".tex")
     is_of_all: bool = False
     """Whether it is of all systems together."""
+    rows: Callable[[Run, str | None], ExportRows] | None = None
+    """What makes its rows for other files than `.md`, where `make` makes a page."""
 
 
 @public
@@ -291,6 +294,8 @@ def export_run(
     run = Run.open(Path(folder))
     run.check_target(target)
     more = [("estimates", list_estimates(run, system))] if table is None and ending == ".xlsx" else []
+    if chosen.rows is not None and ending != ".md":
+        chosen = replace(chosen, make=chosen.rows)
     write_whole(target, _write([*more, (name, _make(chosen, run, system))], ending))
     return chosen.words
 
@@ -432,20 +437,28 @@ def _format(value: Any) -> str:
 
 def list_values(run: Run, system: str | None) -> ExportRows:
     """Return the judged values, one by one; values that neither side has if the main metric counts them."""
+    result, rows = _with_evidence(run)
+    return ExportRows(rows, partial(_shape_values, system=system, with_silence=counts_silence(result)))
+
+
+def list_wrong_values(run: Run, system: str | None) -> ExportRows:
+    """Return the wrong ones of the judged values, also of a run that kept no others."""
     import polars as pl
 
-    result, rows = _with_evidence(run)
-    with_silence = counts_silence(result)
+    is_wrong = pl.col("outcome").is_in(["partial", "mismatch", "missing", "spurious"])
+    wrong = find_kept(run).filter(is_wrong)
+    return ExportRows(wrong, partial(_shape_values, system=system, with_silence=False))
 
-    def shape(part: pl.LazyFrame) -> pl.LazyFrame:
-        as_text = {name: pl.col(name).map_elements(_as_text, pl.String) for name in ("pred", "gold")}
-        return judge_rows(part, system, with_silence=with_silence).select(
-            "doc", "system", "field",
-            as_text["pred"].alias("extracted"), as_text["gold"].alias("ground_truth"),
-            "correct", "score", "outcome", "reason", pl.col("diagnoses").list.join(" | ").alias("diagnosis"),
-        )  # fmt: skip
 
-    return ExportRows(rows, shape)
+def _shape_values(part: pl.LazyFrame, system: str | None, *, with_silence: bool) -> pl.LazyFrame:
+    import polars as pl
+
+    as_text = {name: pl.col(name).map_elements(_as_text, pl.String) for name in ("pred", "gold")}
+    return judge_rows(part, system, with_silence=with_silence).select(
+        "doc", "system", "field",
+        as_text["pred"].alias("extracted"), as_text["gold"].alias("ground_truth"),
+        "correct", "score", "outcome", "reason", pl.col("diagnoses").list.join(" | ").alias("diagnosis"),
+    )  # fmt: skip
 
 
 def _as_text(given: str) -> str:
@@ -456,7 +469,10 @@ def _as_text(given: str) -> str:
 def _with_evidence(run: Run) -> tuple[Result, pl.LazyFrame]:
     result, rows = run.result, run.evidence
     if result.evidence_table is None or rows is None:
-        what, remedy = "did not keep all judged values", "score again with --evidence all"
+        what, remedy = (
+            "did not keep all judged values",
+            "score again with --evidence all; the wrong ones: --table errors",
+        )
         raise problem(run.folder, what, remedy, "missing_part")
     return result, rows
 
@@ -588,7 +604,7 @@ TABLES: Mapping[str, RunTable] = {
     "results": RunTable("results by system", list_results, (".json",)),
     "recommendation": RunTable("recommendation", list_recommendation, (".json",), is_of_all=True),
     "comparison": RunTable("comparison of the systems", compare_for_executives, (".md",), is_of_all=True),
-    "errors": RunTable("error report", render_error_report, (".md",)),
+    "errors": RunTable("wrong values", render_error_report, rows=list_wrong_values),
 }
 """The tables by their names for `report --table`."""
 

@@ -159,17 +159,22 @@ _OF_CASES = (
 )
 
 
+def find_kept(run: Run) -> pl.LazyFrame:
+    """Return the judged values that a run kept; raise `ProblemsError` if it kept none."""
+    if run.evidence is None:
+        again = "score again with --evidence all, or errors"
+        raise problem(run.folder, "kept no judged values", again, "missing_part")
+    return run.evidence
+
+
 def render_error_report(run: Run, system: str | None = None) -> str:
     """Return the error report of a run, of all its systems or of one, as GitHub-flavored Markdown.
 
     It has, per system, the figures, the errors by kind, gates, and each document; gates on slices are side
     by side by the slice's values. Raises `ProblemsError` if the run kept no evidence.
     """
-    result, evidence = run.result, run.evidence
-    if evidence is None:
-        again = "score again with --evidence all, or errors"
-        raise problem(run.folder, "kept no judged values", again, "missing_part")
-    errors = list_errors(evidence)
+    result = run.result
+    errors = list_errors(find_kept(run))
     decisions = {decision.system: decision for decision in decide_result(result)}
     spec, documents = result.run.get("spec"), result.counts.get("documents")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
@@ -256,15 +261,17 @@ def _marked(errors: Sequence[ErrorLine]) -> list[ErrorLine]:
         replace(
             error,
             is_critical=error.is_critical
-            or any(_holds(error, path) for path in below.get(error.document, ())),
+            or (
+                error.kind == "structure"
+                and any(
+                    path.startswith((f"{error.path}.", f"{error.path}["))
+                    for path in below.get(error.document, ())
+                )
+            ),
         )
         for error in errors
         if not _is_below(error)
     ]
-
-
-def _holds(error: ErrorLine, path: str) -> bool:
-    return error.kind == "structure" and path.startswith((f"{error.path}.", f"{error.path}["))
 
 
 def _thresholds(decision: Decision) -> list[Part]:

@@ -31,6 +31,7 @@ from fieldassay.reports.wording import (
     describe,
     describe_interval,
     describe_places,
+    describe_power,
     name_metric,
 )
 
@@ -287,7 +288,9 @@ def compare_in_words(result: Result, order: Order | None) -> str:
     if not pair.is_shown:
         none = ", nor in any field" if of_fields else ""
         fields = f", but {told[0]}" if told else none
-        return f"No clear difference between {first} and {second} overall ({change}){fields}"
+        power = describe_power(pair)
+        power = f". {power[0].upper()}{power[1:]}" if power else ""
+        return f"No clear difference between {first} and {second} overall ({change}){fields}{power}"
     is_mixed = any(one.is_shown and one.verdict != pair.verdict for one in of_fields)
     fields = f"{', but' if is_mixed else ';'} {told[0]}" if told else ""
     return f"{second} is {pair.verdict} than {first} overall ({change}){_scope([pair])}{fields}"
@@ -575,7 +578,7 @@ def _choose(result: Result, usable: Sequence[Standing]) -> Recommendation:
     others = [one for one in usable if one not in (*named, *doubtful)]
     too = f" ({_pass_too(others)})" if others else ""
     every = f"{'both' if len(named) == 2 else f'all {len(named)}'} pass all gates{too}"
-    better = f"{name} is better than {_name(doubtful)} on documents like these" if doubtful else ""
+    better = f"{name} is better than {_name(doubtful)} only on documents like these" if doubtful else ""
     reasons = [f"{_pass_too(doubtful)}; {better}"] if rivals and doubtful else []
     if rivals:
         metric = name_metric(first.main.metric, result.run) if first.main is not None else ""
@@ -639,17 +642,9 @@ def _cheaper(first: Standing, rivals: Sequence[Standing]) -> tuple[str, ...]:
     )
 
 
-def _median(one: Standing) -> float | None:
-    return None if one.median is None else one.median.value
-
-
-def _cost(one: Standing) -> float | None:
-    return None if one.cost is None else one.cost.value
-
-
 _PRICES = (
-    _Price(_cost, format_cost, "cheaper"),
-    _Price(_median, format_seconds, "faster"),
+    _Price(lambda one: None if one.cost is None else one.cost.value, format_cost, "cheaper"),
+    _Price(lambda one: None if one.median is None else one.median.value, format_seconds, "faster"),
 )
 
 

@@ -205,7 +205,7 @@ def _encode(rows: pl.DataFrame, start: int, names: ChunkNames) -> dict[str, Any]
     return {
         "rows": len(rows),
         "texts": [text[:LONGEST] for text in texts],
-        "cut": _cut(texts),
+        "cut": {str(code): len(text) for code, text in enumerate(texts) if len(text) > LONGEST},
         "columns": columns,
     }
 
@@ -239,11 +239,6 @@ def _shorten(name: str) -> pl.Expr:
         if name in same
         else pl.col(name)
     )
-
-
-def _cut(texts: Sequence[str]) -> dict[str, int]:
-    """Return the whole lengths of the texts that are cut, by code."""
-    return {str(code): len(text) for code, text in enumerate(texts) if len(text) > LONGEST}
 
 
 # The table of documents in the page: one row each, the worst first, a column per system and number.
@@ -314,7 +309,9 @@ def _of_system(table: pl.DataFrame, ids: pl.Series, system: str) -> dict[str, An
         if name in rows.columns and rows[name].null_count() < len(rows):
             columns[name] = rows[name].round(1 if name == "duration_ms" else 5).to_list()
     claims = {
-        name: _positions(rows[name], name != "has_prediction") for name in _CLAIMS if name in rows.columns
+        name: [at for at, value in enumerate(rows[name].to_list()) if value is (name != "has_prediction")]
+        for name in _CLAIMS
+        if name in rows.columns
     }
     return {
         **columns,
@@ -334,10 +331,6 @@ def _answers(rows: pl.DataFrame) -> dict[str, list[str]]:
         for place, (is_repaired, problem, repairs, start) in enumerate(told)
         if problem or is_repaired
     }
-
-
-def _positions(claims: pl.Series, is_wanted: bool) -> list[int]:
-    return [place for place, value in enumerate(claims.to_list()) if value is is_wanted]
 
 
 def _groups(table: pl.DataFrame, ids: pl.Series, keys: tuple[str, ...]) -> dict[str, Any]:

@@ -48,7 +48,6 @@ from fieldassay.reports.wording import (
     describe_comparison,
     describe_estimate,
     describe_first,
-    describe_power,
 )
 
 # The table of all systems on the summary page, the best first, their intervals on one axis with the gate.
@@ -320,14 +319,12 @@ def _count_changed(source: ReportSource, systems: Sequence[str]) -> tuple[int, i
 
 
 def _remarks(result: Result, standings: Sequence[Standing]) -> list[str]:
-    """Return the documents behind times, silent systems, the chances of the first, what can be detected."""
+    """Return the documents behind times, silent systems, the chances of the first."""
     main = next((one.main for one in standings if one.main is not None), None)
     ranked = [
         describe_first(one) for one in result.rankings if main is not None and is_compared_by(one, main)
     ]
-    alone = [one for one in result.comparisons if one.field is None and not one.slice]
-    open_ = [describe_power(one) for one in alone[:1] if len(result.systems) == 2]
-    return [text for text in (describe_counts(standings), describe_silent(result), *ranked, *open_) if text]
+    return [text for text in (describe_counts(standings), describe_silent(result), *ranked) if text]
 
 
 def _fixes(source: ReportSource, first: Sequence[str]) -> dict[str, tuple[Fix, ...]]:

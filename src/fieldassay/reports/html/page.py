@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.decisions.calibration.certificate import describe_certificate, describe_promise
+from fieldassay.decisions.calibration.certificate import describe_certificate, describe_guarantee
 from fieldassay.decisions.calibration.observations import choose_confidences, thin
 from fieldassay.decisions.calibration.policy import CalibrationOptions, calibrate
 from fieldassay.errors import ProblemsError
@@ -272,7 +272,7 @@ MOST_SYSTEMS = 8
 
 
 def describe_confidences(source: ReportSource) -> list[dict[str, Any]]:
-    """Return, by system that gives confidences, the curve, the bins and the promise of `calibrate`, in words.
+    """Return, by system with confidences, the curve, the bins and the guarantee of `calibrate`, in words.
 
     Systems that cannot be calibrated have the reason only.
     """
@@ -304,8 +304,8 @@ def _describe(source: ReportSource, system: str) -> dict[str, Any]:
 def _shown(page: CalibrationPage) -> dict[str, Any]:
     selection, calibration = page.pooled.selection, page.pooled.calibration
     return {
-        "sentences": [describe_certificate(page.certificate, page.promise)],
-        "promise": describe_promise(page.promise),
+        "sentences": [describe_certificate(page.certificate, page.guarantee)],
+        "guarantee": describe_guarantee(page.guarantee),
         "threshold": page.certificate.threshold,
         "points": []
         if selection is None

@@ -8,7 +8,7 @@ import json
 import os
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path, PurePath
@@ -155,7 +155,7 @@ class Crops(Struct, eq=False, dict=True):
         """The documents by what may be their ids: paths, else names, else either without suffix."""
         files = list_documents(self.documents).files
         found: dict[str, Sequence[DocumentFile]] = {}
-        for way in (str, _name, _path_without_suffix, _stem):
+        for way in _WAYS:
             named: dict[str, list[DocumentFile]] = defaultdict(list)
             for file in files:
                 named[way(file.id)].append(file)
@@ -201,7 +201,8 @@ class Crops(Struct, eq=False, dict=True):
         own = self._files.get(document.id, ())
         if not own:
             raise DocumentError("unreadable", f"is not in {self.documents}")
-        stores = [one for one in _stores(document.extraction) if one.folder.is_dir()]
+        folders = (document.extraction, document.extraction.parent)  # of a sweep, the transcripts of all
+        stores = [TranscriptStore(one / "transcripts") for one in folders if (one / "transcripts").is_dir()]
         if not stores and len(own) == 1:
             return own[0]
         for file in own:
@@ -224,21 +225,13 @@ class Crops(Struct, eq=False, dict=True):
         return f"left out: the pictures of this file have their limit of {self.most_bytes / 1e6:g} MB"
 
 
-def _name(path: str) -> str:
-    return PurePath(path).name
-
-
-def _path_without_suffix(path: str) -> str:
-    return PurePath(path).with_suffix("").as_posix()
-
-
-def _stem(path: str) -> str:
-    return PurePath(path).stem
-
-
-def _stores(extraction: Path) -> tuple[TranscriptStore, TranscriptStore]:
-    """Return where the transcripts of an extraction may be: its own, or those of its sweep."""
-    return TranscriptStore(extraction / "transcripts"), TranscriptStore(extraction.parent / "transcripts")
+_WAYS: tuple[Callable[[str], str], ...] = (
+    str,
+    lambda path: PurePath(path).name,
+    lambda path: PurePath(path).with_suffix("").as_posix(),
+    lambda path: PurePath(path).stem,
+)
+"""The forms of a document's path that may be its id, the whole one first."""
 
 
 def _address(file: Path, folder: Path) -> str:

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import asdict, replace
 
 from fieldassay.attribution.share import suspicious_gold_of_run
-from fieldassay.decisions.calibration.certificate import Certificate, Promise
+from fieldassay.decisions.calibration.certificate import Certificate, Guarantee
 from fieldassay.decisions.calibration.observations import is_judged
 from fieldassay.decisions.calibration.policy import (
     ReviewPolicy,
@@ -346,7 +346,7 @@ def _read_predictions(plan: Plan, request: ReviewRequest) -> _Known:
     if request.policy is not None and system != request.policy.system:
         what = f"the policy is for the system {request.policy.system!r}, not for {system!r}"
         raise problem("--policy", what, "give predictions of that system", "policy_mismatch")
-    policy = request.policy or ReviewPolicy(system, Promise(), Certificate(()))
+    policy = request.policy or ReviewPolicy(system, Guarantee(), Certificate(()))
     rows, unread = judge_without_gold(plan, source)
     rows = rows.filter(is_judged())
     tasks: dict[str, dict[str, ReviewTask]] = {}

@@ -26,7 +26,7 @@ class DataOptions(OptionRecord, frozen=True):
     a row without any of them is the record itself.
     """
     pred_key: str | tuple[str, ...] = ()
-    """The same of predictions."""
+    """The same for predictions."""
     systems_key: str | None = None
     """An object in each row of predictions with one answer per system, under the system's name."""
     id_key: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class StatisticsOptions(OptionRecord, frozen=True):
     """How statistics are made: the section `statistics:` of a spec."""
 
     level: Level = 0.95
-    """The level of intervals."""
+    """The confidence level of intervals."""
     bootstrap: Replicates = 2000
     """The replicates of the bootstrap; 0: no intervals."""
     seed: Seed = 0

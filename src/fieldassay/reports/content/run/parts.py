@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from fieldassay.attribution.share import FEWEST
 from fieldassay.io.text.shown import clip, format_count, format_markdown, format_pair, visible
-from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_cost, format_size, format_value
+from fieldassay.metrics.estimate import NOTHING, format_both, format_cost, format_size, format_value
 from fieldassay.metrics.result.decision import Decision, GateAnswer
 from fieldassay.reports.content.run.fields import FieldsBySystem, describe_rest, fields_table
 from fieldassay.reports.content.run.sections import (
@@ -141,7 +141,10 @@ def systems_table(summary: Summary) -> tuple[list[str], list[list[str]]]:
             _main(one, has_n=len(counts) > 1) for one in summary.standings
         ],
         "critical\naccuracy": [format_value(one.critical) for one in summary.standings],
-        "cost of\n1,000": [_cost(one.cost) for one in summary.standings],
+        "cost of\n1,000": [
+            NOTHING if one.cost is None or one.cost.value is None else format_cost(one.cost.value)
+            for one in summary.standings
+        ],
         "median\ntime": [format_value(one.median) for one in summary.standings],
         "failed\nanswers": [f"{count:,}" for count in summary.failed],
     }
@@ -152,10 +155,6 @@ def systems_table(summary: Summary) -> tuple[list[str], list[list[str]]]:
 def _main(one: Standing, *, has_n: bool) -> str:
     count = f" n = {one.main.n:,}" if has_n and one.main is not None else ""
     return f"{format_both(one.main)}{count}"
-
-
-def _cost(one: Estimate | None) -> str:
-    return NOTHING if one is None or one.value is None else format_cost(one.value)
 
 
 # The parts of a run's report, the answer first: what Markdown, step summaries and comments lay out.
