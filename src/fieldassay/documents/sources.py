@@ -411,7 +411,7 @@ def decode(data: bytes, charset: str = "") -> str:
     """
     read = decode_charset(data, charset) if charset else decode_detected(data)
     if read is None:
-        raise DocumentError("unreadable", "its encoding cannot be told; save it as UTF-8")
+        raise DocumentError("unreadable", "its encoding cannot be recognized; save it as UTF-8")
     text = read.removeprefix("\ufeff").replace("\0", "")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
