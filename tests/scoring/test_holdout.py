@@ -65,7 +65,7 @@ def test_a_part_can_be_a_baseline_of_the_same_part_alone(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"verdict": True}, "write such as --holdout 0.5 --verdict"),
+        ({"verdict": True}, "write --holdout 0.5 --verdict"),
         ({"holdout": 1.0}, "holdout: must be a number above 0 and below 1"),
         ({"holdout": 0.001, "verdict": True}, "none of 10 documents is in the part for the verdict"),
     ],

@@ -115,7 +115,7 @@ SETTINGS = {
     "no system": (("runs/old", "--system", "sis"), "did you mean 'sys'?"),
     "no metric": (("runs/old", "--metrics", "acuracy"), "did you mean 'accuracy'?"),
     "a percentile": (("runs/old", "--metrics", "latency_p95"), "nothing was kept"),
-    "no reason": (("runs/old", "--reason", " - "), "says nothing"),
+    "no reason": (("runs/old", "--reason", " - "), "is missing or empty"),
     "a file that is something else": (("runs/old", "--out", "spec.yaml"), "is not JSON"),
 }
 

@@ -199,7 +199,7 @@ def test_a_frozen_baseline_is_replaced_with_a_reason_only(frozen: Frozen) -> Non
     change_value(frozen, 2, name="CY")
     for more in ((), ("--freeze",), ("--freeze", "--reason", " - ")):
         ran = frozen.set("second", *more)
-        assert ran.code == 2 and "says nothing" in ran.err and frozen.file.read_bytes() == data
+        assert ran.code == 2 and "is missing or empty" in ran.err and frozen.file.read_bytes() == data
     assert frozen.set("second", "--freeze", "--reason", REASON).code == 0
     history = json.loads(frozen.file.read_bytes())["history"]
     assert [(one["reason"], one["is_frozen"]) for one in history] == [("", True), (REASON, True)]
