@@ -223,14 +223,6 @@ def read_baseline(path: Path) -> Baseline:
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
     """Put a baseline in its place, as a whole. Raises `ProblemsError` if that fails."""
-    before = FORMAT.read_bytes(path)
-    if before is not None and f'"{FORMAT.name}"'.encode() not in before[:200]:
-        raise FORMAT.refusal(
-            path,
-            "is there already and is not a baseline of fieldassay",
-            "name another file",
-            "not_a_baseline",
-        )
     FORMAT.write(path, baseline_bytes(baseline))
 
 

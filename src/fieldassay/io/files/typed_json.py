@@ -188,8 +188,12 @@ class JsonFormat(Struct, frozen=True):
     def write(self, path: Path, data: bytes) -> None:
         """Put a document in its place, as a whole.
 
-        Raises `ProblemsError` where it cannot be written; the file is then unchanged.
+        Raises `ProblemsError` where it cannot be written, or another kind of file stands; that is unchanged.
         """
+        before = self.read_bytes(path) if path.is_file() else None
+        if before is not None and f'"{self.name}"'.encode() not in before[:200]:
+            what = f"is there already and is not a {self.noun} of fieldassay"
+            raise self.refusal(path, what, "name another file", self.unwritable)
         try:
             write_file(path, [data])
         except (OSError, ValueError) as error:
