@@ -2,6 +2,7 @@
 
 import pytest
 from hypothesis import given
+from tests.judging import problems
 from tests.strategies_spec import specs
 
 from fieldassay.errors import ProblemsError
@@ -15,12 +16,6 @@ from fieldassay.spec.plan.nodes import COLUMNS, ListNode, ObjectNode, describe
 
 def leaf(definition, **spec):
     return read_plan({"fields": {"x": definition}, **spec}).root.children[0]
-
-
-def problems(source):
-    with pytest.raises(ProblemsError) as caught:
-        read_plan(source)
-    return [str(problem) for problem in caught.value.problems]
 
 
 def nodes(node):

@@ -234,44 +234,6 @@ SPELLINGS = {
     "mg/d": "mg/d mg/24h mg/(24.h)",
     "mg/g": "mg/g mg/g{creat}",
 }  # fmt: skip
-DIFFERENT = [
-    ("quantity", "7.2 G/L", "7.2 g/L"),
-    ("quantity", "7.2 T/L", "7.2 t/L"),
-    ("quantity", "7.2 K/uL", "7.2 K"),
-    ("quantity", "7.2 M/uL", "7.2 m/uL"),
-    ("quantity", "7.2 10^9/L", "7.2 10^3/L"),
-    ("quantity", "7.2 10^9/L", "7.2 /L"),
-    ("quantity", "90 mL/min/1.73 m²", "90 mL/min"),
-    ("quantity", "90 mL/min/1.73 m²", "90 mL/min/m2"),
-    ("quantity", "250 Calories", "250 calories"),
-    ("quantity", "5 Mg", "5 mg"),
-    ("quantity", "5 mW", "5 MW"),
-    ("unit", "G/L", "g/L"),
-    ("unit", "K/uL", "K"),
-    ("unit", "T/L", "t/L"),
-    ("unit", "10^9/L", "10^6/L"),
-    ("unit", "mL/min/1.73m2", "mL/min"),
-]
-EQUAL = [
-    ("quantity", "7.2 G/L", "7.2 x10^9/L"),
-    ("quantity", "7.2 G/L", "7,2·10⁹/l"),
-    ("quantity", "7.2 K/uL", "7.2 x10^3/uL"),
-    ("quantity", "7.2 K/uL", "7200 cells/uL"),
-    ("quantity", "7.2 10*3/uL", "7.2 x10^3/uL"),
-    ("quantity", "7.2 10E3/uL", "7.2x10E3/uL"),
-    ("quantity", "7.2 10*9/L", "7.2 10^3/uL"),
-    ("quantity", "7.2 K/uL", "7.2 G/L"),
-    ("quantity", "250 thousand/mm3", "2.5 lakh/cumm"),
-    ("quantity", "13.5 gm/dL", "13.5 g/dL"),
-    ("quantity", "13.5 gm%", "135 g/L"),
-    ("quantity", "90 fl", "90 fL"),
-    ("quantity", "90 mL/min/1.73 m2", "90 ml/min/1,73 m²"),
-    ("quantity", "60-89 mL/min/1.73m²", "60 to 89 mL/min/{1.73_m2}"),
-    ("quantity", "150 mg/24 h", "150 mg/d"),
-    ("unit", "10^9/L", "x10⁹/L"),
-    ("unit", "mL/min/1.73m2", "mL/min/1.73 m²"),
-    ("unit", "10*3/uL", "10^3/uL"),
-]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -280,16 +242,6 @@ EQUAL = [
 )
 def test_a_spelling_of_laboratories_is_read_without_a_doubt(spelling, unit):
     assert (canonical_unit(spelling), unit_flags(spelling)) == (unit, ())
-
-
-@pytest.mark.parametrize(("type_name", "gold", "pred"), DIFFERENT)
-def test_a_prefix_is_no_unit_and_a_count_no_mass(type_name, gold, pred):
-    assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "mismatch"
-
-
-@pytest.mark.parametrize(("type_name", "gold", "pred"), EQUAL)
-def test_one_amount_in_two_spellings_matches(type_name, gold, pred):
-    assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "match"
 
 
 @pytest.mark.parametrize("unit", ["10^9/L", "x10⁹/L", "G/L", "10*9/L", "10E9/L"])
