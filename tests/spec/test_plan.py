@@ -308,6 +308,4 @@ def test_other_names_are_no_undeclared_keys_and_a_second_one_is():
     ],
 )
 def test_names_that_make_no_sense_are_refused(spec, message):
-    with pytest.raises(ProblemsError) as refused:
-        read_plan(spec)
-    assert message in str(refused.value)
+    assert message in "\n".join(problems(spec))
