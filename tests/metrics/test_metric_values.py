@@ -297,12 +297,14 @@ gates = st.builds(
 PARSERS = {MetricCall: parse_metric, Gate: parse_gate}
 
 
-@given(calls | gates)
-@example(MetricCall("f1", (("a", "true"), ("b", "1.5"), ("c", "-")), "lines[].a[3]", ("type", ']}"')))
-@example(MetricCall("f1", (), "\ud800", ("\x00", "é")))
-def test_a_metric_or_gate_prints_and_parses_back(expression):
-    again = PARSERS[type(expression)](str(expression))
-    assert (again, hash(again)) == (expression, hash(expression))
+@given(calls, gates)
+@example(
+    MetricCall("f1", (("a", "true"), ("b", "1.5"), ("c", "-")), "lines[].a[3]", ("type", ']}"')),
+    Gate(MetricCall("f1", (), 'a, b]"\ud800', ("\x00", "é")), "lower", ">=", 0.5, True),
+)
+def test_a_metric_and_a_gate_print_and_parse_back(call, gate):
+    again = parse_metric(str(call)), parse_gate(str(gate))
+    assert (again, hash(again)) == ((call, gate), hash((call, gate)))
 
 
 @given(st.text(alphabet='abf1()[]{}=,"\\ .<>-\x00', max_size=30))
