@@ -88,16 +88,14 @@ def _log_choose(n: int, k: int) -> float:
 
 
 def summarize(rates: Iterable[Rate]) -> str:
-    """Return one Markdown table: a row for each part and promise, with the range of what was measured."""
-    groups: dict[tuple[str, str], list[Rate]] = {}
+    """Return one Markdown table: a row for each part, with its worlds and those that keep what is promised."""
+    groups: dict[str, list[Rate]] = {}
     for rate in (one for one in rates if one.promise != "nothing"):
-        groups.setdefault((rate.part, rate.promise), []).append(rate)
-    lines = ["| simulated | promised | worlds | measured | kept in |", "|---|---|---:|---:|---:|"]
-    for (part, promise), found in groups.items():
-        shares = sorted(100 * rate.share for rate in found)
-        measured = f"{shares[0]:.1f}% to {shares[-1]:.1f}%" if len(shares) > 1 else f"{shares[0]:.1f}%"
-        kept = sum(rate.is_kept for rate in found)
-        lines.append(f"| {part} | {promise} | {len(found)} | {measured} | {kept} |")
+        groups.setdefault(rate.part, []).append(rate)
+    lines = ["| simulated | worlds | kept in |", "|---|---:|---:|"]
+    lines += [
+        f"| {part} | {len(found)} | {sum(rate.is_kept for rate in found)} |" for part, found in groups.items()
+    ]
     return "\n".join(lines) + "\n"
 
 

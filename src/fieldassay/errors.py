@@ -150,6 +150,6 @@ def list_names(names: Sequence[str], most: int) -> str:
 @lru_cache(maxsize=64)
 def _sorted_names(names: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the names in order, and a mapping from their casefolded forms, in order."""
-    known = tuple(sorted(names))
+    known = tuple(sorted({*names}))
     folded = {name.casefold(): name for name in known}
     return known, dict(sorted(folded.items()))

@@ -283,7 +283,7 @@ REFUSED = [
     ("longer names of ids in others", "a_b_x.pdf a_y.pdf", "a a_b", None, "give --match-docs '{id}_[*].pdf'"),
     ("readings that differ", "a/p0.txt b/p0.txt b/p1.txt", "p0", None, "are all gold's 'p0'"),
     ("a pattern that fits none", "a.pdf", "a", "b_{id}.pdf", "fits no document"),
-    ("a pattern without an id", "a.pdf", "a", "b.pdf", "does not have {id} once"),
+    ("a pattern without an id", "a.pdf", "a", "b.pdf", "must hold {id} exactly once"),
     ("a pattern that fits two", "a_1.pdf a_2.pdf", "a", "{id}_*.pdf", "are all gold's 'a'"),
 ]  # fmt: skip
 

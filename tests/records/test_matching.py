@@ -193,7 +193,8 @@ def test_systems_in_one_file_are_told_apart_by_their_keys(tmp_path: Path) -> Non
 def test_a_data_key_that_no_row_has_is_a_problem_with_the_nearest(tmp_path: Path) -> None:
     write_systems(tmp_path / "s.jsonl")
     with pytest.raises(
-        ProblemsError, match=r"no data key 'gold_row' in the first 2 rows; did you mean 'gold_raw'\?"
+        ProblemsError,
+        match=r"no key 'gold_row' \(the data key\) in the first 2 rows; did you mean 'gold_raw'\?",
     ):
         open_source(tmp_path / "s.jsonl", SourceOptions(data_key="gold_row"))
 

@@ -528,7 +528,7 @@ def test_a_path_that_no_row_has_is_an_error_that_says_how_far_it_leads(key: str,
     with pytest.raises(ProblemsError) as caught:
         score(GOLD, {"m": path}, SPEC, pred_key=key)
     [problem] = caught.value.problems
-    assert problem.what == f"no data key {key!r} in the first 2 rows"
+    assert problem.what == f"no key {key!r} (the data key) in the first 2 rows"
     assert WRONG[key] in problem.remedy
 
 

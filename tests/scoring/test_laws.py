@@ -320,7 +320,7 @@ def judged(chance, tastes):
     spec = maker.spec()
     gold = [maker.record(spec) for _ in range(4)]
     pred = [maker.answer(spec, record) for record in gold]
-    result = result_of(spec, gold, pred, metrics=("default", "accuracy_pooled", "failed"))
+    result = result_of(spec, gold, pred, metrics=("default", "hr", "accuracy_pooled", "failed"))
     assert result.evidence is not None
     return gold, pred, result, result.evidence
 

@@ -203,7 +203,7 @@ def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribut
         if name not in run.systems
     ]
     if run.kept != "all":
-        what = f"kept {run.kept} evidence, and the shares need the right values too"
+        what = "did not keep all judged values, and shares need the right ones, too"
         problems.append(Problem(where, what, "score again with --evidence all", "missing_part"))
     if problems:
         raise ProblemsError(problems)

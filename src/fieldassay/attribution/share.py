@@ -519,6 +519,6 @@ def suspicious_gold_of_run(run: Run) -> SuspiciousGold:
     """
     rows = run.judged_values()
     if len(run.systems) < FEWEST:
-        what, remedy = "has one system, and one agrees with itself", "score two systems or more in one call"
+        what, remedy = "has one system, and it takes two to doubt gold", "score two or more in one call"
         raise problem(run.folder, what, remedy, "missing_part")
     return find_suspicious_gold(rows, run.documents, run.systems)

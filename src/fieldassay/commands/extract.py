@@ -109,7 +109,7 @@ def extract(
         watch.tell(f"note: {note}")
     if found.skipped:
         watch.tell(
-            f"{len(found.skipped):,} files of other kinds are left out, such as {found.skipped[0].name}"
+            f"files of other kinds are left out: {len(found.skipped):,}, such as {found.skipped[0].name}"
         )
     with ExitStack() as stack:
         opened = stack.enter_context(open_system(system, parsed, ExtractionInput(Path(docs), files)))

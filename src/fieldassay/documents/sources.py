@@ -424,8 +424,9 @@ def decode(data: bytes, charset: str = "") -> str:
     """
     read = decode_charset(data, charset) if charset else decode_detected(data)
     if read is None:
-        raise DocumentError("unreadable", "its encoding cannot be told; save it as UTF-8")
-    return read.removeprefix("\ufeff").replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
+        raise DocumentError("unreadable", "its encoding cannot be recognized; save it as UTF-8")
+    text = read.removeprefix("\ufeff").replace("\0", "")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parse_xml(data: bytes, damaged: str, declares: str) -> Any:

@@ -284,7 +284,7 @@ class Input:
                 return
         found = detect_encoding(self.head)
         if found is None:
-            raise problem(self.label, "its encoding cannot be told", NAME_ENCODING, "unknown_encoding")
+            raise problem(self.label, "its encoding cannot be recognized", NAME_ENCODING, "unknown_encoding")
         self.encoding = _check_encoding(self.label, found)
         if not found.startswith("utf-"):
             remedy = f"if that is wrong, {NAME_ENCODING}"

@@ -255,7 +255,7 @@ def _by_pattern(names: Sequence[str], ids: Sequence[str], pattern: str) -> Joine
 def _splits(name: str, pattern: str, lengths: Sequence[int] | None = None) -> Iterator[str]:
     """Yield every text, of some lengths, that `{id}` of a pattern can stand for in a name."""
     if pattern.count("{id}") != 1 or pattern.count("{reading}") > 1:
-        raise problem(pattern, "does not have {id} once", _EXAMPLE, "invalid")
+        raise problem(pattern, "must hold {id} exactly once", _EXAMPLE, "invalid")
     if len(name) > _LONGEST_NAME:
         return
     before, after = map(_regex, pattern.split("{id}"))

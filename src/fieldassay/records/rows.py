@@ -229,7 +229,7 @@ def _to_text(data: bytes | Exception, encoding: str | None) -> bytes | Row:
         return Row(None, problem="is empty")
     found = encoding or detect_encoding(data)
     if found is None:
-        return Row(None, problem="its encoding cannot be told")
+        return Row(None, problem="its encoding cannot be recognized")
     return data if found == "utf-8" else data.decode(found, "replace").encode("utf-8", "replace")
 
 

@@ -268,7 +268,9 @@ def _check_key(label: str, rows: Sequence[Mapping[str, Any]], key: str, what: st
     if not rows or any(locate(row, key)[0] for row in rows):
         return
     seen = "the first row" if len(rows) == 1 else f"the first {len(rows)} rows"
-    raise problem(label, f"no {what} key {key!r} in {seen}", _remedy_of_key(key, rows), "no_data_key")
+    raise problem(
+        label, f"no key {key!r} (the {what} key) in {seen}", _remedy_of_key(key, rows), "no_data_key"
+    )
 
 
 def _check_values(label: str, rows: Sequence[Mapping[str, Any]], options: SourceOptions, key: str) -> None:

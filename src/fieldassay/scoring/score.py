@@ -177,9 +177,7 @@ def score(
         held = hold_out(whole, matching.gold, options)
         matching = _take(matching, held.positions, held.note)
     elif options.verdict:
-        raise problem(
-            "verdict", "goes with holdout", "write such as --holdout 0.5 --verdict", "missing_option"
-        )
+        raise problem("verdict", "needs holdout", "write --holdout 0.5 --verdict", "missing_option")
     if options.limit is not None:
         matching = _take(matching, np.arange(min(options.limit, len(matching))))
     if not len(matching) or not matching.predictions:
@@ -190,6 +188,8 @@ def score(
     keeps_statistics = options.keeps_statistics or is_drawn or bool(gates and len(matching.systems) > 2)
     if len(matching.systems) > 1 or keeps_statistics:
         folding = with_compared(folding, statistics.compare)
+    elif statistics.compare is not None:
+        with_compared(folding, statistics.compare)  # refuses what is no metric
     if keeps_statistics:
         folding = with_kept(
             folding, [call for gate in gates for call in gate_metrics(gate, folding.vocabulary)]

@@ -154,7 +154,7 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        complain("interrupted. The same command goes on from here")
+        complain("interrupted. The same command continues from here")
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 

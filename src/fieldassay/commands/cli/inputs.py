@@ -152,7 +152,7 @@ def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
     if needs_data and given["gold"] is None:
         raise click.UsageError("Give gold and predictions: GOLD PRED, or --gold and --pred.")
     if needs_data and not given["preds"]:
-        raise click.UsageError("Give predictions: PRED behind GOLD, or --pred.")
+        raise click.UsageError("Give predictions: PRED after GOLD, or --pred.")
     predictions = name_predictions(given["preds"])
     paths = [path for one in predictions.values() for path in ((one,) if isinstance(one, str) else one)]
     if [given["gold"], *paths].count("-") > 1:

@@ -255,7 +255,7 @@ def _hold(reported: Reported, folder: Path, given: Mapping[str, Any]) -> Reporte
     from fieldassay.reports.report import read_diffs
 
     if given["shape"] not in ("html", "github", "comment"):
-        raise click.UsageError("--against goes with --format html, github or comment.")
+        raise click.UsageError("--against needs --format html, github or comment.")
     before = find_stored(given["against"], given["store"])
     if before.resolve() == folder.resolve():
         raise click.UsageError(f"--against {given['against']}: is the run itself; name an earlier one.")

@@ -105,7 +105,7 @@ def check_reason(reason: str, remedy: str = "say why a new baseline is needed; i
     """
     text = " ".join(reason.split())
     if not any(char.isalnum() for char in text):
-        raise problem("--reason", "says nothing", remedy, "no_reason")
+        raise problem("--reason", "is missing or empty", remedy, "no_reason")
     if len(text) > MOST_REASON:
         raise problem(
             "--reason",

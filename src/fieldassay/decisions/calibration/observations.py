@@ -324,7 +324,7 @@ def _lacks_matches(rows: pl.DataFrame, documents: pl.DataFrame) -> bool:
 
 
 def _incomplete(label: str) -> ProblemsError:
-    what = "did not keep all judged values, and what was right is needed as much as what was wrong"
+    what = "did not keep all judged values, and calibration needs the right ones, too"
     return problem(label, what, "score again with --evidence all", "missing_part")
 
 

@@ -261,7 +261,7 @@ def render_extraction(made: Extraction) -> str:
         stop = told["stop"]
         lines.append(
             f"stopped: {visible(stop['message'])} ({stop['kind']}); {format_count(left, 'document')} left. "
-            "The same command goes on from here"
+            "The same command continues from here"
         )
     if told["notes"]:
         lines.append("noted: " + ", ".join(f"{count:,} {name}" for name, count in told["notes"].items()))

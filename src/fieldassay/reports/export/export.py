@@ -290,7 +290,7 @@ def export_run(
     chosen = find_table(name)
     if ending not in chosen.endings:
         remedy = f"use one of: {', '.join(chosen.endings)}"
-        raise problem(target, f"{name} cannot be written so", remedy, "unknown_format")
+        raise problem(target, f"the table {name!r} cannot be written as {ending}", remedy, "unknown_format")
     run = Run.open(Path(folder))
     run.check_target(target)
     more = [("estimates", list_estimates(run, system))] if table is None and ending == ".xlsx" else []
@@ -572,7 +572,7 @@ def list_curve(run: Run, system: str | None) -> ExportRows:
     steps = trace_curves(chosen.collect(), result.documents)
     if steps.is_empty():
         what = "has no list whose items were paired by similarity"
-        raise problem(run.folder, what, "F(t) is of such lists", "missing_part")
+        raise problem(run.folder, what, "declare one with `align: assignment`", "missing_part")
     return ExportRows(steps.lazy())
 
 

@@ -269,7 +269,9 @@ def _find(db: sqlite3.Connection, name: str) -> tuple[int, str, str]:
     if row is None:
         names = [one for (one,) in db.execute("SELECT name FROM person WHERE name IS NOT NULL")]
         what = f"no person has the name {name[:100]!r}"
-        raise problem("name", what, nearest(name[:100], names or ["-"]), "unknown_name")
+        raise problem(
+            "name", what, nearest(name[:100], names) if names else "add people first", "unknown_name"
+        )
     return row
 
 

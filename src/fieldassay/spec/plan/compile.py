@@ -261,7 +261,8 @@ class _Checker(Struct, frozen=True):
             select_metrics([str(call)], self.vocabulary)
         except ValueError as error:
             what, _, remedy = str(error).partition("; ")
-            self.report.add(steps, what, remedy, "invalid_expression")
+            example = "accuracy >= 0.9" if steps[0] == "gates" else "f1 or field_accuracy[total]"
+            self.report.add(steps, what, remedy or f"write such as {example}", "invalid_expression")
             return
         if call.field is None or call.field in self.paths:
             return
