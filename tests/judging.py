@@ -3,11 +3,21 @@
 from typing import Any
 
 import polars as pl
+import pytest
 
+from fieldassay.errors import ProblemsError
 from fieldassay.metrics.result.result import Result
 from fieldassay.scoring.explain import explain_values
 from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.score import score
+from fieldassay.spec.plan.compile import read_plan
+
+
+def problems(spec: Any) -> list[str]:
+    """Return what is wrong with a spec that is refused."""
+    with pytest.raises(ProblemsError) as caught:
+        read_plan(spec)
+    return [str(problem) for problem in caught.value.problems]
 
 
 def result_of(spec: Any, gold: Any, pred: Any, **options: Any) -> Result:

@@ -294,18 +294,17 @@ gates = st.builds(
 )  # fmt: skip
 
 
-@given(calls)
-@example(MetricCall("f1", (("a", "true"), ("b", "1.5"), ("c", "-")), "lines[].a[3]", ("type", ']}"')))
-@example(MetricCall("f1", (), "\ud800", ("\x00", "é")))
-def test_a_metric_prints_and_parses_back(call):
-    again = parse_metric(str(call))
-    assert (again, hash(again)) == (call, hash(call))
+PARSERS = {MetricCall: parse_metric, Gate: parse_gate}
 
 
-@given(gates)
-def test_a_gate_prints_and_parses_back(gate):
-    again = parse_gate(str(gate))
-    assert (again, hash(again)) == (gate, hash(gate))
+@given(calls, gates)
+@example(
+    MetricCall("f1", (("a", "true"), ("b", "1.5"), ("c", "-")), "lines[].a[3]", ("type", ']}"')),
+    Gate(MetricCall("f1", (), 'a, b]"\ud800', ("\x00", "é")), "lower", ">=", 0.5, True),
+)
+def test_a_metric_and_a_gate_print_and_parse_back(call, gate):
+    again = parse_metric(str(call)), parse_gate(str(gate))
+    assert (again, hash(again)) == ((call, gate), hash((call, gate)))
 
 
 @given(st.text(alphabet='abf1()[]{}=,"\\ .<>-\x00', max_size=30))
@@ -346,17 +345,12 @@ GATES = {
 }
 
 
-@pytest.mark.parametrize("text", METRICS)
-def test_metric_expression_means(text):
-    assert parse_metric(text) == METRICS[text]
+@pytest.mark.parametrize(("text", "meant"), [*METRICS.items(), *GATES.items()])
+def test_an_expression_means(text, meant):
+    assert PARSERS[type(meant)](text) == meant
 
 
-@pytest.mark.parametrize("text", GATES)
-def test_gate_expression_means(text):
-    assert parse_gate(text) == GATES[text]
-
-
-WRONG = {
+WRONG_METRICS = {
     "": "expected the name of a metric",
     "f1(": "name=value",
     "f1(granularity)": "expected '='",
@@ -404,16 +398,14 @@ EXPANDED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", WRONG)
-def test_malformed_metric_says_what_was_expected(text):
-    with pytest.raises(ValueError, match=re.escape(WRONG[text])):
-        parse_metric(text)
-
-
-@pytest.mark.parametrize("text", WRONG_GATES)
-def test_malformed_gate_says_what_was_expected(text):
-    with pytest.raises(ValueError, match=re.escape(WRONG_GATES[text])):
-        parse_gate(text)
+@pytest.mark.parametrize(
+    ("parse", "text", "told"),
+    [(parse_metric, *one) for one in WRONG_METRICS.items()]
+    + [(parse_gate, *one) for one in WRONG_GATES.items()],
+)
+def test_a_malformed_expression_says_what_was_expected(parse, text, told):
+    with pytest.raises(ValueError, match=re.escape(told)):
+        parse(text)
 
 
 @pytest.mark.parametrize("text", WRONG_CALLS)

@@ -124,9 +124,6 @@ def test_a_labels_file_is_told_from_gold(tmp_path: Path) -> None:
 
 
 steps = st.text('ab.["é', min_size=1, max_size=3)
-leaf_paths = st.lists(st.tuples(steps, st.integers(0, 9)), min_size=1, max_size=2).map(
-    lambda pairs: join_path([step for pair in pairs for step in pair])
-)
 boxes = st.tuples(*[st.floats(0, 1)] * 4).map(
     lambda box: (min(box[0], box[2]), min(box[1], box[3]), max(box[0], box[2]), max(box[1], box[3]))
 )

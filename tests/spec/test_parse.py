@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from pydantic import BaseModel
 from pydantic import Field as PydanticField
 from tests.effort import costs_at_most
+from tests.judging import problems
 from tests.strategies_spec import specs
 
 from fieldassay import score
@@ -29,12 +30,6 @@ from fieldassay.spec.presets import catalogue
 
 def field(definition):
     return read_spec({"fields": {"x": definition}}).fields[0]
-
-
-def problems(source):
-    with pytest.raises(ProblemsError) as caught:
-        read_spec(source)
-    return [str(problem) for problem in caught.value.problems]
 
 
 SHORT_FORMS = [

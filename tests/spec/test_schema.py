@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic import Field as PydanticField
 from tests.effort import costs_at_most
+from tests.judging import problems
 
 import fieldassay.spec
 from fieldassay.errors import ProblemsError, nearest
@@ -163,12 +164,6 @@ def test_a_problem_inside_a_wrapper_is_placed_in_it():
         "input_schema": {"type": "object", "properties": {"x": {"$ref": "#/$defs/Nothing"}}},
     }
     assert "$.input_schema.properties.x: " in problems(wrapped)[0]
-
-
-def problems(source):
-    with pytest.raises(ProblemsError) as caught:
-        read_plan(source)
-    return [str(problem) for problem in caught.value.problems]
 
 
 WRONG = [

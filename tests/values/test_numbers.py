@@ -118,6 +118,9 @@ def test_canonical_text_says_the_value_and_only_the_value(number):
     assert canonical_number(Decimal(text)) == text
 
 
+UNITLIKE = st.text(alphabet="mkghLNPa3²³⁻¹/ *().^%°C-per", max_size=12)
+
+
 @pytest.mark.parametrize(
     "reader",
     [
@@ -131,6 +134,10 @@ def test_canonical_text_says_the_value_and_only_the_value(number):
         MoneyReader("EUR", "de_DE"),
         MoneyReader(strip=("1", "CR")),
         QuantityReader("kg", "g"),
+        QuantityReader("kg", "g", "de_DE"),
+        QuantityReader(ranges=False),
+        UnitReader(),
+        NumberReader(locale="de_DE"),
         ScaledReader(NumberReader()),
     ],
     ids=str,
@@ -142,32 +149,17 @@ def test_canonical_text_says_the_value_and_only_the_value(number):
     | st.lists(st.floats())
     | st.lists(PLAIN)
     | st.lists(SCALARS)
+    | st.lists(UNITLIKE | UNITLIKE.map("5 {}".format))
 )
 @example(raws=[6.005784207369994e16])
+@example(raws=[-0.0, 0.0, 0, 1e16, 1e22, 1.5e300, 5e-324, 1e-5, 2**53 + 1, 10**30, 10**41, -(10**60), 0.1])
+@example(raws=["-0", "000", "-0.00", "0.500", "1.234", "1234.567", "-1.234", "1.2340", "0.000", "0001.234"])
+@example(raws=[1.234, "1.234", 5, "5.0", True])
+@example(raws=[10**5000, 1])
+@example(raws=["m²/h", "5 kg²", "5 %", "5 /", "per 5", " "])
+@example(raws=[])
 def test_the_fast_way_through_a_column_agrees_with_read(reader, raws):
     assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))
-
-
-@pytest.mark.parametrize(
-    "raws",
-    [
-        [-0.0, 0.0, 0, 1e16, 1e22, 1.5e300, 5e-324, 1e-5, 2**53 + 1, 10**30, 10**41, -(10**60), 0.1],
-        ["-0", "000", "-0.00", "0.500", "1.234", "1234.567", "-1.234", "1.2340", "0.000", "0001.234"],
-        [1.234, "1.234", 5, "5.0", True],
-        [10**5000, 1],
-        [],
-    ],
-    ids=[
-        "extreme JSON numbers",
-        "zeros and doubtful points",
-        "a text like a JSON number",
-        "an endless integer",
-        "nothing",
-    ],
-)
-def test_the_fast_way_agrees_on_hard_columns(raws):
-    for reader in (NumberReader(), NumberReader(locale="de_DE"), IntegerReader()):
-        assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))
 
 
 @pytest.mark.parametrize(
@@ -234,44 +226,6 @@ SPELLINGS = {
     "mg/d": "mg/d mg/24h mg/(24.h)",
     "mg/g": "mg/g mg/g{creat}",
 }  # fmt: skip
-DIFFERENT = [
-    ("quantity", "7.2 G/L", "7.2 g/L"),
-    ("quantity", "7.2 T/L", "7.2 t/L"),
-    ("quantity", "7.2 K/uL", "7.2 K"),
-    ("quantity", "7.2 M/uL", "7.2 m/uL"),
-    ("quantity", "7.2 10^9/L", "7.2 10^3/L"),
-    ("quantity", "7.2 10^9/L", "7.2 /L"),
-    ("quantity", "90 mL/min/1.73 m²", "90 mL/min"),
-    ("quantity", "90 mL/min/1.73 m²", "90 mL/min/m2"),
-    ("quantity", "250 Calories", "250 calories"),
-    ("quantity", "5 Mg", "5 mg"),
-    ("quantity", "5 mW", "5 MW"),
-    ("unit", "G/L", "g/L"),
-    ("unit", "K/uL", "K"),
-    ("unit", "T/L", "t/L"),
-    ("unit", "10^9/L", "10^6/L"),
-    ("unit", "mL/min/1.73m2", "mL/min"),
-]
-EQUAL = [
-    ("quantity", "7.2 G/L", "7.2 x10^9/L"),
-    ("quantity", "7.2 G/L", "7,2·10⁹/l"),
-    ("quantity", "7.2 K/uL", "7.2 x10^3/uL"),
-    ("quantity", "7.2 K/uL", "7200 cells/uL"),
-    ("quantity", "7.2 10*3/uL", "7.2 x10^3/uL"),
-    ("quantity", "7.2 10E3/uL", "7.2x10E3/uL"),
-    ("quantity", "7.2 10*9/L", "7.2 10^3/uL"),
-    ("quantity", "7.2 K/uL", "7.2 G/L"),
-    ("quantity", "250 thousand/mm3", "2.5 lakh/cumm"),
-    ("quantity", "13.5 gm/dL", "13.5 g/dL"),
-    ("quantity", "13.5 gm%", "135 g/L"),
-    ("quantity", "90 fl", "90 fL"),
-    ("quantity", "90 mL/min/1.73 m2", "90 ml/min/1,73 m²"),
-    ("quantity", "60-89 mL/min/1.73m²", "60 to 89 mL/min/{1.73_m2}"),
-    ("quantity", "150 mg/24 h", "150 mg/d"),
-    ("unit", "10^9/L", "x10⁹/L"),
-    ("unit", "mL/min/1.73m2", "mL/min/1.73 m²"),
-    ("unit", "10*3/uL", "10^3/uL"),
-]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -280,16 +234,6 @@ EQUAL = [
 )
 def test_a_spelling_of_laboratories_is_read_without_a_doubt(spelling, unit):
     assert (canonical_unit(spelling), unit_flags(spelling)) == (unit, ())
-
-
-@pytest.mark.parametrize(("type_name", "gold", "pred"), DIFFERENT)
-def test_a_prefix_is_no_unit_and_a_count_no_mass(type_name, gold, pred):
-    assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "mismatch"
-
-
-@pytest.mark.parametrize(("type_name", "gold", "pred"), EQUAL)
-def test_one_amount_in_two_spellings_matches(type_name, gold, pred):
-    assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "match"
 
 
 @pytest.mark.parametrize("unit", ["10^9/L", "x10⁹/L", "G/L", "10*9/L", "10E9/L"])
@@ -449,7 +393,6 @@ def test_a_digit_that_ocr_took_for_a_letter_is_called_so(kind, gold, pred):
 # Quantities and units are one text however they are spelled, and convert exactly.
 
 SIMPLE = sorted({*ATOMS, *PREFIXED, *(prefix + base for prefix in "mk" for base in PREFIXED)} - {"kg"})
-UNITLIKE = st.text(alphabet="mkghLNPa3²³⁻¹/ *().^%°C-per", max_size=12)
 PRINTABLE = st.sampled_from(["m3/h", "Nm3/h", "degC", "mg/Nm3", "vol%", "kWh", "W/(K*m2)", "1/min", "m*N"])
 AMOUNTS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9, places=4)
 
@@ -530,23 +473,3 @@ def test_the_canonical_text_of_a_quantity_reads_as_the_same_value(one, other, un
     reading = QuantityReader().read(f"{low} to {high} {unit}" if is_range else f"{one} {unit}")
     assert reading.value == Quantity(NumberRange(low, high) if is_range else one, unit)
     assert QuantityReader().read(reading.canonical).value == reading.value
-
-
-@given(
-    st.lists(
-        st.integers()
-        | st.floats()
-        | st.booleans()
-        | st.text(max_size=20)
-        | UNITLIKE
-        | UNITLIKE.map("5 {}".format)
-    )
-)
-def test_nothing_raises(raws):
-    for reader in (
-        QuantityReader(),
-        QuantityReader("kg", "g", "de_DE"),
-        QuantityReader(ranges=False),
-        UnitReader(),
-    ):
-        assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))

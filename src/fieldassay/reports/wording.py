@@ -226,7 +226,7 @@ SAID_BY: dict[str, str] = {
 }  # fmt: skip
 """Reasons that a diagnosis says as well."""
 
-_SHORT = {
+SHORT_DIAGNOSES: dict[str, str] = {
     "separator": "decimal point moved", "different": "another value", "truncated": "cut short",
     "extended": "too much text", "missing": "no value", "spurious": "gold has no value",
     "percent": "100 times off", "sign": "wrong sign", "day_month_exchanged": "day and month swapped",
@@ -235,15 +235,7 @@ _SHORT = {
     "wrong_kind": "wrong JSON type", "unreadable": "does not fit the type", "near": "nearly the same",
     "item_spurious": "no such item in gold", "other_format": "written differently",
 }  # fmt: skip
-
-
-def name_diagnosis(diagnosis: str) -> str:
-    """Return a kind of error in as few plain words as a cell of a table has room for.
-
-    >>> name_diagnosis("different"), name_diagnosis("off_by_one")
-    ('another value', 'one day or month off')
-    """
-    return _SHORT.get(diagnosis, diagnosis.replace("_", " "))
+"""Kinds of errors in as few plain words as a cell of a table has room for."""
 
 
 """The meaning of each diagnosis; those of items and answers are of values whose item or answer is wrong."""

@@ -1,11 +1,12 @@
 """Runs of the real command line in this process, and data for them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_runs import Files, Ran, write_tiny
+from tests.extraction.endpoints.scripted_server import ScriptedServer
 
 from fieldassay.commands.cli.main import main
 
@@ -26,3 +27,10 @@ def files(tmp_path: Path) -> Files:
     folder = tmp_path / "data"
     folder.mkdir()
     return write_tiny(folder)
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Iterator[ScriptedServer]:
+    """Return a server that answers as the function `answer` of the test's file says."""
+    with ScriptedServer(request.module.answer) as one:
+        yield one

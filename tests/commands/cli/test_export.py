@@ -24,7 +24,6 @@ from fieldassay.scoring.inputs import ScoreOptions
 
 Run = Callable[..., Ran]
 SAMPLE = Path(__file__).parents[3] / "examples" / "business"
-PROTOCOL = {"protocol": "business-documents"}
 
 
 @pytest.fixture(scope="module")

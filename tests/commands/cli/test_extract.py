@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +33,6 @@ def answer(hit: Hit) -> Reply:
     total, buyer = re.search(r"Total: ([0-9.]+)", text), re.search(r"Buyer: (\w+)", text)
     assert total and buyer
     return Reply(body=completion(json.dumps({"total": total[1], "buyer": buyer[1]}), PROMPT_TOKENS))
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(answer) as one:
-        yield one
 
 
 @pytest.fixture

@@ -30,12 +30,6 @@ def answer(hit: Hit) -> Reply:
 
 
 @pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(answer) as one:
-        yield one
-
-
-@pytest.fixture
 def place(tmp_path: Path, server: ScriptedServer) -> Path:
     return lay_out(tmp_path, server)
 

@@ -64,14 +64,6 @@ def test_single_keys_are_changed_and_taken_back(browser, tmp_path):
         assert desk.labels()["day"] == ("absent", None)
 
 
-@pytest.fixture
-def documents(tmp_path):
-    folder = tmp_path / "documents"
-    folder.mkdir()
-    (folder / "doc-001.txt").write_text("Shop 1 Pty Ltd\n\nDate 03/04/2025\nTotal 11.50\n")
-    return folder
-
-
 def region_of(desk, node):
     desk.saved()
     [(*box, text)] = desk.site.room.db.execute(

@@ -162,14 +162,6 @@ def test_two_tabs_do_not_overwrite_each_other(browser, tmp_path):
         desk.errors[:] = [one for one in desk.errors if "409" not in one]
 
 
-@pytest.fixture
-def documents(tmp_path):
-    folder = tmp_path / "documents"
-    folder.mkdir()
-    (folder / "doc-001.txt").write_text("Shop 1 Pty Ltd\n\nDate 03/04/2025\nTotal 11.50\n")
-    return folder
-
-
 PDFS = {"upright": "", "turned": "/Rotate 90", "cropped": "/CropBox [40 380 440 780]"}
 
 

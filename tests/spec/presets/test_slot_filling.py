@@ -2,7 +2,6 @@
 
 import random
 import unicodedata
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -24,8 +23,6 @@ SLOTS = {
     **dict.fromkeys(LISTS, "list"),
 }
 SIMILARITIES = ("soft_coverage", "soft_specificity", "chamfer", "sf1")
-
-Cosine = Callable[[str, str], float]
 
 
 def fillers(value):

@@ -22,10 +22,10 @@ from fieldassay.metrics.catalogue.grammar import MetricCall
 from fieldassay.metrics.estimate import Correction
 from fieldassay.metrics.statistics.columns import (
     DocumentColumns,
-    PackedColumns,
+    Packed,
+    PackedFloats,
     PackedInts,
     PackedSum,
-    PackedSums,
 )
 from fieldassay.metrics.statistics.statistics import (
     Coalesce,
@@ -68,7 +68,7 @@ class DocumentValues(Struct, frozen=True, eq=False):
     numbers: Mapping[str, Floats]
     claims: Mapping[str, npt.NDArray[np.bool_]]
     groups: Mapping[str, tuple[tuple[str, ...], ...]]
-    statistics: PackedSums
+    statistics: Packed[Statistic, Sum]
     """Every statistic of every document (`values`: fields x documents), if they are kept."""
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -129,13 +129,17 @@ def value_documents(
         statistic: PackedSum.pack(_keep(columns, statistic, is_by_field))
         for statistic, is_by_field in (kept or {}).items()
     }
+    packed_values, packed_numbers = (
+        Packed[str, Floats]({name: PackedFloats.pack(values) for name, values in each.items()})
+        for each in (found, numbers)
+    )
     return DocumentValues(
         table.documents,
-        PackedColumns.pack(found),
-        PackedColumns.pack(numbers),
+        packed_values,
+        packed_numbers,
         table.claims,
         table.groups,
-        PackedSums(statistics),
+        Packed(statistics),
         table.texts,
     )
 
@@ -393,7 +397,7 @@ def join_statistics(system: str, parts: Sequence[DocumentValues]) -> DocumentSta
     }
     groups = {key: tuple(values[at] for at in order.tolist()) for key, values in spread.items()}
     return DocumentStatistics(
-        system, tuple(documents[at] for at in order.tolist()), PackedSums(statistics), groups
+        system, tuple(documents[at] for at in order.tolist()), Packed(statistics), groups
     )
 
 

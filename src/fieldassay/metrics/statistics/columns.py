@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -138,37 +138,20 @@ class PackedSum(Struct, frozen=True, eq=False, dict=True):
         return {name: at for at, name in enumerate(self.fields)}
 
 
-class PackedColumns(Mapping[str, Floats]):
-    """Columns by name that are held packed; each lookup unpacks one."""
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
-    def __init__(self, packed: Mapping[str, PackedFloats]) -> None:
+
+class Packed(Mapping[Key, Value]):
+    """Columns by name, or sums by statistic, that are held packed; each lookup unpacks one."""
+
+    def __init__(self, packed: Mapping[Key, Any]) -> None:
         self.packed = packed
 
-    @classmethod
-    def pack(cls, columns: Mapping[str, Floats]) -> "PackedColumns":
-        """Return the columns, packed."""
-        return cls({name: PackedFloats.pack(values) for name, values in columns.items()})
+    def __getitem__(self, key: Key) -> Value:
+        return self.packed[key].unpack()  # type: ignore[no-any-return]
 
-    def __getitem__(self, name: str) -> Floats:
-        return self.packed[name].unpack()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.packed)
-
-    def __len__(self) -> int:
-        return len(self.packed)
-
-
-class PackedSums(Mapping[Statistic, Sum]):
-    """Sums by statistic that are held packed; each lookup unpacks one."""
-
-    def __init__(self, packed: Mapping[Statistic, PackedSum]) -> None:
-        self.packed = packed
-
-    def __getitem__(self, statistic: Statistic) -> Sum:
-        return self.packed[statistic].unpack()
-
-    def __iter__(self) -> Iterator[Statistic]:
+    def __iter__(self) -> Iterator[Key]:
         return iter(self.packed)
 
     def __len__(self) -> int:

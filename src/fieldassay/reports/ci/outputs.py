@@ -29,7 +29,7 @@ from fieldassay.reports.findings.losses import (
     read_cases,
 )
 from fieldassay.reports.report import Reported, ReportOptions
-from fieldassay.reports.wording import DIAGNOSES, REASONS, describe, name_diagnosis
+from fieldassay.reports.wording import DIAGNOSES, REASONS, SHORT_DIAGNOSES, describe
 from fieldassay.reports.writers.tables import Marked, Part, ReportTable, write_markdown
 from fieldassay.runs.run import ANSWERS
 
@@ -301,7 +301,7 @@ def _render_field(field: str, accuracy: Estimate, mistake: Mistake | None) -> st
     if mistake is None:
         return head
     gold, pred = format_pair(mistake.gold, mistake.pred, _FAILURE_VALUE)
-    kind = name_diagnosis(mistake.diagnosis)
+    kind = describe(SHORT_DIAGNOSES, mistake.diagnosis)
     return f"{head}  {kind} ({mistake.count}): gold {gold}, predicted {pred}"
 
 
@@ -311,8 +311,8 @@ MOST = 10
 """GitHub shows so many errors of a step, and so many warnings."""
 
 _LONG_NAME, _LONG, _LONG_VALUE = 80, 400, 60
-_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
+_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY = _DATA | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def render_annotations(reported: Reported, options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
@@ -351,11 +351,7 @@ def command(level: str, message: str, title: str) -> str:
     >>> command("error", "100% wrong\n::set-output name=a::b", "x: y, z")
     '::error title=x%3A y%2C z::100%25 wrong%0A::set-output name=a::b\n'
     """
-    return f"::{level} title={_escape(title, _PROPERTY)}::{_escape(message, _DATA)}\n"
-
-
-def _escape(text: str, table: Mapping[str, str]) -> str:
-    return "".join(table.get(char, char) for char in text)
+    return f"::{level} title={title.translate(_PROPERTY)}::{message.translate(_DATA)}\n"
 
 
 def describe_document(document: WorstDocument) -> str:

@@ -27,13 +27,14 @@ from fieldassay.reports.content.run.sections import count_tested, explain_p, gat
 from fieldassay.reports.content.run.summary import HEADLINE
 from fieldassay.reports.findings.recommendation import describe_field_changes
 from fieldassay.reports.wording import (
+    SHORT_DIAGNOSES,
+    describe,
     describe_comparison,
     describe_first,
     describe_metric,
     describe_places,
     describe_power,
     describe_power_of_fields,
-    name_diagnosis,
     name_of,
 )
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
@@ -266,7 +267,7 @@ def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> Re
     shown = tallies[: max(most, _FEWEST)]
     rows = [
         (
-            clip(name_diagnosis(one.name) if head == "kind of error" else one.name, _PATH),
+            clip(describe(SHORT_DIAGNOSES, one.name) if head == "kind of error" else one.name, _PATH),
             f"{one.fixed:,}",
             f"{one.broken:,}",
         )
@@ -282,7 +283,7 @@ def _change_row(one: Change) -> tuple[str, ...]:
     mark = " (critical)" if one.critical else ""
     before = "right" if one.outcome_before == "right" else format_json(one.before, _VALUE)
     after = "right" if one.outcome_after == "right" else format_json(one.after, _VALUE)
-    kind = name_diagnosis(diagnoses[0]) if diagnoses else ""
+    kind = describe(SHORT_DIAGNOSES, diagnoses[0]) if diagnoses else ""
     return (
         clip(one.doc, _DOCUMENT),
         clip(one.path, _PATH),

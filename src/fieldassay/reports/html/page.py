@@ -39,8 +39,7 @@ from fieldassay.reports.html.overview import (
 )
 from fieldassay.reports.html.source import Crops, ReportSource, pack, pack_text
 from fieldassay.reports.report import Reported, ReportOptions
-from fieldassay.reports.wording import MEANINGS
-from fieldassay.reports.wording import NAMES as METRIC_NAMES
+from fieldassay.reports.wording import MEANINGS, name_metric
 from fieldassay.runs.value_sources import ValueSources
 
 if TYPE_CHECKING:
@@ -206,7 +205,7 @@ def _core(source: ReportSource) -> dict[str, Any]:
         "kept": source.kept,
         "sliceKeys": list(source.slice_keys),
         "metrics": {
-            name: [_call(name, source), *meaning]
+            name: [name_metric(name, source.result.run), *meaning]
             for name, meaning in {**MEANINGS, **source.definitions}.items()
         },
         "words": {
@@ -216,13 +215,6 @@ def _core(source: ReportSource) -> dict[str, Any]:
             "flags": wording.FLAGS,
         },
     }
-
-
-def _call(name: str, source: ReportSource) -> str:
-    """Return the name of a metric on the page; a spec's own metric has the name given in the spec."""
-    own = name.replace("_", " ") if name in source.definitions else ""
-    labels: Mapping[str, str] = source.result.run.get("labels", {})
-    return labels.get(name) or own or METRIC_NAMES.get(name, name.replace("_", " "))
 
 
 def _metric_names(page: Overview) -> Mapping[str, str]:

@@ -24,7 +24,7 @@ from fieldassay.values.comparators.base import (
     graded,
     unequal_positions,
 )
-from fieldassay.values.types.column import Column, Indices, Objects, objects
+from fieldassay.values.types.column import Column, Indices, Objects, lengths, objects
 
 # Shares compared without rounding.
 
@@ -53,11 +53,6 @@ LONGEST_PRODUCT = 10**11
 TEXT_REASONS = ("equal", "different", "similar", "too_long")
 
 
-def text_lengths(texts: Objects) -> Lengths:
-    """Return the number of characters of each text."""
-    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-
-
 def judged_texts(gold: Column, pred: Column, limit: int, similarity: Any) -> Scores:
     """Return graded scores of the canonical texts.
 
@@ -65,7 +60,7 @@ def judged_texts(gold: Column, pred: Column, limit: int, similarity: Any) -> Sco
     limit scores NaN with the reason `too_long`.
     """
     equal = equal_pairs(gold, pred)
-    too_long = ~equal & (text_lengths(gold.canonical) * text_lengths(pred.canonical) > limit)
+    too_long = ~equal & (lengths(gold.canonical) * lengths(pred.canonical) > limit)
     at = np.flatnonzero(~equal & ~too_long)
     score = np.ones(len(gold))
     if len(at) == len(gold):
@@ -89,7 +84,7 @@ def levenshtein_similarity(gold: Objects, pred: Objects) -> Floats:
     [0.5714]
     """
     distance = cpdist(gold, pred, scorer=LevenshteinDistance.distance, dtype=np.int64)
-    return _share_kept(distance, np.maximum(text_lengths(gold), text_lengths(pred)))
+    return _share_kept(distance, np.maximum(lengths(gold), lengths(pred)))
 
 
 def indel_similarity(gold: Objects, pred: Objects) -> Floats:
@@ -99,7 +94,7 @@ def indel_similarity(gold: Objects, pred: Objects) -> Floats:
     [0.5]
     """
     distance = cpdist(gold, pred, scorer=IndelDistance.distance, dtype=np.int64)
-    return _share_kept(distance, text_lengths(gold) + text_lengths(pred))
+    return _share_kept(distance, lengths(gold) + lengths(pred))
 
 
 class Levenshtein(Comparator, Struct, frozen=True):
@@ -225,9 +220,9 @@ class Ratcliff(Comparator, Struct, frozen=True):
         return self.compare_at(gold.join(pred), positions, positions + len(gold))
 
     def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
-        texts, lengths = column.canonical, text_lengths(column.canonical)
+        texts, sizes = column.canonical, lengths(column.canonical)
         equal = np.asarray(texts[gold] == texts[pred], dtype=np.bool_)
-        too_long = ~equal & (lengths[gold] * lengths[pred] > LONGEST_MATCHED_PRODUCT)
+        too_long = ~equal & (sizes[gold] * sizes[pred] > LONGEST_MATCHED_PRODUCT)
         at = np.flatnonzero(~equal & ~too_long)
         score = np.ones(len(gold))
         score[at] = ratcliff_similarity(texts, gold[at], pred[at])

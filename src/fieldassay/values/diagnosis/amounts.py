@@ -17,10 +17,9 @@ from fieldassay.values.diagnosis.folding import (
     equal,
     fold,
     is_power_of_ten_apart,
-    lengths,
     pick,
 )
-from fieldassay.values.types.column import Column
+from fieldassay.values.types.column import Column, lengths
 from fieldassay.values.types.numbers.units import canonical_unit, conversion
 
 # Diagnoses of different numbers: a misread separator, a sign, a percent, a rounding, a digit.

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.values.catalogue import BIT
+from fieldassay.values.types.column import lengths
 from fieldassay.values.types.text import BARE_LETTERS
 
 # Text folding by the list: a whole list is joined, folded in one pass in C, and split again.
@@ -149,11 +150,6 @@ def contained(wholes: Sequence[str], parts: Sequence[str]) -> Flags:
 def holds(claim: Callable[[Any], object], values: Sequence[Any]) -> Flags:
     """Return a mask of the values for which the claim holds."""
     return np.fromiter(map(claim, values), dtype=np.bool_, count=len(values))
-
-
-def lengths(texts: Sequence[Sequence[object]]) -> npt.NDArray[np.int64]:
-    """Return the number of characters of every text, of items of every sequence."""
-    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
 
 
 def code_sums(texts: Sequence[str]) -> npt.NDArray[np.int64]:

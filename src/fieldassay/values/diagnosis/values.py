@@ -23,13 +23,12 @@ from fieldassay.values.diagnosis.folding import (
     equal,
     fold_confusable,
     holds,
-    lengths,
     match_keys,
     pick,
     whole_candidates,
 )
 from fieldassay.values.diagnosis.wording import Wording, diagnose_wording
-from fieldassay.values.types.column import Column, Objects
+from fieldassay.values.types.column import Column, Objects, lengths
 from fieldassay.values.types.dates.dates import DateReader
 
 # Diagnoses of different calendar values: day and month exchanged, a short year, a day or month off, OCR.

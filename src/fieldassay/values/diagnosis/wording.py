@@ -20,10 +20,10 @@ from fieldassay.values.diagnosis.folding import (
     fold_case,
     fold_confusable,
     holds,
-    lengths,
     match_keys,
     pick,
 )
+from fieldassay.values.types.column import lengths
 
 # Abbreviations: initials, shortened words, and customary short forms.
 

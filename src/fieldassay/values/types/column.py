@@ -47,6 +47,11 @@ def objects(items: Sequence[Any]) -> Objects:
     return array
 
 
+def lengths(texts: Sequence[Sequence[object]] | Objects) -> npt.NDArray[np.int64]:
+    """Return the number of characters of every text, of items of every sequence."""
+    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+
+
 class Column(Struct, frozen=True, eq=False):
     """Readings of one field as parallel arrays of equal length.
 

@@ -19,7 +19,7 @@ from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import Result, tabulate_estimates
 from fieldassay.reports.findings.losses import Mistake
 from fieldassay.reports.findings.recommendation import drop_silent
-from fieldassay.reports.wording import name_diagnosis
+from fieldassay.reports.wording import SHORT_DIAGNOSES, describe
 from fieldassay.reports.writers.tables import ReportTable
 
 FEW_FIELDS, MOST_FIELDS = 6, 40
@@ -126,7 +126,7 @@ def _name_error(mistakes: Sequence[Mistake], systems: Sequence[str]) -> str:
     worst = max(counts, key=lambda diagnosis: sum(counts[diagnosis].values()))
     numbers = [counts[worst].get(system, 0) for system in systems]
     shown = " → ".join(f"{count:,}" for count in (numbers if len(numbers) == 2 else [sum(numbers)]))
-    return f"{name_diagnosis(worst)} ({shown})"
+    return f"{describe(SHORT_DIAGNOSES, worst)} ({shown})"
 
 
 def _rank(row: FieldRow) -> tuple[int, float, str]:

@@ -190,7 +190,7 @@ _CLOCK = re.compile(r"\d:\d|\dt\d{4}|\dh\d\d(?!\d)")
 ORDERS = ("dmy", "mdy", "ymd")
 
 
-def check_style(order: str | None, locale: str | None, pivot: int) -> None:
+def check_style(order: str | None, locale: str | None, pivot: int, calendar: str | None) -> None:
     """Raise ValueError if the options of a date are not valid."""
     if order is not None and order not in ORDERS:
         raise ValueError(f"order cannot be {order!r}; one of: {', '.join(ORDERS)}")
@@ -198,6 +198,7 @@ def check_style(order: str | None, locale: str | None, pivot: int) -> None:
         raise ValueError(f"pivot cannot be {pivot}; it is a two-digit year, 0 to 100")
     if locale is not None:
         locale_data(locale)
+    calendar_of(calendar, locale)
 
 
 class DateReader(Reader, Struct, frozen=True):
@@ -223,8 +224,7 @@ class DateReader(Reader, Struct, frozen=True):
     calendar: Calendar | None = None
 
     def __post_init__(self) -> None:
-        check_style(self.order, self.locale, self.pivot)
-        calendar_of(self.calendar, self.locale)
+        check_style(self.order, self.locale, self.pivot, self.calendar)
 
     def read(self, raw: Scalar) -> Reading:
         text = json_text(raw)
@@ -366,8 +366,7 @@ class DateTimeReader(Reader, Struct, frozen=True):
     calendar: Calendar | None = None
 
     def __post_init__(self) -> None:
-        check_style(self.order, self.locale, self.pivot)
-        calendar_of(self.calendar, self.locale)
+        check_style(self.order, self.locale, self.pivot, self.calendar)
 
     def read(self, raw: Scalar) -> Reading:
         text = json_text(raw)
