@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -381,6 +382,21 @@ def test_what_is_left_out_of_a_page_is_marked_and_counted():
         [f"[…]\n{chr(10).join(lines[24:28])}\n[…]", ""],
         10,
     )
+
+
+def test_passages_of_many_pages_take_linear_time_and_those_of_few_documents_stay_in_memory():
+    fields = read_spec("fields: {grand_total: money}").fields
+    pages = [*["x"] * 30_000, "Grand total 120.00"]
+    with costs_at_most(100):
+        texts, left_out = choose_passages(pages, fields, ShownPassages(k=1))
+    assert (texts[-1], set(texts[:-1]), left_out) == (pages[-1], {""}, 30_000)
+    tracemalloc.start()
+    held = []
+    for number in range(6):
+        choose_passages([f"{number} {line * line}" for line in range(500)], fields, ShownPassages(k=1))
+        held.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert held[-1] < 3 * held[0]
 
 
 def tokens(*pieces):

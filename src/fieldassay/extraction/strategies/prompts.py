@@ -129,12 +129,11 @@ def choose_passages(
     queries = describe_fields(fields).lower().replace("_", " ").splitlines()
     near = similarities(shown, queries, tuple(" ".join(part.lower().split()) for part in parts))
     wanted = {*islice(dict.fromkeys(chain.from_iterable(zip(*map(_rank, near), strict=True))), shown.k)}
-    texts = []
-    for page in range(len(pages)):
-        own = [at for at, place in enumerate(places) if place[0] == page]
-        runs = groupby(own, wanted.__contains__)
-        told = "\n".join("\n".join(parts[at] for at in run) if is_shown else "[…]" for is_shown, run in runs)
-        texts.append(told if wanted.intersection(own) else "")
+    texts = [""] * len(pages)
+    for page, own in groupby(range(len(places)), lambda at: places[at][0]):
+        runs = [(is_shown, list(run)) for is_shown, run in groupby(own, wanted.__contains__)]
+        told = ("\n".join(parts[at] for at in run) if is_shown else "[…]" for is_shown, run in runs)
+        texts[page] = "\n".join(told) if any(is_shown for is_shown, _ in runs) else ""
     return texts, len(parts) - len(wanted)
 
 
@@ -152,7 +151,7 @@ def similarities(
     ]
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)  # those of the examples, and of one document, which may be large
 def _vectors(texts: tuple[str, ...]) -> tuple[list[dict[str, float]], dict[str, float]]:
     """Return texts as unit vectors of tf-idf over runs of characters, and the weight of each run."""
     counted = [grams(text) for text in texts]
