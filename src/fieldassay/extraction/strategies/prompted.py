@@ -71,8 +71,6 @@ from fieldassay.spec.presets.catalogue import describes_protocol
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
-    from fieldassay.extraction.strategy import Example
-    from fieldassay.io.json_value import Json
     from fieldassay.spec.language.model import Field
 
 

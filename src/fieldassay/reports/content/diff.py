@@ -358,7 +358,9 @@ def _describe_side(side: DiffSide) -> str:
 def _overall(found: Diff) -> Part:
     lines = describe_field_changes(found.by_field)
     lines += [describe_comparison(one, NAMES) for one in found.overall]
-    lines += [f"{_metric(one)}: {power}" for one in found.overall if (power := describe_power(one))]
+    lines += [
+        f"{describe_metric(one, NAMES)}: {power}" for one in found.overall if (power := describe_power(one))
+    ]
     if found.is_identical:
         lines.insert(0, "identical in every document")
     table = _table("the systems in each metric", "metric", "metric", found.overall)
@@ -431,7 +433,7 @@ def _table(
     """Return the comparisons of one family of two systems as a table."""
     heads = (head, "n", "before", "after", "difference", "p", "adjusted", "effect", "+/−/=", "decision")
     name: Callable[[Comparison], str] = {
-        "metric": _metric,
+        "metric": lambda one: describe_metric(one, NAMES),
         "field": lambda one: clip(one.field, 40),
         "slice": lambda one: clip(next(iter(one.slice.values()), ""), 40),
     }[kind]
@@ -450,10 +452,6 @@ def _comparison_row(one: Comparison) -> tuple[str, ...]:
         format_p_cell(one.p),
         *_decision(one),
     )
-
-
-def _metric(one: Comparison) -> str:
-    return describe_metric(one, NAMES)
 
 
 def _decision(one: Comparison) -> tuple[str, str, str, str]:
@@ -527,7 +525,7 @@ def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Report
         for system in order
     ]
     return ReportTable(
-        f"systems by {_metric(family[0])}, n = {max(one.documents for one in family):,}",
+        f"systems by {describe_metric(family[0], NAMES)}, n = {max(one.documents for one in family):,}",
         heads,
         tuple(rows),
         (2, 4, 5, 6),

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from fieldassay.decisions.calibration.policy import CalibrationPage
-    from fieldassay.reports.html.source import Crops
 
 
 # The report as one HTML file.
