@@ -44,12 +44,13 @@ AMOUNT = st.decimals(Decimal("0.01"), Decimal(9999), places=2)
 NUMBERLIKE = st.text(alphabet="0123456789.,' -+()eEx%/½²٣\u00a0\u202f−–", max_size=14)
 MONEYLIKE = st.text(alphabet="0123456789.,-+() $€£¥USDEURkrRs", max_size=14)
 SCALARS = NUMBERS | st.booleans() | st.floats() | PLAIN | NUMBERLIKE | MONEYLIKE | st.text(max_size=20)
-WRITTEN = st.from_regex(
-    r"(€ |\$|-|\()?[0-9]{1,3}([.,' ][0-9]{2,3}){0,3}( ?(€|kg|%|-|\)|Mio\.|k|bp))?", fullmatch=True
-)
 FORMED = st.builds(
     lambda text, rng: [re.sub("[0-9]", lambda _: str(rng.randrange(10)), text) for _ in range(8)],
-    WRITTEN | NUMBERLIKE | MONEYLIKE,
+    st.from_regex(
+        r"(€ |\$|-|\()?[0-9]{1,3}([.,' ][0-9]{2,3}){0,3}( ?(€|kg|%|-|\)|Mio\.|k|bp))?", fullmatch=True
+    )
+    | NUMBERLIKE
+    | MONEYLIKE,
     st.randoms(use_true_random=False),
 )
 """Texts that differ in their digits."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_runs import Ran
+from command_runs import Ran, write_inputs
 from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
 
 from fieldassay.commands.cli.main import main
@@ -287,3 +287,10 @@ def test_readings_of_documents_are_compared_as_a_factor(run: Run, tmp_path: Path
     assert ran.code == 0 and "corrected, raw hold the same documents" in ran.err
     assert "case_0_scan.txt is taken for gold's case_0_expected, and 2 more so" in ran.err
     assert "reading: raw against corrected: −100.0 points of accuracy" in ran.out
+
+
+def test_a_no_go_exits_as_it_does_elsewhere(run: Run, tmp_path: Path) -> None:
+    gated = "{fields: {total: money}, gates: [accuracy >= 0.5]}"
+    (tmp_path / "1.txt").write_text("Total: 5.00")
+    inputs = "--docs", tmp_path / "1.txt", *write_inputs(tmp_path, gated, [{"id": "1", "total": 7}], [])[:4]
+    assert run("run", *inputs, "--out", tmp_path / "out").code == 1

@@ -121,11 +121,12 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
         assert caught.value.problems[0].kind == kind
 
 
-def test_a_policy_that_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["file/policy.json", "file"])
+def test_a_policy_that_cannot_be_written_leaves_what_was_there(name: str, tmp_path: Path) -> None:
     target = tmp_path / "file"
     target.write_text("kept")
     with pytest.raises(ProblemsError) as caught:
-        write_policy(target / "p.json", POLICY)
+        write_policy(tmp_path / name, POLICY)
     assert caught.value.problems[0].kind == "unwritable_policy"
     assert target.read_text() == "kept"
 

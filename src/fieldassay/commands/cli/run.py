@@ -69,6 +69,7 @@ def run(**given: Any) -> int:
     """
     from fieldassay.commands.cli.inputs import read_spec_option
     from fieldassay.commands.cli.output import keep_output_clean, show_extraction
+    from fieldassay.commands.cli.thresholds import find_exit_code
     from fieldassay.commands.run import SweepOptions, estimate
     from fieldassay.commands.run import run as run_systems
     from fieldassay.scoring.inputs import ScoreOptions
@@ -99,7 +100,9 @@ def run(**given: Any) -> int:
         return INTERRUPTED
     if not made.is_complete:
         return INCOMPLETE
-    return 0 if any(one.counts["predicted"] for one in made.extractions.values()) else NOTHING
+    if not any(one.counts["predicted"] for one in made.extractions.values()):
+        return NOTHING
+    return find_exit_code(made.run.decisions if made.run is not None else (), (), is_strict=False)
 
 
 def _show(made: Any, given: Any) -> None:
