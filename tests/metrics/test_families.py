@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import sqlite3
 
 import numpy as np
@@ -323,7 +324,11 @@ def test_a_vendor_is_one_family_whatever_its_number_is_written_as():
     assert {dict(one.slice).get("vendor") for one in result.estimates} == {None, *map(str, range(12))}
 
 
-@pytest.mark.parametrize("keywords", [{"cluster": "[v]"}, {"slices": ("a..b",)}])
-def test_a_key_that_is_no_path_is_refused(keywords):
-    with pytest.raises(ProblemsError, match="not a path"):
-        score([{"id": 1, "n": 1}], [{"id": 1, "n": 1}], "fields: {n: number}", **keywords)
+@pytest.mark.parametrize(("option", "key"), [("cluster", "[v]"), ("slices", "a..b"), ("cluster", "Lot [")])
+def test_a_key_that_is_no_path_is_refused_and_told_as_it_is_written(option, key):
+    rows, wrong = [{"id": 1, "n": 1, key: "x"}], key if option == "cluster" else (key,)
+    with pytest.raises(ProblemsError, match=f"^{option}: not a path") as caught:
+        score(rows, rows, "fields: {n: number}", **{option: wrong})
+    right = re.search(r"a key is written (.*), one in", str(caught.value))[1]
+    result = score(rows, rows, "fields: {n: number}", slices=(right,))
+    assert {right: "x"} in [dict(one.slice) for one in result.estimates]

@@ -110,6 +110,13 @@ def test_a_column_is_the_readings_of_its_values(reader, raws):
     ]
 
 
+def test_values_of_a_closed_set_that_python_takes_for_equal_are_different_words():
+    number, answer = EnumReader((1, 0)), EnumReader((True, False))
+    assert number == answer
+    assert [number.read(text).value for text in ("1", "true")] == ["1", None]
+    assert [answer.read(text).value for text in ("1", "true")] == [None, "true"]
+
+
 @pytest.mark.parametrize("reader", ALL, ids=name)
 def test_hostile_values_are_read_at_once(reader):
     for raw in HOSTILE:

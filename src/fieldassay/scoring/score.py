@@ -34,7 +34,7 @@ from fieldassay.metrics.repeats import Repeats
 from fieldassay.metrics.result.result import WITHOUT, Lazy, Result, find_ungated
 from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES
 from fieldassay.metrics.uncertainty.families import find_likeness
-from fieldassay.paths import split_path
+from fieldassay.paths import join_path, split_path
 from fieldassay.records.keys import Positions, cap_problems
 from fieldassay.records.matching import BY_POSITION, FORMAT, JOINED, Matching, unknown_document
 from fieldassay.scoring.checking import CHECK_METRICS, Tallies, count_checks, join_tallies, name_idle
@@ -244,9 +244,8 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
         try:
             split_path(key if "{family}" not in key else "")
         except ValueError as error:
-            raise problem(
-                "slices", str(error), "name a key or a path, such as vendor.name", "invalid"
-            ) from None
+            remedy = f"a key is written {join_path([key])[:80]}, one in an object vendor.name"
+            raise problem("slices" if key in slices else "cluster", str(error), remedy, "invalid") from None
     return FoldPlan(
         calls,
         tuple(slices),

@@ -3,7 +3,7 @@
 import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -90,7 +90,7 @@ _DASHES = dict.fromkeys(map(ord, DASHES), "-")
 _LONGEST_HINTED = 200  # no hint for longer texts: the search is slow
 
 
-class EnumReader(Reader, Struct, frozen=True):
+class EnumReader(Reader, Struct, frozen=True, dict=True):
     """Reads one of `values`, or an alias of one, as the value written in the spec.
 
     Runs of white space are ignored. `aliases` are pairs of a value and its other names. A text outside the
@@ -123,7 +123,7 @@ class EnumReader(Reader, Struct, frozen=True):
                     raise ValueError(f"{json_text(other)!r} cannot stand for both {owner!r} and {name!r}")
 
     def read(self, raw: Scalar) -> Reading:
-        text, table = json_text(raw), self._table()
+        text, table = json_text(raw), self._table
         number = whole_number(raw)
         key = self.key(text if number is None else json_text(number))
         flags = () if isinstance(raw, str) or type(raw) in set(map(type, self.values)) else ("coerced",)
@@ -136,7 +136,7 @@ class EnumReader(Reader, Struct, frozen=True):
     @property
     def keys(self) -> frozenset[str] | None:
         """Return the keys of the texts that it reads; None where it reads any text."""
-        return frozenset(self._table()) if self.values else None
+        return frozenset(self._table) if self.values else None
 
     def texts(self, canonical: str) -> tuple[str, ...]:
         """Return the keys of all texts that it reads as a value, aliases included.
@@ -144,14 +144,14 @@ class EnumReader(Reader, Struct, frozen=True):
         >>> EnumReader(("EUR", "USD"), (("EUR", ("€",)),)).texts("EUR")
         ('eur', '€')
         """
-        return tuple(key for key, value in self._table().items() if value == canonical)
+        return tuple(key for key, value in self._table.items() if value == canonical)
 
     def key(self, text: str) -> str:
         """Return a text as it is compared: one kind of blank and dash, and case as the options say."""
         plain = " ".join(settle(text).translate(_DASHES).split())
         return plain if self.case_sensitive else plain.casefold()
 
-    @lru_cache(64)  # noqa: B019 - readers are values, few and small
+    @cached_property
     def _table(self) -> dict[str, str]:
         table: dict[str, str] = {}
         for value, others in self.aliases:
