@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.decisions.calibration.certificate import SLACK, Promise, RankedLabels, certify, risk_p_value
+from fieldassay.decisions.calibration.certificate import SLACK, Guarantee, RankedLabels, certify, risk_p_value
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -141,7 +141,7 @@ def label(drawn: Drawn) -> RankedLabels:
     return RankedLabels(doc, confidence[is_there], ~wrong[is_there])
 
 
-def measure(draw: Draw, promise: Promise, n: int, trials: int, seed: int = 1) -> Certified:
+def measure(draw: Draw, promise: Guarantee, n: int, trials: int, seed: int = 1) -> Certified:
     """Return how trials with so many labeled documents went."""
     truth = label(draw(np.random.default_rng(99), MANY))
     certified, accepted, broken = 0, 0.0, 0
@@ -157,7 +157,7 @@ def measure(draw: Draw, promise: Promise, n: int, trials: int, seed: int = 1) ->
     return Certified(certified, accepted / trials, broken, trials)
 
 
-def chance_of_one_test(draw: Draw, promise: Promise, n: int, trials: int, seed: int = 2) -> float:
+def chance_of_one_test(draw: Draw, promise: Guarantee, n: int, trials: int, seed: int = 2) -> float:
     """Return how often one test that accepts everything passes."""
     passed = 0
     for trial in range(trials):
@@ -197,14 +197,14 @@ def print_accepted(trials: int) -> None:
     print("| world, target 2% | " + " | ".join(map(str, sizes)) + " |\n|---|" + "---|" * len(sizes))
     for name, world in WORLDS.items():
         for values in (1, 4, 12):
-            cells = [str(measure(world(values), Promise(0.02), n, trials)) for n in sizes]
+            cells = [str(measure(world(values), Guarantee(0.02), n, trials)) for n in sizes]
             print(f"| {values} {name} | " + " | ".join(cells) + " |", flush=True)
 
 
 def print_promises(trials: int) -> None:
     print("| world, documents | certified / accepted (broken) |\n|---|---|")
     for name, (draw, n) in {**FLAT, **HARD}.items():
-        print(f"| {name}, {n} | {measure(draw, Promise(0.02), n, trials)} |", flush=True)
+        print(f"| {name}, {n} | {measure(draw, Guarantee(0.02), n, trials)} |", flush=True)
 
 
 TABLES: dict[str, Callable[[int], None]] = {"accepted": print_accepted, "promises": print_promises}
