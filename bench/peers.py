@@ -108,6 +108,11 @@ DATE_FIELDS = ("invoice_date", "due_date")
 MONEY_FIELDS = ("subtotal", "tax", "total")
 
 
+def type_of_numbers() -> type:
+    """Return the type that the work has its numbers as: the written one has texts."""
+    return str if Path(sys.argv[2]).name == "written" else float
+
+
 def stickler_model() -> Any:
     """Return stickler's model of the work.
 
@@ -127,7 +132,7 @@ def stickler_model() -> Any:
 
     def number() -> Any:
         return (
-            float | None,
+            type_of_numbers() | None,
             ComparableField(comparator=NumericComparator(tolerance=0.01), threshold=0.99, default=None),
         )
 
@@ -188,7 +193,7 @@ def stickler_zero_config() -> Score:
     from pydantic import create_model
     from stickler import eval_for
 
-    text, number = (str | None, None), (float | None, None)
+    text, number = (str | None, None), (type_of_numbers() | None, None)
     columns = {"sku": text, "description": text, "quantity": number, "unit_price": number, "amount": number}
     item = create_model("Item", **columns)
     fields = dict.fromkeys((*TEXT_FIELDS, *DATE_FIELDS), text) | dict.fromkeys(MONEY_FIELDS, number)
@@ -206,7 +211,9 @@ def omni() -> Score:
         return {"anyOf": [{"type": kind}, {"type": "null"}]}
 
     def shape(texts: tuple[str, ...], numbers: tuple[str, ...]) -> dict[str, Any]:
-        fields = dict.fromkeys(texts, typed("string")) | dict.fromkeys(numbers, typed("number"))
+        fields = dict.fromkeys(texts, typed("string")) | dict.fromkeys(
+            numbers, typed("number" if type_of_numbers() is float else "string")
+        )
         return {"type": "object", "properties": fields}
 
     schema = shape((*TEXT_FIELDS, *DATE_FIELDS), MONEY_FIELDS)

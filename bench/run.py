@@ -188,7 +188,9 @@ def table(rows: list[Row], lists: tuple[int, ...]) -> str:
 def both_tables(rows: dict[str, list[Row]], plan: Plan) -> str:
     """Return the tables of both works as Markdown."""
     first, second = (table(rows[work], plan.lists if work == "data" else ()) for work in WORKS)
-    return f"{first}\n\nThe same documents as written on paper:\n\n{second}"
+    cells = ([cell.strip() for cell in line.split("|")] for line in second.splitlines())
+    brief = "\n".join(f"| {row[1]} | {row[4]} | {row[6]} | {row[7]} |" for row in cells)
+    return f"{first}\n\nThe same documents as written on paper:\n\n{brief}"
 
 
 def describe_machine() -> dict[str, Any]:
