@@ -1,4 +1,4 @@
-"""How often certified thresholds break their promise, and how much they accept, on worlds whose truth is known.
+"""How often certified thresholds break their guarantee, and how much they accept, on worlds whose truth is known.
 
 python bench/statistics/certification.py [accepted|promises] [--trials N]
 """
@@ -122,7 +122,7 @@ def unequal(world: Callable[[int], Draw], most: int = 60) -> Draw:
 
 @dataclass(frozen=True, slots=True)
 class Certified:
-    """What trials gave: how many certified anything and broke the promise, and the mean share accepted."""
+    """What trials gave: how many certified anything and broke the guarantee, and the mean share accepted."""
 
     certified: int
     accepted: float
@@ -141,28 +141,28 @@ def label(drawn: Drawn) -> RankedLabels:
     return RankedLabels(doc, confidence[is_there], ~wrong[is_there])
 
 
-def measure(draw: Draw, promise: Guarantee, n: int, trials: int, seed: int = 1) -> Certified:
+def measure(draw: Draw, guarantee: Guarantee, n: int, trials: int, seed: int = 1) -> Certified:
     """Return how trials with so many labeled documents went."""
     truth = label(draw(np.random.default_rng(99), MANY))
     certified, accepted, broken = 0, 0.0, 0
     for trial in range(trials):
-        last = certify(label(draw(np.random.default_rng((seed, trial, n)), n)), promise).last
+        last = certify(label(draw(np.random.default_rng((seed, trial, n)), n)), guarantee).last
         if last is None:
             continue
         count = truth.count_from(last.threshold)
         losses = truth.losses(count)
         certified += 1
         accepted += truth.share(count)
-        broken += float(losses.wrong @ losses.count) > promise.risk * losses.size
+        broken += float(losses.wrong @ losses.count) > guarantee.risk * losses.size
     return Certified(certified, accepted / trials, broken, trials)
 
 
-def chance_of_one_test(draw: Draw, promise: Guarantee, n: int, trials: int, seed: int = 2) -> float:
+def chance_of_one_test(draw: Draw, guarantee: Guarantee, n: int, trials: int, seed: int = 2) -> float:
     """Return how often one test that accepts everything passes."""
     passed = 0
     for trial in range(trials):
         labels = label(draw(np.random.default_rng((seed, trial)), n))
-        passed += risk_p_value(labels.losses(len(labels)), promise.risk) <= 0.05 * SLACK
+        passed += risk_p_value(labels.losses(len(labels)), guarantee.risk) <= 0.05 * SLACK
     return passed / trials
 
 
@@ -181,7 +181,7 @@ FLAT: dict[str, tuple[Draw, int]] = {
     "four values, 300": (lost_whole(0.0205, 4), 300),
     "four values, 1000": (lost_whole(0.0205, 4), 1000),
 }
-"""Worlds just above a promise of 2% at every threshold: whatever is certified is broken."""
+"""Worlds just above a guarantee of 2% at every threshold: whatever is certified is broken."""
 HARD: dict[str, tuple[Draw, int]] = {
     "lost at the top": (lost_whole(0.025, 4, is_at_the_top=True), 500),
     "bad documents": (bad_documents(4), 1000),
@@ -189,7 +189,7 @@ HARD: dict[str, tuple[Draw, int]] = {
     "unequal": (unequal(bad_documents), 300),
     "one value": (good(1), 500),
 }
-"""Worlds and numbers of labeled documents in which a promise of 2% is easily broken."""
+"""Worlds and numbers of labeled documents in which a guarantee of 2% is easily broken."""
 
 
 def print_accepted(trials: int) -> None:
