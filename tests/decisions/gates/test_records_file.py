@@ -123,6 +123,7 @@ def test_a_proof_is_a_value_that_one_run_fixed_in_its_document(tmp_path: Path) -
 
 OFFLINES = {
     "valid": (OFFLINE, 1, ""),
+    "a whole number of seconds": ({**OFFLINE, "latency_seconds": 12.0}, 1, ": 12 s, "),
     "with a note": ({**OFFLINE, "note": "cold start"}, 1, ""),
     "no backend": (without(OFFLINE, "backend"), 0, "has no 'backend'"),
     "empty command": ({**OFFLINE, "command": "  "}, 0, "that says something"),
@@ -146,7 +147,7 @@ def test_an_offline_run_counts_only_if_it_says_everything(tmp_path: Path, case: 
     record, valid, said = OFFLINES[case]
     records = read(tmp_path, record if isinstance(record, str) else {"offline": [record]})
     assert records.estimates["offline_runs"].value == valid
-    assert said in " ".join(map(str, records.invalid))
+    assert said in " ".join(map(str, records.invalid or records.evidence["offline_runs"]))
 
 
 PROOFS = {
@@ -159,6 +160,7 @@ PROOFS = {
         0,
         "has no evidence",
     ),
+    "an object in other letters": ([{**PROOF, "measured": {"größe": "40 µm"}}], 1, '{"größe": "40 µm"}'),
     "numeric id": ([{**PROOF, "doc_id": 7}], 1, ""),
     "the same twice": (
         [PROOF, {**PROOF, "interpretation": "Said otherwise."}],

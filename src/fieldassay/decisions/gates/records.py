@@ -267,8 +267,8 @@ def _tell_offline(folder: Path, system: str | None, record: Cursor) -> tuple[str
     name = record.text("folder")
     if name is None:
         values = _read_fields(record, "backend", "command", "hardware", "latency_seconds")
-        told = "{backend} on {hardware}: {latency_seconds} s, {command}".format(**values)
-        return json.dumps(values), f"{told} ({_WRITTEN})"
+        told = "" if record.report.problems else "{backend} on {hardware}: {latency_seconds:g} s, {command}"
+        return json.dumps(values), f"{told.format(**values)} ({_WRITTEN})"
     made, own = _measure(folder, name, system)
     away = [key for key, one in own["endpoints"].items() if not _is_near(str(one["url"]))]
     strategy = str(own["options"].get("strategy"))
@@ -341,7 +341,8 @@ def _tell_proof(ids: frozenset[str], label: str, folder: Path, record: Cursor) -
 
 
 def _text(value: Any) -> str:
-    return " ".join(value.split()) if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    is_text = isinstance(value, str)
+    return " ".join(value.split()) if is_text else json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def _says(value: Any) -> bool:
