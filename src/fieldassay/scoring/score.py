@@ -504,13 +504,10 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
     if run.folding.cluster is not None and (alone := _count_families(run, done)["alone"]):
         which = "no document has" if alone == len(run.matching) else f"{alone:,} documents have no"
         warnings.append(f"{which} family by `cluster: {run.folding.cluster}`; each is one of its own")
-    protocol = run.plan.spec.protocol if run.options.slices is None else None
+    empty = [key for key in run.folding.slice_keys if key not in done.grouped]
+    protocol = run.plan.spec.protocol if empty and run.options.slices is None else None
     published = () if protocol is None else read_spec({"protocol": protocol}).slices
-    warnings += [
-        f"no document has a value for the slice {key!r}"
-        for key in run.folding.slice_keys
-        if key not in done.grouped and key not in published
-    ]
+    warnings += [f"no document has a value for the slice {key!r}" for key in empty if key not in published]
     lacking = [top.name for top in run.plan.spec.fields if top.name not in run.plan.slots]
     if lacking:
         warnings.append(f"ignored, since no gold record has them: {', '.join(lacking[:20])}")
