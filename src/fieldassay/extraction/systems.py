@@ -545,14 +545,9 @@ def open_entry(
         except ProblemsError as error:
             if not entry.where:
                 raise
-            raise ProblemsError(
-                [
-                    dataclasses.replace(
-                        problem, where=f"{entry.where}.{'run' if isinstance(strategy, Command) else 'call'}"
-                    )
-                    for problem in error.problems
-                ]
-            ) from None
+            where = f"{entry.where}.{'run' if isinstance(strategy, Command) else 'call'}"
+            problems = [dataclasses.replace(problem, where=where) for problem in error.problems]
+            raise ProblemsError(problems) from None
         parts = _parts(strategy, spec, examples, asked)
         if entry.reader:
             told = f"{entry.reader} {describe_reader(entry.reader)}"

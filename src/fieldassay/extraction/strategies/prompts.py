@@ -194,16 +194,8 @@ def check_examples(examples: Iterable[Example], scored: ScoredDocuments, where: 
             problems.append(Problem(where, what, remedy, "leaked_example"))
     if problems:
         more = len(problems) - _MOST_NAMED
-        raise ProblemsError(
-            [
-                *problems[:_MOST_NAMED],
-                *(
-                    [Problem(where, f"and {more:,} more examples that are scored too", "", "leaked_example")]
-                    if more > 0
-                    else []
-                ),
-            ]
-        )
+        rest = [Problem(where, f"and {more:,} more examples that are scored too", "", "leaked_example")]
+        raise ProblemsError([*problems[:_MOST_NAMED], *(rest if more > 0 else [])])
 
 
 def without_copies(document: Transcript, examples: Sequence[Example]) -> tuple[Example, ...]:

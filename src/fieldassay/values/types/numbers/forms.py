@@ -22,7 +22,7 @@ _FEWEST = 2
 """Fewer texts of one form are not worth more than their own readings."""
 _MASK = bytes(ord("0") if chr(byte).isdigit() else byte for byte in range(128)) + bytes(range(128, 256))
 _OTHERS = bytes(byte for byte in range(256) if byte not in b"0123456789\n")
-_RUN = re.compile(r"[^0]*(?P<run>0(?:[0.,'’٬\u00a0\u202f ]*0)?)[^0]*")
+_RUN = re.compile(r"[^0]*0(?:[0.,'’٬\u00a0\u202f ]*0)?[^0]*")
 _PROBES = "12345678912345", "98765432198765"
 
 
