@@ -31,7 +31,11 @@ PAIR = [medication("A"), medication("B")]
 # of two medications one is missed: .7 x 1/2 of the document; one of eight attributes is wrong: .3 x 1/8
 PRESCRIPTIONS = {
     "a missed medication": (PAIR[:1], {("medications[]", "item_missing"): 35.0}),
-    "an invented one, which the score never counts": ([*PAIR, medication("Z")], {}),
+    "an invented one, which the score never counts": ([*PAIR, medication("Z", duracion="")], {}),
+    "an invented one beside a wrong attribute": (
+        [medication("A", dosis="9"), PAIR[1], medication("Z", duracion="", dosis=None)],
+        {("medications[].dosis", "different"): 3.75},
+    ),
     "a wrong attribute": (
         [medication("A", dosis="9"), PAIR[1]],
         {("medications[].dosis", "different"): 3.75},
@@ -66,13 +70,26 @@ def test_a_spurious_slot_costs_its_share_of_the_observed_slots() -> None:
     assert points == pytest.approx(100 * (1 - result.value("obs")), abs=1e-3) and 4 < points < 5
 
 
-def test_an_entry_that_is_paired_is_worth_more_by_what_each_of_its_values_lacked() -> None:
+def test_two_entries_are_alike_where_either_of_their_values_is_mended() -> None:
+    """1 - q is the product of the distances of names and pages: without one of them it is 0."""
     gold = {"id": "1", "entries": [{"name": "Wilson", "pages": [1, 2]}, {"name": "Adams", "pages": [3]}]}
     pred = {"id": "1", "entries": [{"name": "Wilsn", "pages": [1]}, {"name": "Adams", "pages": [3]}]}
     result = score([gold], [pred], {"protocol": "entry-matching"}, bootstrap=0)
-    losses = list_losses(result)
-    assert sum(losses.values()) == pytest.approx(100 * (1 - result.value("imq")), abs=1e-3)
-    assert losses["entries[].pages", "different"] > losses["entries[].name", "accepted"] > 0
+    lacked = pytest.approx(100 * (1 - result.value("imq")), abs=1e-3)
+    assert list_losses(result) == {
+        ("entries[].pages", "different"): lacked,
+        ("entries[].name", "accepted"): lacked,
+    }
+
+
+def test_a_missed_entry_costs_its_share_of_all_entries_of_all_documents() -> None:
+    """Of four entries one is missed, with all that its document has: 25 points of the pooled score, not 50."""
+    entries = [{"name": name, "pages": [at]} for at, name in enumerate(("Adams", "Wilson", "Nixon"))]
+    gold = [{"id": "1", "entries": entries}, {"id": "2", "entries": [{"name": "Kennedy", "pages": []}]}]
+    pred = [gold[0], {"id": "2", "entries": []}]
+    for batch in (1, 2):
+        result = score(gold, pred, {"protocol": "entry-matching"}, bootstrap=0, batch=batch)
+        assert list_losses(result) == {("entries[]", "item_missing"): 25.0}
 
 
 FORMULAS = {

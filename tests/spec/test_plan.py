@@ -204,6 +204,7 @@ STEPS = {"cascade": {"steps": ["exact", "bare_number"]}}
             },
             None,
         ),
+        ({"compare": {"number": 0.1}, "tolerance": 0.5}, None),
         (
             {"type": "list", "compare": {"by_position": {"items": STEPS}}, "tolerance": 0},
             "by_position(items=cascade(steps=[exact, bare_number(tolerance=relative 0)]))",
@@ -214,10 +215,18 @@ STEPS = {"cascade": {"steps": ["exact", "bare_number"]}}
 )
 def test_an_option_goes_to_whoever_has_it_and_to_nobody_else(definition, compared):
     if compared is None:
-        with pytest.raises(ProblemsError, match="no option"):
+        with pytest.raises(ProblemsError, match=r"no option|stands here"):
             read_plan({"fields": {"x": definition}})
     else:
         assert describe(read_plan({"fields": {"x": definition}}))[0]["compared"] == compared
+
+
+@pytest.mark.parametrize("text", ["number: 0.1", {"number": 0.1}, {"number": {"tolerance": 0.1}}], ids=str)
+def test_an_option_of_a_field_takes_the_place_of_that_within_the_comparator_of_its_type(text):
+    for compare, compared in ((text, "{}"), ({"cascade": ["exact", text]}, "cascade(steps=[exact, {}])")):
+        types = {"amount": {"type": "text", "compare": compare}}
+        plan = read_plan({"types": types, "fields": {"x": {"type": "amount", "tolerance": 0.5}}})
+        assert describe(plan)[0]["compared"] == compared.format("number(tolerance=relative 0.5)")
 
 
 def test_the_option_counts():

@@ -162,12 +162,8 @@ def test_options_out_of_range_are_refused(make):
 
 
 def count(gold, predicted, options, metric="items_matched"):
-    fields = {"k": "text", "a": "text", "b": "text"}
-    listed = {
-        "items": {"fields": fields},
-        "align": {"key": {"fields": "k", **options}},
-        "combine": "agreement",
-    }
+    fields = {key: {"type": "text", "both_empty": "agree"} for key in "kab"}
+    listed = {"items": {"fields": fields}, "align": {"key": {"fields": "k", **options}}}
     result = score(
         [{"id": 1, "x": gold}],
         [{"id": 1, "x": predicted}],

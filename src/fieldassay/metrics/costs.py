@@ -95,6 +95,8 @@ class _Errors(Struct, frozen=True, eq=False, dict=True):
         at = order[np.arange(len(doc)) - start[doc] + first[self.docs[units]][doc]]
         is_mended, is_item = self.unit[at] == units[doc], evidence.kind[self.rows[units]] == Kind.ITEM
         one = _mend_rows(evidence, at, is_mended, (self.is_answer[units] | is_item)[doc])
+        is_extra_item = is_item & (evidence.outcome[self.rows[units]] == Outcome.SPURIOUS)
+        one.outcome[is_mended & (is_extra_item & ~self.is_answer[units])[doc]] = _GONE
         self._mend_items(one, units, start)
         _empty_lists(one, doc)
         kept = one.outcome != _GONE
@@ -152,10 +154,23 @@ class _Errors(Struct, frozen=True, eq=False, dict=True):
             share = np.minimum(self.lacked[units[inside]] / whole, 1.0)
             rows = start[inside] + self.place[items]
             one.score[rows] += (1.0 - one.score[rows]) * share
+            alike = np.where(self._is_whole(self.rows[units[inside]], items), 1.0, share)
             for values in one.extras.values():
-                values[rows] += (1.0 - values[rows]) * share
+                values[rows] += (1.0 - values[rows]) * alike
             one.outcome[rows[share > 1.0 - 1e-12]] = Outcome.MATCH
             above[inside] = self.item[items]
+
+    def _is_whole(self, rows: Ints, items: Ints) -> Masks:
+        """Return where a value is all that its item lacks: a field of its own, in items that are products."""
+        evidence = self.evidence
+        pairs = np.stack([evidence.field[rows], evidence.field[items]])
+        chosen, place = np.unique(pairs, axis=1, return_inverse=True)
+        fields = [(evidence.fields[inner], evidence.fields[outer]) for inner, outer in chosen.T]
+        found = [
+            outer.is_product and inner.kind == Kind.VALUE and "[]" not in inner.path[len(outer.path) :]
+            for inner, outer in fields
+        ]
+        return np.array(found, bool)[place.ravel()]
 
 
 _GONE = -1
@@ -177,8 +192,7 @@ def _mend_rows(evidence: BatchEvidence, at: Ints, is_mended: Masks, is_whole: Ma
     flags = np.where(is_mended, evidence.flags[at] & _CLEARED, evidence.flags[at])
     extras = {}
     for name, values in evidence.extras.items():
-        fields = np.unique(evidence.field[~np.isnan(values)])
-        has_column = np.isin(evidence.field[at], fields)
+        has_column = np.isin(evidence.field[at], evidence.rated[name])
         extras[name] = np.where(is_right & has_column, 1.0, np.where(is_extra, np.nan, values[at]))
     others = ("field", "kind", "weight", "critical", "reason", "confidence")
     columns = {name: getattr(evidence, name)[at] for name in others}

@@ -80,6 +80,8 @@ class FieldInfo(Struct, frozen=True):
     slot: int
     weight: float = 1.0
     critical: bool = False
+    is_product: bool = False
+    """Whether two items are equal where one of their fields is."""
 
 
 class JudgedValue(Brief, Struct, frozen=True):
@@ -115,8 +117,8 @@ class BatchEvidence(Struct, frozen=True, eq=False):
     with rows or not. `slots` are the names of the declared top-level fields. `outcome` and `kind` are int8
     codes, `score` is float64 up to 1, at least 0 except for cosines (NaN for FAILED and for rows without a
     score), `flags` is an int64 bit set (`FLAGS`), `reason` int32 into `reasons`, `confidence` float64 or NaN,
-    `extras` are float64 columns by name, NaN where they do not apply. `table` makes the Polars table with all
-    texts and diagnoses; it is called only if the rows are kept.
+    `extras` are float64 columns by name, NaN where they do not apply; `rated` are the fields that have each.
+    `table` makes the Polars table with all texts and diagnoses; it is called only if the rows are kept.
     """
 
     system: str
@@ -135,6 +137,7 @@ class BatchEvidence(Struct, frozen=True, eq=False):
     confidence: npt.NDArray[np.float64]
     reasons: tuple[str, ...]
     extras: Mapping[str, npt.NDArray[np.float64]] = default(default_factory=dict)
+    rated: Mapping[str, tuple[int, ...]] = default(default_factory=dict)
     table: Callable[[], pl.DataFrame] | None = None
     repeat: int = 0
     """The number of the run, from 1, of a system with repeated runs; else 0."""

@@ -100,15 +100,6 @@ def clip(text: str | None, width: int = 40) -> str:
     return shorten(visible(rough), width)
 
 
-def escape_xml(text: str) -> str:
-    """Return the text as XML and HTML may hold it, without invisible characters.
-
-    >>> escape_xml("a<b\\x00")
-    'a&lt;b\ufffd'
-    """
-    return "".join(_ENTITIES.get(char, char) if char.isprintable() else "\ufffd" for char in text)
-
-
 def escape_markdown(text: str) -> str:
     r"""Return the text as Markdown and HTML, cells of tables too, show it unchanged: no call, no link.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -525,8 +526,11 @@ def field_rows(run: Run, system: str | None) -> ExportRows:
         means = [f"{prefix}{metric}" for prefix in ("macro_", "weighted_") for metric in measures]
         lacking += [metric for metric in means if metric not in table]
         if lacking:
-            what, remedy = f"has no {', '.join(lacking)}", "score again with --metrics default,f1"
-            raise problem(run.folder, what, remedy, "missing_part")
+            has_some = lacking[: len(measures)] != list(measures)
+            of_slots = "(granularity=slot)" if has_some and _are_of_slots(table) else ""
+            wanted = ",".join(f"{name}{of_slots}" for name in lacking) if has_some else "f1"
+            remedy = f"score again with --metrics {shlex.quote(f'default,{wanted}')}"
+            raise problem(run.folder, f"has no {', '.join(lacking)}", remedy, "missing_part")
         fields = dict.fromkeys(field for metric in (*measures, "support") for field in table[metric] if field)
         rows += [
             (name, field, *(_number(table[metric].get(field)) for metric in (*measures, "support")))
@@ -541,6 +545,11 @@ def field_rows(run: Run, system: str | None) -> ExportRows:
         ]  # fmt: skip
     columns = ("system", "field", "precision", "recall", "f1-score", "support")
     return ExportRows(pl.LazyFrame(rows, schema=columns, orient="row", infer_schema_length=None))
+
+
+def _are_of_slots(table: Mapping[str, Mapping[str | None, Estimate]]) -> bool:
+    """Return whether a table of metrics has the precision of whole fields, not of single values."""
+    return any(estimate.granularity == "slot" for estimate in table.get("precision", {}).values())
 
 
 def _number(estimate: Estimate | None) -> float | int | None:

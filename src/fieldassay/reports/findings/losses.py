@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.metrics.evidence import COST, read_families
+from fieldassay.metrics.result.documents import SCORE_WEIGHT
 from fieldassay.metrics.result.estimation import highest_value
 from fieldassay.metrics.result.tables import WRONG
 from fieldassay.metrics.uncertainty.bootstrap import (
@@ -128,10 +129,11 @@ def find_losses(
 ) -> dict[str, tuple[Loss, ...]]:
     """Return the costliest losses of each system of a result, the costliest first.
 
-    The cost of a cause is the mean over documents of what its values cost in the document's score. Each value
-    has one cause: its document's answer, else the outermost item that is missing or unpaired, else its field
-    and main diagnosis. Intervals are those of a mean over documents, which are drawn in their families; none
-    without replicates, and in few families. Nothing is found without a table of documents.
+    The cost of a cause is the mean over documents of what its values cost in the document's score; the
+    documents weigh in it as in the score. Each value has one cause: its document's answer, else the outermost
+    item that is missing or unpaired, else its field and main diagnosis. Intervals are those of a mean over
+    documents, which are drawn in their families; none without replicates, and in few families. Nothing is
+    found without a table of documents.
     """
     import polars as pl
 
@@ -141,7 +143,13 @@ def find_losses(
     families = read_families(documents, counts.get("families", {}).get("cluster"))
     known = (
         documents.filter(pl.col("score").is_not_null())
-        .select("system", "doc", "score", answer=unusable_answers(documents.columns))
+        .select(
+            "system",
+            "doc",
+            "score",
+            weight=share_of_score(documents),
+            answer=unusable_answers(documents.columns),
+        )
         .with_columns(
             cause=pl.when(pl.col("answer").drop_nulls().n_unique().over("system") > 1)
             .then(pl.lit("answer_failed"))
@@ -168,7 +176,7 @@ def find_losses(
     )
     per_document = rows.group_by("system", "field", "diagnosis", "doc", maintain_order=True).agg(
         pl.len().alias("values"),
-        pl.col(COST).sum().alias("loss"),
+        (pl.col(COST) * pl.col("weight")).sum().alias("loss"),
         pl.col("gold", "pred").first(),
         pl.col("unit").drop_nulls().n_unique().alias("count"),
         pl.when(pl.col("field").first() == "").then(pl.col("answer").first()).alias("answer"),
@@ -250,7 +258,7 @@ def _of_system(
             .join(chosen.select("doc", "loss"), on="doc", how="left", maintain_order="left")["loss"]
             .fill_null(0.0)
         )
-    intervals = _intervals(columns, units, replicates)
+    intervals = _intervals(columns, scores.sort("doc")["weight"].to_numpy(), units, replicates)
     return tuple(
         make_loss(system, group, len(names), bounds) for group, bounds in zip(worst, intervals, strict=True)
     )
@@ -271,8 +279,24 @@ def _failed(table: pl.DataFrame, scores: pl.DataFrame, highest: float) -> dict[s
 
     failed = table.filter(pl.col("field") == "")
     kinds = failed.group_by("answer").len().sort(["len", "answer"], descending=[True, False]).rows()
-    rest = scores.join(failed.select("doc"), on="doc", how="anti")["score"].to_numpy() / highest
-    return {"kinds": tuple(kinds), "without": round(float(rest.mean()), DIGITS) if len(rest) else None}
+    rest = scores.join(failed.select("doc"), on="doc", how="anti")
+    without = mean_score(rest) if rest["weight"].sum() else None
+    return {"kinds": tuple(kinds), "without": without and round(without / highest, DIGITS)}
+
+
+def share_of_score(documents: pl.DataFrame) -> pl.Expr:
+    """Return what each document weighs in the score of its system, 1 on average."""
+    import polars as pl
+
+    if SCORE_WEIGHT not in documents.columns:
+        return pl.lit(1.0)
+    return pl.col(SCORE_WEIGHT) / pl.col(SCORE_WEIGHT).mean().over("system")
+
+
+def mean_score(scores: pl.DataFrame) -> float:
+    """Return the mean `score` of documents, each by its `weight`."""
+    values, weights = scores["score"].to_numpy(), scores["weight"].to_numpy()
+    return float((values * weights).sum() / weights.sum())
 
 
 def highest_score(result: Result) -> float:
@@ -283,18 +307,17 @@ def highest_score(result: Result) -> float:
 
 
 def _intervals(
-    columns: npt.NDArray[np.float64], names: Sequence[str], replicates: int
+    columns: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], names: Sequence[str], replicates: int
 ) -> list[tuple[float, float]]:
-    """Return the intervals of the means of losses (causes x documents), drawn by their names.
+    """Return the intervals of the weighted means of losses (causes x documents), drawn by their names.
 
     Each replicate has an unseen document of the weight of any other, which a coin lets lose everything to
     the cause, or nothing; or an unseen family, as large as the one that a document is in.
     """
     import numpy as np
 
-    each = np.ones((1, len(names)))
-    unseen = contraharmonic_mean(add_families(each[0], names)) * unseen_weights(SEED, replicates)
-    *lost, all_ = weigh(np.concatenate([columns, each]), names, SEED, replicates)
+    unseen = contraharmonic_mean(add_families(weights, names)) * unseen_weights(SEED, replicates)
+    *lost, all_ = weigh(np.concatenate([columns, weights[None]]), names, SEED, replicates)
     drawn = (np.array(lost) + np.maximum(-unseen, 0.0)) / (all_ + np.abs(unseen))
     found, means = percentile_intervals(drawn, LEVEL), columns.mean(axis=1)
     low, high = np.minimum(found.low, means), np.maximum(found.high, means)

@@ -75,6 +75,7 @@ def assemble(
             )
             for name in names
         },
+        rated={name: tuple({block.field for block in blocks if name in block.extras}) for name in names},
         repeat=identity.repeat,
         items=partial(_find_items, judged) if any(block.kind == Kind.ITEM for block in blocks) else None,
         answers=partial(_answer_table, judged) if identity.repeat else None,

@@ -440,6 +440,10 @@ def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) ->
     )
 
 
+def _agreeing(share: Floats, is_there: Masks) -> tuple[Floats, Masks]:
+    return np.where(is_there, share, 1.0), np.ones_like(is_there)
+
+
 class _CellSums(Struct, frozen=True, eq=False):
     """The agreement of candidate pairs: leaf by leaf, and each list inside the items as one component."""
 
@@ -469,7 +473,8 @@ class _CellSums(Struct, frozen=True, eq=False):
     def _parts(self, node: ListNode, wanted: tuple[str, ...]) -> list[tuple[float, tuple[Floats, Masks]]]:
         """Return the components of the similarity: weight, score per cell, and a mask of presence.
 
-        Scores of 0 and 1 are a mask, too; presence in every cell is the mask `_EVERYWHERE`.
+        Scores of 0 and 1 are a mask, too; presence in every cell is the mask `_EVERYWHERE`. Of all fields,
+        those that agree where both sides lack them are in every cell.
         """
         both = zip(self.items.leaves, self.items.scope.leaves, strict=True)
         leaves = ((coded, place) for coded, place in both if is_wanted(coded.leaf, node, wanted))
@@ -484,27 +489,25 @@ class _CellSums(Struct, frozen=True, eq=False):
             for coded, place in leaves
         ]
         found += [(inner.place.place.node, _share(inner)) for inner in nested]
-        return [(of.weight if node.combine == "weighted" else 1.0, part) for of, part in found]
+        return [
+            (
+                of.weight if node.combine == "weighted" else 1.0,
+                _agreeing(*part) if of.agrees_if_empty and not wanted else part,
+            )
+            for of, part in found
+        ]
 
     def _combined(self, node: ListNode, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
         """Return the combination of the components under the list's `combine` rule."""
-        odd = [self._odd(values, slice(None)) for values in self.items.odd]
-        # A field absent on both sides has distance 0; a value of another kind is no field.
-        if node.combine == "product":
-            distance = np.ones(len(self.cells))
-            for _, (share, is_there) in parts:
-                distance *= np.where(is_there, 1 - share, 0.0)
-            for share, is_there in odd:
-                distance *= np.where(is_there, 1 - share, 1.0)
-            return 1 - distance
-        if node.combine == "agreement":  # here, too, a value of another kind is no field
-            return self._mean(
-                [
-                    (factor, (np.where(is_there, share, 1.0), np.ones_like(is_there)))
-                    for factor, (share, is_there) in parts
-                ]
-            )
-        return self._mean([*parts, *((1.0, found) for found in odd)])
+        if not node.has_agreeing:  # where empty fields agree, a value of another kind is no field
+            parts = [*parts, *((1.0, self._odd(values, slice(None))) for values in self.items.odd)]
+        if node.combine != "product":
+            return self._mean(parts)
+        distance, has_any = np.ones(len(self.cells)), np.zeros(len(self.cells), np.bool_)
+        for _, (share, is_there) in parts:
+            distance *= np.where(is_there, 1 - share, 1.0)
+            has_any |= is_there
+        return np.where(has_any, 1 - distance, 1.0)
 
     def _mean(self, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
         """Return the weighted mean of the components; masks alone are counted in bytes."""

@@ -641,7 +641,8 @@ def _placed(branches: list[Node], node: AnyNode, table: FieldTable) -> tuple[lis
                 replace(branch, field=table.position(FieldInfo(node.path, "object", Kind.OBJECT, slot)))
             )
         else:
-            value = FieldInfo(node.path, branch.type, Kind.VALUE, slot)  # type: ignore[union-attr]
+            assert isinstance(branch, Leaf)
+            value = FieldInfo(node.path, branch.type, Kind.VALUE, slot, branch.weight, branch.is_critical)
             placed.append(replace(branch, field=table.position(value)))
     objects = (branch.children for branch in placed if isinstance(branch, ObjectNode))
     maps = [child for children in objects for child in children if isinstance(child, ListNode)]

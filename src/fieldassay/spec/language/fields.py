@@ -353,7 +353,8 @@ class Parser(Struct, frozen=True):
             if cursor.has("unreadable_gold")
             else None,
             align=self.call(cursor, "align"),
-            combine=cursor.choice("combine", "mean", ("mean", "weighted", "product", "agreement")),
+            combine=cursor.choice("combine", "mean", ("mean", "weighted", "product")),
+            both_empty=cursor.choice("both_empty", "skip", ("skip", "agree")),
             keeps_empty_items=cursor.choice("empty_items", "drop", ("drop", "keep")) == "keep",
             other_kind=cursor.choice(
                 "other_kind", "mismatch", ("mismatch", "empty" if field.type == "list" else ONLY_ITEM)

@@ -179,10 +179,9 @@ class Field(Struct, frozen=True):
     """The items of a list, or the values of a map."""
     align: Call | None = None
     combine: str = "mean"
-    """The similarity of two items from their fields: `mean`, `weighted`, `product` or `agreement`.
-
-    In `agreement` a field absent on both sides agrees.
-    """
+    """The similarity of two items from their fields: `mean`, `weighted` or `product`."""
+    both_empty: str = "skip"
+    """In that similarity a field that both items lack is no part (`skip`), or an equal one (`agree`)."""
     keeps_empty_items: bool = False
     """True: an empty item of a list counts as an item."""
     other_kind: str = "mismatch"

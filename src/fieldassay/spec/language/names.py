@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -9,6 +10,7 @@ from msgspec import Struct, field
 
 from fieldassay.errors import kind_of, nearest
 from fieldassay.options import Catalogue, option_names
+from fieldassay.paths import Pattern
 from fieldassay.spec.language.yaml_text import Report, Steps
 from fieldassay.values.catalogue import ALIGNERS, COMPARATORS, NORMALIZERS, READERS
 
@@ -22,8 +24,8 @@ CATALOGUES: dict[str, Catalogue] = {"compare": COMPARATORS, "normalize": NORMALI
 
 FIELD_KEYS = (
     "type", "names", "compare", "normalize", "accept", "weight", "critical", "accepted", "applies_to", "null",
-    "null_values", "unreadable_gold", "blank", "items", "align", "combine", "empty_items", "other_kind",
-    "separator", "distinct", "fields", "extra", "description", "labels", "find", "unit_field",
+    "null_values", "unreadable_gold", "blank", "items", "align", "combine", "both_empty", "empty_items",
+    "other_kind", "separator", "distinct", "fields", "extra", "description", "labels", "find", "unit_field",
 )  # fmt: skip
 """Keys of a field with one meaning for all types; any other key is an option of its reader or comparator."""
 
@@ -175,16 +177,40 @@ def _implied_type(raw: Mapping[str, Any]) -> str:
 def over_rules(own: Mapping[str, Any], rules: Mapping[str, Any], kind: Any) -> dict[str, Any]:
     """Return a definition's keys on top of the rules of its type, whose name is `kind`.
 
-    Where it names a comparator of its own, the options of the other one go.
+    Where it names a comparator of its own, the options of the other one go. Where it has an option of the
+    other one's comparator, that option goes.
 
     >>> over_rules({"compare": "exact"}, {"type": "money", "currency": "EUR", "tolerance": 1}, "money")
     {'type': 'money', 'currency': 'EUR', 'compare': 'exact'}
+    >>> over_rules({"tolerance": 1}, {"compare": {"cascade": ["exact", {"number": 0}]}}, "text")
+    {'compare': {'cascade': ['exact', 'number']}, 'tolerance': 1}
     """
     name = rules.get("type", kind)
     if "compare" in own and isinstance(name, str) and name in READERS:
         kept = {*FIELD_KEYS, *option_names(READERS.load(name))}
         rules = {key: value for key, value in rules.items() if key in kept}
+    if "compare" in rules and "compare" not in own:
+        rules = {**rules, "compare": without_options(rules["compare"], option_keys(own))}
     return {**rules, **own}
+
+
+def without_options(raw: Any, names: Collection[str]) -> Any:
+    """Return a comparator as a spec has it, without these options, nor those inside it."""
+    if isinstance(raw, str) and ":" in raw:
+        name, _, value = raw.partition(":")
+        raw = {name.strip(): value.strip()}
+    if isinstance(raw, list):
+        return [without_options(one, names) for one in raw]
+    if not isinstance(raw, dict):
+        return raw
+    kept = {}
+    for key, value in raw.items():
+        options = option_names(COMPARATORS.load(key)) if key in COMPARATORS else ()
+        is_first_option = not isinstance(value, dict) and options[:1] and options[0] in names
+        if key not in names:
+            kept[key] = {} if is_first_option else without_options(value, names)
+    bare = [key for key, value in kept.items() if value == {} and key in COMPARATORS]
+    return bare[0] if len(bare) == len(kept) == 1 else kept
 
 
 def over_protocol(
@@ -255,17 +281,33 @@ def _without_threshold(text: str) -> str:
 
 
 def _over_definitions(own: Any, below: Any, *, of_types: bool = False, only_own: bool = False) -> Any:
-    """Return definitions by name on top of the protocol's; patterns stand before the protocol's patterns."""
+    """Return definitions by name on top of the protocol's.
+
+    Patterns stand before the protocol's patterns; a new one builds on the first of those that cover it.
+    """
     if not isinstance(own, dict) or not isinstance(below, dict):
         return own
     joined = {
-        name: _over_definition(raw, below.get(name), name if of_types and is_type(name) else None)
+        name: _over_definition(
+            raw,
+            below.get(name) or _find_pattern(name, raw, below),
+            name if of_types and is_type(name) else None,
+        )
         for name, raw in own.items()
     }
     if only_own:
         return joined
     rest = {name: raw for name, raw in below.items() if name not in own}
     return {**joined, **rest} if _is_tree(below) else {**below, **joined}
+
+
+def _find_pattern(name: str, raw: Any, patterns: Mapping[str, Any]) -> Any:
+    """Return the definition of the first pattern that covers a pattern for values; None: there is none."""
+    if not _is_tree(patterns) or _implied_type(as_definition(raw) or {}) != "text":
+        return None
+    with suppress(ValueError):  # of a pattern that is none, which is noted where it is read
+        return next((below for text, below in patterns.items() if Pattern(text).matches(name)), None)
+    return None
 
 
 def _is_tree(fields: Any) -> bool:

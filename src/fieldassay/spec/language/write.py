@@ -225,7 +225,16 @@ def field_data(field: Field) -> Any:
     )
 
 
-_AS_THEY_ARE = ("weight", "critical", "null", "blank", "unreadable_gold", "extra", "description")
+_AS_THEY_ARE = (
+    "weight",
+    "critical",
+    "null",
+    "blank",
+    "both_empty",
+    "unreadable_gold",
+    "extra",
+    "description",
+)
 """Keys of a definition that are written as the field has them."""
 
 

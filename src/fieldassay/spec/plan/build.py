@@ -18,7 +18,14 @@ from fieldassay.options import REQUIRED, Catalogue, option_names, options_of, un
 from fieldassay.paths import ITEM, Pattern, Step, join_path, split_path
 from fieldassay.spec.language.fields import FIRST, call_data, parse_call
 from fieldassay.spec.language.model import Call, Field, Spec, freeze, thaw
-from fieldassay.spec.language.names import FIELD_KEYS, apply_aliases, is_type, type_names, unknown
+from fieldassay.spec.language.names import (
+    FIELD_KEYS,
+    apply_aliases,
+    is_type,
+    type_names,
+    unknown,
+    without_options,
+)
 from fieldassay.spec.language.yaml_text import Report, Steps
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, PlannedCheck, with_units
 from fieldassay.values.catalogue import CHECKS, COMPARATORS, DEFAULTS, NORMALIZERS, READERS
@@ -330,6 +337,7 @@ class LeafBuilder(Struct, frozen=True):
             return None
         call = self._with_items(field, call, entry)
         field, call = self._handed_down(field, call, (reader_entry, entry))
+        field = self._refuse_said_twice(field, call, reader_entry, steps)
         shared = self._shared(field, reader_entry, entry, steps)
         reader = self._reader(field, reader_entry, shared[0], steps)
         comparator = build_call(call, COMPARATORS, (*steps, "compare"), self.report, shared[1])
@@ -350,6 +358,17 @@ class LeafBuilder(Struct, frozen=True):
             else:
                 call = handed
         return replace(field, options=tuple(kept)), call
+
+    def _refuse_said_twice(self, field: Field, call: Call, reader: type[Any], steps: Steps) -> Field:
+        """Return the field without options that its comparator has inside; each is a problem."""
+        data, kept = call_data(call), []
+        for name, value in field.options:
+            if name in annotations_of(reader) or without_options(data, (name,)) == data:
+                kept.append((name, value))
+                continue
+            what = f"{name!r} stands here and within 'compare'"
+            self.report.add((*steps, name), what, "leave one of the two out", "misplaced_key")
+        return replace(field, options=tuple(kept))
 
     def _shared(
         self, field: Field, reader: type[Any], comparator: type[Any], steps: Steps

@@ -479,6 +479,8 @@ class _Compiler:
         aligner = MapKeys() if is_map else self._aligner(top, scope)
         if node is None or aligner is None:
             return None
+        own = self.fields[item_position]
+        self.fields[item_position] = replace(own, is_product=top.combine == "product")
         return ListNode(
             top.name,
             scope.path,
@@ -494,6 +496,7 @@ class _Compiler:
             accepted=top.accepted,
             applies_to=scope.applies_to,
             weight=scope.weight,
+            agrees_if_empty=top.both_empty == "agree",
             is_map=is_map,
         )
 
@@ -557,6 +560,8 @@ class _Compiler:
             accepted_items=top.items.accepted if top.type == "list" and top.items is not None else (),
             applies_to=scope.applies_to,
             weight=scope.weight,
+            is_critical=scope.is_critical,
+            agrees_if_empty=top.both_empty == "agree",
         )
 
     def _tree(self, top: Field, scope: FieldScope, position: int) -> Node | None:

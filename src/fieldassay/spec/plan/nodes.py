@@ -63,6 +63,8 @@ class Leaf(Struct, frozen=True):
     """What is accepted beside any item of a list judged as a whole."""
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
+    is_critical: bool = False
+    agrees_if_empty: bool = False
 
     def is_empty(self, text: str) -> bool:
         """Return whether a text means that there is no value."""
@@ -142,9 +144,16 @@ class ListNode(Struct, frozen=True):
     accepted: tuple[object, ...] = ()
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
+    agrees_if_empty: bool = False
     is_map: bool = False
     folded: frozenset[str] = frozenset()
     """In a tree: the keys of an object that are the values of this map; its other keys are fields."""
+
+    @property
+    def has_agreeing(self) -> bool:
+        """Return whether fields of the items agree where both sides lack them."""
+        inner = self.items.children if isinstance(self.items, ObjectNode) else ()
+        return any(isinstance(one, Leaf | ListNode) and one.agrees_if_empty for one in inner)
 
 
 class AnyNode(Struct, frozen=True):
