@@ -230,7 +230,9 @@ def propose_reading(plan: Plan, pairs: Pairs) -> Iterator[Proposal]:
             yield Proposal(place, readings[counts.index((best, of))][1], f"equal in {best} of {of} so read")
         elif 2 * sum(leaf.reader.read(value).value is not None for value in theirs) < len(theirs):
             yield Proposal(
-                place, {}, f"? most predictions are no {leaf.type}, such as {str(theirs[0])[:40]!r}"
+                place,
+                {},
+                f"? most predictions are not of the type {leaf.type}, such as {str(theirs[0])[:40]!r}",
             )
 
 

@@ -199,7 +199,9 @@ def test_pictures_beyond_the_limit_of_bytes_are_left_out_and_said_to_be(place: P
     with Crops(place / "docs & more", place, len(base64.b64decode(first[3])) + 10) as bounded:
         kept, left_out = bounded.make(places)
         assert kept == first
-        assert isinstance(left_out, str) and left_out.startswith("left out: the pictures of this file have")
+        assert isinstance(left_out, str) and left_out.startswith(
+            "left out: this file has reached its limit for pictures"
+        )
         assert bounded.make(places) == [left_out, left_out]
 
 

@@ -345,7 +345,7 @@ def test_the_page_has_the_numbers_and_the_guarantee_of_calibrate(result: Result)
         assert one["guarantee"] == describe_guarantee(page.guarantee)
         assert one["sentences"] == [describe_certificate(page.certificate, page.guarantee)]
     assert shown["sure"]["threshold"] is not None
-    assert "at most 2 of 100 values are wrong, averaged over documents" in shown["sure"]["sentences"][0]
+    assert "at most 2% are wrong, averaged over documents" in shown["sure"]["sentences"][0]
     assert shown["wild"]["sentences"][0].startswith("not certified: ")
 
 

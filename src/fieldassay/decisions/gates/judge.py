@@ -113,7 +113,7 @@ def _count_successes(estimate: Estimate) -> int | str:
     """Return the number of successes behind a value of n, or the obstacle."""
     scale = HIGHEST.get(estimate.unit)
     if scale is None:
-        return f"is in {estimate.unit}, which is no share"
+        return f"is in {estimate.unit}, not a share"
     if (
         estimate.value is None
         or not is_number(estimate.value)
@@ -123,7 +123,7 @@ def _count_successes(estimate: Estimate) -> int | str:
         return "is undefined"
     exact = estimate.value / scale * estimate.n
     if abs(exact - round(exact)) > _NEAR_WHOLE * max(1, estimate.n) or not 0 <= round(exact) <= estimate.n:
-        return f"is no share of {estimate.n}"
+        return f"is not a share of {estimate.n}"
     return round(exact)
 
 
@@ -177,7 +177,7 @@ class Holdings(Struct, frozen=True, eq=False):
                 return GateEstimate(
                     why=f"{call.name} comes from the records: write it without parameters, fields and slices"
                 )
-            baseline = BaselineMatch(why="it comes from the records, and a baseline is of a run")
+            baseline = BaselineMatch(why="it comes from the records; a baseline holds a run")
             return GateEstimate(
                 self.records[call.name], evidence=self.evidence.get(call.name, ()), baseline=baseline
             )
@@ -227,7 +227,7 @@ class Holdings(Struct, frozen=True, eq=False):
         if call.name in self.pooled and len(self.holders) > 1:
             return replace(
                 self._pool(call, there),
-                baseline=BaselineMatch(why="it is pooled over runs, and a baseline is of one run"),
+                baseline=BaselineMatch(why="it is pooled over runs; a baseline holds one run"),
             )
         if len(there) > 1:
             labels = ", ".join(holder.label for holder, _ in there)

@@ -95,8 +95,7 @@ def _plan(reported: Reported, most: int) -> tuple[_Suite, Cases | None]:
     if reported.kept == "errors":
         remark = (
             "evidence",
-            "errors: the run kept no judged value that is right, so that fields without an error are not "
-            "listed",
+            "errors: the run kept only its wrong values, so fields without an error are not listed",
         )
         suite = replace(suite, properties=(*suite.properties, remark))
     return suite, cases
@@ -437,7 +436,7 @@ def _verdict(run: Reported, summary: Summary) -> Part:
     verdicts = [outcome.verdict for decision in run.decisions for outcome in decision.outcomes]
     told = [f"{verdicts.count(one):,} {words}" for one, words in _SAID.items() if one in verdicts]
     answer = describe_answers(run.decisions) or "NOT DECIDED"
-    why = f"of {len(verdicts):,} gates {', '.join(told)}" if told else "there is no gate"
+    why = f"of {len(verdicts):,} gates {', '.join(told)}" if told else "there are no gates"
     failures = [
         f"{clip(system, _NAME)}: {text}"
         for system, text in zip(summary.systems, summary.failures, strict=True)

@@ -11,7 +11,7 @@ let chosenErrors = [];
 
 painters.errors = async (params) => {
   const data = await block("values");
-  if (CORE.kept === "none" || !data.columns.doc) return replace(find("#errors-count"), "This run kept no evidence, so no value can be listed.");
+  if (CORE.kept === "none" || !data.columns.doc) return replace(find("#errors-count"), "This run kept no judged values.");
   const documents = await block("documents");
   prepareErrors(data);
   const { rows, counts } = chooseErrors(data, documents, params);

@@ -31,7 +31,7 @@ function fieldNumbers(name, data) {
 function mistakesOf(name, data) {
   const kinds = own(data.mistakes, name) || [];
   const title = el("h2", { text: "What is wrong" });
-  if (CORE.kept === "none") return [title, el("p", { class: "note", text: "This run kept no evidence, so nothing can be shown." })];
+  if (CORE.kept === "none") return [title, el("p", { class: "note", text: "This run kept no judged values." })];
   if (!kinds.length) return [title, el("p", { class: "note", text: "Nothing: every value is right." })];
   return [title, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Kinds of error" }, el("table", { class: "wide" },
     el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "kind of error" }), CORE.systems.map((system) => el("th", { scope: "col", class: "num" }, el("bdi", { text: HEADS().get(system) }))), el("th", { scope: "col", text: "for example" }))),

@@ -8,7 +8,7 @@ painters.fields = async (params) => {
   find("#field-sort").onchange = (event) => change({ sort: event.target.value });
   const isKnown = data.fields.some((field) => field.field === params.field);
   replace(find("#field-problem"), params.field && !isKnown ? `There is no field ${plain(params.field, 100)} in this run.` : "");
-  if (!measure) return replace(find("#measure-meaning"), "This run has no metric of single fields.");
+  if (!measure) return replace(find("#measure-meaning"), "This run has no metric per field.");
   const [better, unit] = own(data.better, measure) || ["higher", "ratio"];
   const cells = data.measures[measure];
   const low = lowestOf(cells, unit);
