@@ -493,7 +493,7 @@ def remark(page: CalibrationPage, seen: Observations, untested: Sequence[str]) -
     """
     yield from remark_census(page.pooled.census)
     if untested:
-        yield f"not calibrated, so always reviewed, for lack of any confidence: {list_names(untested, 10)}"
+        yield f"always reviewed, because they have no confidence: {list_names(untested, 10)}"
     documents = seen.count_documents()
     if documents < FEW_DOCUMENTS:
         yield f"only {documents} documents: intervals over documents are too narrow"

@@ -33,6 +33,13 @@ class Verdict(StrEnum):
     SKIPPED = "SKIPPED"
 
 
+VERDICT_WORDS: dict[Verdict, str] = {
+    Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "undecided", Verdict.NO_LOSS: "without a loss shown",
+    Verdict.PASS: "passed", Verdict.SKIPPED: "not applicable",
+}  # fmt: skip
+"""The verdicts in counts, those that need attention first."""
+
+
 class GateAnswer(StrEnum):
     """The answer for all gates together."""
 
