@@ -30,7 +30,7 @@ from fieldassay.runs.value_sources import ExtractedDocument
 
 def test_which_system_to_use_and_why_needs_no_click(demo: OpenReport) -> None:
     said = demo.text("#recommendation")
-    assert said.startswith("Use atlas: only it passes all gates (3)")
+    assert said.startswith("Use atlas: only it passes all 3 gates")
     assert "atlas is best with 94.9%" in said and "ahead of birch by 15.0 points (p < .001)" in said
 
 
@@ -43,7 +43,7 @@ def test_all_misread_separators_of_a_system_need_two_clicks(demo: OpenReport, de
     )
     demo.show("errors")
     demo.page.locator("#errors-facets .facet", has_text="birch").click()
-    demo.page.locator("#errors-facets .facet", has_text="separator").click()
+    demo.page.locator("#errors-facets .facet", has_text="decimal point moved").click()
     demo.page.locator("#errors-count", has_text=f"{len(wrong)} of ").wait_for()
 
 

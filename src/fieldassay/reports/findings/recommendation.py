@@ -559,11 +559,9 @@ def _recommend(
 def _use(result: Result, usable: Sequence[Standing], standings: Sequence[Standing]) -> Recommendation:
     first, name = usable[0], clip(usable[0].system, LONGEST_NAME)
     if len(usable) == 1:
-        gates = f"all of its {first.gates:,} gates" if first.gates > 1 else "its gate"
+        gates = f"all {first.gates:,} gates" if first.gates > 1 else "the gate"
         is_alone = len(standings) == 1
-        why = (
-            f"{name} passes {gates}" if is_alone else f"Use {name}: only it passes all {first.gates:,} gates"
-        )
+        why = f"{name} passes {gates}" if is_alone else f"Use {name}: only it passes {gates}"
         return Recommendation(why, (), "good", (first.system,))
     return _choose(result, usable)
 
