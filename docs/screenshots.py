@@ -96,7 +96,7 @@ def run() -> None:
         with contextlib.redirect_stdout(io.StringIO()):
             main(["demo", "--out", f"{folder}/run"])
         report = Path(folder) / "report.html"
-        fa.report([Path(folder) / "run"], "html", report)
+        fa.report(Path(folder) / "run", "html", report)
         with sync_playwright() as started:
             browser = started.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
             for name in PICTURES:

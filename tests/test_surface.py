@@ -365,8 +365,8 @@ def test_a_field_that_is_not_scored_can_choose_and_limit_takes_the_first_chosen(
 
 
 WRONG = {
-    "no equals sign": (["kind"], "'kind' is no condition; write KEY=VALUE"),
-    "no value": (["kind="], "'kind=' is no condition"),
+    "no equals sign": (["kind"], "'kind' is not a condition; write KEY=VALUE"),
+    "no value": (["kind="], "'kind=' is not a condition"),
     "key": (
         ["knd=x"],
         "no document has the key 'knd' of where; its keys: type, tag, difficulty, kind, shop, total",

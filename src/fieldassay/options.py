@@ -83,7 +83,7 @@ def import_function(text: str) -> Callable[..., Any]:
     finally:
         sys.path.remove("")
     if not callable(found):
-        raise problem("function", f"{text} is no function", "write MODULE:FUNCTION", "no_function")
+        raise problem("function", f"{text} is not a function", "write MODULE:FUNCTION", "no_function")
     return found  # type: ignore[no-any-return]
 
 

@@ -65,7 +65,7 @@ def _misfits(
                 )
             elif not fits(annotations[name], misfit):
                 due = function.__annotations__[name]
-                name_due = due.__name__ if isinstance(due, type) else due
+                name_due = due.__name__ if isinstance(due, type) else re.sub(r"\w+\.", "", str(due))
                 remedy = f"give a {name_due} (`help(fieldassay.{function.__name__})`)"
                 what = f"{name} is a {type(misfit).__name__}"
                 yield Problem(function.__name__, what, remedy, "wrong_kind")

@@ -123,7 +123,7 @@ def test_words_of_pdfplumber_have_boxes() -> None:
     text = page_text(load_bytes(held.getvalue(), "a.pdf", LoadOptions(reader="pdfplumber")).pages[0])
     assert text.text == "Total 1,250.00" and text.spans[1].box is not None
     assert 85 < text.spans[1].box.left < 95 and 35 < text.spans[1].box.top < 50
-    with pytest.raises(DocumentError, match="is no PDF"):
+    with pytest.raises(DocumentError, match="is not a PDF"):
         read(b"a text", "a.txt", "pdfplumber")
 
 
@@ -190,7 +190,7 @@ FOREIGN = {
     "a.jpg": (b"\0\0\0\x18ftypmif1\0\0\0\0heic", "is a picture in the format HEIC; save it as .jpg"),
     "a.avif": (b"\0\0\0\x18ftypavif\0\0\0\0mif1", "is a picture in the format AVIF; save it as .jpg"),
     "a.jp2": (b"\0\0\0\x0cjP  \r\n\x87\n", "is a picture in the format JPEG 2000; save it as .png"),
-    "b.heic": (b"no picture", "is named like a HEIC file and is none, or is damaged"),
+    "b.heic": (b"no picture", "is named like a HEIC file, but is damaged or something else"),
     "a.zip": (packed(content="x"), "is a zip archive; unpack it"),
     "b.odt": (packed(mimetype="x" * 1000), "is a zip archive; unpack it"),
 }  # fmt: skip

@@ -85,7 +85,7 @@ def test_a_matrix_makes_a_system_of_every_combination() -> None:
         ({"systems": {"a": {"strategy": "function", "call": ["x"]}}}, "a text that is not empty, not a list"),
         (
             {"endpoints": {"x": {"url": "https://x/v1", "key": "sk-1"}}, "systems": {}},
-            "must not stand in a file",
+            "must not be in a file",
         ),
         ({"endpoints": {"x": {"url": "http://x.example/v1"}}, "systems": {}}, "unencrypted"),
         ({"systems": {"a": BASE}}, "no endpoint 'local'"),
@@ -135,7 +135,7 @@ systems:
     ("text", "told"),
     [
         pytest.param(b"{{ documnt }} {{ document }}", "did you mean 'document'?", id="an unknown name"),
-        pytest.param(b"{% if x %} {{ document }}", "is no template", id="no end of a block"),
+        pytest.param(b"{% if x %} {{ document }}", "is not a template", id="no end of a block"),
         pytest.param(b"{% for _ in name %}x{% endfor %}{{ document }}", "line 1 has a For", id="a loop"),
         pytest.param(b"\n{{ 'x' * 10 ** 12 }}{{ document }}", "line 2 has a", id="arithmetic"),
         pytest.param(b"{{ name | center(1000000000) }}{{ document }}", "has a Filter", id="a filter"),

@@ -151,8 +151,8 @@ def test_each_stands_for_every_type_and_every_step():
     ("own", "call", "what"),
     [
         ({"a": "b"}, "a", "unknown metric 'b'"),
-        ({"a": "b", "b": "a"}, "a", "stands on itself"),
-        ({"a": "a"}, "a", "stands on itself"),
+        ({"a": "b", "b": "a"}, "a", "refers to itself"),
+        ({"a": "a"}, "a", "refers to itself"),
         ({"a": "latency_p50 / 2"}, "a", "quantile"),
         ({"a": "correct[x]"}, "a", "leave out the field"),
         ({"a": "accuracy"}, "a(column=score)", "no parameter 'column'"),

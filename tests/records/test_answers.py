@@ -348,7 +348,7 @@ def test_a_cut_text_is_completed_in_a_prediction_and_never_in_gold(field: str, t
     "text", ["- x\n- y", "x; y", "[sic] so it is", "[redacted]", "['x'] and ['y']", "[open('x')]", "[x, y"]
 )
 def test_a_text_that_may_be_none_stays_one_item_and_is_warned_of(text: str) -> None:
-    told = "give one text in place of a list; read as one item"
+    told = "give one text instead of a list; read as one item"
     for gold, pred, side in ((ROW, {**ROW, "tags": text}, "m"), ({**ROW, "tags": text}, ROW, "gold")):
         warnings = score([gold], {"m": [pred]}, SPEC).warnings
         assert any(

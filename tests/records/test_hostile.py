@@ -102,7 +102,7 @@ BROKEN_FILES = {
     "deep array": ("p.json", b"[" * MILLION, "nested deeper than 100 levels"),
     "prose named lines": ("p.jsonl", b"I cannot read this.", "not JSON (Expecting value, column 1)"),
     "scalar": ("p.json", b"42", "is neither a list of records nor a record"),
-    "column twice": ("p.csv", b"id,x,x\n1,2,3\n", "column 'x' stands twice in the header"),
+    "column twice": ("p.csv", b"id,x,x\n1,2,3\n", "the header has the column 'x' twice"),
     "unnamed column": ("p.csv", b"id,,x\n1,2,3\n", "column 2 has no name"),
     "empty gzip": ("p.jsonl.gz", gzip.compress(b""), "is empty"),
 }

@@ -30,7 +30,9 @@ def bad(labels: Any) -> dict[str, Any]:
     ("line", "where", "what"),
     [
         pytest.param("{", "x.jsonl:1", "not JSON", id="no JSON"),
-        pytest.param({"id": "a", "total": 5}, "x.jsonl:1", "no line of a labels file", id="a plain record"),
+        pytest.param(
+            {"id": "a", "total": 5}, "x.jsonl:1", "not a line of a labels file", id="a plain record"
+        ),
         pytest.param({**LINE, "version": 2}, "x.jsonl:1: $.version", "reads version 1", id="a newer version"),
         pytest.param({**LINE, "revewer": 1}, "x.jsonl:1: $", "unknown key `revewer`", id="an unknown key"),
         pytest.param({**LINE, "id": 5}, "x.jsonl:1: $.id", "expected `str`", id="an id that is a number"),

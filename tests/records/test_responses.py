@@ -134,7 +134,10 @@ def test_an_answer_in_a_batch_counts_even_if_its_body_does_not_say_what_it_is(na
 
 
 FAILED = {
-    "OpenAI batch, another body": (openai_row({"text": "x"}), "error: its body is no response that is known"),
+    "OpenAI batch, another body": (
+        openai_row({"text": "x"}),
+        "error: its body is not a known kind of response",
+    ),
     "Anthropic batch, no message": (anthropic_row("succeeded"), "error: no response"),
     "Anthropic batch, nothing said": (anthropic_row("succeeded", message=message()), "empty answer"),
     "OpenAI batch, refused": (

@@ -90,7 +90,7 @@ def test_the_only_object_with_declared_keys_in_one_without_is_the_record(name: s
     assert result.counts["systems"]["m"]["repairs"].get("wrapped", 0) == is_taken
     assert (TAKEN_OFF in result.warnings) == is_taken
     if name == "two objects":
-        assert any("declared keys stand under 'first', 'second'" in warning for warning in result.warnings)
+        assert any("declared keys are under 'first', 'second'" in warning for warning in result.warnings)
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ UNCERTAIN: dict[str, tuple[Any, ...]] = {
     "a last column without a name": ([["id", "x"], ["a", 1, 2]], "column 3 has no name"),
     "a total that is no sum": (
         [NAMES, *PLAIN, ["Total", "Fir", 3, 4]],
-        r"#S:5: 'Total' may be a total or a record: it is no sum of the rows above; delete the row, or give it",
+        r"#S:5: 'Total' may be a total or a record: it is not the sum of the rows above; delete the row, or give it",
     ),
     "no id, no word, no sum": ([NAMES, *PLAIN, [None, "Fir", 3, 4]], "#S:5: has no id"),
     "a sheet that is not there": ([NAMES, *PLAIN], "has no sheet 'T'; one of: S", "#T"),

@@ -63,5 +63,5 @@ def test_names_cannot_write_markup() -> None:
 
 def test_a_result_without_metrics_or_documents_is_still_told() -> None:
     result = score(records([True]), records([True]), SPEC, bootstrap=0)
-    assert "no metric by which systems could be compared" in render_executive(replace(result, estimates=()))
+    assert "no metric that compares systems" in render_executive(replace(result, estimates=()))
     assert "100.0%" in render_executive(replace(result, documents_table=None))

@@ -199,7 +199,7 @@ def recommended(
 @pytest.mark.parametrize(
     ("wrong", "answer", "tone"),
     [
-        ({"ash": 2, "birch": 14, "cedar": 25}, "Use ash: only it passes all gates (1)", "good"),
+        ({"ash": 2, "birch": 14, "cedar": 25}, "Use ash: only it passes the gate", "good"),
         (
             {"ash": 2, "birch": 1, "cedar": 25},
             "Use birch or ash: both pass all gates, and no clear difference in accuracy between them",
@@ -211,7 +211,7 @@ def recommended(
             "good",
         ),
         ({"ash": 20, "birch": 14, "cedar": 25}, "No system passes all gates", "bad"),
-        ({"ash": 2}, "ash passes its gate", "good"),
+        ({"ash": 2}, "ash passes the gate", "good"),
         ({"ash": 20}, "ash fails its gates", "bad"),
     ],
     ids=[

@@ -43,7 +43,7 @@ def test_the_verdict_comes_first_then_the_numbers_with_their_intervals(maker: Ma
     page = text(maker, small())
     lines = [line for line in page.splitlines() if line and not line.startswith("<!--")]
     assert lines[0] == "## NO-GO llama: bills"
-    assert lines[1].startswith("Of 3 gates 1 failed, 1 cannot be decided, 1 passed; 6 documents.")
+    assert lines[1].startswith("3 gates: 1 failed, 1 undecided, 1 passed; 6 documents.")
     assert re.search(r"\| accuracy \| \d+\.\d%\u00a0\(\d+\.\d\u00a0to\u00a0\d+\.\d\) \|", page)
     for part in (
         "no baseline",
@@ -57,7 +57,7 @@ def test_the_verdict_comes_first_then_the_numbers_with_their_intervals(maker: Ma
 @pytest.mark.parametrize("maker", PAGES.values(), ids=PAGES)
 def test_a_run_without_gates_is_not_said_to_pass(maker: Maker) -> None:
     page = text(maker, made([{"id": 1, "a": 1}], [{"id": 1, "a": 1}], spec="fields: {a: number}"))
-    assert "## NOT DECIDED" in page and "There is no gate" in page and "PASS" not in page
+    assert "## NOT DECIDED" in page and "No gates; 1 document" in page and "PASS" not in page
 
 
 @pytest.mark.parametrize("maker", PAGES.values(), ids=PAGES)

@@ -275,9 +275,9 @@ def test_the_command_tells_and_writes(folder, capsys):
 def test_a_baseline_that_stands_on_gold_as_it_was_is_told(folder, capsys):
     (folder / "fieldassay-baseline.json").touch()
     assert main([*PROMOTE]) == 0
-    assert "fieldassay-baseline.json stands on gold as it was: score again" in capsys.readouterr().out
+    assert "fieldassay-baseline.json was made with the earlier gold: score again" in capsys.readouterr().out
     assert main([*PROMOTE]) == 0
-    assert "stands on gold" not in capsys.readouterr().out
+    assert "was made with the gold" not in capsys.readouterr().out
 
 
 def test_a_document_that_gold_lacks_is_added_only_if_asked_for(tmp_path):

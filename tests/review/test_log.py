@@ -175,7 +175,7 @@ def test_the_commands_of_the_page_run_one_after_the_other(tmp_path, monkeypatch,
         run(words)
     label_all(Store(Path("invoices-1")))
     told = "".join(run(words) for words in team[5:])
-    for line in ("16 of 16 done", "4 documents labeled twice", "gold.jsonl.before keeps it as it was"):
+    for line in ("16 of 16 done", "4 documents labeled twice", "gold.jsonl.before keeps the earlier gold"):
         assert line in told
     for name in ("receipts-1", "invoices-2"):
         shutil.copytree("invoices-1", name)

@@ -135,7 +135,7 @@ def test_an_update_of_what_was_not_seen_is_refused(held):
         ("due", "1/2/2025", "not asked"),
         ("lines[7].sku", "x", "not asked"),
         ("lines[0", "x", "not asked"),
-        ("shop", " ", "empty text is no value"),
+        ("shop", " ", "empty text is not a value"),
         ("shop", "x" * 20_001, "no such label"),
     ],
 )

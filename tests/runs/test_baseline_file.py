@@ -132,7 +132,7 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
     "a label by hand": (lambda text: text.replace(FIRST, FIRST.replace("0a", "0b")), "checksum"),
     "a document without a digest": (
         edit(lambda data: data["documents"].__setitem__(1, ["b"]), is_signed=True),
-        "not as a baseline must be",
+        "not a valid baseline",
     ),
     "a number by hand": (lambda text: text.replace("1*3 0", "0*4"), "checksum"),
     "a headline by hand": (
@@ -154,7 +154,7 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
     "no checksum": (edit(lambda data: data.pop("checksum"), is_signed=False), "checksum"),
     "a document twice": (
         edit(lambda data: data["documents"].__setitem__(1, ["a", "0b"]), is_signed=True),
-        "one is there twice",
+        "unsorted or repeated",
     ),
     "no documents": (
         edit(lambda data: data.update(documents=[], systems=[]), is_signed=True),
@@ -174,10 +174,10 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "a column too short": (edit(statistic("1*3"), is_signed=True), "3 numbers for 4 documents"),
     "a column too long": (edit(statistic("1*99999999999"), is_signed=True), "numbers for 4 documents"),
-    "a column of text": (edit(statistic("1 2 x 4"), is_signed=True), "no whole number"),
-    "a column of fractions": (edit(statistic("1 2 0.5 4"), is_signed=True), "no whole number"),
-    "a column of NaN": (edit(statistic("1 2 nan 4"), is_signed=True), "no whole number"),
-    "a number too large": (edit(statistic(f"{2**62} 0 0 0"), is_signed=True), "no whole number"),
+    "a column of text": (edit(statistic("1 2 x 4"), is_signed=True), "not a whole number"),
+    "a column of fractions": (edit(statistic("1 2 0.5 4"), is_signed=True), "not a whole number"),
+    "a column of NaN": (edit(statistic("1 2 nan 4"), is_signed=True), "not a whole number"),
+    "a number too large": (edit(statistic(f"{2**62} 0 0 0"), is_signed=True), "not a whole number"),
     "a slice too short": (
         edit(lambda data: data["systems"][0]["slices"].update(kind=[["x"]]), is_signed=True),
         "a line for each document",
@@ -186,7 +186,7 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
     "an empty digest": (edit(lambda data: data["digests"].update(gold=""), is_signed=True), "digests"),
     "a list for a text": (
         edit(lambda data: data.update(run=[]), is_signed=True),
-        "not as a baseline must be",
+        "not a valid baseline",
     ),
     "a policy": (
         edit(lambda data: data.update(format="fieldassay policy"), is_signed=True),

@@ -316,8 +316,8 @@ def test_a_run_is_found_by(store: Path, kind: str) -> None:
         ("", "is not a run"),
         ("x" * 10_000, "is not a run"),
         ("a\0b", "is not a run"),
-        ("../runs", "is no run in"),
-        (".", "is no run in"),
+        ("../runs", "is not a run in"),
+        (".", "is not a run in"),
     ],
 )
 def test_what_means_no_run_or_several_is_told(store: Path, reference: str, said: str) -> None:
@@ -330,7 +330,7 @@ def test_what_means_no_run_or_several_is_told(store: Path, reference: str, said:
 def test_a_store_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(ProblemsError, match="there is no store of runs"):
         find_run("latest", tmp_path / "runs")
-    with pytest.raises(ProblemsError, match="is no store of runs"):
+    with pytest.raises(ProblemsError, match="is not a store of runs"):
         list_stored(tmp_path / "runs")
 
 
@@ -354,7 +354,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "no record": (lambda folder: (folder / "run.json").unlink(), "run.json: No such file or directory"),
     "another record": (
         lambda folder: (folder / "run.json").write_text('{"a": 1}'),
-        "run.json is of another kind",
+        "run.json has another format",
     ),
     "deep record": (lambda folder: (folder / "run.json").write_text("[" * 100_000), "run.json: not JSON"),
     "NaN in a record": (

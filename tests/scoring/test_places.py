@@ -605,7 +605,7 @@ def test_relations_compute_with_the_unit():
     ("fields", "said"),
     [
         ({"n": REVENUE, "unit": "text"}, "'unit' is judged as part of 'n'"),
-        ({"n": {"items": REVENUE}}, "nothing stands beside them"),
+        ({"n": {"items": REVENUE}}, "nothing is beside them"),
         ({"n": {"type": "text", "unit_field": "unit"}}, "'unit_field' does not apply to the type 'text'"),
     ],
     ids=["declared-beside", "an-item", "a-text"],

@@ -261,7 +261,7 @@ def test_rules_per_type_fill_what_fields_leave_open():
 
 def test_a_type_that_stands_for_itself_is_a_problem():
     assert any(
-        "stands for itself" in problem
+        "refers to itself" in problem
         for problem in problems("types: {a: {type: b}, b: {type: a}}\nfields: {x: a}")
     )
 
@@ -443,7 +443,7 @@ def test_each_place_of_a_tuple_has_its_type_and_its_order(schema, gold, pred, is
 
 def test_a_type_that_no_dialect_has_is_refused_by_name():
     with pytest.raises(
-        ProblemsError, match=r"properties\.x\.type: 'decimale' is no type .*did you mean 'decimal'"
+        ProblemsError, match=r"properties\.x\.type: 'decimale' is not a type .*did you mean 'decimal'"
     ):
         read_spec({"properties": {"x": {"type": "decimale"}}})
 

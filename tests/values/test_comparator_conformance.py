@@ -248,7 +248,7 @@ def test_comparators_are_values(name, call):
     [
         ({"number": {"tolerance": -1}}, "0 or more"),
         ({"number": {"tolerance": {"relativ": 0.1}}}, "unknown part 'relativ'"),
-        ({"number": {"tolerance": {"absolute": 1, "scale": "at_least_one"}}}, "only beside `relative`"),
+        ({"number": {"tolerance": {"absolute": 1, "scale": "at_least_one"}}}, "only with `relative`"),
         ({"date": {"days": -1}}, "0 or more"),
         ({"contains": {"score": 2}}, "from 0 to 1"),
         ({"words": {"threshold": 80}}, "from 0 to 1"),

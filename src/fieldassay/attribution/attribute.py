@@ -203,7 +203,7 @@ def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribut
         if name not in run.systems
     ]
     if run.kept != "all":
-        what = "did not keep all judged values, and shares need the right ones, too"
+        what = "did not keep all judged values; shares also need the right ones"
         problems.append(Problem(where, what, "score again with --evidence all", "missing_part"))
     if problems:
         raise ProblemsError(problems)
@@ -586,7 +586,7 @@ def _failure(row: Mapping[str, Any], facts: Mapping[str, Any]) -> Failure | None
     if facts.get("is_invalid"):
         return Failure("unreadable_answer", why, "answer")
     return (
-        Failure("no_prediction", "there is no prediction of the document")
+        Failure("no_prediction", "the document has no prediction")
         if facts.get("has_prediction") is False
         else None
     )

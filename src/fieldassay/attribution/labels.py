@@ -286,23 +286,18 @@ def _of_text(found: _Placed) -> Finding:
         if not is_hidden and text is not None and text.hidden is not None:
             is_hidden = text.hidden.find(value.leaf, value.pred) is not None
         if is_hidden:
-            return Finding("hidden_text", f"{_shown(value.pred)} stands only in text without ink")
+            return Finding("hidden_text", f"{_shown(value.pred)} is only in text without ink")
     if text is None:
         return Finding("ambiguous", value.no_text or "what was sent is not known")
     if value.gold is not None and value.leaf.type in UNCOPIED:
-        return Finding("ambiguous", f"a {value.leaf.type} is decided from the document, not copied from it")
+        return Finding("ambiguous", f"a {value.leaf.type} cannot be looked up in the text")
     if not found.is_lost:
         return _of_model(found, text)
     if text.is_lossless:
-        told = (
-            f"the document is a text file, which is sent as it is, and has no form of the gold value {gold}"
-        )
-        return Finding("gold", told)
+        return Finding("gold", f"no form of the gold value {gold} is in the document, a text file")
     if value.missed is not None and value.missed > MOST_MISSED:
-        told = (
-            f"the gold value {gold} is not in the text, but it, or values of its field, are often not found"
-        )
-        return Finding("ambiguous", f"{told} where they were read, either")
+        told = f"the gold value {gold} is not in the text, but such values are often missed when read"
+        return Finding("ambiguous", told)
     return _of_reading(found, text)
 
 
@@ -311,7 +306,7 @@ def _of_reading(found: _Placed, text: SentText) -> Finding:
     value, gold = found.value, _shown(found.value.gold)
     place = find_scattered(text, value.gold)
     if place is not None:
-        told = f"the words of {gold} stand near each other, and never together"
+        told = f"the words of {gold} are near each other, but never together"
         return Finding("reading_layout", told, place.quote, place.page)
     damage = find_damage(text, value.leaf, value.gold, value.pred)
     if damage is not None:
@@ -335,19 +330,19 @@ def _of_model(found: _Placed, text: SentText) -> Finding:
         is_likely = value.chance is not None and value.chance > MOST_CHANCE
         if value.shared or is_likely or len(str(value.gold).strip()) < SHORTEST:
             why = "values of this field from other documents often are" if is_likely else "it is short"
-            why = f"{clip(value.shared, 80)} of this document has it, too" if value.shared else why
+            why = f"{clip(value.shared, 80)} of this document also has it" if value.shared else why
             told = f"the gold value {_shown(value.gold)} may be in the text by chance: {why}"
             return Finding("ambiguous", told, gold.quote, gold.page)
     if gold is not None and value.pred is None:
-        told = f"the text has {_shown(gold.quote)} in the line {line}; nothing was predicted"
+        told = f"the text has {_shown(gold.quote)} in the line {line}"
         return Finding("model_omitted", told, gold.quote, gold.page)
-    shown, where = _shown(value.pred), f"; the gold value stands in the line {line}" if line else ""
+    shown, where = _shown(value.pred), f"; the gold value is in the line {line}" if line else ""
     quote, page = ("", None) if pred is None else (pred.quote, pred.page)
     if value.other_field is not None:
         told = f"{shown} is the gold value of {clip(value.other_field, 80)}{where}"
         return Finding("model_other_field", told, quote, page)
     if pred is not None or value.is_other_item:
-        which = "is the gold value of another item" if value.is_other_item else "stands in the text"
+        which = "is the gold value of another item" if value.is_other_item else "is in the text"
         at = "" if pred is None else f", in the line {_shown(pred.line, 80)}"
         return Finding("model_other_place", f"{shown} {which}{at}{where}", quote, page)
     return Finding("model_invented", f"no form of {shown} is in the text{where}")

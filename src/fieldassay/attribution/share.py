@@ -221,7 +221,7 @@ def undefined_reason(sums: Floats, errors_over: str) -> str:
         if at["kept"] > 0 or at["unknown"] == 0:
             return ""
         if at["shared"] > 0:
-            return "its values stand more than once in their documents"
+            return "its values occur more than once in their documents"
         if at["missed"] > 0:
             return "no form of its values is found in texts that are read perfectly"
         return "no text that was sent can show these values"
@@ -229,7 +229,7 @@ def undefined_reason(sums: Floats, errors_over: str) -> str:
         return "no other document of its type has another value, to measure chance"
     chance = at["chance"] / at["foreign"]
     if 1.0 - chance < LEAST_POWER - 1e-12:
-        return f"presence tells too little: {chance:.0%} of foreign values are in the text"
+        return f"presence says too little: {chance:.0%} of foreign values are in the text"
     return "" if errors_over else "no value of any field was read"
 
 

@@ -48,7 +48,7 @@ Limit = Annotated[float, Meta(gt=0, le=1e12, examples=[1.5])]
 
 
 class ExtractOptions(OptionRecord, frozen=True):
-    """The options of an extraction: which documents, at what cost, and what is used again."""
+    """The options of an extraction: which documents, at what cost, and which answers are reused."""
 
     limit: Positive | None = None
     """The first documents only, by id."""
@@ -108,9 +108,7 @@ def extract(
     for note in found.notes:
         watch.tell(f"note: {note}")
     if found.skipped:
-        watch.tell(
-            f"files of other kinds are left out: {len(found.skipped):,}, such as {found.skipped[0].name}"
-        )
+        watch.tell(f"left out, of other kinds: {len(found.skipped):,} files, such as {found.skipped[0].name}")
     with ExitStack() as stack:
         opened = stack.enter_context(open_system(system, parsed, ExtractionInput(Path(docs), files)))
         options = replace(options, repeats=max(opened.repeats, options.repeats))
@@ -127,14 +125,12 @@ def print_changes(system: System, out: Path, tell: Callable[[str], None]) -> Non
         if not (out / JOURNAL).is_file():
             raise  # a file of something else
         damaged = error.problems[0]
-        tell(
-            f"{damaged.where}: {damaged.what}; it is written anew, and what is answered is asked for no more"
-        )
+        tell(f"{damaged.where}: {damaged.what}; it is written again, and answers already given are kept")
         return
     if changed:
         tell(
             f"{out}: changed since the last extraction: {', '.join(changed)}; "
-            "what the changes touch is asked anew"
+            "the documents that these touch are asked again"
         )
 
 

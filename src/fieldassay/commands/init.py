@@ -153,7 +153,7 @@ def spec_from_gold(
         inferred = with_gold(begun, inferred)
     if not inferred.spec.fields:
         raise problem(
-            source.label, "no record has a key beside the id", "give records with fields", "bad_gold"
+            source.label, "no record has a key besides the id", "give records with fields", "bad_gold"
         )
     if systems is not None:
         inferred = _with_predictions(inferred, gold, systems)

@@ -40,10 +40,10 @@ _LONGEST_PATH, _LONGEST_VALUE = 80, 60
 
 
 class Judgement(Brief, Struct, frozen=True):
-    """What came of one record.
+    """The judgement of one record.
 
     `score` is the score that `fieldassay.score` gives the document: the metric that the spec names for it,
-    else accuracy; None where nothing is to be judged. `values` are all values on either side. `problem` says
+    else accuracy; None if there is nothing to judge. `values` are all values on either side. `problem` says
     why an answer could not be read; it is judged as an empty one.
     """
 
@@ -176,10 +176,10 @@ class Bench(Struct, frozen=True, eq=False):
 class Judge:
     """Judges one pair of records at a time, by the engine and with the numbers of `fieldassay.score`.
 
-    `spec` is all that `score` takes: a path, the text of a spec, a mapping, a Pydantic model or a compiled
-    plan. It is compiled once; the judge pickles, and threads may share it. Without a spec it is guessed from
-    the first pair, or the first batch of pairs. One record is little to guess from: it shows that a text is a
-    date, and hardly which of its parts is the day. So write a spec where the number matters.
+    `spec` is anything that `score` takes: a path, the text of a spec, a mapping, a Pydantic model or a
+    compiled plan. It is compiled once; the judge pickles, and threads may share it. Without a spec, one is
+    guessed from the first pair or batch of pairs. One record may show that a text is a date, but rarely which
+    part is the day: write a spec where the number matters.
 
     >>> judge = Judge("fields: {total: {type: money, critical: true}, paid: boolean}")
     >>> judgement = judge({"total": "5.50", "paid": True}, 'Here it is: ```json {"total": 5.5}```')

@@ -241,13 +241,21 @@ def run(  # noqa: PLR0913
     options: SweepOptions | None = None,
     watch: Watch | None = None,
 ) -> Sweep:
-    """Return what the systems of a file make of documents, compared on their gold, in the folder `out`.
+    """Return a comparison of systems: their extractions of documents, scored against gold, in `out`.
 
     Each system has a folder with its extraction in `out`; `out/run` is the scored run of all of them. The
-    same call goes on where an interrupted one was. Documents are loaded once, and a request that several
+    same call continues an interrupted one. Documents are loaded once, and a request that several
     systems share is sent once. `systems` is a file, its text or a mapping; by default `rules` alone.
 
     Raises `ProblemsError` with everything that is wrong with the inputs.
+
+    >>> import tempfile, pathlib
+    >>> place = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (place / "a.txt").write_text("Total: 5.00")
+    >>> gold, spec = [{"id": "a", "total": 5}], "fields: {total: {type: number, labels: [Total]}}"
+    >>> found = run(place, spec, gold, place / "out", options=SweepOptions(ExtractOptions(jobs=0)))
+    >>> found.run.result.value("accuracy")
+    1.0
     """
     options, watch, place = options or SweepOptions(), watch or Watch(), Path(out)
     task = _read(docs, spec, gold, systems, options)

@@ -127,9 +127,9 @@ def calibrate(run: Reference | Result, store: str | os.PathLike[str] = STORE, **
 def gate(
     *runs: Reference | Result, gates: str | os.PathLike[str] | Sequence[str] | None = None, **options: Any
 ) -> DecisionPage:
-    """Return GO or NO-GO on runs or a result in memory, with value, threshold, verdict and evidence by gate.
+    """Return GO or NO-GO on runs or a result, with value, threshold, verdict and evidence of each gate.
 
-    `gates` are the path of a gates file, or a list of gates as texts, in place of those of the specs.
+    `gates` are the path of a gates file, or a list of gates as texts; they replace those of the specs.
     `options` are `protocol`, `records`, `system`, `baseline` and `store`. Raises `ProblemsError` for any
     invalid file.
 
@@ -206,7 +206,7 @@ def report(
     The formats are those of `fieldassay report --format`: `html`, `markdown`, `table`, `junit` and others.
     With `documents`, a folder of the documents that were extracted, an HTML report shows where wrong
     values were read. Raises `ProblemsError` for an unknown format, for a damaged run, and for a target that
-    is in the way.
+    is an input or a part of a run.
 
     >>> import fieldassay as fa
     >>> spec = "{name: receipts, fields: {total: number}}"
@@ -349,7 +349,7 @@ def _read(plan: Plan, name: str, records: Records) -> Iterator[Answers]:
 
 @public
 def attribute(run: Reference, store: str = STORE, **options: Any) -> Attribution:
-    """Return which stage the wrong values of a run are due to: a label for each, and shares with intervals.
+    """Return the stage that each wrong value of a run comes from, and the share of each stage with intervals.
 
     `options` are those of `AttributeOptions`. Raises `ProblemsError` for a run that did not keep all judged
     values.

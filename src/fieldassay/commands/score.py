@@ -42,16 +42,15 @@ def score(
     baseline: str | Path | None = None,
     **keywords: Any,
 ) -> Result:
-    """Return how good the predictions are, judged against gold by a spec; `Result.save` writes it as a run.
+    """Return the scores of predictions against gold by a spec; `Result.save` writes them as a run.
 
     `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a
     data frame; `predictions` is one of these, or a mapping from system to one. `spec` is a path, the text of
     a spec, a mapping, a Pydantic model or a compiled plan. Without one it is guessed from gold, and a warning
-    of the result tells how each value is read; gates and baselines need a written one. `keywords` are options
-    of `ScoreOptions` by name, or of the spec's sections `data:` and `statistics:`, in place of those there;
-    the statistics of documents are always kept.
-    `progress` is called with each number of documents done. Regression gates compare with the `baseline` in a
-    file; spec and gold must be those that a frozen one stands on.
+    of the result says how each field is read; gates and baselines need a written one. `keywords` are options
+    of `ScoreOptions`, or options of the sections `data:` and `statistics:`, which replace those of the spec.
+    `progress` is called with the number of documents done so far. Regression gates compare with the
+    `baseline` in a file; a frozen one refuses another spec or gold.
 
     Raises `ProblemsError` with everything that is wrong with the inputs, `NothingEvaluatedError` if no
     document is in both, or none has a declared field.

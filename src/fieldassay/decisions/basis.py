@@ -157,7 +157,7 @@ def join_data(contestants: Sequence[Contestant], documents: Collection[str] | No
     everything kept. Raises ValueError if two labels are the same.
     """
     if len({one.label for one in contestants}) < len(contestants):
-        raise ValueError("two contestants have the same label")
+        raise ValueError("two systems have the same label")
     first = contestants[0].data
     systems = [replace(one.statistics, system=one.label) for one in contestants]
     if documents is not None:
@@ -286,7 +286,7 @@ def _choose(found: list[tuple[NamedRun, str | None]]) -> list[tuple[NamedRun, st
         others = ", ".join(f"{run.reference}:{name}" for name in run.systems if name != system)
         raise problem(
             f"run {run.reference!r}",
-            "is one system; two are needed",
+            "is one system; a comparison needs two",
             f"name another run, or one of: {others[:300]}",
             "unclear_system",
         )

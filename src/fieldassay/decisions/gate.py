@@ -66,7 +66,7 @@ def read_preset(name: str) -> GateList:
     data, lines = read_yaml(preset_text(name, "--protocol"), label)
     if isinstance(data, dict) and not data.get("gates"):
         raise problem(
-            "--protocol", f"{name!r} has no gates", "take clinical-decision, or give --gates FILE", "no_gates"
+            "--protocol", f"{name!r} has no gates", "use clinical-decision, or give --gates FILE", "no_gates"
         )
     return _read(data, Places(label, lambda: lines), name)
 
@@ -126,13 +126,13 @@ def _read_rule(item: Any, place: int, report: Report) -> TitledGate | None:
         cursor.refuse_unknown(("gate", "title"))
         text, title = cursor.text("gate"), cursor.text("title", "") or ""
         if text is None:
-            report.add(steps, "has no 'gate'", "write such as gate: accuracy >= 0.9", "missing_key")
+            report.add(steps, "has no 'gate'", "write one, such as gate: accuracy >= 0.9", "missing_key")
             return None
     else:
         text, title = item, ""
     if not isinstance(text, str):
         report.add(
-            steps, f"must be a text, not {kind_of(text)}", "write such as accuracy >= 0.9", "wrong_kind"
+            steps, f"must be a text, not {kind_of(text)}", "write one, such as accuracy >= 0.9", "wrong_kind"
         )
         return None
     try:

@@ -206,10 +206,10 @@ def find_kind(name: str, data: bytes) -> str:
 def _text_kind(suffix: str, data: bytes) -> str:
     named = SUFFIXES.get(suffix, "")
     if named == "image" and (suffix != ".bmp" or not data.startswith(b"BM")):
-        raise DocumentError("unreadable", f"is named like an image ({suffix}) and is none")
+        raise DocumentError("unreadable", f"is named like an image ({suffix}), but is something else")
     if named in ("pdf", "docx", "xlsx", "msg", "other"):
         raise DocumentError(
-            "unreadable", f"is named like a {suffix[1:].upper()} file and is none, or is damaged"
+            "unreadable", f"is named like a {suffix[1:].upper()} file, but is damaged or something else"
         )
     if named:
         return named
@@ -224,7 +224,7 @@ def _text_kind(suffix: str, data: bytes) -> str:
         return "eml"
     head = data[:4096]
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")) and head.count(0) * 10 > len(head):
-        raise DocumentError("unreadable", "is of no kind that can be read")
+        raise DocumentError("unreadable", "is of a kind that cannot be read")
     return "text"
 
 
@@ -751,7 +751,7 @@ class DocumentPool:
         except WorkerEndedError as error:
             if error.memory > _MOST_OF * self._limits.memory > 0:
                 raise DocumentError("too_large", _NO_MEMORY) from None
-            raise DocumentError("loader_crash", f"ended its loader ({error})") from None
+            raise DocumentError("loader_crash", f"crashed its loader ({error})") from None
 
 
 def _transcript_of(future: Future[bytes]) -> Transcript | DocumentError:

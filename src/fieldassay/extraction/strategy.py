@@ -424,7 +424,7 @@ class Example(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True):
-    """What a strategy is asked for: the record that a spec describes, with what it may look at."""
+    """The task of a strategy: the record that a spec describes, and what the strategy may look at."""
 
     spec: Spec
     examples: tuple[Example, ...] = ()

@@ -187,7 +187,7 @@ class _Reader:
                 continue
             for secret in sorted({"key", "api_key", "token"} & value.keys()):
                 remedy = "name a variable of the environment: `key_env: OPENAI_API_KEY`"
-                self._report.add((*at, secret), "a key must not stand in a file", remedy, "secret_in_file")
+                self._report.add((*at, secret), "a key must not be in a file", remedy, "secret_in_file")
             inner = Cursor(
                 {k: v for k, v in value.items() if k not in ("key", "api_key", "token")}, at, self._report
             )
@@ -510,7 +510,7 @@ def open_system(
         name = getattr(system, "__name__", "function")
         entry = SystemEntry(name, Function(name), {"strategy": "function", "call": name})
         return open_entry(entry, NO_FILE, spec, source, system)
-    what, remedy = f"{type(system).__name__} is no system", "give FILE#NAME, a strategy or a function"
+    what, remedy = f"{type(system).__name__} is not a system", "give FILE#NAME, a strategy or a function"
     raise problem("system", what, remedy, "wrong_kind")
 
 

@@ -85,7 +85,7 @@ class FieldInfo(Struct, frozen=True):
 
 
 class JudgedValue(Brief, Struct, frozen=True):
-    """One value: gold and prediction as given (None: no value), and what came of them.
+    """One value: gold and prediction as given (None: no value), and the outcome.
 
     `path` is the place in gold, or in the prediction for a value that gold lacks, and `field` the field of
     it. `outcome` is `match`, `partial`, `mismatch`, `missing`, `spurious` or `failed` (not judged); `score`

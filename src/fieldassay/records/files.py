@@ -115,7 +115,9 @@ def find_format(label: str, path: Path, head: bytes) -> str:
             raise _refusal(label, what, remedy)
     if is_named_workbook:
         raise _refusal(
-            label, "is named like an Excel workbook and is none", "name the file after what it holds"
+            label,
+            "is named like an Excel workbook, but is something else",
+            "name the file after what it holds",
         )
     if known:
         return known
@@ -173,7 +175,7 @@ def list_urls(url: str) -> list[tuple[str, str]] | None:
     except Exception as error:
         raise _unreadable(url, error) from None
     if not found:
-        raise _unreadable(url, FileNotFoundError("there is no such object, and none below it"))
+        raise _unreadable(url, FileNotFoundError("neither an object nor a folder has this name"))
     seen = [each for each in found if "/." not in f"/{each[0]}"]
     return sorted(seen, key=lambda each: each[0].split("/"))
 
@@ -352,7 +354,7 @@ class Input:
             raise problem(
                 self.label,
                 f"is neither in Unicode nor in {self.encoding}",
-                "name its encoding, or leave out the option to have it found out",
+                "name its encoding, or leave out the option to have it detected",
                 "unknown_encoding",
             ) from None
         self.spool, self.path, self.encoding, self._is_changed = spool, spool.path, "utf-8", True
@@ -494,7 +496,7 @@ class Manifest(Struct, frozen=True):
 
 
 _JOURNAL = "journal.jsonl"
-_AGAIN = f"run the same `fieldassay extract` again: it is written anew, from the answers in {_JOURNAL}"
+_AGAIN = f"run the same `fieldassay extract` again: it rebuilds the file from the answers in {_JOURNAL}"
 _ANOTHER = "name a folder that `fieldassay extract` wrote"
 
 
@@ -532,7 +534,7 @@ def find_predictions(folder: Path) -> Path:
         raise problem(
             folder,
             "the extraction has not ended: its predictions are not all there",
-            "run the same `fieldassay extract` again; it goes on where it was",
+            "run the same `fieldassay extract` again; it continues where it stopped",
             "unfinished_extraction",
         )
     return folder / PREDICTIONS

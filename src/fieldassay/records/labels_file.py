@@ -172,7 +172,7 @@ def _read_line(line: bytes, where: str, problems: list[Problem]) -> Sheet | None
         problems.append(Problem(where, what, remedy, _BAD))
         return None
     if not is_labels_line(row):
-        what = "is no line of a labels file: `id`, `reviewer` and `labels` are required"
+        what = "is not a line of a labels file: `id`, `reviewer` and `labels` are required"
         problems.append(Problem(where, what, "see docs/review.md", _BAD))
         return None
     version = row.pop("version", VERSION)
@@ -212,7 +212,7 @@ def _check_label(path: str, label: Label, labels: Mapping[str, Any], where: str)
     if label.state != "value" and label.text is not None:
         yield Problem(where, f"has a text, and the state {label.state!r}", "leave out one of them", _BAD)
     elif label.value is not None and label.text is None:
-        yield Problem(where, "has a value without its text", "give the text, too", _BAD)
+        yield Problem(where, "has a value without its text", "add the text", _BAD)
     if label.text is not None and make_printable(label.text) != label.text:
         yield Problem(where, "its text has half of a character", "write the text again", _BAD)
     for number, region in enumerate(label.regions):

@@ -155,7 +155,7 @@ def _told(owners: Mapping[str, str], how: str = "") -> str:
         return ""
     name, own = next(iter(owners.items()))
     more = f", and {len(owners) - 1:,} more so" if len(owners) > 1 else ""
-    return f"{name} is taken for gold's {own}{how}{more}"
+    return f"{name} is matched to gold's {own}{how}{more}"
 
 
 def _shared_ending(names: Sequence[str]) -> int:
@@ -232,7 +232,7 @@ def _by_pattern(names: Sequence[str], ids: Sequence[str], pattern: str) -> Joine
         for core in _splits(own, right or "{id}"):
             cores[core].add(own)
         if len(cores) > _MOST_CORES:
-            raise problem(pattern, "fits the ids of gold in too many ways", _EXAMPLE, "invalid")
+            raise problem(pattern, "fits gold ids in too many ways", _EXAMPLE, "invalid")
     lengths = sorted(set(map(len, cores)))
     owners: dict[str, str] = {}
     readings: dict[str, str] = {}
@@ -436,7 +436,7 @@ def match(
     part = whole if chosen is None else replace(whole.take(chosen), unmatched=unmatched)
     notes = [note for system, source in predictions.items() for note in _describe(part, system, source)]
     notes += [
-        Problem(source.label, joined[system].note, "`data: {match_ids: …}` says otherwise", JOINED)
+        Problem(source.label, joined[system].note, "change this with `data: {match_ids: …}`", JOINED)
         for system, source in predictions.items()
         if joined[system].note
     ]
@@ -457,7 +457,7 @@ def join_ids(gold: Source, source: Source, form: str) -> Joined:
         if joined.owners and form == "exact" and not joined.note:
             name, other = next(iter(joined.owners.items()))
             joined = replace(
-                joined, note=f"no id is one of gold's; {name} is taken for gold's {other} by its name"
+                joined, note=f"no id equals a gold id; {name} is matched to gold's {other} by its name"
             )
     if len({*joined.owners.values()}) == len(joined.owners):
         return joined
@@ -489,7 +489,7 @@ def _join_by_key(gold: Source, source: Source) -> Joined:
         owners = {name: named[text] for name, text in texts.items() if text in named}
         if 2 * len(owners) > len(source):
             told = _told(owners, f", which is its {key}")
-            found.append(Joined(owners, note=f"no id is one of gold's; {told}"))
+            found.append(Joined(owners, note=f"no id equals a gold id; {told}"))
     return found[0] if len(found) == 1 else Joined()
 
 

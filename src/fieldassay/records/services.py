@@ -268,7 +268,7 @@ def _of_line(row: Mapping[str, Any], line: BatchLine) -> Response:
         return Response(line.kind, error="no response")
     body = next((body for body in _BODIES if _has(content, body.in_batch or body.signs)), None)
     if body is None:
-        return Response(line.kind, error="its body is no response that is known")
+        return Response(line.kind, error="its body is not a known kind of response")
     found = _of_body(content, body)
     return Response(line.kind, found.answers, found.usage, found.error)
 

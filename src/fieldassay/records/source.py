@@ -242,7 +242,7 @@ def open_systems(path: str | Path, options: SourceOptions) -> dict[str, Source]:
     """
     key = options.systems_key
     if key is None:
-        raise problem(path, "the key of the systems is not given", "name it", "no_systems_key")
+        raise problem(path, "the key of the systems is missing", "name it", "no_systems_key")
     shared = open_source(path, replace(options, systems_key=None, data_key=None))
     objects = [row.value for row in shared.head() if isinstance(row.value, dict)]
     _check_key(shared.label, objects, key, "systems")

@@ -232,7 +232,7 @@ def group_rows(
     if problems:
         raise ProblemsError(cap_problems(problems))
     if continued:
-        what = f"{format_count(len(continued), 'row')} without an id went on with the one above"
+        what = f"{format_count(len(continued), 'row')} without an id was joined to the one above"
         where = f"{table.label}{continued[0]}"
         notes.append(Problem(where, what, "if one is a record, give it an id", "continued_rows"))
     return [
@@ -396,7 +396,7 @@ _TOTALS = frozenset({
     "total general", "total général", "totale", "totales", "totals", "totaux", "zwischensumme",
 })  # fmt: skip
 """Words in front of the sums below a table."""
-_NAME_ALL = "name every column, and delete what stands above the names"
+_NAME_ALL = "name every column, and delete the rows above the names"
 _DIGITS = re.compile(r"[0-9]")
 _DECIMALS = re.compile(r"[.,]([0-9]{1,2})$")
 
@@ -431,7 +431,7 @@ def lay_out(sheet: TableSheet, options: SourceOptions) -> HeadedRows:
         doubled = [name for name in header if "." in name] if depth > 1 else []
         such = f", such as {doubled[0][:100]}" if doubled else ""
         what = f"{where} taken as the names of its columns{above}{such}"
-        remedy = "if that is wrong, delete what stands above the names, and name every column in one row"
+        remedy = "if that is wrong, delete the rows above the names, and name every column in one row"
         sheet.notes.append(Problem(sheet.label, what, remedy, "title_rows"))
         used = [at for at, name in enumerate(header) if name]
         rows = [
@@ -529,7 +529,7 @@ def _without_totals(table: HeadedRows, names: Sequence[str], notes: list[Problem
             if is_named:
                 raise problem(
                     f"{table.label}{table.places[len(above)]}",
-                    f"{first!r} may be a total or a record: it is no sum of the rows above",
+                    f"{first!r} may be a total or a record: it is not the sum of the rows above",
                     "delete the row, or give it an id that says what it is",
                     "total_row",
                 )
@@ -591,7 +591,7 @@ def _check_header(table: HeadedRows, number: int) -> None:
     twice = sorted(name for name, count in Counter(header).items() if count > 1 and name)
     problems = [
         Problem(
-            where, f"column {name!r} stands twice in the header", "rename or remove one", "duplicate_column"
+            where, f"the header has the column {name!r} twice", "rename or remove one", "duplicate_column"
         )
         for name in twice
     ]
@@ -660,5 +660,5 @@ def table_of(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) ->
         try:
             cells.append([to_json(value) for value in row])
         except UnplainError as error:
-            raise problem(f"{label}{places[-1]}", str(error), "mend the row", "not_json") from None
+            raise problem(f"{label}{places[-1]}", str(error), "correct the row", "not_json") from None
     return HeadedRows(label, list(names), cells, places)

@@ -193,7 +193,9 @@ def _fill_merged(
             row[left] = cells[top][left]
     if filled:
         what = f"{format_count(filled, 'merged cell')} took the value of the first of the range"
-        notes.append(Problem(label, what, "unmerge what is no value of each row", "merged_cells"))
+        notes.append(
+            Problem(label, what, "unmerge the cells whose value is not that of each row", "merged_cells")
+        )
 
 
 _Range: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
@@ -303,7 +305,7 @@ def _scan(archive: zipfile.ZipFile, part: str, source: Input) -> _Scan:
         raise problem(
             source.label,
             f"has a sheet that reaches over {rows:,} rows and {columns:,} columns",
-            "delete what stands far from the table",
+            "delete the cells far from the table",
             "too_large",
         )
     return _Scan(rows, columns, errors, formats)

@@ -131,7 +131,7 @@ def render_diff(found: Diff, store: Path) -> Iterator[str]:
     if len(folders) > 1 and not found.is_pair:
         remedy = "score their predictions together, or choose another format"
         raise problem(
-            "diff", f"has systems of {len(folders)} runs, and a page is of one", remedy, "unclear_system"
+            "diff", f"has systems of {len(folders)} runs; a page shows one", remedy, "unclear_system"
         )
     yield from render_report(replace(read_reported(list(folders)[-1]), diffs=(found,)), "html")
 
@@ -190,7 +190,7 @@ def render_report(reported: Reported, name: str, options: ReportOptions | None =
     Raises `ProblemsError` for an unknown format, and for documents with another format than HTML.
     """
     if options is not None and options.documents is not None and name != "html":
-        what, remedy = f"have no place in a {name} report", "choose the format html"
+        what, remedy = f"cannot be shown in a {name} report", "choose the format html"
         raise problem("documents", what, remedy, "invalid_option")
     yield from find_format(name).make(reported, options or ReportOptions())
 

@@ -68,8 +68,8 @@ def name_of(path: str) -> str:
 
 _WITHOUT_PLACE = {
     "absent": "nowhere in the document",
-    "assembled": "put together from words of the document",
-    "hidden": "in hidden text of the document only",
+    "assembled": "assembled from words of the document",
+    "hidden": "only in hidden text of the document",
     "example": "in a shown example, not in the document",
 }
 _BESIDE = {
@@ -126,7 +126,7 @@ OUTCOMES: dict[str, str] = {
 
 REASONS: dict[str, str] = {
     "absent": "both are empty",
-    "accepted": "the spec accepts this value, too",
+    "accepted": "the spec also accepts this value",
     "coarser": "the predicted date is less precise",
     "components_exchanged": "the same groups of digits in another order",
     "contained": "one text contains the other",
@@ -160,7 +160,7 @@ REASONS: dict[str, str] = {
     "similar": "the texts are similar",
     "some_items": "some items match",
     "spurious": "gold has no value",
-    "too_few_parts": "too little of the date is there to compare",
+    "too_few_parts": "the date has too few parts to compare",
     "too_long": "the texts are too long to compare",
     "too_many_items": "there are too many items to compare",
     "two_components": "one of day, month and year is wrong",
@@ -267,9 +267,9 @@ FLAGS: dict[str, str] = {
     "repaired": "the answer was repaired before it was parsed",
     "wrong_kind": "wrong JSON type",
     "under_wrong_kind": "inside a part with the wrong JSON type",
-    "accepted_variation": "the spec accepts this value, too",
+    "accepted_variation": "the spec also accepts this value",
     "invalid_checksum": "the check digit is wrong",
-    "invalid_phone": "no such phone number can exist",
+    "invalid_phone": "this phone number cannot exist",
     "lone_parent": "the whole object is on one side only",
     "duplicate_item": "an item is repeated",
     "unicode": "invisible or composed characters were cleaned up",
@@ -342,7 +342,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "mean over fields of T / (C+W+M+S)",
     ),
     "accuracy_weighted": (
-        "Accuracy in which fields count as much as their weight in the spec.",
+        "Accuracy with fields weighted as in the spec.",
         "mean over documents of the weighted mean of scores",
     ),
     "critical_accuracy": (
@@ -352,23 +352,23 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "field_accuracy": ("How right one field is over all documents.", "T / (C+W+M+S)"),
     "field_accuracy_strict": ("How often one field is right over all documents.", "C / (C+W+M+S)"),
     "pass_hat": (
-        "The chance that k runs of the system all have everything in a document right.",
+        "The chance that k runs all get a whole document right.",
         "mean over documents of the share of all choices of k runs that are all perfect",
     ),
     "pass_at": (
-        "The chance that at least one of k runs has everything in a document right.",
+        "The chance that at least one of k runs gets a whole document right.",
         "mean over documents of the share of all choices of k runs with a perfect one",
     ),
     "value_pass_hat": (
-        "The chance that k runs all have a value right.",
+        "The chance that k runs all get a value right.",
         "mean over gold values of the share of all choices of k runs that are all right",
     ),
     "value_pass_at": (
-        "The chance that at least one of k runs has a value right.",
+        "The chance that at least one of k runs gets a value right.",
         "mean over gold values of the share of all choices of k runs with a right one",
     ),
     "majority_accuracy": (
-        "How often the answer that most runs give is right; of several tied answers each counts in part.",
+        "How often the majority answer is right; tied answers count in part.",
         "right majorities / gold values",
     ),
     "majority_ties": ("How often the runs' vote on a value is tied.", "tied votes / gold values"),
@@ -402,10 +402,10 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "spurious": ("How many values the predictions have where gold has none.", "S"),
     "absent": ("How many values neither side has.", "A"),
     "item_precision": (
-        "Of the predicted items of lists, how many have a partner in gold.",
+        "Of the predicted list items, how many have a partner in gold.",
         "(C+W) / (C+W+S), items",
     ),
-    "item_recall": ("Of the items of lists in gold, how many were found.", "(C+W) / (C+W+M), items"),
+    "item_recall": ("Of the gold list items, how many were found.", "(C+W) / (C+W+M), items"),
     "item_f1": ("Item precision and item recall in one number.", "2(C+W) / (2C+2W+M+S), items"),
     "items_matched": ("How many items have a partner.", "C+W, items"),
     "items_missing": ("How many items of gold have no partner.", "M, items"),
@@ -433,8 +433,8 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "documents_with_violations": ("In how many documents a check is violated.", "count"),
     "latency_p50": ("Half of the documents take no longer than this.", "median of the duration"),
     "latency_p90": ("Nine of ten documents take no longer than this.", "90th percentile of the duration"),
-    "latency_p95": ("95 of a hundred documents take no longer than this.", "95th percentile of the duration"),
-    "latency_p99": ("99 of a hundred documents take no longer than this.", "99th percentile of the duration"),
+    "latency_p95": ("95 of 100 documents take no longer than this.", "95th percentile of the duration"),
+    "latency_p99": ("99 of 100 documents take no longer than this.", "99th percentile of the duration"),
     "latency_min": ("The shortest time for a document.", "least duration"),
     "latency_max": ("The longest time for a document.", "greatest duration"),
     "latency_mean": ("The mean time for a document.", "sum of durations / documents"),
@@ -580,7 +580,7 @@ def describe_power_of_fields(family: Sequence[Comparison]) -> str:
     if not open_:
         return ""
     least = format_size(max(one.detectable or 0.0 for one in open_), open_[0].unit)
-    return f"a change in a field marked “not shown” would likely show from about {least} on"
+    return f"in fields marked “not shown”, only changes above about {least} are likely to show"
 
 
 def describe_metric(one: Comparison, names: Mapping[str, str] | None = None) -> str:
@@ -607,14 +607,14 @@ def describe_first(ranking: Ranking) -> str:
     >>> from fieldassay.metrics.result.comparison import RankPlace, Ranking
     >>> places = (RankPlace("qwen", 0.92, 1, 2, 0.55), RankPlace("llama", 0.9, 1, 2, 0.45))
     >>> describe_first(Ranking("accuracy", places, (), 0.95, 100, on_new_documents=0.884))
-    'qwen comes first in 55% of resamples. Expect about 88.4% on new documents'
+    'In 55% of resamples qwen comes first. Expect about 88.4% on new documents'
     """
     first = ranking.places[0] if ranking.places else None
     if first is None or first.value is None or first.chance_first is None or ranking.on_new_documents is None:
         return ""
     there, often = format_in_unit(ranking.on_new_documents, ranking.unit), f"{100 * first.chance_first:.0f}%"
     name = clip(first.system, _NAME)
-    return f"{name} comes first in {often} of resamples. Expect about {there} on new documents"
+    return f"In {often} of resamples {name} comes first. Expect about {there} on new documents"
 
 
 def describe_p(one: Comparison) -> str:

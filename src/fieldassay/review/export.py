@@ -216,7 +216,7 @@ def _ruled_text(form: ReviewForm, node: str, choice: str, sides: tuple[Said, Sai
         raise RefusedError("invalid", "a list is ruled as a whole: choose one of the two")
     if choice == "other":
         if not typed.strip() or form.read(field_of(node), typed) is None:
-            raise RefusedError("invalid", "an empty text is no value")
+            raise RefusedError("invalid", "an empty text is not a value")
         return typed.strip()
     if choice == "both":
         texts = [side.text for side in sides if side.text is not None]

@@ -179,7 +179,7 @@ def _whole_list(path: str, labels: Mapping[str, Label], old: list[Any], meaning:
         len(split_path(path)),
     )
     if any(isinstance(split_path(other)[depth], str) for other in inside):
-        raise UnfitError(f"{path} is a list, and a label in it is of no item")
+        raise UnfitError(f"{path} is a list, and a label in it names no item")
     try:
         items, unknown = tree_of(inside, path)
     except ValueError as error:
@@ -239,7 +239,7 @@ def put(record: dict[str, Any], path: str, value: Any) -> None:
     elif isinstance(node, list) and isinstance(last, int):
         node[last] = None if value is NOTHING else value
     else:
-        raise UnfitError(f"gold has no such place: {join_path(above)} is no list or object")
+        raise UnfitError(f"gold has no such place: {join_path(above)} is neither a list nor an object")
 
 
 def shown(value: Any) -> str:
@@ -487,7 +487,7 @@ def _open_folder(folder: Path, names: tuple[str, ...] | None) -> GoldFile:
         before[path], places[name] = read_gold(path), path
         value = _parse(before[path], str(path), faults)
         if name in records or not isinstance(value, dict | None):
-            what = f"the id {name!r} is in two files" if name in records else "is no record"
+            what = f"the id {name!r} is in two files" if name in records else "is not a record"
             kind = "duplicate_id" if name in records else _KIND
             faults.append(Problem(str(path), what, "keep one record in one file", kind))
         records[name] = value

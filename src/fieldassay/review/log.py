@@ -500,7 +500,7 @@ def connect(file: Path, *, is_reading: bool = False) -> sqlite3.Connection:
     if application != _APPLICATION or version < 1:
         raise damaged(file, "another kind of database")
     if version != VERSION:
-        what = f"has version {version} of the format, and only {VERSION} is known here"
+        what = f"has version {version} of the format, and this release reads only {VERSION}"
         remedy = "install the release of fieldassay that wrote it, and finish and export it there"
         raise problem(file, what, remedy, "version")
     return db

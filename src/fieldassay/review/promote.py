@@ -580,10 +580,13 @@ def render_promotion(
         )
     if any(found.gold.before.get(path) for path in found.files):
         keeps = "would keep" if options.is_dry else "keeps"
-        lines.append(f"{visible(str(old_place(found.gold.path)))} {keeps} it as it was, until the next time")
+        lines.append(
+            f"{visible(str(old_place(found.gold.path)))} {keeps} the earlier gold until the next promotion"
+        )
     if baseline is not None and changed:
         lines.append(
-            f"{baseline} stands on gold as it was: score again, then `fieldassay baseline set RUN --reason …`"
+            f"{baseline} was made with the earlier gold: score again, then "
+            "`fieldassay baseline set RUN --reason …`"
         )
     if waiting:
         some = "1 document waits for its second sheet, and is left out"

@@ -199,7 +199,7 @@ def _is_same(one: LabelRow, two: LabelRow, judge: ValueJudge) -> bool:
 
 
 class JudgedPrediction(NamedTuple):
-    """A predicted value that was labeled unseen: right, wrong, or open until a second person looked."""
+    """A predicted value labeled without showing it: right, wrong, or open until a second person looked."""
 
     row: LabelRow
     is_right: bool | None
@@ -243,7 +243,7 @@ def accuracy_of(
 
     Where enough documents were labeled twice, they alone say it: chance drew them, and two people looked at
     every value. Its upper bound allows for two people who slip at one value in the same way. Else all values
-    say it that were labeled unseen, and the interval holds whether open ones are right or wrong.
+    that were labeled blind say it, and the interval holds whether open ones are right or wrong.
     """
     doubled = {document for document, _ in pairs}
     known = [one for one in verdicts if one.row.document in doubled]
@@ -466,12 +466,12 @@ def _lines(status: Status) -> Iterator[str]:
         f"{format_count(status.labeled, 'label')}{'; closed' if status.is_closed else ''}"
     )
     if status.audits_open:
-        yield f"audits           {status.audits_open:,} open: estimates are of the finished part"
+        yield f"audits           {status.audits_open:,} open: estimates cover the finished part"
     if status.families:
         alone = sum(one.startswith("\0") for one in status.families.values())
         families = format_count(len(set(status.families.values())), "family", "families")
         yield f"families         {families}; {format_count(alone, 'document')} without one"
-    yield f"system accuracy  {_share(status.accuracy, 'values are labeled unseen')}"
+    yield f"system accuracy  {_share(status.accuracy, 'values are labeled without showing the prediction')}"
     if status.accepted.share is not None:
         risk = format_in_unit(status.accepted.share)
         yield f"accepted, wrong  {risk}{_interval(status.accepted.interval)}"

@@ -360,7 +360,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
                 for texts in (kept.compared, kept.also)
             )
         except ValueError as error:
-            what = f"was compared by what is no metric of this version ({str(error)[:200]})"
+            what = f"was compared by a metric that this version lacks ({str(error)[:200]})"
             raise self._incomparable(what, "score it again with this version") from None
         return compared, also, vocabulary
 
@@ -487,6 +487,14 @@ def list_stored(store: str | Path, limit: int | None = None) -> Listing:
     """Return the runs of a store, the newest first.
 
     Raises `ProblemsError` if there is no such folder.
+
+    >>> import fieldassay as fa
+    >>> gold, answers = [{"id": "a", "total": 5}], [{"id": "a", "total": 6}]
+    >>> result = fa.score(gold, answers, "fields: {total: number}")
+    >>> store = getfixture("tmp_path")
+    >>> _ = result.save(store, in_store=True), result.save(store, in_store=True)
+    >>> len(fa.list_stored(store).runs)
+    2
     """
     places = list_places(Path(store))
     return Listing(tuple(load_run(place.path) for place in places[:limit]), len(places))

@@ -202,7 +202,7 @@ def _load(folder: Path) -> dict[str, Any]:
         or facts.get("format") != FORMAT
         or facts.get("schema_version") != SCHEMA_VERSION
     ):
-        raise problem(folder, f"is not a run: {RUN} is of another kind", _REMEDY, "run_folder")
+        raise problem(folder, f"is not a run: {RUN} has another format", _REMEDY, "run_folder")
     return facts
 
 
@@ -244,7 +244,7 @@ def check_unchanged(folder: Path, facts: Mapping[str, Any], *names: str) -> None
     """Raise `ProblemsError` if one of these files was edited or cut, or comes from another run."""
     name, id = parse_name(folder.name), facts.get("id")
     if name is not None and id not in (None, name.id):
-        what = f"is damaged: {RUN} is of another run ({str(id)[:40]}) than the folder's name says"
+        what = f"is damaged: {RUN} is of another run ({str(id)[:40]}) than the name of the folder says"
         raise problem(folder, what, "give the folder its own name again", "damaged_run")
     changed = find_changed(folder, facts, names)
     if changed:
@@ -289,7 +289,9 @@ def list_places(store: Path) -> list[StoredPlace]:
             names = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
     except OSError as error:
         remedy = "name the store with --runs DIR, or fill one with `fieldassay score --runs DIR`"
-        raise problem(store, f"is no store of runs ({error.strerror or error})", remedy, "no_store") from None
+        raise problem(
+            store, f"is not a store of runs ({error.strerror or error})", remedy, "no_store"
+        ) from None
     places = [place for name in names if (place := _place(store / name)) is not None]
     seconds = Counter(place.started for place in places)
     exact = [_with_exact_time(place) if seconds[place.started] > 1 else place for place in places]
@@ -327,7 +329,7 @@ def find_run(reference: str, store: Path) -> Path:
         )
     names = {LATEST, *(place.id or place.path.name for place in places[:_MOST_NAMED])}
     remedy = nearest(reference, names) if places else "the store is empty"
-    raise _refusal(reference, f"is no run in {store}", remedy, "unknown_run")
+    raise _refusal(reference, f"is not a run in {store}", remedy, "unknown_run")
 
 
 def _place(path: Path) -> StoredPlace | None:

@@ -207,9 +207,9 @@ class DocumentExplanation(Brief, Struct, frozen=True):
 def explain_values(
     gold: Any, pred: Any, definition: Mapping[str, Any] | str, spec: Mapping[str, Any] | None = None
 ) -> tuple[Explanation, ...]:
-    """Return the judgement of a pair of raw values in a field so defined; lists have one per item.
+    """Return the judgement of a pair of raw values by the definition of a field; lists have one per item.
 
-    `definition` is a field of the spec language, or its type, `spec` its surroundings (`locale` …).
+    `definition` is a field of the spec language, or its type; `spec` adds settings such as `locale`.
 
     >>> [step] = explain_values("$1,234.56", "1234.6", {"type": "money", "currency": "AUD"})
     >>> step.gold.value, step.pred.value, step.outcome, step.diagnoses

@@ -437,7 +437,7 @@ def _look(finding: SideContent, document: str, raw: Any, reading: Reading, reade
     if is_strange or ("ambiguous" in reading.flags and not is_decided(reader, raw, reading)):
         finding.ambiguous += 1
         hint = "; is the year of another `calendar`?" if is_strange else ""
-        hint = "; `signs` would tell the dropped words apart" if drops_words(reader) else hint
+        hint = "; with `signs` the dropped words would count" if drops_words(reader) else hint
         _add(
             finding.ambiguous_examples,
             ExampleValue(document, json_text(raw), f"read as {reading.canonical}{hint}"),
@@ -864,7 +864,7 @@ def _name_alike(plan: Plan, undeclared: Iterable[str]) -> str:
     told = "nearly the names of fields: name them in the spec"
     loose = ", or set `data: {names: loose}`"
     if len(owners) < len(pairs):
-        loose = "; several are for one field, so `names: loose` cannot choose"
+        loose = "; several fit one field, so `names: loose` cannot choose"
     return f"{told} ({list_names([*pairs.values()], MOST_NAMED)}){loose}" if pairs else ""
 
 
@@ -873,7 +873,7 @@ def _hint(source: Source, declared: frozenset[str] = frozenset()) -> str:
     for record in source.fetch(range(min(PROBED, len(source)))) if not options.is_gold else ():
         wrapped = find_wrapped(record.data, options.expected_keys)
         if len(wrapped) > 1:
-            return f"declared keys stand under {list_names([*map(repr, wrapped)], MOST_NAMED)}"
+            return f"declared keys are under {list_names([*map(repr, wrapped)], MOST_NAMED)}"
     key = find_record_key(source, declared)
     name = "gold_key" if options.is_gold else "pred_key"
     return "" if key is None else f"did you mean `data: {{{name}: {clip(key, _LONGEST_NAME)}}}`?"

@@ -384,7 +384,10 @@ def parse_conditions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
         else:
             problems.append(
                 Problem(
-                    "where", f"{text[:200]!r} is no condition", "write KEY=VALUE, as in type=invoice", "where"
+                    "where",
+                    f"{text[:200]!r} is not a condition",
+                    "write KEY=VALUE, as in type=invoice",
+                    "where",
                 )
             )
     if problems:
@@ -475,7 +478,7 @@ def warn_of_seen(matching: Matching) -> tuple[str, ...]:
     """Return a warning for each system that was tuned on some of the documents."""
     return tuple(
         f"{system} was tuned on {len(seen):,} of {format_count(len(matching), 'document')} (examples of its "
-        "prompt, or `tuned_on`), which speak too well of it, or count as missing; score it on other documents"
+        "prompt, or `tuned_on`), which flatter it, or count as missing; score it on other documents"
         for system, seen in find_seen(matching).items()
     )
 

@@ -227,10 +227,14 @@ def propose_reading(plan: Plan, pairs: Pairs) -> Iterator[Proposal]:
         counts = [_count_agreed(leaf, reader, gold, pred) for reader, _ in readings]
         best, of = max(counts)
         if best >= LEAST_EQUAL and 2 * best > of:
-            yield Proposal(place, readings[counts.index((best, of))][1], f"equal in {best} of {of} so read")
+            yield Proposal(
+                place, readings[counts.index((best, of))][1], f"read this way, {best} of {of} are equal"
+            )
         elif 2 * sum(leaf.reader.read(value).value is not None for value in theirs) < len(theirs):
             yield Proposal(
-                place, {}, f"? most predictions are no {leaf.type}, such as {str(theirs[0])[:40]!r}"
+                place,
+                {},
+                f"? most predictions are not of the type {leaf.type}, such as {str(theirs[0])[:40]!r}",
             )
 
 
@@ -245,7 +249,7 @@ def _settle(place: Place, leaf: Leaf, gold: list[list[Any]], pred: list[list[Any
     )
     if len(counts) > 1 and counts[-1][0] > counts[-2][0]:
         (agreed, of), options = counts[-1]
-        yield Proposal(place, {"options": options}, f"equal in {agreed} of {of} so read")
+        yield Proposal(place, {"options": options}, f"read this way, {agreed} of {of} are equal")
 
 
 def _count_agreed(

@@ -317,7 +317,7 @@ def _result(run: _Run, done: Done) -> Result:
             ),
             *describe_ambiguity(run.plan, done.fills),
             *(
-                f"{system}: no value of {path} is right, and the spec may be why: write {line}"
+                f"{system}: no value of {path} is right; if the spec is the cause, write {line}"
                 for system, lines in mends.items()
                 for path, line in lines.items()
             ),

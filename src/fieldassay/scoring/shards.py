@@ -65,8 +65,8 @@ _REMARKS: Mapping[str, str] = {
         "hold several objects that could be the record; name its key: `data: {pred_key: KEY}`"
     ),
     "json_in_text": "give lists or objects as text; read from the text",
-    "one_text": "give one text in place of a list; read as one item: give a list, or set `separator`",
-    "inside_thinking": "hold their record in a thought that never closes; read it there",
+    "one_text": "give one text instead of a list; read as one item: give a list, or set `separator`",
+    "inside_thinking": "hold their record in a <think> block that never closes; read it there",
     "value_object": "give each value with its confidence; read both",
     "without_json": "hold values that JSON lacks, such as bytes; judged as wrong JSON type",
     "confidence_beside": "have keys FIELD_confidence; read as the confidences of those fields",

@@ -101,7 +101,7 @@ def validate(
     lists_violations: bool = False,
     **keywords: Any,
 ) -> Validation:
-    """Return the problems of a spec and of data, and the effect of the spec; no error for user mistakes.
+    """Return the problems of a spec and of data, and the effect of the spec; user mistakes do not raise.
 
     Predictions need no gold. `lists_violations`: every violation of a check is kept, not only counted.
     `keywords` are as for `score`.

@@ -386,7 +386,7 @@ def find_document_id(root: Sightings, count: int, otherwise: str = "position") -
     if seen.present < count:
         why = f"is empty in {count - seen.present} of {count} documents"
     elif len(seen.scalars) < count:
-        why = "is no text or number in some documents"
+        why = "is neither a text nor a number in some documents"
     return None, f"no id: {key} {why}, so it is read as a field; correct it, or name the id"
 
 
@@ -475,9 +475,9 @@ class _Walk(Struct):
         if (seen.lists or seen.objects) and seen.depth >= DEEPEST:
             tree = "nests too deeply to be described"
         elif 0 < seen.objects < seen.present:
-            tree = "objects beside other kinds, so it is taken as a tree"
+            tree = "objects beside other kinds, so it is read as a tree"
         elif seen.objects and (not keys or (keys > _MOST_KEYS and filled < 0.1 * keys * seen.objects)):
-            tree = f"{keys} different keys, most of them rare, so it is taken as a tree"
+            tree = f"{keys} different keys, most of them rare, so it is read as a tree"
         if tree:
             return Field(name, "any"), (tree,)
         if seen.objects:
@@ -485,7 +485,7 @@ class _Walk(Struct):
         if seen.items is None:
             return self._value(name, seen.scalars)
         items = seen.items
-        remarks = ("some are no lists; each then counts as a list of one",) if seen.scalars else ()
+        remarks = ("some are single values; each counts as a list of one",) if seen.scalars else ()
         if items.objects or items.lists:
             inner, below = self._shaped("", items, (*place, "items"))
         else:
@@ -541,8 +541,8 @@ def _locale_of(marks: Mapping[str, Sequence[str]]) -> tuple[str | None, str]:
     elif "text" in marks:
         seen = [point] * bool(points)
         seen += [f"dates are in the order {order}" for order in ("dmy", "mdy") if order in marks]
-        why = "nothing in the data says how numbers and dates are to be read"
-        why = f"{', '.join(seen)}, too little to choose one" if seen else why
+        why = "the data do not show how numbers and dates are written"
+        why = f"{', '.join(seen)}: too few to choose one" if seen else why
         why += "; add `locale:` if some are ambiguous"
     if locale is not None:
         return locale, f"{why}; choose the locale of your documents"

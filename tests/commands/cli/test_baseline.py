@@ -234,7 +234,7 @@ def test_a_run_of_other_gold_is_compared_where_gold_is_the_same_and_passes_no_ga
     for option in (("--fail-on-regression", "accuracy"), ("--gate", "regression(accuracy) >= 0")):
         ran = project.score("worse", "--quiet", *option)
         assert (ran.code, ran.err.partition(":")[0]) == (4, "inconclusive")
-        assert "stands on other gold" in ran.err and "fieldassay baseline set RUN" in ran.err
+        assert "was made with other gold" in ran.err and "fieldassay baseline set RUN" in ran.err
 
 
 def _edit(folder: Path, name: str) -> None:

@@ -60,9 +60,9 @@ def test_json_on_standard_output_can_be_read(run: Run, runs: tuple[Path, Path]) 
 def test_the_number_of_values_is_bounded_on_the_terminal_only(
     run: Run, runs: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    assert "1 more fixed" in run("diff", *runs, "--most", 1).out
+    assert "values that were fixed (1 of 2)" in run("diff", *runs, "--most", 1).out
     worse = run("diff", *runs[::-1], "--most", 1).out
-    assert worse.index("and 1 more broken") < worse.index("see all values with --most N")
+    assert worse.index("values that were broken (1 of 2)") < worse.index("--most N shows more values")
     assert "values that were fixed" not in run("diff", *runs, "--most", 0).out
     assert run("diff", *runs, "--most", 1, "--out", tmp_path / "d.csv").code == 0
     assert (tmp_path / "d.csv").read_text(encoding="utf-8").count("\nfixed,") == 2
@@ -138,7 +138,7 @@ class Frozen:
 def frozen(run: Run, files: Files) -> Frozen:
     made = Frozen(run, files)
     ran = run("baseline", "set", scored() / "run", "--out", made.file, "--freeze")
-    assert ran.code == 0 and "frozen: every run of another spec or gold is refused" in ran.out
+    assert ran.code == 0 and "frozen: it refuses runs of another spec or gold" in ran.out
     return made
 
 

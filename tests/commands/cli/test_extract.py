@@ -190,7 +190,7 @@ def test_an_extraction_that_was_killed_is_not_scored(run: Run, place: Path) -> N
         "--pred",
         f"base={place / 'out'}",
     )
-    assert (ran.code, "goes on where it was" in ran.err) == (2, True), ran
+    assert (ran.code, "continues where it stopped" in ran.err) == (2, True), ran
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_damaged_manifest_is_written_anew_from_the_answers(
     told = "extraction.json" in ran.err and "run the same `fieldassay extract` again" in ran.err
     assert (ran.code, told) == (2, True), ran
     ran = extract(run, place, "--retry", "truncated")
-    assert (ran.code, "it is written anew" in ran.err) == (0, True), ran
+    assert (ran.code, "it is written again" in ran.err) == (0, True), ran
     assert ([row["pred"] for row in rows(place / "out")], len(server.hits)) == (
         [row["pred"] for row in before],
         asked,
@@ -425,7 +425,7 @@ def test_ctrl_c_at_a_terminal_ends_cleanly_and_says_how_to_go_on(
     reader.join(600)
     os.close(master)
     text = shown.decode()
-    assert "Traceback" not in text and "The same command continues from here" in text, text
+    assert "Traceback" not in text and "run the same command again to continue" in text, text
     assert extract(run, place).code == 0
     assert [row["pred"]["buyer"] for row in rows(place / "out")] == list(BUYERS)
 

@@ -105,7 +105,7 @@ def test_a_field_without_a_right_value_is_told_with_the_line_that_mends_it() -> 
     result = fa.score(RATES, {"llama": NAMED}, SPEC, bootstrap=0)
     assert result.counts["systems"]["llama"]["mends"] == {
         "total": "`total: {type: money, names: [sum]}` (equal in 9 of 9)",
-        "rate": "`rate: {type: number, names: [vat], percent: fraction}` (equal in 9 of 9 so read)",
+        "rate": "`rate: {type: number, names: [vat], percent: fraction}` (read this way, 9 of 9 are equal)",
     }
     mended = "fields: {total: {type: money, names: [sum]}, rate: {type: number, names: [vat], percent: fraction}, day: date}"
     assert fa.score(RATES, {"llama": NAMED}, mended, bootstrap=0).value("accuracy") == 1.0

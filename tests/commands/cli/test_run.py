@@ -125,7 +125,7 @@ def test_a_system_that_stopped_is_not_compared(run: Run, place: Path, server: Sc
         else answer(hit)
     )
     ran = sweep(run, place)
-    assert (ran.code, "not complete, and so not compared: base_model=small_quotes=none" in ran.out) == (
+    assert (ran.code, "incomplete, so not compared: base_model=small_quotes=none" in ran.out) == (
         3,
         True,
     ), ran
@@ -285,7 +285,7 @@ def test_readings_of_documents_are_compared_as_a_factor(run: Run, tmp_path: Path
     given = ("--docs", tmp_path / "docs", "--spec", tmp_path / "spec.yaml", "--gold", tmp_path / "gold")
     ran = run("run", *map(str, given), "--out", str(tmp_path / "out"))
     assert ran.code == 0 and "corrected, raw hold the same documents" in ran.err
-    assert "case_0_scan.txt is taken for gold's case_0_expected, and 2 more so" in ran.err
+    assert "case_0_scan.txt is matched to gold's case_0_expected, and 2 more so" in ran.err
     assert "reading: raw against corrected: −100.0 points of accuracy" in ran.out
 
 

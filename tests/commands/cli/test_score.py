@@ -118,7 +118,7 @@ def test_metrics_file_is_the_same_bytes_however_it_is_computed(
         (["acuracy=0.5"], 2, "did you mean 'accuracy'?"),
         (["accuracy"], 2, "write a gate, such as accuracy >= 0.9"),
         (["accuracy=nan"], 2, "at column 10"),
-        (["accuracy=90%"], 2, "a threshold is a fraction and no percentage; write accuracy=0.9"),
+        (["accuracy=90%"], 2, "a threshold is a fraction, not a percentage; write accuracy=0.9"),
         (["accuracy >= 97.5 %"], 2, "write accuracy >= 0.975"),
         (["total=0.9"], 2, "for the field write field_accuracy[total]"),
         (["total=90%"], 2, "for the field write field_accuracy[total]"),

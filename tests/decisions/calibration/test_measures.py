@@ -195,7 +195,7 @@ def test_few_wrong_values_give_no_interval_and_the_reason(wrong: int) -> None:
     found = discriminate(seen(np.linspace(0, 1, 100)[:, None], (np.arange(100) >= wrong)[:, None]))
     assert (found.area, found.interval, found.standing) == (1.0, None, AreaStanding.TOO_FEW)
     assert (
-        "too few wrong values to say" in found.sentence and f"documents with one: {wrong}" in found.sentence
+        "too few wrong values to say" in found.sentence and f"they are in {wrong} document" in found.sentence
     )
 
 

@@ -116,7 +116,7 @@ def shown(page: CalibrationPage) -> str:
 def test_300_documents_have_a_certificate() -> None:
     page = calibrate(four_values(300, 1)).page
     assert page.certificate.threshold is not None and page.certificate.interval is not None
-    assert "at most 2 of 100 values are wrong, averaged over documents" in shown(page)
+    assert "at most 2% are wrong, averaged over documents" in shown(page)
 
 
 def test_useless_and_upside_down_confidences_are_called_so() -> None:

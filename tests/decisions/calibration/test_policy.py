@@ -169,6 +169,6 @@ def test_a_policy_accepts_no_field_without_a_confidence_and_coverage_counts_its_
     assert policy.needs_review("tags[]", 0.99) is ReviewReason.UNKNOWN_FIELD
     last = found.page.pooled.selection.points[-1]
     assert last.coverage == found.page.certificate.coverage == pytest.approx(1 / 3)
-    assert "33% pass unseen" in render_calibration(found.page, Screen())
+    assert "(33% of values)" in render_calibration(found.page, Screen())
     queue = queue_reviews(policy, [{**gold[0], "confidence": 0.97}], SPEC)
     assert [row[-1] for row in queue.rows] == ["field was not calibrated"] * 2

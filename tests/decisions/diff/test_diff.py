@@ -298,7 +298,7 @@ def test_no_shown_difference_is_given_the_difference_that_would_be_found(make_ru
     assert said in " ".join(text.split())
     needed = re.search(r"To show 1.7 points you need about ([\d,]+) documents", " ".join(text.split()))
     assert int(needed[1].replace(",", "")) == pytest.approx(one.documents_needed, rel=0.1)
-    assert "a change in a field marked “not shown” would likely show from about" in text
+    assert "in fields marked “not shown”, only changes above about" in text
 
 
 def test_the_same_answers_are_called_identical(make_run: Make) -> None:
@@ -402,7 +402,7 @@ NOT_THERE: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
     "no such run": (("nowhere",), {}, "no store of runs"),
     "no such system": (("THREE:x",), {}, "has no system 'x'; one of: a, b, c:d"),
     "a near name": (("THREE:c:e", "THREE:a"), {}, "did you mean 'c:d'?"),
-    "one system of one run": (("THREE:a",), {}, "two are needed"),
+    "one system of one run": (("THREE:a",), {}, "a comparison needs two"),
     "a run of one system": (("ONE",), {}, "has one system, 'm'"),
     "twice the same": (("ONE", "ONE"), {}, "given twice"),
     "twice the same system": (("THREE:a", "THREE"), {}, "given twice"),

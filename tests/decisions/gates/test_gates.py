@@ -267,8 +267,8 @@ def test_pooling_adds_successes_and_runs(parts: list[tuple[int, int]]) -> None:
 
 
 @pytest.mark.parametrize(("second", "said"), [
-    (rate(None, 0), "undefined"), (rate(33.0, 10), "no share of 10"), (rate(120.0, 10), "no share of 10"),
-    (rate(3.0, 10, "ms"), "no share"),
+    (rate(None, 0), "undefined"), (rate(33.0, 10), "not a share of 10"), (rate(120.0, 10), "not a share of 10"),
+    (rate(3.0, 10, "ms"), "not a share"),
     (rate(0.5, 10, "ratio"), "different units"),
 ])  # fmt: skip
 def test_what_is_no_share_is_not_pooled(second: Estimate, said: str) -> None:

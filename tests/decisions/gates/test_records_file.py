@@ -35,13 +35,13 @@ CAUSES = {
     "five alike": ([{}] * 5, 5, ""),
     "four only": ([{}] * 4, 4, ""),
     "none": ([], 0, "no reliability run is recorded"),
-    "a failure first": ([{"failed": 1}, *[{}] * 5], 5, "run 1 was no success"),
-    "a failure last": ([*[{}] * 3, {"failed": 1}], 0, "run 4 was no success"),
-    "answers of before": ([{}, {"reused": 1}, {}], 1, "run 2 was no success"),
-    "stopped": ([{}, {"status": "stopped"}, {}], 1, "run 2 was no success"),
+    "a failure first": ([{"failed": 1}, *[{}] * 5], 5, "run 1 failed"),
+    "a failure last": ([*[{}] * 3, {"failed": 1}], 0, "run 4 failed"),
+    "answers of before": ([{}, {"reused": 1}, {}], 1, "run 2 failed"),
+    "stopped": ([{}, {"status": "stopped"}, {}], 1, "run 2 failed"),
     "another prompt": ([{}, {"parts": {"strategy": "b"}}, {"parts": {"strategy": "b"}}], 2, "the set-up changed"),
     "another version": ([{}, {"versions": {"fieldassay": "9"}}], 1, "the version changed"),
-    "a run twice": ([{"started": "2026-03-01T09:00:00+00:00"}, {"started": "2026-03-01T09:00:00+00:00"}], 1, "run 2 is a run before it, once more"),
+    "a run twice": ([{"started": "2026-03-01T09:00:00+00:00"}, {"started": "2026-03-01T09:00:00+00:00"}], 1, "run 2 repeats an earlier run"),
 }  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def test_measured_runs_that_are_stable_are_counted_back_from_the_last(tmp_path: 
 
 @pytest.mark.parametrize(
     ("record", "said"),
-    [("nowhere", "is no folder that `run` wrote"), ({"success": True}, "has no 'started'"), (7, "must be a folder"),
+    [("nowhere", "is not a folder that `run` wrote"), ({"success": True}, "has no 'started'"), (7, "must be a folder"),
      ({"started": "9 o'clock", "success": True, "code": "a", "configuration": "b"}, "'started' must be a time"),
      ({"started": "2026-03-02T09:00Z", "success": "yes", "code": "a", "configuration": "b"}, "'success' must be true or false")],
     ids=["no folder", "not all that is asked", "a number", "no time", "no truth value"],
@@ -126,9 +126,9 @@ OFFLINES = {
     "a whole number of seconds": ({**OFFLINE, "latency_seconds": 12.0}, 1, ": 12 s, "),
     "with a note": ({**OFFLINE, "note": "cold start"}, 1, ""),
     "no backend": (without(OFFLINE, "backend"), 0, "has no 'backend'"),
-    "empty command": ({**OFFLINE, "command": "  "}, 0, "that says something"),
-    "invisible hardware": ({**OFFLINE, "hardware": "\u200b\u202e"}, 0, "that says something"),
-    "not applicable": ({**OFFLINE, "hardware": "N/A"}, 0, "that says something"),
+    "empty command": ({**OFFLINE, "command": "  "}, 0, "meaningful text"),
+    "invisible hardware": ({**OFFLINE, "hardware": "\u200b\u202e"}, 0, "meaningful text"),
+    "not applicable": ({**OFFLINE, "hardware": "N/A"}, 0, "meaningful text"),
     "no latency": (without(OFFLINE, "latency_seconds"), 0, "has no 'latency_seconds'"),
     "zero latency": ({**OFFLINE, "latency_seconds": 0}, 0, "above 0"),
     "negative latency": ({**OFFLINE, "latency_seconds": -1}, 0, "above 0"),
@@ -165,7 +165,7 @@ PROOFS = {
     "the same twice": (
         [PROOF, {**PROOF, "interpretation": "Said otherwise."}],
         1,
-        "says the same as a record before it",
+        "repeats an earlier record",
     ),
     "unknown document": ([{**PROOF, "doc_id": "rx11"}], 0, "not in the manifest; did you mean 'rx1'?"),
     "other case": ([{**PROOF, "doc_id": "RX1"}], 0, "not in the manifest"),
@@ -181,7 +181,7 @@ PROOFS = {
     "measured is to come": ([{**PROOF, "measured": "tbd"}], 0, "has no evidence"),
     "measured is true": ([{**PROOF, "measured": True}], 0, "has no evidence"),
     "no interpretation": ([without(PROOF, "interpretation")], 0, "has no 'interpretation'"),
-    "dots": ([{**PROOF, "interpretation": "..."}], 0, "that says something"),
+    "dots": ([{**PROOF, "interpretation": "..."}], 0, "meaningful text"),
 }
 
 

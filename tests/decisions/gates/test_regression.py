@@ -258,7 +258,7 @@ ATTACKS: dict[str, tuple[Callable[[Bench], GateOutcome], str]] = {
         "other formulas",
     ),
     "a percentile": (lambda bench: bench.judge("regression(latency_p95) > -5", GOLD, WORSE),
-        "no sum over documents"),
+        "not a sum over documents"),
     "a metric that was not kept": (lambda bench: bench.judge("regression(accuracy(regime=baseline)) > -0.5",
         GOLD, WORSE), "the run lacks"),
     "no bootstrap": (lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE, bootstrap=0),
@@ -407,9 +407,9 @@ def test_a_slice_that_predictions_name_cannot_lose_its_worst_documents(bench: Be
 
 
 NONSENSE = {
-    "regression(accuracy) < 0.01": "asks for the wrong thing; write regression(accuracy) > -0.01",
-    "regression(accuracy) <= 0": "asks for the wrong thing",
-    "regression(accuracy) == 0": "asks for the wrong thing",
+    "regression(accuracy) < 0.01": "asks for the opposite; write regression(accuracy) > -0.01",
+    "regression(accuracy) <= 0": "asks for the opposite",
+    "regression(accuracy) == 0": "asks for the opposite",
     "regression(accuracy) > -5": "no ratio can change by 5",
     "regression(acuracy) > -0.01": "did you mean 'accuracy'?",
     "accuracy >= 90": "write 0.9 for 90%",

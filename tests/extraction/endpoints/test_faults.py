@@ -298,7 +298,7 @@ REFUSED: dict[str, tuple[Callable[[Hit], Reply], str, str]] = {
         "",
     ),
     "an unknown protocol": (always(Reply(body={"result": "no"})), "wrong_content", "result"),
-    "nothing at all": (always(Reply(body="null")), "wrong_content", "no JSON object"),
+    "nothing at all": (always(Reply(body="null")), "wrong_content", "not a JSON object"),
     "a filter": (always(Reply(400, error("content management policy"))), "refused", ""),
 }
 

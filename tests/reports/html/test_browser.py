@@ -31,7 +31,7 @@ def test_no_view_makes_a_request_or_a_complaint(demo: OpenReport) -> None:
 @pytest.mark.parametrize(
     ("view", "selector", "words"),
     [
-        ("summary", ".verdict", "Use atlas: only it passes all gates (3)"),
+        ("summary", ".verdict", "Use atlas: only it passes all 3 gates"),
         ("summary", ".findings", "birch is worse than atlas by 15.0 points of accuracy (95% CI"),
         ("summary", ".fixes", "points of accuracy (95% CI"),
         ("systems", '[data-view="systems"] table', "94.9%"),

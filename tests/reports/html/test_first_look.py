@@ -30,7 +30,7 @@ from fieldassay.runs.value_sources import ExtractedDocument
 
 def test_which_system_to_use_and_why_needs_no_click(demo: OpenReport) -> None:
     said = demo.text("#recommendation")
-    assert said.startswith("Use atlas: only it passes all gates (3)")
+    assert said.startswith("Use atlas: only it passes all 3 gates")
     assert "atlas is best with 94.9%" in said and "ahead of birch by 15.0 points (p < .001)" in said
 
 
@@ -43,7 +43,7 @@ def test_all_misread_separators_of_a_system_need_two_clicks(demo: OpenReport, de
     )
     demo.show("errors")
     demo.page.locator("#errors-facets .facet", has_text="birch").click()
-    demo.page.locator("#errors-facets .facet", has_text="separator").click()
+    demo.page.locator("#errors-facets .facet", has_text="decimal point moved").click()
     demo.page.locator("#errors-count", has_text=f"{len(wrong)} of ").wait_for()
 
 
@@ -199,7 +199,9 @@ def test_pictures_beyond_the_limit_of_bytes_are_left_out_and_said_to_be(place: P
     with Crops(place / "docs & more", place, len(base64.b64decode(first[3])) + 10) as bounded:
         kept, left_out = bounded.make(places)
         assert kept == first
-        assert isinstance(left_out, str) and left_out.startswith("left out: the pictures of this file have")
+        assert isinstance(left_out, str) and left_out.startswith(
+            "left out: this file has reached its limit for pictures"
+        )
         assert bounded.make(places) == [left_out, left_out]
 
 

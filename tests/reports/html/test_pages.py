@@ -221,7 +221,7 @@ def test_the_count_on_a_link_is_the_count_behind_it(demo: OpenReport, view: str,
 
 def test_counts_of_facets_follow_the_other_filters(demo: OpenReport, wrong: pl.DataFrame) -> None:
     demo.show("errors?system=birch")
-    separator = demo.page.locator("#errors-facets .facet", has_text="separator").locator(".count")
+    separator = demo.page.locator("#errors-facets .facet", has_text="decimal point moved").locator(".count")
     own = wrong.filter((pl.col("system") == "birch") & (pl.col("diagnoses").list.first() == "separator"))
     assert separator.inner_text() == str(len(own))
     cedar = demo.page.locator("#errors-facets .facet", has_text="cedar").locator(".count")
@@ -284,7 +284,7 @@ def test_a_field_says_values_intervals_numbers_and_kinds_without_a_click(demo: O
     assert cells.nth(1).inner_text().split() == ["76.9%", "63.9", "to", "87.1", "·", "n", "52"]
     assert cells.nth(1).locator(".whisker").count() == 1
     kinds = cells.nth(3).locator(".kind").all_inner_texts()
-    assert kinds[:2] == ["separator 4", "digits transposed 4"]
+    assert kinds[:2] == ["decimal point moved 4", "two digits swapped 4"]
 
 
 def test_details_open_below_their_field_and_lead_to_its_neighbors(demo: OpenReport) -> None:
@@ -345,7 +345,7 @@ def test_the_page_has_the_numbers_and_the_guarantee_of_calibrate(result: Result)
         assert one["guarantee"] == describe_guarantee(page.guarantee)
         assert one["sentences"] == [describe_certificate(page.certificate, page.guarantee)]
     assert shown["sure"]["threshold"] is not None
-    assert "at most 2 of 100 values are wrong, averaged over documents" in shown["sure"]["sentences"][0]
+    assert "at most 2% are wrong, averaged over documents" in shown["sure"]["sentences"][0]
     assert shown["wild"]["sentences"][0].startswith("not certified: ")
 
 

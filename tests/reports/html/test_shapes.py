@@ -257,7 +257,7 @@ def test_an_empty_result_says_which_filter_to_clear(demo: OpenReport) -> None:
 def test_filters_say_how_many_documents_they_leave(demo: OpenReport) -> None:
     demo.show("documents?system=birch")
     options = demo.page.locator("#filter-diagnosis option")
-    chosen = options.filter(has_text="separator")
+    chosen = options.filter(has_text="decimal point moved")
     count = int(chosen.inner_text().rpartition("(")[2].rstrip(")"))
     demo.page.locator("#filter-diagnosis").select_option("separator")
     demo.page.locator("#documents-count", has_text=f"{count} of 72").wait_for()

@@ -287,7 +287,9 @@ GOOD_LINE = b'{"id": "a", "reviewer": "bob", "labels": {"total": {"state": "valu
             "not UTF-8",
             id="UTF-16, two sheets",
         ),
-        pytest.param(b'{"id": "b"}\n' + GOOD_LINE, "is no line of a labels file", id="another line before"),
+        pytest.param(
+            b'{"id": "b"}\n' + GOOD_LINE, "is not a line of a labels file", id="another line before"
+        ),
     ],
 )
 def test_a_damaged_labels_file_is_never_compared_as_plain_records(tmp_path, damaged, words):

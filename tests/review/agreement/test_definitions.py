@@ -105,7 +105,7 @@ def test_documents_of_one_reviewer_count_in_the_chance_agreement_and_are_not_lab
     assert (found.documents, found.single, found.reviewers) == (3, 3, {"a": 3, "b": 3})
     text = render_agreement(found, Screen(200))
     assert "3 documents labeled twice or more, by a (3) and b (3)" in text
-    assert "3 documents labeled once, in the chance agreement of AC1 only." in text
+    assert "3 documents labeled once, which only the chance agreement of AC1 counts." in text
 
 
 def test_an_empty_cell_of_plain_records_is_an_answer():

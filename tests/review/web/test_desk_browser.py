@@ -57,7 +57,7 @@ def test_single_keys_are_changed_and_taken_back(browser, tmp_path):
         assert desk.labels()["total"] == ("absent", None)
         desk.press("?")
         desk.page.click("text=Change single keys")
-        desk.page.click("text=Take back all changes")
+        desk.page.click("text=Reset all keys")
         desk.press("Escape")
         go(desk, "day")
         desk.press("a")

@@ -212,7 +212,7 @@ def test_every_answer_has_the_headers(site, row):
 def test_sign_in_gives_one_answer_for_every_failure_and_slows_down(site):
     tries = [{"name": "anna", "password": "wrong one"}, {"name": "nobody", "password": "wrong one"}]
     told = {site.ask("POST", "/sign-in", one).data["problem"] for one in tries}
-    assert told == {"name and password do not fit"}
+    assert told == {"wrong name or password"}
     found = [site.ask("POST", "/sign-in", tries[0]).data["problem"] for _ in range(6)]
     assert "too many tries" in found[-1]
     site.room.failures.clear()
@@ -348,7 +348,7 @@ def test_a_link_out_of_the_folder_of_documents_is_not_followed(tmp_path):
     ("address", "told"),
     [
         (Address("10.0.0.5"), "passwords would be readable"),
-        (Address(behind="review.example"), "is no address"),
+        (Address(behind="review.example"), "is not an address"),
     ],
     ids=["plain", "no address"],
 )
@@ -389,7 +389,7 @@ def test_open_is_for_one_person_alone(tmp_path, capsys):
     store = make_receipts(tmp_path, 1)
     add(store, "anna", "reviewer", "a long password")
     assert main(["review", "open", str(tmp_path), "--no-browser"]) == 2
-    assert "has accounts of a team" in capsys.readouterr().err
+    assert "belongs to a team" in capsys.readouterr().err
 
 
 def test_people_have_aliases_and_no_name_is_in_the_log(tmp_path, capsys, monkeypatch):

@@ -159,7 +159,7 @@ def test_one_key_takes_the_value_of_the_document_before(browser, tmp_path):
     spec = "{name: bills, fields: {a: text, b: text}}"
     with opened(browser, tmp_path, [{"id": name} for name in "pq"], spec, shares=GOLD) as desk:
         desk.press("F3")
-        assert "no document before" in desk.text("#told")
+        assert "No earlier document" in desk.text("#told")
         desk.page.keyboard.type("Oak")
         desk.press("Enter", "F4")
         desk.saved()

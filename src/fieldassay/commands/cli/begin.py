@@ -87,7 +87,7 @@ def _suggestions(out: Path | None) -> list[str]:
         else ("fieldassay explain --type money '$1,234.56' 1234.6", "why a value is judged as it is"),
         (
             f"fieldassay explain {out / 'receipts' / 'run'} rcp-010 gst_amount",
-            "where a model's answer stands, and what is wrong with it",
+            "where a model's answer is on the page, and what is wrong with it",
         )
         if out is not None
         else (
@@ -276,6 +276,6 @@ def new(name: str, out: Path | None) -> int:
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise click.UsageError(f"--out {out}: there is a file of that name; choose another.") from None
+        raise click.UsageError(f"--out {out}: this file exists already; choose another name.") from None
     complain(f"written to {out}")
     return 0

@@ -194,4 +194,4 @@ def _check_out(given: Mapping[str, Any]) -> None:
     """Refuse to write into the run that is read."""
     out, run = given["out"], find_stored(given["run"], given["store"])
     if out is not None and (out.is_dir() or run.resolve() in (out.resolve(), *out.resolve().parents)):
-        raise click.UsageError(f"--out {out}: is a folder, or in the run that is read; name another file.")
+        raise click.UsageError(f"--out {out}: is a folder, or inside the run; name another file.")

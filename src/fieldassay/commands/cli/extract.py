@@ -154,7 +154,7 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        complain("interrupted. The same command continues from here")
+        complain("interrupted; run the same command again to continue")
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 

@@ -28,7 +28,7 @@ _SPEC = (
         "--protocol",
         group="Inputs",
         metavar="NAME",
-        help="A published protocol in place of a spec.",
+        help="A published protocol instead of a spec.",
     ),
 )
 gold_option = option(
@@ -85,7 +85,7 @@ _STATISTICS: Mapping[str, tuple[str, str]] = {
     "seed": ("N", "The seed of all random draws."),
     "cluster": (
         "KEY",
-        "What documents of one family share: a field of gold, a key beside it, or a part of the id, such as "
+        "What documents of one family share: a field of gold, a key next to it, or a part of the id, such as "
         "'{family}/*'.",
     ),
 }

@@ -82,7 +82,7 @@ def _check_file(text: str, file: str, given: Mapping[str, Any]) -> None:
         raise click.UsageError(f"--report {text}: would overwrite an input; name another file.")
     if file and (not Path(file).parent.is_dir() or Path(file).is_dir()):
         raise click.UsageError(
-            f"--report {text}: there is no such folder, or it is one; name a file in a folder that is there."
+            f"--report {text}: is a folder, or its folder is missing; name a file in a folder that exists."
         )
 
 

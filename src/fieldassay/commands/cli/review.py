@@ -135,7 +135,7 @@ def export(folder: Path, target: Path, *, is_settled: bool) -> int:
 @spec_options
 @click.option("--add", "is_adding", is_flag=True, help="Add documents that gold lacks.")
 @click.option(
-    "--unreadable", "takes_unreadable", is_flag=True, help="Take labels that the spec cannot read, too."
+    "--unreadable", "takes_unreadable", is_flag=True, help="Also take labels that the spec cannot read."
 )
 @click.option("--dry-run", "is_dry", is_flag=True, help="Print what would change; write nothing.")
 @json_option

@@ -101,7 +101,7 @@ def _guess(inputs: Inputs, given: Mapping[str, Any]) -> tuple[str, Plan]:
         )
     if "-" in (inputs.gold, *inputs.predictions.values()):
         raise click.UsageError(
-            "Standard input is read once, and a guess reads it before: give --spec, or a file."
+            "A guessed spec reads the data twice, standard input only once: give --spec, or a file."
         )
     draft = spec_from_gold(inputs.gold, predictions=inputs.predictions, sections=read_section_options(given))
     return f"{draft.guess}\nkeep it with: {keeps}", draft.plan

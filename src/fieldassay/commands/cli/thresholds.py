@@ -68,12 +68,12 @@ def _read_threshold(text: str, vocabulary: Vocabulary) -> Gate:
         raise click.UsageError(f"--gate {text[:200]}: {error}; {EXAMPLE}") from None
     if percentage is not None:
         raise click.UsageError(
-            f"--gate {text[:200]}: a threshold is a fraction and no percentage; write {fraction[:200]}"
+            f"--gate {text[:200]}: a threshold is a fraction, not a percentage; write {fraction[:200]}"
         )
     if better == "lower" and gate.operator in (">=", ">"):
         remedy = f"write {gate.metric} <= {gate.threshold:g}"
         raise click.UsageError(
-            f"--gate {text[:200]}: {gate.metric.name} is better when lower, so that a least value says "
+            f"--gate {text[:200]}: {gate.metric.name} is better when lower, so a lower limit says "
             f"nothing; {remedy}"
         )
     return gate
@@ -234,8 +234,7 @@ def _read_regressions(text: str, vocabulary: Vocabulary) -> Gate:
         call = replace(gate.metric, field="") if gate.is_each else gate.metric
         if not is_comparable(bind_metric(call, vocabulary)):
             raise ValueError(
-                f"{gate.metric} is not made of sums over documents, and only such metrics can be compared "
-                "with a baseline"
+                f"{gate.metric} is not made of sums over documents, and a baseline compares only such metrics"
             )
     except ValueError as error:
         raise click.UsageError(

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="This system only; repeat for more.",
 )
-@click.option("--all", "has_all", is_flag=True, help="Show right values, too.")
+@click.option("--all", "has_all", is_flag=True, help="Also show right values.")
 @lookup_option
 @json_option
 def explain(**given: Any) -> int:

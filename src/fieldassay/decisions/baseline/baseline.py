@@ -121,7 +121,7 @@ def find_faults(baseline: Baseline) -> Iterator[str]:
     if set(baseline.digests) != set(PARTS) or not all(baseline.digests.values()):
         yield f"its digests are not those of {', '.join(PARTS)}"
     if any(first >= second for first, second in pairwise(baseline.documents)):
-        yield "its documents are not sorted, or one is there twice"
+        yield "its documents are unsorted or repeated"
     if not baseline.documents:
         yield "it has no documents"
     if not baseline.systems:
@@ -184,7 +184,7 @@ def _split_run(part: str) -> tuple[int, int]:
         and (count == "" if "*" not in part else count.isdigit())
     )
     if not is_sound or not part.isascii() or abs(int(value)) >= _LARGEST or (count and int(count) < 1):
-        raise ValueError(f"{part[:_LONGEST]!r} is no whole number")
+        raise ValueError(f"{part[:_LONGEST]!r} is not a whole number")
     return int(value), int(count or 1)
 
 
@@ -217,7 +217,7 @@ def read_baseline(path: Path) -> Baseline:
     held = FORMAT.decode(path, data)
     content = {name: value for name, value in held.items() if name not in (*FORMAT.head(), "checksum")}
     if held.get("checksum") != checksum(content):
-        raise FORMAT.refusal(path, "is damaged or was edited by hand: its checksum is another")
+        raise FORMAT.refusal(path, "is damaged or was edited by hand: its checksum does not match")
     return _build(path, content)
 
 
@@ -274,7 +274,7 @@ def _build(path: Path, content: dict[str, Any]) -> Baseline:
         raise FORMAT.malformed(path, error) from None
     faults = list(find_faults(made))
     if faults:
-        raise FORMAT.refusal(path, f"is not as a baseline must be: {'; '.join(faults)}")
+        raise FORMAT.refusal(path, f"is not a valid baseline: {'; '.join(faults)}")
     return made
 
 

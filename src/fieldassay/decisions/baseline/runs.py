@@ -47,7 +47,7 @@ from fieldassay.scoring.provenance import freeze_recorded
 _NEW = 'set a new baseline: fieldassay baseline set RUN --reason "…"'
 _FREEZE = 'start a new baseline: fieldassay baseline set RUN --freeze --reason "…"'
 MOST_NAMED = 8
-SINGLE_RUNS = "one run each: score repeated runs to tell random answers from a change of the system"
+SINGLE_RUNS = "one run each: score repeated runs to separate random answers from changes of the system"
 
 
 def list_regressions(result: Result, more: Iterable[Gate] = ()) -> tuple[MetricCall, ...]:
@@ -99,11 +99,11 @@ def match_systems(
     found = find_difference(baseline, data, run)
     is_partial = takes_common and set(found.parts) <= {"gold"} and len(found.rows)
     if found.parts and not is_partial:
-        remedy = f"score with the {' and the '.join(found.parts)} that it stands on, or {_NEW}"
+        remedy = f"score with the {' and the '.join(found.parts)} that it was made with, or {_NEW}"
         why = (
             found.reason
             if found.reason == UNKNOWN
-            else f"{baseline.label()} stands on {found.reason}; {remedy}"
+            else f"{baseline.label()} was made with {found.reason}; {remedy}"
         )
         return {one.system: BaselineMatch(why=why, evidence=(_tell(baseline),)) for one in data.systems}
     counts = f"{len(found.rows):,} of {len(data.systems[0].documents):,} documents"
@@ -134,7 +134,7 @@ def find_difference(baseline: Baseline, data: PairedData, run: Mapping[str, Any]
     if found.parts and baseline.is_frozen:
         raise problem(
             "the run",
-            f"is refused: {baseline.label()} stands on {found.reason}",
+            f"is refused: {baseline.label()} was made with {found.reason}",
             f"undo the change, or {_FREEZE}",
             "baseline_differs",
         )
@@ -143,7 +143,7 @@ def find_difference(baseline: Baseline, data: PairedData, run: Mapping[str, Any]
 
 def _tell(baseline: Baseline, before: str = "", now: str = "") -> str:
     system = f", its system {before}" if before else ""
-    renamed = f", held against {now} (each is the only one)" if before != now else ""
+    renamed = f", compared with {now} (each is the only one)" if before != now else ""
     reason = f": {baseline.reason}" if baseline.reason else ""
     release = f" (fieldassay {baseline.fieldassay})" if baseline.fieldassay != version("fieldassay") else ""
     return f"{baseline.label()} from {baseline.run}{release}{system}{renamed}{reason}"

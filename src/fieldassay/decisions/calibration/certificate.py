@@ -45,7 +45,7 @@ from fieldassay.options import OptionRecord
 class Guarantee(OptionRecord, frozen=True):
     """At most the share `risk` of the accepted values is wrong, averaged over documents.
 
-    It is made by a method that errs in at most 1 - `confidence` of cases.
+    The method errs in at most 1 - `confidence` of cases.
     """
 
     risk: Annotated[float, Meta(gt=1e-6, lt=1, examples=[0.02])] = 0.02
@@ -701,9 +701,8 @@ def _explain(
     step, limit = found.steps[0], format_share(found.steps[0].bound, 2)
     have = "has" if step.errors == 1 else "have"
     return (
-        f"of the {step.labels:,} documents with the most confident values "
-        f"{step.errors:,} {have} a wrong one: "
-        f"at most {limit} of these values are wrong "
+        f"in the {step.labels:,} documents with the most confident values, "
+        f"{step.errors:,} {have} a wrong one: at most {limit} of these values are wrong "
         f"({format_share(guarantee.confidence)}, averaged over documents)"
     )
 
@@ -729,30 +728,17 @@ def describe_certificate(certificate: Certificate, guarantee: Guarantee) -> str:
 
     >>> certificate = Certificate(("n",), 0.94, coverage=0.54, observed_risk=0.01)
     >>> print(describe_certificate(certificate, Guarantee(0.02)))  # doctest: +NORMALIZE_WHITESPACE
-    from 0.94 on, at most 2 of 100 values are wrong, averaged over documents; 54% pass unseen; of these values
-    here 1.00% are wrong
+    accept confidence 0.94 or higher (54% of values): at most 2% are wrong, averaged over documents; here
+    1.00% are
     """
     if certificate.threshold is None or certificate.observed_risk is None:
         return f"not certified: {certificate.reason}"
     seen = (
-        f"from {certificate.threshold:.6g} on, at most {_out_of(guarantee.risk)} wrong, averaged over "
-        f"documents; {format_share(certificate.coverage, 0)} pass unseen; of these values here "
-        f"{format_share(certificate.observed_risk, 2)} are wrong"
+        f"accept confidence {certificate.threshold:.6g} or higher "
+        f"({format_share(certificate.coverage, 0)} of values): at most {format_share(guarantee.risk)} are "
+        f"wrong, averaged over documents; here {format_share(certificate.observed_risk, 2)} are"
     )
     if certificate.interval is None:
         return seen
     low, high = (format_share(bound, 2) for bound in certificate.interval)
     return f"{seen} ({low} to {high}, no guarantee)"
-
-
-def _out_of(risk: float) -> str:
-    """Return a risk as a count out of a round number: 2 of 100.
-
-    >>> _out_of(0.02), _out_of(0.01), _out_of(0.005)
-    ('2 of 100 values are', '1 of 100 values is', '5 of 1,000 values are')
-    """
-    for many in (100, 1_000, 10_000, 1_000_000):
-        most = round(risk * many)
-        if most >= 1 and abs(risk * many - most) < 1e-6:
-            break
-    return f"{most:,} of {many:,} values {'is' if most == 1 else 'are'}"

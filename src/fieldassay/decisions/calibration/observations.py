@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, nearest, problem
+from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.evidence import REPEAT, read_families
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings
@@ -174,17 +175,14 @@ def count_rows(rows: pl.DataFrame) -> ValueCounts:
 def remark_census(census: ValueCounts) -> Iterator[str]:
     """Yield the limits of any threshold: values without confidence, omitted values, failed judgments."""
     if census.omitted:
-        yield (
-            f"{census.omitted:,} values that gold has were not predicted: "
-            "no threshold on predicted values can catch those"
-        )
+        yield (f"{census.omitted:,} gold values were not predicted: no threshold can catch those")
     if census.without_confidence:
         yield (
             f"{census.without_confidence:,} predicted values have no confidence: "
-            "they always go to review, and of the numbers here only shares of all values count them"
+            "they always go to review, and count only in shares of all values"
         )
     if census.failed:
-        yield f"{census.failed:,} values could not be judged and are in no number here"
+        yield f"{census.failed:,} values could not be judged and are left out here"
 
 
 def _codes(names: pl.Series) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
@@ -203,7 +201,7 @@ def _to_probabilities(chosen: pl.DataFrame, scale: str, where: str) -> Floats:
         example = f"{row['confidence']!r} at {row['pred_path']!r} of document {row['doc']!r}"[:300]
         raise problem(
             where,
-            f"{int(is_bad.sum()):,} of {len(given):,} confidences are no {_NOUNS[scale]}, such as {example}",
+            f"{int(is_bad.sum()):,} of {len(given):,} confidences are not {_NOUNS[scale]}, such as {example}",
             _remedy(given, scale),
             "bad_confidence",
         )
@@ -311,7 +309,7 @@ def _refuse_repeats(label: str, system: str, evidence: pl.LazyFrame) -> None:
     if own > 1:
         raise problem(
             label,
-            f"{system!r} has {own} repeated runs, and a threshold is for one answer to each document",
+            f"{system!r} has {own} repeated runs; a threshold needs one answer to each document",
             "score one of the runs alone, and calibrate that",
             "repeated_runs",
         )
@@ -324,7 +322,7 @@ def _lacks_matches(rows: pl.DataFrame, documents: pl.DataFrame) -> bool:
 
 
 def _incomplete(label: str) -> ProblemsError:
-    what = "did not keep all judged values, and calibration needs the right ones, too"
+    what = "did not keep all judged values; calibration also needs the right ones"
     return problem(label, what, "score again with --evidence all", "missing_part")
 
 
@@ -510,7 +508,7 @@ class Discrimination(Struct, frozen=True):
             kind = "wrong" if self.is_wrong else "right"
             return (
                 f"too few {kind} values to say whether these confidences tell right from wrong: "
-                f"documents with one: {self.fewest:,}, {LEAST_DOCUMENTS} are needed"
+                f"they are in {format_count(self.fewest, 'document')}, {LEAST_DOCUMENTS} are needed"
             )
         if self.standing is AreaStanding.TELLS or self.interval is None:
             return ""
@@ -522,10 +520,10 @@ class Discrimination(Struct, frozen=True):
             )
         if self.standing is AreaStanding.USELESS:
             return (
-                f"these confidences do not tell right from wrong ({area}; a coin has 0.50): get other "
+                f"these confidences do not tell right from wrong ({area}; chance is 0.50): get other "
                 "confidences, or review all"
             )
-        return f"these confidences are not shown to tell right from wrong ({area}; a coin has 0.50)"
+        return f"these confidences are not shown to tell right from wrong ({area}; chance is 0.50)"
 
 
 def discriminate(seen: Observations, level: float = 0.95, fields: int = 1) -> Discrimination:

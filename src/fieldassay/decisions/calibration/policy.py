@@ -64,7 +64,7 @@ class ReviewReason(StrEnum):
     """Why a person looks at a value; every reason is a true text, so it can be asked like a yes."""
 
     NO_CONFIDENCE = "no confidence"
-    BAD_CONFIDENCE = "confidence is no probability"
+    BAD_CONFIDENCE = "confidence is not a probability"
     UNKNOWN_FIELD = "field was not calibrated"
     NOT_CERTIFIED = "no threshold could be certified"
     BELOW_THRESHOLD = "below the threshold"
@@ -166,9 +166,9 @@ def read_policy(path: Path) -> ReviewPolicy:
     except msgspec.ValidationError as error:
         raise FORMAT.malformed(path, error) from None
     except UnicodeEncodeError:
-        raise FORMAT.refusal(path, "holds half a character, which is no text") from None
+        raise FORMAT.refusal(path, "holds half a character (a lone surrogate)") from None
     if content.get("seal") != checksum(sealed):
-        raise FORMAT.refusal(path, "its guarantee was edited by hand, so nothing stands behind it")
+        raise FORMAT.refusal(path, "its guarantee was edited by hand, so it no longer holds")
     return policy
 
 
@@ -262,7 +262,7 @@ def check_ending(target: Path) -> str:
     """Return the ending of a file that a queue can be written to. Raises `ProblemsError` for another."""
     ending = target.suffix.lower()
     if ending not in FORMATS:
-        what = f"no form of a queue has the ending {ending[:20]!r}"
+        what = f"a queue cannot be written with the ending {ending[:20]!r}"
         raise problem(target, what, f"use one of: {', '.join(FORMATS)}", "export_target")
     return ending
 
@@ -319,7 +319,7 @@ def find_plan(policy: ReviewPolicy, spec: Any) -> Plan:
         except ProblemsError:
             what = (
                 f"the run that it was computed from is not there ({policy.basis.run[:200]}), "
-                "so its spec is not known"
+                "so its spec is unknown"
             )
             raise problem("policy", what, "give the spec", "missing_option") from None
     if plan.digest != policy.digests.get("spec"):
@@ -327,7 +327,7 @@ def find_plan(policy: ReviewPolicy, spec: Any) -> Plan:
             f"is another spec ({plan.digest[:12]}) than the one of the policy "
             f"({policy.digests.get('spec', '')[:12]})"
         )
-        raise problem(f"spec {plan.spec.name}", what, "give that spec, or calibrate anew", "policy_mismatch")
+        raise problem(f"spec {plan.spec.name}", what, "give that spec, or calibrate again", "policy_mismatch")
     return plan
 
 
@@ -342,7 +342,7 @@ def _check_rows(policy: ReviewPolicy, rows: pl.DataFrame, label: str) -> None:
     fields = policy.certificate.fields
     if not set(fields) & set(rows["field"].unique()):
         what = f"no predicted value is in a field of the policy ({', '.join(fields)})"[:300]
-        raise problem(label, what, "give predictions of these fields, or calibrate anew", "policy_mismatch")
+        raise problem(label, what, "give predictions of these fields, or calibrate again", "policy_mismatch")
 
 
 # Calibration of a run: what its confidences are worth, and from which one on values need no review.
@@ -493,7 +493,7 @@ def remark(page: CalibrationPage, seen: Observations, untested: Sequence[str]) -
     """
     yield from remark_census(page.pooled.census)
     if untested:
-        yield f"not calibrated, so always reviewed, for lack of any confidence: {list_names(untested, 10)}"
+        yield f"always reviewed, because they have no confidence: {list_names(untested, 10)}"
     documents = seen.count_documents()
     if documents < FEW_DOCUMENTS:
         yield f"only {documents} documents: intervals over documents are too narrow"
@@ -513,8 +513,8 @@ def remark(page: CalibrationPage, seen: Observations, untested: Sequence[str]) -
     interval = page.certificate.interval
     if interval is not None and interval[1] > page.guarantee.risk:
         yield (
-            "documents with many accepted values may be worse: of all values together, a larger share may be "
-            "wrong than is guaranteed on average over documents"
+            "documents with many accepted values may be worse: the guarantee averages over documents, "
+            "and of all values together a larger share may be wrong"
         )
     if page.scale == "percent" and seen.confidence.max() <= 0.01:
         yield "no confidence is above 1%: are they percentages?"

@@ -464,7 +464,7 @@ def _refuse(first: NamedRun, run: NamedRun, found: BasisDifference) -> Problem:
     parts, show = " and ".join(found.parts), f"`fieldassay runs show {older.reference}` names them"
     remedy = f"score the predictions of the older run with the newer one's {parts} ({show})"
     remedy += ", or give --common" if found.parts == ("gold",) and len(found.rows) else ""
-    what = f"cannot be compared with {first.reference!r}, which stands on {found.reason}"
+    what = f"cannot be compared with {first.reference!r}, which was scored with {found.reason}"
     return Problem(f"run {run.reference!r}", what, remedy, "incomparable")
 
 

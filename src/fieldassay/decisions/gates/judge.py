@@ -25,7 +25,7 @@ from fieldassay.metrics.catalogue.grammar import Gate, MetricCall
 from fieldassay.metrics.comparisons.pairwise import compare_pairs, list_field_metrics
 from fieldassay.metrics.estimate import HIGHEST, Estimate, format_bounds, format_in_unit, format_share
 from fieldassay.metrics.result.comparison import name_changes
-from fieldassay.metrics.result.decision import GateOutcome, Verdict
+from fieldassay.metrics.result.decision import VERDICT_WORDS, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result, judge_ungated
 from fieldassay.metrics.thresholds import (
     WORDS,
@@ -113,7 +113,7 @@ def _count_successes(estimate: Estimate) -> int | str:
     """Return the number of successes behind a value of n, or the obstacle."""
     scale = HIGHEST.get(estimate.unit)
     if scale is None:
-        return f"is in {estimate.unit}, which is no share"
+        return f"is in {estimate.unit}, not a share"
     if (
         estimate.value is None
         or not is_number(estimate.value)
@@ -123,7 +123,7 @@ def _count_successes(estimate: Estimate) -> int | str:
         return "is undefined"
     exact = estimate.value / scale * estimate.n
     if abs(exact - round(exact)) > _NEAR_WHOLE * max(1, estimate.n) or not 0 <= round(exact) <= estimate.n:
-        return f"is no share of {estimate.n}"
+        return f"is not a share of {estimate.n}"
     return round(exact)
 
 
@@ -177,7 +177,7 @@ class Holdings(Struct, frozen=True, eq=False):
                 return GateEstimate(
                     why=f"{call.name} comes from the records: write it without parameters, fields and slices"
                 )
-            baseline = BaselineMatch(why="it comes from the records, and a baseline is of a run")
+            baseline = BaselineMatch(why="it comes from the records; a baseline holds a run")
             return GateEstimate(
                 self.records[call.name], evidence=self.evidence.get(call.name, ()), baseline=baseline
             )
@@ -227,7 +227,7 @@ class Holdings(Struct, frozen=True, eq=False):
         if call.name in self.pooled and len(self.holders) > 1:
             return replace(
                 self._pool(call, there),
-                baseline=BaselineMatch(why="it is pooled over runs, and a baseline is of one run"),
+                baseline=BaselineMatch(why="it is pooled over runs; a baseline holds one run"),
             )
         if len(there) > 1:
             labels = ", ".join(holder.label for holder, _ in there)
@@ -466,7 +466,7 @@ def judge_gate(gate: Gate, found: GateEstimate, change: MetricChange | str | Non
         return GateOutcome(gate, Verdict.SKIPPED, f"does not apply: {found.why}", evidence=found.evidence)
     if estimate is None:
         known = list_metrics().get(gate.metric.name)
-        unit = "ratio" if known is None else known.unit
+        unit = "" if known is None else known.unit
         return GateOutcome(gate, Verdict.INCONCLUSIVE, found.why, unit=unit, evidence=found.evidence)
     if change is not None:
         if isinstance(change, str):
@@ -637,14 +637,7 @@ def _describe(estimate: Estimate) -> tuple[str, ...]:
 MOST_TOLD = 3
 """The fields whose reasons stand in the rule; the evidence has all."""
 
-_WORST_FIRST = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NO_LOSS, Verdict.PASS, Verdict.SKIPPED)
-_SAID = {
-    Verdict.FAIL: "failed",
-    Verdict.INCONCLUSIVE: "cannot be decided",
-    Verdict.NO_LOSS: "show no loss",
-    Verdict.PASS: "passed",
-    Verdict.SKIPPED: "do not apply",
-}
+_WORST_FIRST = tuple(VERDICT_WORDS)
 
 
 def spread_gate(gate: Gate, holdings: Holdings) -> tuple[Gate, ...]:
@@ -691,11 +684,11 @@ _OPEN = Verdict.INCONCLUSIVE
 
 def _rule(ordered: Sequence[GateOutcome], worst: GateOutcome) -> str:
     counts = [
-        f"{count:,} {_SAID[verdict]}"
+        f"{count:,} {VERDICT_WORDS[verdict]}"
         for verdict in _WORST_FIRST
         if (count := sum(one.verdict is verdict for one in ordered))
     ]
-    head = f"of {format_count(len(ordered), 'field')} {', '.join(counts)}"
+    head = f"{format_count(len(ordered), 'field')}: {', '.join(counts)}"
     if worst.verdict in (Verdict.PASS, Verdict.SKIPPED):
         return f"{head}; {_field(worst)}: {worst.rule}"
     told = [one for one in ordered if one.verdict is worst.verdict]

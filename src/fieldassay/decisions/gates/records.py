@@ -149,7 +149,7 @@ def _read_time(value: Any) -> datetime | None:
 
 _TEXT = (
     lambda value: value.strip() if isinstance(value, str) and _says(value) else None,
-    "a text that says something, in quotes",
+    "a meaningful text, in quotes",
 )
 _FIELDS: Mapping[str, tuple[Callable[[Any], Any], str, str]] = {
     "backend": (*_TEXT, "name the backend, such as INFERENCE_BACKEND=transformers"),
@@ -180,7 +180,8 @@ def _measure(folder: Path, name: str, system: str | None) -> tuple[dict[str, Any
     except (OSError, ValueError, TypeError, LookupError, StopIteration):
         raise problem(
             name,
-            f"{name[:100]!r} is no folder that `run` wrote{f' with the system {system!r}' if system else ''}",
+            f"{name[:100]!r} is not a folder that `run` wrote"
+            f"{f' with the system {system!r}' if system else ''}",
             "name one, or write down what was run",
             "invalid_record",
         ) from None
@@ -219,7 +220,7 @@ def _count_stable(runs: Sequence[RowRun | None]) -> tuple[int, list[str]]:
     stable, end, before, begun = list[str](), "", None, set[datetime]()
     for number, run in enumerate(runs, 1):
         if run is not None and run.started in begun:
-            end = f"run {number} is a run before it, once more"
+            end = f"run {number} repeats an earlier run"
             continue
         changed: list[str] = (
             []
@@ -231,7 +232,7 @@ def _count_stable(runs: Sequence[RowRun | None]) -> tuple[int, list[str]]:
             if run is None
             else f"run {number} did not start after the one before"
             if before is not None and run.started < before.ended
-            else f"run {number} was no success"
+            else f"run {number} failed"
             if not run.success
             else f"the {changed[0]} changed between runs {number - 1} and {number}"
             if changed
@@ -256,7 +257,7 @@ def _count_distinct(records: Sequence[tuple[Cursor, Any]], nothing: str) -> tupl
     sentences: dict[str, str] = {}
     for record, told in records:
         if told is not None and told[0] in sentences:
-            record.report.add(record.steps, "says the same as a record before it", "give another one")
+            record.report.add(record.steps, "repeats an earlier record", "give another one")
         elif told is not None:
             sentences[told[0]] = told[1]
     listed, more = [*sentences.values()], len(sentences) - _MOST_LISTED
@@ -315,13 +316,13 @@ def _tell_proof(ids: frozenset[str], label: str, folder: Path, record: Cursor) -
     if doc is None:
         record.refuse(
             "doc_id",
-            "has no 'doc_id'" if data.get("doc_id") is None else "'doc_id' is no id",
+            "has no 'doc_id'" if data.get("doc_id") is None else "'doc_id' is not an id",
             "name the input document",
         )
     elif doc not in ids:
         record.refuse(
             "doc_id",
-            f"{doc[:80]!r} is not in {label}" if label else "there is no manifest that it could be in",
+            f"{doc[:80]!r} is not in {label}" if label else "there is no manifest to look it up in",
             nearest(doc[:100], sorted(ids)[:5000])
             if label
             else "add `manifest:` with the path of a CSV file, or a list of ids",

@@ -190,7 +190,7 @@ def judge_change(gate: Gate, change: MetricChange, failed: int = 0) -> GateOutco
             rule=f"{'a loss is shown; ' if is_lost else ''}{say_too_few_families(found.families or 0)}",
         )
     if change.interval is None or change.guarded is None:
-        why = "it has no interval: score with a bootstrap, and use a rate in place of a count"
+        why = "it has no interval: score with a bootstrap, and gate a rate instead of a count"
         return replace(outcome, rule=why)
     if "few_replicates" in found.marks:
         return replace(outcome, rule=say_too_few(found.level))
@@ -231,7 +231,7 @@ def _judge_same(outcome: GateOutcome, unit: str) -> GateOutcome:
         outcome,
         verdict=verdict,
         interval=(0.0, 0.0),
-        rule=f"the predictions are those of the baseline: {shown}, needed {wanted}",
+        rule=f"the predictions equal those of the baseline: {shown}, needed {wanted}",
     )
 
 
@@ -306,7 +306,7 @@ def _ask_for_more(outcome: GateOutcome, change: MetricChange) -> GateOutcome:
 def _check_comparable(arena: PairedMatrix, bound: BoundMetric) -> None:
     """Raise ValueError with the reason if a metric cannot be compared with the baseline."""
     if not is_comparable(bound):
-        raise ValueError(f"{bound.call} cannot be compared with a baseline: it is no sum over documents")
+        raise ValueError(f"{bound.call} cannot be compared with a baseline: it is not a sum over documents")
     if not arena.data.can_compare(bound):
         raise ValueError(
             f"the baseline or the run lacks {bound.call}; score with this gate, and set the baseline again"

@@ -73,7 +73,7 @@ def view_metric(arena: PairedMatrix, call: MetricCall) -> tuple[PairedMatrix, Vi
     """Return what is drawn for a metric, in its slice. Raises ValueError for one that is not made of sums."""
     bound = bind_metric(call, arena.data.vocabulary)
     if not arena.data.can_compare(bound) or isinstance(bound.recipe, Total) or bound.metric.unit == "count":
-        raise ValueError(f"{call} is no mean or ratio of sums over documents, so that nothing can be drawn")
+        raise ValueError(f"{call} is not a mean or ratio of sums over documents, so it cannot be resampled")
     if call.slice is not None:
         values = slice_values(arena, call.slice[0])
         arena = arena.narrow(values.get(call.slice[1], np.zeros(0, np.int64)))
@@ -144,7 +144,7 @@ def widen(gate: Gate, estimate: Estimate, candidate: GatedSystem | None) -> tupl
     Raises ValueError, or `ProblemsError`, with the reason why there is none.
     """
     if candidate is None:
-        raise ValueError("it is not of one run's documents, so that nothing can be drawn")
+        raise ValueError("it pools several runs, so it cannot be resampled")
     interval, before = candidate.systems.bound(gate, candidate.name), estimate.interval
     told = [f"for the best of {candidate.systems.count}"] if gate.is_for_best else []
     if gate.is_for_looks:
@@ -188,11 +188,10 @@ def tell_best(outcome: GateOutcome, estimate: Estimate, candidate: GatedSystem |
         return outcome
     step = (highest or abs(exact)) / 1000 * (-1 if side else 1)
     needed = float(f"{math.ceil(exact / step - 1e-9) * step:.12g}")
-    now, then = (format_threshold(number, unit) for number in (gate.threshold, needed))
-    said = f"use {then} instead of {now}"
+    said = f"require {format_threshold(needed, unit)}"
     if highest is not None and not 0.0 <= needed <= highest:
-        said = "no value is enough with so few documents"
-    rule = f"{outcome.rule}; best of {candidate.systems.count}: {said}"
+        said = "these documents are too few"
+    rule = f"{outcome.rule}; to pick the best of {candidate.systems.count} systems, {said}"
     return replace(outcome, rule=rule, threshold_of_best=needed)
 
 
@@ -212,7 +211,7 @@ def watch(gate: Gate, change: MetricChange | str | None, gates: int) -> MetricCh
         for form in (ratio[0].numerator, ratio[0].denominator)
     )
     if (size != other).any() or (np.maximum(before, now) > size).any():
-        why = "a document counts for more values before than now, or after; use a mean over documents"
+        why = "documents have other numbers of values than in the baseline; use a mean over documents"
         return f"{gate.metric} has no change that holds at any look: {why}"
     levels = (found.level, 1.0 - (1.0 - found.level) / gates)
     shares = [sequence_interval(now - before + size, 2.0 * size, level) for level in levels]

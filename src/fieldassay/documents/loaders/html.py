@@ -84,7 +84,7 @@ def walk_html(text: str, max_cells: int) -> Content:
     try:
         root = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
     except (etree.LxmlError, ValueError) as error:
-        raise DocumentError("unreadable", f"is no HTML that can be read ({str(error)[:100]})") from None
+        raise DocumentError("unreadable", f"is not readable HTML ({str(error)[:100]})") from None
     limits = parser.error_log.filter_from_errors().filter_types([etree.ErrorTypes.ERR_RESOURCE_LIMIT])
     if limits:  # the parser leaves out the rest of the page
         told = limits[0].message.split(",")[0]

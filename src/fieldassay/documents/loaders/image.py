@@ -275,7 +275,7 @@ def open_pictures(
             "too_large", f"has more than {options.max_pixels:,} pixels", number or None
         ) from None
     except UnidentifiedImageError:
-        raise DocumentError("unreadable", "is no image that can be read") from None
+        raise DocumentError("unreadable", "is not a readable image") from None
     except (
         OSError,
         ValueError,

@@ -776,7 +776,7 @@ def open_pdf(data: bytes, options: LoadOptions = DEFAULTS) -> Iterator[Any]:
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) == _PASSWORD_ERROR and b"/Encrypt" in data:
             raise DocumentError("encrypted", "has a password; save it without one") from None
-        raise DocumentError("unreadable", f"is no PDF that can be read ({str(error)[:100]})") from None
+        raise DocumentError("unreadable", f"is not a readable PDF ({str(error)[:100]})") from None
     if not count:
         raise DocumentError("unreadable", "has no page")
     try:

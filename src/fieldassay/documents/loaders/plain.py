@@ -140,7 +140,7 @@ def load_words(data: bytes, _task: LoadTask) -> Content:
     try:
         held = msgspec.json.decode(data, type=_WordsDocument)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise DocumentError("unreadable", f"is no line of recognized words ({str(error)[:100]})") from None
+        raise DocumentError("unreadable", f"is not a line of recognized words ({str(error)[:100]})") from None
     return Content(tuple(page_of_words(page, number) for number, page in enumerate(held.pages, start=1)))
 
 

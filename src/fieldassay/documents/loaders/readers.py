@@ -72,7 +72,7 @@ def _check_kind(reader: str, data: bytes, name: str) -> None:
             raise
         kind = ""
     if reader == "pdfplumber" and kind != "pdf":
-        raise DocumentError("unreadable", "is no PDF, and the reader pdfplumber reads nothing else")
+        raise DocumentError("unreadable", "is not a PDF; the reader pdfplumber reads only PDFs")
 
 
 def read_by_function(data: bytes, task: LoadTask) -> tuple[Page, ...]:

@@ -264,7 +264,7 @@ class ChatChannel:
             return Failure(verdict.kind, said)
         wait = verdict.retry_after_s or 0.0
         if verdict.action == "refused" and wait >= self.endpoint.deadline_s:
-            said = f"the server asks to wait {wait:,.0f} s ({verdict.message}); go on later"
+            said = f"the server asks to wait {wait:,.0f} s ({verdict.message}); run the command again later"
             return Failure(verdict.kind, said)
         return None
 

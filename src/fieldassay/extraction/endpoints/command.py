@@ -193,7 +193,7 @@ class CallChannel:
         if not isinstance(answer, AttemptVerdict):
             verdict = ANSWERED
             if not isinstance(answer, dict) or not ({"result", "error"} & answer.keys()):
-                said = "the answer is no object with `result` or `error`"
+                said = "the answer is not an object with `result` or `error`"
                 verdict = AttemptVerdict("document", "command_answer", said)
             elif answer.get("error"):
                 said = remove_secrets(str(answer["error"])[:2000], os.environ)

@@ -188,7 +188,7 @@ def _judge_other(headers: Mapping[str, str], body: Any) -> AttemptVerdict:
         return AttemptVerdict("unknown", "half_answer", "the answer is not whole JSON")
     if text and kind not in ("", "application/json"):  # a page of something between, which nobody bills
         return AttemptVerdict("unknown", "wrong_content", f"the server answered with {kind}, not with JSON")
-    what = "the body of the answer is empty" if text == "" else "the answer is no JSON object"
+    what = "the body of the answer is empty" if text == "" else "the answer is not a JSON object"
     return AttemptVerdict("answer", "wrong_content", what)
 
 

@@ -116,7 +116,7 @@ def read_called(answer: ModelAnswer, document: Transcript, task: Task) -> Extrac
         declared = frozenset(one.name for one in task.spec.fields)
         given = parse_answer(given, declared=declared, fields=plan_of_spec(task.spec).root).data
     if not isinstance(given, dict):
-        message = f"the result is no object: {answer.text[:80]}"
+        message = f"the result is not an object: {answer.text[:80]}"
         return Extracted(None, answer.text, failure=Failure("not_json", message, "answer"))
     reading = read_data(given, task.spec.fields, AnswerShape(), {})
     quotes = _by_path(beside.get("quotes"))

@@ -233,5 +233,5 @@ def null_texts(values: Mapping[Steps, PlacedValue]) -> set[Steps]:
 
 def reask_request(kind: str, problems: Sequence[str]) -> str:
     """Return the message after an answer that cannot be used."""
-    why = "it was no JSON object" if kind == "not_json" else "; ".join(problems[:_MOST_SHOWN])
+    why = "it was not a JSON object" if kind == "not_json" else "; ".join(problems[:_MOST_SHOWN])
     return f"Your answer cannot be used: {why}. Answer with the whole JSON object and nothing else."

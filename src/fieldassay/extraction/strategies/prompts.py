@@ -312,7 +312,7 @@ class Prompt:
         try:
             parsed = SandboxedEnvironment().parse(self._template)
         except TemplateError as error:
-            return [Problem(where, f"is no template ({error.message})", "see docs/extract.md", "invalid")]
+            return [Problem(where, f"is not a template ({error.message})", "see docs/extract.md", "invalid")]
         used = meta.find_undeclared_variables(parsed)
         allowed = tuple(getattr(nodes, name) for name in _NODES)
         strange = next((node for node in parsed.find_all(nodes.Node) if not isinstance(node, allowed)), None)

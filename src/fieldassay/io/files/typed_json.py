@@ -176,7 +176,9 @@ class JsonFormat(Struct, frozen=True):
             raise self.refusal(path, f"is not a {self.noun} of fieldassay", remedy)
         version = held.get("schema_version")
         if type(version) is not int or version != self.version:
-            what = f"has version {str(version)[:20]!r} of the format, and only {self.version} is known here"
+            what = (
+                f"has version {str(version)[:20]!r} of the format, and this release reads only {self.version}"
+            )
             raise self.refusal(path, what, "install the release of fieldassay that wrote it", "version")
         return held
 
@@ -206,7 +208,7 @@ class JsonFormat(Struct, frozen=True):
 
     def malformed(self, path: Path, error: Exception) -> ProblemsError:
         """Return the error for a document with other members, or members of other types."""
-        return self.refusal(path, f"is not as a {self.noun} must be ({str(error)[:200]})")
+        return self.refusal(path, f"is not a valid {self.noun} ({str(error)[:200]})")
 
     def _parse(self, path: Path, data: bytes) -> Any:
         try:

@@ -441,7 +441,7 @@ class Workers:
 
 
 class WorkerDiedError(FieldassayError):
-    """A worker process was killed twice on the same shard, most often for want of memory."""
+    """A worker process was killed twice on the same shard, usually for lack of memory."""
 
     exit_code = 3
 
@@ -574,6 +574,6 @@ def _outcome(ray: Any, position: int, reference: Any) -> Any:
         ray.exceptions.NodeDiedError,
     ) as error:
         raise WorkerDiedError(
-            f"shard {position + 1}: its Ray worker died {RETRIES + 1} times, most often for want of memory; "
+            f"shard {position + 1}: its Ray worker died {RETRIES + 1} times, usually for lack of memory; "
             "use a smaller --batch"
         ) from error

@@ -245,9 +245,7 @@ class _Builder(Struct):
     def build(self, formula: Formula) -> Recipe:
         """Return the recipe of a formula."""
         if self.length > MOST_STEPS:
-            raise ValueError(
-                f"more than {MOST_STEPS} operations stand on one another; shorten its definitions"
-            )
+            raise ValueError(f"more than {MOST_STEPS} operations are nested; shorten its definitions")
         self.length += 1
         recipe = self._build(formula)
         self.length -= 1
@@ -277,16 +275,16 @@ class _Builder(Struct):
     def _call(self, call: MetricCall) -> Recipe:
         if call.field is not None or call.slice is not None:
             raise ValueError(
-                f"{call}: a formula is about the whole, or field by field; leave out the field and the slice"
+                f"{call}: a formula covers the whole, or each field; leave out the field and the slice"
             )
         if call.name in self.vocabulary.own and call.name not in self.within:
             if len(self.within) >= DEEPEST:
-                raise ValueError(f"{call.name}: definitions stand on one another more than {DEEPEST} deep")
+                raise ValueError(f"{call.name}: definitions refer to one another more than {DEEPEST} deep")
             inner = replace(self, given={**self.given, **dict(call.parameters)})
             return inner.define(call.name)
         if call.name in self.within and call.name not in list_metrics():
             raise ValueError(
-                f"{call.name} stands on itself; "
+                f"{call.name} refers to itself; "
                 "a definition may use its own name only for the catalogue's metric"
             )
         metric = list_metrics().get(call.name)
@@ -590,7 +588,7 @@ def lint_gate(gate: Gate, unit: str, better: str = "higher") -> str:
     if unit == "percent" and better == "higher" and gate.operator in _AT_LEAST and 0 < gate.threshold <= 1:
         meant = f"{100 * gate.threshold:g}"
         return (
-            f"{gate.metric.name} is in percent, so that {gate.threshold:g} is hardly above 0; "
+            f"{gate.metric.name} is in percent, so {gate.threshold:g} is hardly above 0; "
             f"write {meant} for {meant}%"
         )
     highest = HIGHEST.get(unit)
@@ -599,7 +597,7 @@ def lint_gate(gate: Gate, unit: str, better: str = "higher") -> str:
     if unit == "percent":
         return (
             f"{gate.metric.name} is in percent, from 0 to 100, and {gate.threshold:g} is outside of that; "
-            f"write such as {gate.operator} 90"
+            f"write for example {gate.operator} 90"
         )
     example = gate.threshold / 100 if 1 < gate.threshold <= 100 else 0.9
     return (
@@ -621,14 +619,11 @@ def _check_regression(gate: Gate, unit: str) -> str:
     name, margin = str(gate.metric), abs(gate.threshold)
     if gate.operator not in _AT_LEAST:
         shown = f"{margin:g}" if margin < HIGHEST.get(unit, margin + 1) and margin else "0.01"
-        what = (
-            f"regression({name}) is negative where it got worse, "
-            f"so that {gate.operator} asks for the wrong thing"
-        )
+        what = f"regression({name}) is negative where it got worse, so {gate.operator} asks for the opposite"
         return f"{what}; write regression({name}) > -{shown}"
     highest = HIGHEST.get(unit)
     if highest is not None and margin >= highest and _is_bounded(gate.metric.name, unit):
         point = 1.0 if unit == "percent" else 0.01
-        what = f"no {unit} can change by {margin:g}, so that the gate says nothing"
+        what = f"no {unit} can change by {margin:g}, so the gate always passes"
         return f"{what}; write regression({name}) > -{point:g} to allow a loss of one point"
     return ""

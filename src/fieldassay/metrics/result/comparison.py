@@ -24,7 +24,7 @@ class Comparison(Brief, Struct, frozen=True):
     two-sided, `p_adjusted` accounts for the comparisons beside it by the method `correction` (`min_p` or
     `holm`), `p_needed` is the p value at which this one is shown beside them. `interval` is that of the
     verdict, of 1 - `p_needed`: it excludes 0 exactly if a difference is shown. `interval_alone`, of `level`,
-    has no regard to them. `interval_guarded` also allows for one unseen document that only one of the systems
+    ignores them. `interval_guarded` also allows for one unseen document that only one of the systems
     has right (None: the metric has no bounds). `wins` are documents in which the second is better.
     `detectable` is the true difference found with probability 0.8 if it is made of documents that differ by
     as much as those seen, `detectable_whole` if it is made of whole documents; `documents_needed` find this
@@ -114,7 +114,7 @@ class Comparison(Brief, Struct, frozen=True):
 
     @property
     def is_guarded(self) -> bool:
-        """Return whether a difference is shown for documents of an unseen kind, too.
+        """Return whether a difference is shown also for documents of an unseen kind.
 
         That is where the guarded interval excludes 0; never where the metric has none, or where it is of too
         few replicates.
@@ -174,9 +174,9 @@ def name_changes(changes: Sequence[Comparison], most: int) -> str:
     named = [
         f"{clip(one.field, 32)} ({format_difference(one.difference or 0.0, one.unit)}, "
         f"{format_p(1.0 if one.p_adjusted is None else one.p_adjusted)})"
-        for one in changes[:most]
+        for one in changes
     ]
-    return join_names([*named, *([f"{len(changes) - most} more"] if len(changes) > most else [])])
+    return join_names(named, most)
 
 
 class RankPlace(Struct, frozen=True):

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from fieldassay.errors import Problem
 from fieldassay.io.files.typed_json import AGAIN, JsonFormat, read_typed
-from fieldassay.io.text.shown import Brief
+from fieldassay.io.text.shown import Brief, format_count
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
 from fieldassay.metrics.estimate import Count, difference_unit
 from fieldassay.metrics.thresholds import format_compared, format_threshold
@@ -31,6 +31,13 @@ class Verdict(StrEnum):
     NO_LOSS = "NO LOSS SHOWN"
     """A regression gate without a margin is an alarm: it fails, or shows no loss and holds nothing up."""
     SKIPPED = "SKIPPED"
+
+
+VERDICT_WORDS: dict[Verdict, str] = {
+    Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "undecided", Verdict.NO_LOSS: "without a loss shown",
+    Verdict.PASS: "passed", Verdict.SKIPPED: "not applicable",
+}  # fmt: skip
+"""The verdicts in counts, those that need attention first."""
 
 
 class GateAnswer(StrEnum):
@@ -159,11 +166,11 @@ class Decision(Struct, frozen=True):
         passed, known = len(stands_on), sorted(filter(None, stands_on))
         alarms = tuple(f"{one.gate}: {one.rule}" for one in self.outcomes if one.verdict is Verdict.NO_LOSS)
         if not passed:
-            return alarms or ("no gate applies" if self.outcomes else "there is no gate",)
+            return alarms or ("no gate applies" if self.outcomes else "there are no gates",)
         skipped = len(self.outcomes) - passed - len(alarms)
         return (
-            f"{passed} of {passed} gates that apply passed{_on_documents(known)}"
-            + (f"; {skipped} do not apply" if skipped else ""),
+            f"{format_count(passed, 'gate')} passed{_on_documents(known)}"
+            + (f"; {skipped} {'does' if skipped == 1 else 'do'} not apply" if skipped else ""),
             *alarms,
         )
 
@@ -320,4 +327,4 @@ def read_decisions(data: bytes, where: str = "gates.json") -> tuple[Decision, ..
             for one in found.decisions
         )
     except ValueError as error:
-        raise _FORM.refusal(where, f"holds what is no gate ({str(error)[:200]})") from None
+        raise _FORM.refusal(where, f"holds something that is not a gate ({str(error)[:200]})") from None

@@ -699,6 +699,12 @@ def read_metrics(data: bytes, where: str = "metrics.json") -> Result:
     """Return the result written by `metrics_json`, without documents and evidence.
 
     Raises `ProblemsError` for anything else.
+
+    >>> import fieldassay as fa
+    >>> gold, answers = [{"id": "a", "total": 5}], [{"id": "a", "total": 6}]
+    >>> result = fa.score(gold, answers, "fields: {total: number}")
+    >>> read_metrics(metrics_json(result)).value("accuracy")
+    0.0
     """
     found = read_typed(data, _MetricsFile, _FORM, where)
     problems = [

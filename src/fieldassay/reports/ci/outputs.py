@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fieldassay.decisions.diff.diff import Diff
 from fieldassay.io.text.shown import break_commands, clip, format_count, format_markdown, format_pair, visible
 from fieldassay.metrics.estimate import Estimate, format_value
-from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
+from fieldassay.metrics.result.decision import VERDICT_WORDS, Decision, GateOutcome, Verdict
 from fieldassay.reports.content.diff import describe_diff
 from fieldassay.reports.content.run.fields import worst_fields
 from fieldassay.reports.content.run.parts import answer_part, describe_answers, detail_parts, remarks_part
@@ -95,8 +95,7 @@ def _plan(reported: Reported, most: int) -> tuple[_Suite, Cases | None]:
     if reported.kept == "errors":
         remark = (
             "evidence",
-            "errors: the run kept no judged value that is right, so that fields without an error are not "
-            "listed",
+            "errors: the run kept only its wrong values, so fields without an error are not listed",
         )
         suite = replace(suite, properties=(*suite.properties, remark))
     return suite, cases
@@ -385,11 +384,6 @@ MOST_CHANGES = 50
 
 _NAME, _VALUE = 60, 80
 _SIGNS = {Verdict.PASS: "✅", Verdict.FAIL: "❌", Verdict.INCONCLUSIVE: "❔", Verdict.NO_LOSS: "➖"}
-_SAID = {
-    Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "cannot be decided", Verdict.NO_LOSS: "show no loss",
-    Verdict.PASS: "passed", Verdict.SKIPPED: "do not apply",
-}  # fmt: skip
-"""The verdicts in words, those that need attention first."""
 
 
 def mark(name: str) -> str:
@@ -435,9 +429,9 @@ def _parts(run: Reported, documents: int, errors: int, *, folds: bool) -> Iterat
 def _verdict(run: Reported, summary: Summary) -> Part:
     """Return the heading with the verdict, and why."""
     verdicts = [outcome.verdict for decision in run.decisions for outcome in decision.outcomes]
-    told = [f"{verdicts.count(one):,} {words}" for one, words in _SAID.items() if one in verdicts]
+    told = [f"{verdicts.count(one):,} {words}" for one, words in VERDICT_WORDS.items() if one in verdicts]
     answer = describe_answers(run.decisions) or "NOT DECIDED"
-    why = f"of {len(verdicts):,} gates {', '.join(told)}" if told else "there is no gate"
+    why = f"{format_count(len(verdicts), 'gate')}: {', '.join(told)}" if told else "no gates"
     failures = [
         f"{clip(system, _NAME)}: {text}"
         for system, text in zip(summary.systems, summary.failures, strict=True)
@@ -456,7 +450,7 @@ def _gates(run: Reported) -> Iterator[Part]:
             f"{_SIGNS.get(one.verdict, '')} {one.verdict}".lstrip(), clip(decision.system, _NAME),
             one.title or str(one.gate), one.value_text, f"{one.n:,}", one.rule,
         ]
-        for decision, one in sorted(outcomes, key=lambda pair: list(_SAID).index(pair[1].verdict))
+        for decision, one in sorted(outcomes, key=lambda pair: list(VERDICT_WORDS).index(pair[1].verdict))
     ]  # fmt: skip
     if rows:
         heads = ("verdict", "system", "gate", "value", "n", "why")

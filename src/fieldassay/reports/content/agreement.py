@@ -19,11 +19,11 @@ def render_agreement(found: Agreement, screen: Screen) -> str:
         page.line("Each document was labeled twice by one reviewer: this is intra-rater agreement.")
     if found.independent < found.documents:
         page.line(
-            f"In {found.independent:,} of them two labels of a value are independent (no value was shown)."
+            f"In {found.independent:,} of them two reviewers labeled a value without seeing a prediction."
         )
     if found.single:
         once = format_count(found.single, "document")
-        page.line(f"{once} labeled once, in the chance agreement of AC1 only.")
+        page.line(f"{once} labeled once, which only the chance agreement of AC1 counts.")
     page.line()
     page.line(f"observed agreement over all values: {format_measure(found.overall['observed'])}")
     page.line()

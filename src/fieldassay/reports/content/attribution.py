@@ -26,8 +26,8 @@ NAMES: Mapping[str, str] = {
 _TO_DO: Mapping[str, str] = {
     "reading": "improve how documents are read: scans, OCR, layout",
     "model": "improve the model: its prompt, its examples, another model",
-    "decoding": "improve the form of answers: their limit, the schema",
-    "post": "improve what is made of raw answers",
+    "decoding": "improve the output format: the token limit, the schema",
+    "post": "improve how raw answers become predictions",
     "gold": "check the gold values and how they are compared",
     "runtime": "make the system answer for every document",
 }
@@ -61,7 +61,7 @@ def answer_of(system: SystemShares) -> str:
     shares = {one.stage: one for one in system.whole.shares}
     defined = {stage: one for stage, one in shares.items() if one.value and one.value > 0}
     if not system.whole.wrong:
-        return "no value that gold has is wrong"
+        return "every gold value is right"
     if not defined:
         reason = next((one.why for one in shares.values() if one.why), "nothing is known")
         reason = next(iter(system.no_text), reason)
@@ -72,7 +72,7 @@ def answer_of(system: SystemShares) -> str:
     others = [stage for stage, one in defined.items() if stage != first and _overlap(defined[first], one)]
     tie = f", with {' or '.join(NAMES[stage] for stage in others)} as likely" if others else ""
     wrong, covered = system.whole.wrong, system.whole.covered
-    of = "wrong values" if covered == wrong else f"{covered:,} of {wrong:,} wrong values that can be told"
+    of = "wrong values" if covered == wrong else f"{covered:,} wrong values whose stage is known"
     share = f"{format_stage(defined[first])} of the {of} are due to {NAMES[first]}"
     if others and any("missed_unknown" in one.marks for one in system.whole.shares):
         ranges = " and ".join(
@@ -81,8 +81,8 @@ def answer_of(system: SystemShares) -> str:
             if stage in ("reading", "model")
         )
         return (
-            f"cannot be told: of the {of} {ranges}, as it is not known how many values are missed in the "
-            "text; clean twins (twin_of in gold) show it"
+            f"cannot be told: of the {of} {ranges}: nobody knows how many values the search "
+            "misses in the text; clean twins (twin_of in gold) show it"
         )
     if first != "model":
         return f"{_TO_DO[first]}: {share}{tie}{but}"
@@ -129,13 +129,13 @@ def _shares(one: SystemShares) -> Part:
         lines.append(_uncovered(one))
     if one.shared:
         lines.append(
-            f"{one.shared:,} values, {one.shared_wrong:,} of them wrong, stand more than once in the gold of "
-            "their document: left out, since one copy hides the loss of another"
+            f"{one.shared:,} values, {one.shared_wrong:,} of them wrong, occur more than once in the gold of "
+            "their document: left out, because one copy hides the loss of another"
         )
     if one.missed_wrong:
         lines.append(
-            f"{one.missed_wrong:,} wrong values are missing from the perfect text of their document, too: "
-            "left out"
+            f"{one.missed_wrong:,} wrong values are missing even from the perfect text of their "
+            "document: left out"
         )
     lines += [
         f"{format_count(count, 'document')} without the text that the model read: {clip(why, _FOUND)}"
@@ -151,19 +151,17 @@ def _shares(one: SystemShares) -> Part:
             "missed"
         )
     if any("missed_unknown" in share.marks for share in whole.shares):
-        lines.append("as many wrong values may have been missed: the intervals allow for it")
+        lines.append("the search may have missed as many wrong values: the intervals allow for it")
     if whole.covered and any("few_wrong_values" in share.marks for share in whole.shares):
         lines.append("few wrong values: the intervals are wide")
     stages = [stage for stage in STAGES if stage in ("reading", "model") or _is_used(one, stage)]
     heads = ("field", "wrong", *(NAMES[stage] for stage in stages), "chance", "missed")
     rows = [_row("all", whole, stages)]
     rows += [_row(field.field or "", field, stages) for field in one.fields if field.wrong]
-    table = ReportTable(
-        "shares of the wrong values by stage", heads, tuple(rows), tuple(range(1, len(heads)))
-    )
+    table = ReportTable("wrong values by stage", heads, tuple(rows), tuple(range(1, len(heads))))
     remarks = _reasons(one)
     return Part(
-        f"{clip(one.system, _NAME)}: which stage wrong values are due to",
+        f"{clip(one.system, _NAME)}: wrong values by stage",
         tuple(lines),
         (table,),
         tuple(remarks),
@@ -246,7 +244,7 @@ def _values(one: SystemShares, values: Sequence[Labelled], most: int) -> list[Pa
     ]  # fmt: skip
     heads = ("label", "document", "value", "gold → predicted", "what was found")
     left = len(values) - len(rows)
-    remarks = (f"{left:,} more: --most, or --json for all",) if left else ()
+    remarks = (f"{left:,} more: --most N shows more, --json all",) if left else ()
     table = ReportTable("wrong values with their evidence", heads, tuple(rows), ())
     return [Part(f"{clip(one.system, _NAME)}: evidence", (), (table,), remarks)]
 
@@ -262,9 +260,8 @@ def _notes(found: Attribution) -> tuple[str, ...]:
     level, families = format_share(found.draw.level, 0), found.families
     unit, units = ("document", "documents") if families is None else ("family", f"{families:,} families")
     return (
-        f"shares with {level} intervals from {found.draw.replicates:,} bootstrap replicates over {units}; "
-        "the share of reading is corrected for values in the text by chance; one unseen "
-        f"{unit} with wrong values is allowed for",
-        "a label is evidence for a person, not a number to add up",
+        f"shares have {level} intervals, from {found.draw.replicates:,} bootstrap replicates over "
+        f"{units}, with room for one unseen {unit}",
+        "shares allow for values that are in the text by chance; labels do not, so do not add labels up",
         *((say_too_few_families(families),) if families and families < FEW_FAMILIES else ()),
     )

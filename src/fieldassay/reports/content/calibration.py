@@ -48,8 +48,8 @@ def render_plan(guarantee: Guarantee, screen: Screen) -> str:
     page.line(f"accepted documents needed with 0, 1, 2 and 3 errors among them: {needed}")
     least = needed_labels(guarantee.risk, guarantee.delta)
     page.line(
-        f"how many documents have to be labeled for these depends on how well confidences tell right from "
-        f"wrong: label {least:,}, then `calibrate RUN` says how many more it takes"
+        f"label {least:,} documents, then `calibrate RUN` says how many more you need: that depends on how "
+        "well confidences tell right from wrong"
     )
     return page.text()
 
@@ -103,7 +103,7 @@ def _add_calibration(page: ScreenPage, found: Calibration) -> None:
         for one in found.bins
     ]
     page.table(columns, rows)
-    page.pairs([("calibration error", f"{found.ece:.3f}"), ("AUROC", _auroc(found, has_interval=True))])
+    page.pairs([("calibration error (ECE)", f"{found.ece:.3f}"), ("AUROC", _auroc(found, has_interval=True))])
 
 
 def _add_selection(page: ScreenPage, found: Selection) -> None:
@@ -114,8 +114,8 @@ def _add_selection(page: ScreenPage, found: Selection) -> None:
         "accepted",
         "coverage",
         "wrong",
-        "risk of accepted",
-        "undetected per value",
+        "wrong / accepted",
+        "wrong / all",
     )
     rows = [
         [
@@ -151,7 +151,7 @@ def _add_fields(page: ScreenPage, groups: Sequence[Group]) -> None:
         return
     page.line()
     page.title("By field")
-    heads = ("values", "right", "mean", "error", "AUROC", "omitted")
+    heads = ("values", "right", "conf.", "ECE", "AUROC", "omitted")
     rows = [[clip(group.name, 48), *_group_cells(group)] for group in groups[:_FIELDS]]
     page.table([PageColumn("", is_name=True), *(PageColumn(head, is_number=True) for head in heads)], rows)
     if len(groups) > _FIELDS:
@@ -187,7 +187,7 @@ def _add_certificate(page: ScreenPage, certificate: Certificate, guarantee: Guar
     step = certificate.steps[-1]
     if not step.passed:
         bound = format_share(step.bound, 2)
-        what = f"{step.errors:,} of {step.labels:,} tested have errors, a bound of {bound}"
+        what = f"{step.errors:,} of {step.labels:,} tested documents have errors, so the bound is {bound}"
         page.line(f"stopped at {step.threshold:.6g}: {what}", "dim")
 
 

@@ -160,7 +160,7 @@ def _summary(held: Baseline) -> list[str]:
         f"{format_count(len(held.documents), 'document')}, "
         f"{', '.join(system.name for system in held.systems)}"
     ]
-    lines += ["frozen: every run of another spec or gold is refused"] if held.is_frozen else []
+    lines += ["frozen: it refuses runs of another spec or gold"] if held.is_frozen else []
     return [*lines, *([f"reason: {held.reason}"] if held.reason else [])]
 
 
@@ -232,7 +232,7 @@ def changes_part(found: Diff, most: int) -> Part:
         _tally("values by field", "field", changes.by_field(), most),
         _tally("values by kind of error", "kind of error", changes.by_diagnosis(), most),
         *(
-            [_tally("the documents that lost most", "document", worst, min(most, _MOST_DOCUMENTS))]
+            [_tally("documents that lost most", "document", worst, min(most, _MOST_DOCUMENTS))]
             if worst
             else []
         ),
@@ -240,13 +240,13 @@ def changes_part(found: Diff, most: int) -> Part:
     for change, count in counts.items():
         if count and most:
             rows = [*map(_change_row, changes.rows(change, most))]
-            rows += [(f"and {count - most:,} more {change}", *[""] * 5)] if count > most else []
-            tables.append(ReportTable(f"values that were {change}", _HEADS[change], rows))
+            part = f" ({most:,} of {count:,})" if count > most else ""
+            tables.append(ReportTable(f"values that were {change}{part}", _HEADS[change], rows))
     return Part(_TITLE, lines, tuple(tables), tuple(_remarks(found, counts, most)))
 
 
 def _remarks(found: Diff, counts: dict[str, int], most: int) -> list[str]:
-    told = ["see all values with --most N, or --out FILE.csv"] if max(counts.values()) > most else []
+    told = ["--most N shows more values; --out FILE.csv writes all"] if max(counts.values()) > most else []
     has_errors_only = "errors" in {side.evidence for side in found.sides}
     return told + (
         ["right: the run kept only its errors, so the value itself is unknown"] if has_errors_only else []
@@ -378,7 +378,7 @@ def _method(found: Diff) -> list[str]:
     is_here = any(verdict_of(one).endswith(" here") for one in _all(found))
     return [
         "p: how often chance alone would show such a difference",
-        *(["here: on documents like these; documents of another kind could turn it"] if is_here else []),
+        *(["here: on documents like these; other kinds of documents could reverse it"] if is_here else []),
         *([drawn] if found.replicates else []),
     ]
 
@@ -476,7 +476,7 @@ def _many(found: Diff) -> Part:
     ranked = (_describe_pairs(one, NAMES.get(one.metric, clip(one.metric, 60))) for one in found.rankings)
     lines = (*ranked, *describe_field_changes(found.by_field))
     places = (
-        ["place: the places that chance leaves open, from the same tests of all pairs"]
+        ["place: every place that chance leaves possible, from the same tests of all pairs"]
         if found.rankings
         else []
     )

@@ -253,7 +253,7 @@ def render_extraction(made: Extraction) -> str:
     ]
     if counts["reused"]:
         lines.append(
-            f"answered before: {counts['reused']:,} of {counts['attempted']:,}; asked for nothing twice"
+            f"answered before: {counts['reused']:,} of {counts['attempted']:,}; nothing was asked twice"
         )
     lines += list_failures(told)
     if told["stop"] is not None:
@@ -261,7 +261,7 @@ def render_extraction(made: Extraction) -> str:
         stop = told["stop"]
         lines.append(
             f"stopped: {visible(stop['message'])} ({stop['kind']}); {format_count(left, 'document')} left. "
-            "The same command continues from here"
+            "Run the same command again to continue"
         )
     if told["notes"]:
         lines.append("noted: " + ", ".join(f"{count:,} {name}" for name, count in told["notes"].items()))
@@ -292,7 +292,7 @@ def render_estimate(name: str, found: CostEstimate) -> str:
     >>> from fieldassay.extraction.endpoints.exchange import CostEstimate
     >>> print(render_estimate("base", CostEstimate(3, 1, 2, 4000, 8000, 0.01, 0.05)), end="")
     base: 3 documents, 1 cannot be loaded; 2 calls, 4,000 prompt tokens, at most 8,000 completion tokens
-      $0.010 to $0.050, and more where an answer has to be asked for again
+      $0.010 to $0.050, plus what retries cost
     """
     documents = format_count(found.documents, "document")
     bad = f", {found.failed:,} cannot be loaded" if found.failed else ""
@@ -305,7 +305,7 @@ def render_estimate(name: str, found: CostEstimate) -> str:
     if found.least_usd is None or found.most_usd is None:
         return f"{first}  the cost is unknown: the model has no price; write `prices:` into the spec\n"
     cost = format_bounds((found.least_usd, found.most_usd), "usd")
-    return f"{first}  {cost}, and more where an answer has to be asked for again\n"
+    return f"{first}  {cost}, plus what retries cost\n"
 
 
 def _times(told: Mapping[str, Any]) -> str:
@@ -344,7 +344,10 @@ def render_sweep(made: Sweep) -> str:
         lines += [f"  {line}" for line in map(_effect, made.effects)]
     stopped = [name for name, one in made.extractions.items() if not one.is_complete]
     if stopped:
-        lines += ["", f"not complete, and so not compared: {', '.join(stopped)}; the same command goes on"]
+        lines += [
+            "",
+            f"incomplete, so not compared: {', '.join(stopped)}; run the same command again to continue",
+        ]
     lines += ["", f"written to {made.folder}: {', '.join(made.extractions)}" + (", run" if made.run else "")]
     return "".join(f"{line}\n" for line in lines)
 

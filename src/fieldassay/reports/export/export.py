@@ -53,7 +53,7 @@ MOST_FIELDS = 5
 
 @public
 def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
-    """Return one system's result as the guide's programmatic evaluation does; any spec will do.
+    """Return one system's result in the form of the guide's programmatic evaluation; any spec works.
 
     `overall_accuracy` is the main metric (the spec's score, else the accuracy); `overall_correct` and
     `overall_total` are numerator and denominator of the pooled one: the sum of scores, and the number of
@@ -265,7 +265,7 @@ class RunTable(Struct, frozen=True):
     make: Callable[[Run, str | None], Content]
     endings: tuple[str, ...] = (".csv", ".xlsx", ".parquet", ".json", ".md", ".tex")
     is_of_all: bool = False
-    """Whether it is of all systems together."""
+    """Whether it covers all systems together."""
     rows: Callable[[Run, str | None], ExportRows] | None = None
     """What makes its rows for other files than `.md`, where `make` makes a page."""
 
@@ -281,12 +281,19 @@ def export_run(
     the metrics of the systems. The file appears whole or not at all. Raises `ProblemsError` for another
     ending, an unknown system, a run that kept too little, and a target that is one of the run's own inputs or
     files.
+
+    >>> import fieldassay as fa
+    >>> gold, answers = [{"id": "a", "total": 5}], [{"id": "a", "total": 6}]
+    >>> result = fa.score(gold, answers, "fields: {total: number}")
+    >>> folder = getfixture("tmp_path")
+    >>> print(fa.export_run(result.save(folder / "run").folder, folder / "values.csv"))
+    judged values
     """
     target = Path(target)
     ending = target.suffix.lower()
     name = BY_ENDING.get(ending, "") if table is None else table
     if not name:
-        said = f"the ending {target.suffix!r} is that of no table" if ending else "the name has no ending"
+        said = f"no table has the ending {target.suffix!r}" if ending else "the name has no ending"
         raise problem(target, said, f"use one of: {', '.join(sorted(BY_ENDING))}", "unknown_format")
     chosen = find_table(name)
     if ending not in chosen.endings:
@@ -314,7 +321,9 @@ def _make(table: RunTable, run: Run, system: str | None) -> Content:
     if system is not None and system not in known:
         raise problem(run.folder, f"no system {system[:100]!r}", nearest(system[:100], known), "unknown_name")
     if system is not None and table.is_of_all:
-        raise problem(run.folder, f"{table.words}: is of all systems", "leave out --system", "invalid_option")
+        raise problem(
+            run.folder, f"{table.words}: covers all systems", "leave out --system", "invalid_option"
+        )
     return table.make(run, system)
 
 

@@ -491,7 +491,7 @@ def _slice_parts(result: Result, main: Estimate, key: str) -> Iterator[Part]:
 
 def _findings(result: Result, main: Estimate | None, compared: str) -> list[str]:
     if main is None:
-        return ["The run has no metric by which systems could be compared."]
+        return ["The run has no metric that compares systems."]
     lines: list[str] = [_fact("Accuracy", told) for told in [compared] if told]
     for key in result.run.get("slices", ()):
         for value in _values(result, str(key)):

@@ -451,15 +451,15 @@ def describe_counts(standings: Sequence[Standing]) -> str:
     Those of systems with failures stand on other documents, and cannot be compared as they are.
     """
     documents = max((one.main.documents for one in standings if one.main is not None), default=0)
-    columns = {"median time": [one.median for one in standings], "cost": [one.cost for one in standings]}
+    columns = {"time": [one.median for one in standings], "cost": [one.cost for one in standings]}
     parts = []
     for name, found in columns.items():
         counts = [one.documents for one in found if one is not None]
         if any(count != documents for count in counts):
             listed = ", ".join(f"{count:,}" for count in counts)
             few = len(counts) <= _MOST_COUNTS
-            parts.append(f"{name} over {listed if few else f'{min(counts):,} to {max(counts):,}'}")
-    return f"{'; '.join(parts)} documents" if parts else ""
+            parts.append(f"with a {name}: {listed if few else f'{min(counts):,} to {max(counts):,}'}")
+    return f"documents {'; '.join(parts)}" if parts else ""
 
 
 def list_standings(result: Result, decisions: Sequence[Decision]) -> tuple[Standing, ...]:
@@ -530,7 +530,7 @@ def _recommend(
     usable = [one for one in standings if one.answer is GateAnswer.GO]
     main = standings[0].main if standings else None
     if main is None:
-        return Recommendation("No system has a number to go by", (), "none")
+        return Recommendation("No system has a score", (), "none")
     first = standings[0]
     if documents < FEWEST:
         are = "is" if documents == 1 else "are"
@@ -559,11 +559,9 @@ def _recommend(
 def _use(result: Result, usable: Sequence[Standing], standings: Sequence[Standing]) -> Recommendation:
     first, name = usable[0], clip(usable[0].system, LONGEST_NAME)
     if len(usable) == 1:
-        gates = f"all of its {first.gates:,} gates" if first.gates > 1 else "its gate"
+        gates = f"all {first.gates:,} gates" if first.gates > 1 else "the gate"
         is_alone = len(standings) == 1
-        why = (
-            f"{name} passes {gates}" if is_alone else f"Use {name}: only it passes all gates ({first.gates})"
-        )
+        why = f"{name} passes {gates}" if is_alone else f"Use {name}: only it passes {gates}"
         return Recommendation(why, (), "good", (first.system,))
     return _choose(result, usable)
 

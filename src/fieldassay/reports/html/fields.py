@@ -25,6 +25,8 @@ from fieldassay.reports.wording import (
     LETTERS,
     MEANINGS,
     OUTCOMES,
+    SHORT_DIAGNOSES,
+    describe,
     describe_comparison,
     name_of,
 )
@@ -375,7 +377,7 @@ def methods(source: ReportSource) -> Methods:
         metrics=tuple(_metrics(source)),
         letters=LETTERS,
         outcomes=OUTCOMES,
-        diagnoses=DIAGNOSES,
+        diagnoses={describe(SHORT_DIAGNOSES, name): text for name, text in DIAGNOSES.items()},
         flags=FLAGS,
     )
 

@@ -353,7 +353,7 @@ def _method(source: ReportSource) -> str:
         return "No intervals were computed."
     level = format_share(float(bootstrap.get("level", 0.95)))
     return (
-        f"They are {level} intervals over {describe_units(bootstrap)}, "
+        f"Below each value: its {level} interval over {describe_units(bootstrap)}, "
         f"from {bootstrap['replicates']:,} bootstrap replicates."
     )
 

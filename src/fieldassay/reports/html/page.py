@@ -211,6 +211,7 @@ def _core(source: ReportSource) -> dict[str, Any]:
             "outcomes": wording.OUTCOMES,
             "reasons": wording.REASONS,
             "diagnoses": wording.DIAGNOSES,
+            "kinds": wording.SHORT_DIAGNOSES,
             "flags": wording.FLAGS,
         },
     }

@@ -222,7 +222,7 @@ class Crops(Struct, eq=False, dict=True):
         return page, width, height, base64.b64encode(picture).decode("ascii")
 
     def _limit(self) -> str:
-        return f"left out: the pictures of this file have their limit of {self.most_bytes / 1e6:g} MB"
+        return f"left out: this file has reached its limit for pictures, {self.most_bytes / 1e6:g} MB"
 
 
 _WAYS: tuple[Callable[[str], str], ...] = (

@@ -258,7 +258,7 @@ def add_part(page: ScreenPage, part: Part) -> None:
     for remark in (*part.remarks, *part.end):
         page.line(visible(remark), "dim")
     if left_out:
-        page.line(f"left out, for this width: {', '.join(left_out)}; Markdown has them", "dim")
+        page.line(f"left out at this width: {', '.join(left_out)}; the Markdown report has them", "dim")
 
 
 def _fit(table: ReportTable, width: int) -> ReportTable:

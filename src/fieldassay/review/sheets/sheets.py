@@ -525,10 +525,10 @@ def label_body(
         is_shown = given is not None and text == given[0].strip()
         reading = form.read(field, text, given[1] if is_shown and given is not None else text)
         if is_empty_text(text) or reading is None:
-            raise RefusedError("invalid", "an empty text is no value: say that it is absent, or illegible")
+            raise RefusedError("invalid", "an empty text is not a value: say that it is absent, or illegible")
         leaf = form.leaf(field)
         if reading.problem is not None and leaf is not None and is_closed(leaf):
-            raise RefusedError("invalid", f"{text[:60]!r} is none of the choices of {answer.node}")
+            raise RefusedError("invalid", f"{text[:60]!r} is not one of the choices of {answer.node}")
         canonical = reading.canonical
         flags = [*reading.flags, *([UNREADABLE] if reading.problem is not None else [])]
     origin = "blind"
@@ -699,7 +699,7 @@ def undo_finish(journal: ReviewJournal, person: Person, sheet: int) -> None:
     if row is None or row[1] != person.id:
         raise RefusedError("forbidden", "this sheet is not yours")
     if row[0] != "done":
-        raise RefusedError("conflict", "this sheet is ruled upon already")
+        raise RefusedError("conflict", "this sheet has a ruling already")
     if db.execute("SELECT 1 FROM sheet WHERE holder=? AND state='held'", (person.id,)).fetchone():
         release_all(journal, person)
     journal.append(ReviewEvent("undo", {"person": person.id}, person.alias, sheet))

@@ -150,7 +150,7 @@ def _check_writing(headers: Mapping[str, str], came_from: str | None) -> Refusal
     if came_from not in (None, "same-origin"):
         return Refusal(403, "the request comes from another site")
     if headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
-        return Refusal(415, "only JSON is taken")
+        return Refusal(415, "send JSON")
     length = headers.get("content-length")
     if length is not None and (not length.isdigit() or int(length) > MOST_BYTES):
         return Refusal(413, "the request is too large")
@@ -226,9 +226,9 @@ _SHORTEST = 10
 def add_person(journal: ReviewJournal, name: str, role: str, password: str | None) -> Person:
     """Return a new person, under the next alias. Names and passwords are in no event."""
     if not name.strip() or len(name) > 100 or not name.isprintable():
-        raise problem("name", "is no name", "give 1 to 100 characters", "invalid_option")
+        raise problem("name", "is not a name", "give 1 to 100 characters", "invalid_option")
     if journal.db.execute("SELECT 1 FROM person WHERE name=?", (name,)).fetchone():
-        what = f"there is a person {name!r} already"
+        what = f"there already is a person {name!r}"
         raise problem("name", what, "name them apart", "duplicate")
     number = 1 + journal.db.execute("SELECT coalesce(max(id), 0) FROM person").fetchone()[0]
     alias = f"r{number}"

@@ -138,13 +138,13 @@ def sign_in(call: WebCall) -> Response:
         for key in keys:  # a failure until it is none, so that tries at the same time count, too
             room.failures[key] = (room.failures.get(key, (0, 0.0))[0] + 1, now)
     if not room.hashing.acquire(timeout=_QUEUE_SECONDS):
-        raise RefusedError("forbidden", "many people sign in just now; try again in a minute")
+        raise RefusedError("forbidden", "many people are signing in; try again in a minute")
     try:  # one at a time: a hash takes 64 MB
         person = guard.check_password(room.db, name, password)
     finally:
         room.hashing.release()
     if person is None:
-        raise RefusedError("forbidden", "name and password do not fit")
+        raise RefusedError("forbidden", "wrong name or password")
     for key in keys:
         room.failures.pop(key, None)
     return _begin(room, person, JSONResponse({}))
@@ -187,7 +187,7 @@ def enter(call: WebCall) -> Any:
         raise RefusedError("forbidden", _NOT_TYPED if call.came_from else _NO_SITE)
     ends = room.tickets.pop(call.query.get("ticket", ""), 0.0)
     if room.clock() > ends:
-        raise RefusedError("forbidden", "this link was used, or is too old: run the command again")
+        raise RefusedError("forbidden", "this link was used or has expired: run the command again")
     row = room.db.execute("SELECT id, alias, role FROM person WHERE role=?", (guard.EVERYTHING,)).fetchone()
     return _begin(room, Person(*row), RedirectResponse("/", 303))
 

@@ -185,7 +185,7 @@ class Address(Struct, frozen=True):
             return Site(frozenset({f"[{self.host}]:{port}" if ":" in self.host else f"{self.host}:{port}"}))
         proxy = urlsplit(self.behind)
         if not proxy.netloc:
-            what, remedy = f"{self.behind[:100]!r} is no address", "write https://review.example"
+            what, remedy = f"{self.behind[:100]!r} is not an address", "write https://review.example"
             raise problem("--behind", what, remedy, "invalid_option")
         return Site(frozenset({proxy.netloc.lower()}), proxy.scheme)
 
@@ -285,7 +285,7 @@ def _ensure_alone(store: Store) -> None:
     if not roles:
         store.write(lambda journal: guard.add_person(journal, "me", guard.EVERYTHING, None))
     elif roles != [guard.EVERYTHING]:
-        what = "has accounts of a team"
+        what = "belongs to a team"
         remedy = "start it with `fieldassay review team DIR`"
         raise problem(store.folder, what, remedy, "review_of_team")
 
@@ -301,7 +301,7 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(128)
     except OSError as error:
         listener.close()
-        what = f"cannot be listened at ({error.strerror or error})"
+        what = f"cannot be served ({error.strerror or error})"
         raise problem(f"{host}:{port}", what, "name another address or port", "bad_address") from None
     return listener
 

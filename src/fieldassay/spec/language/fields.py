@@ -192,7 +192,10 @@ def _read(name: str, cursor: Cursor) -> Definition | None:
     raw = cursor.data[name]
     if not is_metric_name(name):
         cursor.refuse(
-            name, f"{name[:100]!r} is no name for a metric", "use letters, digits and underscores", "invalid"
+            name,
+            f"{name[:100]!r} is not a name for a metric",
+            "use letters, digits and underscores",
+            "invalid",
         )
         return None
     if isinstance(raw, str):
@@ -286,7 +289,7 @@ class Parser(Struct, frozen=True):
         is_over = is_deep or self.of_types.total() > MOST_OF_TYPES
         if is_over and was <= MOST_OF_TYPES:
             what = (
-                f"the type {name!r} stands within itself, or deeper than {MOST_LEVELS} levels"
+                f"the type {name!r} contains itself, or nests deeper than {MOST_LEVELS} levels"
                 if is_deep
                 else f"the named types have more than {MOST_OF_TYPES:,} fields, counted wherever one is used"
             )

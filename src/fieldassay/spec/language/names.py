@@ -133,9 +133,9 @@ def read_types(raw: Mapping[str, Any], steps: Steps, report: Report) -> dict[str
             )
             continue
         if not is_type(name) and "type" not in rules:
-            remedy = f"add `type:` (this is no built-in type) with one of: {', '.join(type_names())}"
+            remedy = f"add `type:` with one of: {', '.join(type_names())}"
             report.add(
-                (*steps, name), f"the type {name!r} does not say what it stands for", remedy, "missing_key"
+                (*steps, name), f"the type {name!r} is not built in, and names none", remedy, "missing_key"
             )
             continue
         types[name] = rules
@@ -157,7 +157,7 @@ def _joined(types: dict[str, dict[str, Any]], steps: Steps, report: Report) -> d
         if isinstance(name, str) and name in chain and types[name].get("type", name) != name:
             report.add(
                 (*steps, name, "type"),
-                f"the type {name!r} stands for itself",
+                f"the type {name!r} refers to itself",
                 "name a built-in type",
                 "cycle",
             )

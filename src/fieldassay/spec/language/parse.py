@@ -145,7 +145,7 @@ def _read_file(path: Path) -> SpecSource:
     if path.suffix.casefold() not in _SUFFIXES:
         raise problem(
             label,
-            f"cannot tell what kind of file {path.suffix!r} is",
+            f"cannot read files with the ending {path.suffix!r}",
             f"one of: {', '.join(_SUFFIXES)}",
             "unknown_format",
         )
@@ -249,7 +249,7 @@ def _module_of(text: str, folder: Path) -> str | None:
     inside = path.relative_to(folder.resolve()) if path.is_relative_to(folder.resolve()) else None
     parts = () if inside is None else (*inside.parts[:-1], inside.stem)
     if not parts or not all(part.isidentifier() for part in parts):
-        what = "no module of the current folder is this file"
+        what = "the current folder has no module for this file"
         raise problem(
             text,
             what,
@@ -523,7 +523,7 @@ def _preset(name: str, report: Report, above: tuple[str, ...] = ()) -> dict[str,
     if data.get("kind") == "decision":
         report.add(
             ("protocol",),
-            f"{name!r} decides on finished runs and judges no records",
+            f"{name!r} decides on finished runs; it cannot judge records",
             f"fieldassay gate RUN --protocol {name}",
             "invalid",
         )

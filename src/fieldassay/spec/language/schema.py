@@ -204,7 +204,9 @@ def schema_data(
     root = walk.definition(schema, _Place(at))
     data: dict[str, Any] = {key: root[key] for key in ("fields", "description") if key in root}
     if root.get("type") == "list":
-        report.add(at, "the schema is of a list, not of a record", "give the schema of one record", "invalid")
+        report.add(
+            at, "the schema describes a list, not a record", "give the schema of one record", "invalid"
+        )
     if root.get("type") != "object":
         data["type"] = "any"
     if isinstance(schema.get("title"), str):
@@ -355,7 +357,7 @@ class _SchemaWalk(Struct):
         for key in wrong:
             kind = "a mapping" if _KINDS[key] is dict else "a list"
             what = f"must be {kind}, not {kind_of(schema[key])}"
-            self.report.add((*place.here, key), what, "mend the schema", "wrong_kind")
+            self.report.add((*place.here, key), what, "correct the schema", "wrong_kind")
         sound = {key: value for key, value in schema.items() if key not in wrong} if wrong else schema
         kinds = sound.get("type")
         named = kinds if isinstance(kinds, list) else [] if kinds is None else [kinds]
@@ -365,7 +367,7 @@ class _SchemaWalk(Struct):
         known = [_DIALECTS.get(str(kind).casefold(), "") for kind in named]
         if "" in known:
             unknown = str(named[known.index("")])[:60]
-            what = f"{unknown!r} is no type of JSON Schema"
+            what = f"{unknown!r} is not a type of JSON Schema"
             self.report.add((*place.here, "type"), what, nearest(unknown, tuple(_DIALECTS)), "unknown_name")
             return rest
         kind, _, form = known[0].partition(" ") if len(known) == 1 else ("", "", "")

@@ -200,7 +200,7 @@ class _YamlBuilder:
         if node.id == "scalar":
             return self._scalar(node, steps)
         if id(node) in self.open:
-            self.report.add(steps, "an alias holds itself", "write the value out", "syntax")
+            self.report.add(steps, "an alias contains itself", "write the value out", "syntax")
             return None
         self.open.add(id(node))
         data = self._sequence(node, steps) if node.id == "sequence" else self._mapping(node, steps)

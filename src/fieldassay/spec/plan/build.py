@@ -591,7 +591,7 @@ def bind_relation(check: Holds, root: ObjectNode, at: str, place: tuple[Steps, R
     steps, report = place
     if "*" in at:
         remedy = 'put it under ".", or under the path of an object such as lines[]'
-        report.add(steps, "a relation cannot stand under a pattern with a star", remedy, "misplaced_key")
+        report.add(steps, "a relation cannot be under a pattern with a star", remedy, "misplaced_key")
         return None
     base = _descend(root, () if at in ("", RECORD) else split_path(at), place)
     if base is None:

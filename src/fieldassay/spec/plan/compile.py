@@ -170,7 +170,9 @@ def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
         raise ValueError(f"{call} stands for several metrics; name one")
     bound = bind_metric(call, vocabulary)
     if gate.is_each and bound.metric.scope != "field":
-        raise ValueError(f"{call.name} is no metric per field; write such as field_accuracy, or name a field")
+        raise ValueError(
+            f"{call.name} is not a metric per field; use one such as field_accuracy, or name a field"
+        )
     # A formula has no bounds unless declared.
     unit = "" if bound.is_own and bound.metric.unit == "ratio" else bound.metric.unit
     nonsense = lint_gate(gate, unit, bound.metric.better)
@@ -262,7 +264,7 @@ class _Checker(Struct, frozen=True):
         except ValueError as error:
             what, _, remedy = str(error).partition("; ")
             example = "accuracy >= 0.9" if steps[0] == "gates" else "f1 or field_accuracy[total]"
-            self.report.add(steps, what, remedy or f"write such as {example}", "invalid_expression")
+            self.report.add(steps, what, remedy or f"write for example {example}", "invalid_expression")
             return
         if call.field is None or call.field in self.paths:
             return
@@ -612,8 +614,7 @@ class _Compiler:
             )
         if top.unit_fields:
             what = (
-                "'unit_field' does not apply to the items of a list or to a pattern: "
-                "nothing stands beside them"
+                "'unit_field' does not apply to the items of a list or to a pattern: nothing is beside them"
             )
             self.report.add(
                 (*steps, "unit_field"), what, "put it on a field of a record or of an object", "misplaced_key"

@@ -142,7 +142,7 @@ class OneOf(Check):
         kind = kind_of(value)
         if any(given == value and kind_of(given) == kind for given in self.values):
             return ()
-        return (Fault(f"is none of {named([_written(given) for given in self.values])}"),)
+        return (Fault(f"is not one of {named([_written(given) for given in self.values])}"),)
 
 
 def _written(given: Given) -> str:
@@ -240,7 +240,7 @@ class UnitFormat(Check):
 
     >>> check = UnitFormat(allowed=("m3/h",))
     >>> [fault.message for unit in ("m3/h", "m³/h", "m3/s") for fault in check.faults(unit)]
-    ["holds '³'", 'is none of the allowed units: m3/h']
+    ["holds '³'", 'is not one of the allowed units: m3/h']
     """
 
     allowed: Units = ()
@@ -281,7 +281,7 @@ class UnitFormat(Check):
             return ()
         return (
             Fault(
-                f"is none of the allowed units{f' of the kind {self.kind}' if self.kind else ''}: "
+                f"is not one of the allowed units{f' of the kind {self.kind}' if self.kind else ''}: "
                 f"{named(list(units))}"
             ),
         )

@@ -503,7 +503,7 @@ class Embedding(Comparator):
             raise ValueError(f"embedding: batch is {self.batch}; give a number of 1 or more")
         is_long = any(len(part) >= _LONGEST_NAME for part in self.model.split("/"))
         if is_long or not self.model.strip() or self.model != encodable(self.model):
-            what = f"embedding: {self.model[:100]!r} is no model"
+            what = f"embedding: {self.model[:100]!r} is not a model"
             raise ValueError(f"{what}; give the folder or the name of a model")
         extra, modules = _EXTRAS[self.backend]
         missing = [module.replace("_", "-") for module in modules if find_spec(module) is None]

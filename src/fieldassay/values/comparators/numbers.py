@@ -61,8 +61,7 @@ class Tolerance:
             raise ValueError(f"tolerance: scale is {self.scale!r}; write `gold` or `at_least_one`")
         if self.scale != "gold" and self.relative is None:
             raise ValueError(
-                "tolerance: `scale` has a meaning only beside `relative`; "
-                "give `relative`, or leave `scale` out"
+                "tolerance: `scale` works only with `relative`; give `relative`, or leave `scale` out"
             )
 
     def accepts(self, gold: Decimal, pred: Decimal, text: str) -> bool:

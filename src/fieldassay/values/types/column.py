@@ -69,7 +69,7 @@ class Column(Struct, frozen=True, eq=False):
     _derived: dict[Callable[..., Any], Any] = field(default_factory=dict)
 
     def derive(self, make: Callable[["Column"], Derived]) -> Derived:
-        """Return what a function makes of the column; it is called once."""
+        """Return the result of a function for the column; it is called once."""
         if make not in self._derived:
             self._derived[make] = make(self)
         return cast(Derived, self._derived[make])
@@ -178,8 +178,8 @@ class Reader:
 
     A reader is a frozen `Struct` or dataclass whose fields are its options in a spec, under the same names.
     It is pure and never raises on a scalar: an unreadable one gives a `Reading` with `value=None` and a
-    `problem` in words. Empty values never reach it. Texts reach it composed (NFC) and without characters that
-    nobody can see; a reading for which that changed something is flagged `unicode`.
+    `problem` in words. Empty values never reach it. Texts reach it composed (NFC) and without invisible
+    characters; a reading for which that changed something is flagged `unicode`.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:

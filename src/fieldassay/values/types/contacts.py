@@ -119,7 +119,7 @@ class PhoneReader(Reader, Struct, frozen=True):
             if len(digits) < 3:
                 raise UnreadableError("is not a phone number")
             if words:
-                raise UnreadableError(f"{words[0][:40]!r} is no part of a phone number")
+                raise UnreadableError(f"{words[0][:40]!r} is not part of a phone number")
             return digits + shown, ("ambiguous",)
         return _international(main, region, words, shown)
 
@@ -139,7 +139,7 @@ def _international(
         number.national_number = int(national[1:])
         is_valid = is_valid_number(number)
     if words and not (is_valid and _is_vanity(number, main, words)):
-        raise UnreadableError(f"{words[0][:40]!r} is no part of a phone number")
+        raise UnreadableError(f"{words[0][:40]!r} is not part of a phone number")
     if number.extension and not shown:
         shown = f";ext={number.extension}"
     return format_number(number, PhoneNumberFormat.E164) + shown, () if is_valid else ("invalid_phone",)

@@ -25,7 +25,7 @@ from fieldassay.reports.writers.tables import ReportTable
 FEW_FIELDS, MOST_FIELDS = 6, 40
 """The most fields of an answer, and of a whole report; all others are folded into one line."""
 
-_NAME, _FIELD, _NAMED = 24, 32, 8
+_NAME, _FIELD = 24, 32
 _SIGNS = {"better": "▲", "worse": "▼"}
 _PROSE = 18
 """The least width of the column of errors."""
@@ -235,13 +235,11 @@ def describe_rest(table: FieldsBySystem, most: int = MOST_FIELDS) -> list[str]:
     hidden, lines = table.rows[most:], []
     tested = sum(one is not None and one.p is not None for row in table.rows for one in row.changes)
     if hidden:
-        names = [clip(row.field, _FIELD) for row in hidden[:_NAMED]]
-        more = [f"{len(hidden) - _NAMED} more"] if len(hidden) > _NAMED else []
+        names = [clip(row.field, _FIELD) for row in hidden]
         of = " without a clear change" if tested and not any(row.shown for row in hidden) else ""
-        least = format_in_unit(min(row.lowest for row in hidden))
-        lines.append(
-            f"and {format_count(len(hidden), 'field')}{of}, {least} or better: {join_names([*names, *more])}"
-        )
+        least = min(row.lowest for row in hidden)
+        range_ = f"{format_in_unit(least)} or better" if least < 1.0 else "all 100%"
+        lines.append(f"and {format_count(len(hidden), 'more field')}{of}, {range_}: {join_names(names)}")
     counted = f" (corrected for {tested:,} tests)" if tested > 1 else ""
     first = clip(table.systems[0], _NAME)
     if any(row.shown for row in table.rows):

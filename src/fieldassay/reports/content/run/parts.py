@@ -247,7 +247,7 @@ def _metrics(summary: Summary) -> Part:
     counted = next((line for line in summary.headline if line.label == "accuracy"), None)
     if counted is not None:
         counts = (f"{estimate.n:,}" if estimate else NOTHING for estimate in counted.estimates)
-        rows.insert(1, ["documents behind it (n)", *counts])
+        rows.insert(1, ["documents (n)", *counts])
     rows.append(["failures", *summary.failures])
     return Part("All metrics", tables=[ReportTable("", ["", *summary.systems], rows)])
 

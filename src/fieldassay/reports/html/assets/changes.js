@@ -27,13 +27,13 @@ function sideOf(data, side, at) {
 
 function drawChangeTools(all, data, params, rows) {
   const from = document.activeElement === find("#change-search") ? find("#change-search").selectionStart : null;
-  const search = el("input", { type: "search", id: "change-search", placeholder: "Search values, ids, paths  ( / )", "aria-label": "Search changed values", value: params.q || "" });
+  const search = el("input", { type: "search", id: "change-search", placeholder: "Search  ( / )", "aria-label": "Search changed values", value: params.q || "" });
   search.addEventListener("input", () => change({ q: search.value }));
   const choose = (name, label) => {
     const counts = new Map();
     for (const at of data.columns[name]) counts.set(at, (counts.get(at) || 0) + 1);
     const select = el("select", { id: `change-${name}` });
-    fillSelect(select, [["", "any"], ...data.names[name].map((word, at) => [word, `${plain(word.replaceAll("_", name === "kind" ? " " : "_"), 40)} (${counts.get(at)})`])], params[name] || "", (event) => change({ [name]: event.target.value }));
+    fillSelect(select, [["", "any"], ...data.names[name].map((word, at) => [word, `${plain(name === "kind" ? say("kinds", word) : word, 40)} (${counts.get(at)})`])], params[name] || "", (event) => change({ [name]: event.target.value }));
     return el("label", {}, `${label} `, select);
   };
   const of = el("select", { id: "change-of" });
@@ -58,7 +58,7 @@ function drawChanges(data, rows) {
     { key: "doc", label: "document", size: "minmax(6rem, 1fr)", cell: (at) => el("a", { href: addressOf("documents", { doc: wordAt(data, "doc", at), field: wordAt(data, "field", at) }), on: { click: (event) => event.stopPropagation() } }, el("bdi", { text: plain(wordAt(data, "doc", at), 80) })) },
     { key: "path", label: "field", size: "minmax(8rem, 1.3fr)", cell: (at) => el("bdi", { text: plain(wordAt(data, "path", at), 80) }) },
     ...["gold", "before", "after"].map((name) => ({ key: name, label: name, size: "minmax(7rem, 1.4fr)", cell: side(name) })),
-    { key: "kind", label: "kind of error", size: "minmax(7rem, 1fr)", cell: (at) => plain(wordAt(data, "kind", at).replaceAll("_", " "), 40) },
+    { key: "kind", label: "kind of error", size: "minmax(10.5rem, 1.2fr)", cell: (at) => plain(say("kinds", wordAt(data, "kind", at)), 40) },
   ];
   changeGrid = rowGrid(find("#changes-grid"), { label: "Changed values", columns, count: rows.length, rowAt: (place) => columns.map((column) => column.cell(rows[place])), open: (place) => go("documents", { doc: wordAt(data, "doc", rows[place]), field: wordAt(data, "field", rows[place]) }), sorted: {}, onSort: () => null, least: "60rem" });
   const count = (name) => data.columns.change.filter((code) => data.names.change[code] === name).length;

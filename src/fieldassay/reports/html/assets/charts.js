@@ -60,7 +60,7 @@ async function redraw(figure) {
     await loadLibraries();
     await drawView(figure, plot, make, view);
   } catch (problem) {
-    replace(plot, el("p", { class: "note", text: `The chart cannot be drawn: ${problem.message}. The table and the CSV file are there.` }));
+    replace(plot, el("p", { class: "note", text: `The chart cannot be drawn: ${problem.message}. The table and the CSV file have its numbers.` }));
   }
 }
 

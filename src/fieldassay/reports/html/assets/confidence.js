@@ -1,4 +1,4 @@
-// Which values could go through unseen: coverage against risk, and whether confidences hold.
+// Which values need no review: coverage against risk, and whether confidences hold.
 painters.confidence = async () => {
   const known = (await block("confidences")).filter((one) => one.points);
   const figures = findAll('[data-view="confidence"] [data-chart]');
@@ -7,7 +7,7 @@ painters.confidence = async () => {
   const bins = known.flatMap((one) => one.bins.map(([confidence, right, n, low, high]) => ({ system: one.system, confidence, right, n, low, high })));
   for (const figure of figures) {
     if (drawn.has(figure)) await redraw(figure);
-    else if (figure.dataset.chart === "risk") await drawChart(figure, { title: "Values that go through unseen, and how many of them are wrong", name: "coverage-risk", columns: ["system", "threshold", "coverage", "risk", "accepted", "errors"], rows: curves, make: riskSpec(curves) });
+    else if (figure.dataset.chart === "risk") await drawChart(figure, { title: "Values accepted without review, and how many of them are wrong", name: "coverage-risk", columns: ["system", "threshold", "coverage", "risk", "accepted", "errors"], rows: curves, make: riskSpec(curves) });
     else await drawChart(figure, { title: "Confidence, and how often values of that confidence are right", name: "reliability", columns: ["system", "low", "high", "confidence", "right", "n"], rows: bins, make: reliabilitySpec(bins) });
   }
 };
@@ -17,10 +17,10 @@ const bySystem = (values) => ({ color: { field: "label", type: "nominal", title:
 
 function riskSpec(rows) {
   const values = labels(scaled(rows, "ratio", ["coverage", "risk"]));
-  const tooltip = tips(["label", "system"], ["threshold", "confidence at least", ".4~g"], ["coverageSaid", "go through unseen"], ["riskSaid", "of these wrong"], ["errors", "wrong values", ",d"]);
+  const tooltip = tips(["label", "system"], ["threshold", "confidence at least", ".4~g"], ["coverageSaid", "accepted"], ["riskSaid", "of these wrong"], ["errors", "wrong values", ",d"]);
   return () => ({
     data: { values }, height: 280,
-    encoding: { x: { field: "coverage", ...percentAxis("values that go through unseen") }, y: { field: "risk", ...percentAxis("of these wrong"), scale: scaleOf(values.map((row) => row.risk), "percent", {}) }, ...bySystem(values), tooltip },
+    encoding: { x: { field: "coverage", ...percentAxis("values accepted") }, y: { field: "risk", ...percentAxis("of these wrong"), scale: scaleOf(values.map((row) => row.risk), "percent", {}) }, ...bySystem(values), tooltip },
     layer: [{ mark: { type: "line", interpolate: "step-after", strokeWidth: 2, tooltip: false } }, { mark: { type: "point", filled: true, size: 25, opacity: 0.9 }, encoding: { shape: { field: "label", type: "nominal", title: null, ...inOrder(values) } } }],
   });
 }

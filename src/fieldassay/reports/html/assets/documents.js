@@ -111,7 +111,7 @@ async function drawTools(data, params) {
     fillSelect(select, entries(values, filterCounts[name], chosen, words), chosen || "", (event) => change({ [name]: event.target.value }));
     return el("label", {}, `${label} `, select);
   };
-  const spaced = (value) => plain(value.replaceAll("_", " "), 40);
+  const kindOf = (value) => plain(say("kinds", value), 40);
   const groups = Object.entries(data.groups).slice(0, 2).map(([key, group]) => {
     const select = el("select", { "aria-label": plain(key, 40) });
     fillSelect(select, entries(group.values.slice(0, 200), filterCounts[`group:${key}`], params.group === key ? params.value : "", (value) => plain(value, 40)), params.group === key ? params.value : "", (event) => change(event.target.value ? { group: key, value: event.target.value } : { group: "", value: "" }));
@@ -125,7 +125,7 @@ async function drawTools(data, params) {
   const opened = known ? known.open : window.innerWidth > 700;
   const count = ["value", "field", "diagnosis", "outcome", "answer", "system"].filter((name) => params[name]).length;
   const filters = el("details", { id: "filters", open: opened || count > 0 }, el("summary", { text: count ? `Filters (${count})` : "Filters" }), el("div", { class: "bar-of-tools" }, groups,
-    choose("field", "wrong in field", errors.fields, params.field), choose("diagnosis", "kind of error", errors.diagnoses, params.diagnosis, spaced),
+    choose("field", "wrong in field", errors.fields, params.field), choose("diagnosis", "kind of error", errors.diagnoses, params.diagnosis, kindOf),
     choose("outcome", "outcome", errors.outcomes, params.outcome), choose("answer", "answer", Object.keys(ANSWERS).filter((claim) => data.systems.some((system) => claimed(system, claim).size)), params.answer, (claim) => ANSWERS[claim]), CORE.systems.length > 1 && errors.fields.length ? choose("system", "wrong by", CORE.systems, params.system) : null));
   replace(find("#documents-tools"), search, clear, el("button", { type: "button", class: "button", text: "CSV", on: { click: () => download("documents.csv", documentsCsv(data)) } }), filters);
   if (focused && find(`#${CSS.escape(focused)}`)) find(`#${CSS.escape(focused)}`).focus();
@@ -194,7 +194,7 @@ async function drawList(data, params) {
   const onSort = (key) => (key === "changes" ? null : change(sort === key ? { down: params.down === "1" ? "" : "1" } : { sort: key, down: key === "wrong" ? "1" : "" }));
   grid = rowGrid(find("#documents-grid"), { label: "Documents", columns, count: listed.length, rowAt: (at) => cells(listed[at]), open: (at) => go("documents", { ...params, doc: data.ids[listed[at]] }), sorted: { key: sort, down: params.down === "1" }, onSort, least: narrow ? "100%" : `${columns.length * 7 + 3}rem` });
   const all = listed.length === data.ids.length;
-  if (!listed.length && data.ids.length) return drawHints(find("#documents-count"), "document", { params, names: FILTERS, wordOf: (name) => params[name].replaceAll("_", " "), countWithout: async (other) => (await chooseDocuments(data, other)).length });
+  if (!listed.length && data.ids.length) return drawHints(find("#documents-count"), "document", { params, names: FILTERS, wordOf: (name) => (name === "diagnosis" ? say("kinds", params[name]) : params[name]), countWithout: async (other) => (await chooseDocuments(data, other)).length });
   replace(find("#documents-count"), all ? `${showCount(data.ids.length, "document")}. ` : `${listed.length.toLocaleString("en-US")} of ${showCount(data.ids.length, "document")}. `, sort === "mean" && params.down !== "1" ? "The worst come first." : "", keptNote(data));
 }
 

@@ -11,7 +11,7 @@ let chosenErrors = [];
 
 painters.errors = async (params) => {
   const data = await block("values");
-  if (CORE.kept === "none" || !data.columns.doc) return replace(find("#errors-count"), "This run kept no evidence, so no value can be listed.");
+  if (CORE.kept === "none" || !data.columns.doc) return replace(find("#errors-count"), "This run kept no judged values.");
   const documents = await block("documents");
   prepareErrors(data);
   const { rows, counts } = chooseErrors(data, documents, params);
@@ -34,6 +34,9 @@ function prepareErrors(data) {
     data.only.single[at] = CORE.systems.length > 1 && columns.also[at] === 2 ** columns.system[at] ? 1 : 0;
   }
 }
+
+// The name of a value of a facet in words: kinds of error have their own.
+const groupWord = (facet, name) => (facet === "diagnosis" ? say("kinds", name) : String(name));
 
 const namesOf = (data, facet) => ({ system: CORE.systems, diagnosis: data.kinds, field: data.fields, type: data.types })[facet];
 
@@ -101,9 +104,9 @@ const pathOf = (data, at) => { const code = data.columns.path[at]; return code <
 
 function drawErrorTools(data, documents, params) {
   const focused = document.activeElement === find("#error-search") ? find("#error-search").selectionStart : null;
-  const search = el("input", { type: "search", id: "error-search", placeholder: "Search values, ids, paths  ( / )", "aria-label": "Search wrong values", value: params.q || "" });
+  const search = el("input", { type: "search", id: "error-search", placeholder: "Search  ( / )", "aria-label": "Search wrong values", value: params.q || "" });
   search.addEventListener("input", () => change({ q: search.value }));
-  const chips = [...FACETS.map(([facet]) => facet), "q"].filter((facet) => params[facet]).map((facet) => el("button", { type: "button", class: "button chip", text: `${plain(facet === "only" ? own(ONLY, params.only) ?? params.only : params[facet], 40)} ✕`, "aria-label": `Clear the filter ${plain(params[facet], 40)}`, on: { click: () => change({ [facet]: "" }) } }));
+  const chips = [...FACETS.map(([facet]) => facet), "q"].filter((facet) => params[facet]).map((facet) => el("button", { type: "button", class: "button chip", text: `${plain(facet === "only" ? own(ONLY, params.only) ?? params.only : groupWord(facet, params[facet]), 40)} ✕`, "aria-label": `Clear the filter ${plain(params[facet], 40)}`, on: { click: () => change({ [facet]: "" }) } }));
   const group = el("select", { id: "error-group" });
   fillSelect(group, [["", "nothing"], ...Object.entries(GROUPS)], params.group || "", (event) => change({ group: event.target.value }));
   replace(find("#errors-tools"), search, chips, el("label", {}, "group by ", group), el("button", { type: "button", class: "button", text: "CSV", on: { click: () => download("errors.csv", errorsCsv(data, documents)) } }));
@@ -119,7 +122,7 @@ function drawFacets(data, params, counts) {
   };
   const listOf = ([facet, title]) => {
     if (facet === "system" && CORE.systems.length === 1) return null;
-    const entries = facet === "only" ? Object.entries(ONLY).map(([name, label]) => [name, label, counts.only[name]]) : namesOf(data, facet).map((name, at) => [name, facet === "diagnosis" ? plain(name.replaceAll("_", " "), 40) : plain(name, 40), counts[facet][at]]);
+    const entries = facet === "only" ? Object.entries(ONLY).map(([name, label]) => [name, label, counts.only[name]]) : namesOf(data, facet).map((name, at) => [name, plain(groupWord(facet, name), 40), counts[facet][at]]);
     const shown = entries.filter(([name, , count]) => (facet === "only" ? count || params.only === name : true)).sort((one, other) => (facet === "system" ? 0 : other[2] - one[2]));
     if (!shown.length) return null;
     const items = shown.map((entry) => value(facet, ...entry));
@@ -143,13 +146,13 @@ function drawErrors(data, documents, params) {
     { key: "gold", label: "gold", size: "minmax(7rem, 1.5fr)", cell: (at) => errorSide(data, at, "gold") },
     { key: "pred", label: "predicted", size: "minmax(7rem, 1.5fr)", cell: (at) => errorSide(data, at, "pred") },
     !wide ? null : { key: "read", label: "read as", size: "minmax(5rem, 0.8fr)", cell: (at) => el("bdi", { class: "interval", text: textOf(data, "read", at) === null ? "" : plain(textOf(data, "read", at), 60) }) },
-    { key: "diagnosis", label: "kind of error", size: "minmax(7rem, 1fr)", cell: (at) => el("span", { title: say("diagnoses", data.kinds[columns.diagnosis[at]]), text: plain(data.kinds[columns.diagnosis[at]].replaceAll("_", " "), 40) }) },
+    { key: "diagnosis", label: "kind of error", size: "minmax(11.5rem, 1.2fr)", cell: (at) => el("span", { title: say("diagnoses", data.kinds[columns.diagnosis[at]]), text: plain(say("kinds", data.kinds[columns.diagnosis[at]]), 40) }) },
     many ? { key: "system", label: "system", size: `minmax(${nameWidth}rem, 0.7fr)`, cell: (at) => el("bdi", { title: plain(CORE.systems[columns.system[at]], 200), text: systemNames.get(CORE.systems[columns.system[at]]) }) } : null,
     confident && wide ? { key: "confidence", label: "confidence", size: "6.2rem", num: true, cell: (at) => (columns.confidence[at] === null || columns.confidence[at] === undefined ? "" : showScore(columns.confidence[at])) } : null,
     many && CORE.systems.length <= 8 && !narrow ? { key: "also", label: "others", size: `${Math.max(4.6, 1.2 * CORE.systems.length)}rem`, cell: (at) => othersAt(data, at) } : null,
   ].filter(Boolean);
   const head = (entry) => {
-    const name = params.group === "pair" ? [errorSide(data, entry.at, "gold"), " → ", errorSide(data, entry.at, "pred")] : el("bdi", { text: plain(String(params.group === "system" ? CORE.systems[columns.system[entry.at]] : namesOf(data, params.group)[columns[params.group][entry.at]]).replaceAll(params.group === "diagnosis" ? "_" : "\u0000", " "), 80) });
+    const name = params.group === "pair" ? [errorSide(data, entry.at, "gold"), " → ", errorSide(data, entry.at, "pred")] : el("bdi", { text: plain(groupWord(params.group, namesOf(data, params.group)[columns[params.group][entry.at]]), 80) });
     return [el("b", {}, name, ` ${entry.count.toLocaleString("en-US")} ×`)];
   };
   const rowAt = (place) => (typeof chosenErrors[place] === "number" ? list.map((column) => column.cell(chosenErrors[place])) : head(chosenErrors[place]));
@@ -157,7 +160,7 @@ function drawErrors(data, documents, params) {
   const onSort = (key) => (["gold", "pred", "read", "also"].includes(key) ? null : change(params.sort === key ? { down: params.down === "1" ? "" : "1" } : { sort: key, down: "" }));
   errorGrid = rowGrid(find("#errors-grid"), { label: "Wrong values", columns: list, count: chosenErrors.length, rowAt, open, sorted: { key: params.sort, down: params.down === "1" }, onSort, least: narrow ? "48rem" : wide ? "62rem" : "48rem" });
   const shown = chosenErrors.filter((one) => typeof one === "number").length;
-  if (!shown && columns.doc.length) return drawHints(find("#errors-count"), "wrong value", { params, names: [...FACETS.map(([facet]) => facet), "q"], wordOf: (name) => (name === "only" ? own(ONLY, params.only) ?? params.only : params[name].replaceAll("_", " ")), countWithout: (other) => chooseErrors(data, documents, other).rows.length });
+  if (!shown && columns.doc.length) return drawHints(find("#errors-count"), "wrong value", { params, names: [...FACETS.map(([facet]) => facet), "q"], wordOf: (name) => (name === "only" ? own(ONLY, params.only) ?? params.only : groupWord(name, params[name])), countWithout: (other) => chooseErrors(data, documents, other).rows.length });
   const whole = columns.doc.length;
   const cut = data.total > whole ? ` This file lists the ${whole.toLocaleString("en-US")} of the worst documents, of ${showCount(data.total, "wrong value")}; evidence.parquet has all.` : "";
   replace(find("#errors-count"), shown ? `${shown === whole ? "" : `${shown.toLocaleString("en-US")} of `}${showCount(whole, "wrong value")}.${params.sort ? "" : " The worst documents come first."}` : "Nothing is wrong: every value is right.", cut);

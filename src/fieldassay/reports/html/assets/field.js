@@ -31,12 +31,12 @@ function fieldNumbers(name, data) {
 function mistakesOf(name, data) {
   const kinds = own(data.mistakes, name) || [];
   const title = el("h2", { text: "What is wrong" });
-  if (CORE.kept === "none") return [title, el("p", { class: "note", text: "This run kept no evidence, so nothing can be shown." })];
+  if (CORE.kept === "none") return [title, el("p", { class: "note", text: "This run kept no judged values." })];
   if (!kinds.length) return [title, el("p", { class: "note", text: "Nothing: every value is right." })];
   return [title, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Kinds of error" }, el("table", { class: "wide" },
     el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "kind of error" }), CORE.systems.map((system) => el("th", { scope: "col", class: "num" }, el("bdi", { text: HEADS().get(system) }))), el("th", { scope: "col", text: "for example" }))),
     el("tbody", {}, kinds.map((kind) => el("tr", {},
-      el("th", { scope: "row" }, el("a", { href: addressOf("errors", { field: name, diagnosis: kind.diagnosis }), text: kind.diagnosis.replaceAll("_", " ") }), el("span", { class: "why", text: say("diagnoses", kind.diagnosis) })),
+      el("th", { scope: "row" }, el("a", { href: addressOf("errors", { field: name, diagnosis: kind.diagnosis }), text: say("kinds", kind.diagnosis) }), el("span", { class: "why", text: say("diagnoses", kind.diagnosis) })),
       kind.counts.map((count, at) => el("td", { class: "num" }, count ? el("a", { href: addressOf("errors", { field: name, diagnosis: kind.diagnosis, system: CORE.systems[at] }), text: count.toLocaleString("en-US") }) : "·")),
       el("td", { class: "roomy" }, examplesOf(kind, name))))))), csvLink("What is wrong", `wrong-${plain(name, 30)}`, ["field", "diagnosis", ...CORE.systems], kinds.map((kind) => ({ field: name, diagnosis: kind.diagnosis, ...Object.fromEntries(CORE.systems.map((system, at) => [system, kind.counts[at]])) })))];
 }

@@ -8,7 +8,7 @@ painters.fields = async (params) => {
   find("#field-sort").onchange = (event) => change({ sort: event.target.value });
   const isKnown = data.fields.some((field) => field.field === params.field);
   replace(find("#field-problem"), params.field && !isKnown ? `There is no field ${plain(params.field, 100)} in this run.` : "");
-  if (!measure) return replace(find("#measure-meaning"), "This run has no metric of single fields.");
+  if (!measure) return replace(find("#measure-meaning"), "This run has no metric per field.");
   const [better, unit] = own(data.better, measure) || ["higher", "ratio"];
   const cells = data.measures[measure];
   const low = lowestOf(cells, unit);
@@ -102,7 +102,7 @@ function kindsOf(name, data) {
   const kinds = own(data.mistakes, name) || [];
   if (!kinds.length) return el("span", { class: "none", text: CORE.kept === "none" ? "not kept" : "nothing" });
   const total = (kind) => kind.counts.reduce((sum, count) => sum + count, 0);
-  const chips = kinds.slice(0, MOST_KINDS).map((kind) => el("a", { class: "kind", href: addressOf("errors", { field: name, diagnosis: kind.diagnosis }), title: say("diagnoses", kind.diagnosis) }, `${kind.diagnosis.replaceAll("_", " ")} `, el("b", { text: total(kind).toLocaleString("en-US") })));
+  const chips = kinds.slice(0, MOST_KINDS).map((kind) => el("a", { class: "kind", href: addressOf("errors", { field: name, diagnosis: kind.diagnosis }), title: say("diagnoses", kind.diagnosis) }, `${say("kinds", kind.diagnosis)} `, el("b", { text: total(kind).toLocaleString("en-US") })));
   const rest = kinds.slice(MOST_KINDS).reduce((sum, kind) => sum + total(kind), 0);
   const [, , gold, pred] = kinds.flatMap((kind) => kind.examples).find(([, , gold, pred]) => gold !== null && pred !== null) || [];
   return [chips, rest ? el("a", { class: "kind", href: addressOf("errors", { field: name }), text: `all ${kinds.reduce((sum, kind) => sum + total(kind), 0).toLocaleString("en-US")}` }) : null, gold ? el("span", { class: "why" }, pairOf(gold, pred, 40)) : null];

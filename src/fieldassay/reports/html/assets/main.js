@@ -37,5 +37,5 @@ async function start() {
 }
 
 if (typeof DecompressionStream === "undefined") {
-  find("#main").prepend(el("p", { class: "verdict tone-unsure", text: "This browser cannot unpack the report's data. The summary, the gates and the methods can be read; for the rest use a browser of 2023 or later." }));
+  find("#main").prepend(el("p", { class: "verdict tone-unsure", text: "This browser cannot unpack the report's data. You can read the summary, the gates and the methods; for the rest use a browser from 2023 or later." }));
 } else start();

@@ -58,7 +58,7 @@ const MESSAGE_TIME = 2500;
 function copyButton(title, make) {
   const said = el("span", { role: "status" });
   const copy = async () => {
-    said.textContent = (await copyText(make())) ? "Copied" : "This browser lets no page copy.";
+    said.textContent = (await copyText(make())) ? "Copied" : "This browser does not let pages copy.";
     setTimeout(() => { said.textContent = ""; }, MESSAGE_TIME);
     button.focus({ preventScroll: true });
   };

@@ -2,22 +2,22 @@
 const SINGLE = "fieldassay-single-keys";
 const CHANGED = "fieldassay-keys";
 const LETTERS = { up: "k", down: "j", absent: "a", illegible: "i", skip: "s", note: "n", repeat: "r", place: ".", before: "[", after: "]", larger: "+", smaller: "-", help: "?" };
-const LETTER_WORDS = { up: "value before", down: "value after", absent: "absent", illegible: "illegible", skip: "skip", note: "note", repeat: "value of the document before", place: "next place on the page", before: "page before", after: "page after", larger: "larger", smaller: "smaller", help: "these keys" };
+const LETTER_WORDS = { up: "previous value", down: "next value", absent: "absent", illegible: "illegible", skip: "skip", note: "note", repeat: "value of the previous document", place: "next place on the page", before: "previous page", after: "next page", larger: "larger", smaller: "smaller", help: "these keys" };
 const letters = () => ({ ...LETTERS, ...readStored(localStorage, CHANGED, {}) });
 const allKeys = (own) => [
-  [["Enter"], "take what stands here, go to the next value"],
-  [["↑", "↓", own.up, own.down], "value before, after"],
+  [["Enter"], "accept this value, go to the next"],
+  [["↑", "↓", own.up, own.down], "previous, next value"],
   [["F2"], "edit; typing does too"],
   [["F4", own.absent], "absent: the document does not have it"],
   [["F8", own.illegible], "illegible: it is there, and cannot be read"],
   [["F9", own.skip], "skip, with a note"],
   [["1 to 9"], "take this choice"],
   [["a letter"], "type a choice: Enter takes the first that begins so"],
-  [["F3", own.repeat], "the value of the document before, once more"],
+  [["F3", own.repeat], "repeat the value of the previous document"],
   [["Alt+1 to 9"], "put this currency or unit behind the amount"],
   [[own.place], "next place on the page where the value could stand"],
   [["F6"], "to the outline on the page, and back: arrows move it, Shift+arrows change its size"],
-  [[own.before, own.after], "page before, after"],
+  [[own.before, own.after], "previous, next page"],
   [[own.larger, own.smaller, "0"], "zoom"],
   [["Insert", "Delete"], "add a row to a list, remove it"],
   [["Alt+↑", "Alt+↓"], "move a row of a list"],
@@ -85,7 +85,7 @@ function keysDialog() {
   box.addEventListener("change", () => localStorage.setItem(SINGLE, box.checked ? "on" : "off"));
   const table = el("div", {}, keysTable());
   return el("dialog", { id: "keys", "aria-labelledby": "keys-title" }, el("h2", { id: "keys-title", text: "Keys" }), table,
-    el("p", {}, box, " ", el("label", { for: "single-keys", text: "Single letters and signs act, while no text is edited" })),
+    el("p", {}, box, " ", el("label", { for: "single-keys", text: "Single letters and signs are keys while no text is edited" })),
     lettersForm(() => replace(table, keysTable())),
     el("form", { method: "dialog" }, el("button", { class: "button", text: "Close" })));
 }
@@ -112,7 +112,7 @@ function lettersForm(onChange) {
   });
   const draw = () => inputs.forEach((input, at) => { input.value = letters()[Object.keys(LETTERS)[at]]; });
   draw();
-  const reset = el("button", { type: "button", class: "button", on: { click: () => { localStorage.removeItem(CHANGED); draw(); onChange(); told.textContent = "All keys are as they were."; } } }, "Take back all changes");
+  const reset = el("button", { type: "button", class: "button", on: { click: () => { localStorage.removeItem(CHANGED); draw(); onChange(); told.textContent = "All keys are reset."; } } }, "Reset all keys");
   return el("details", { class: "letters" }, el("summary", { text: "Change single keys" }),
     el("div", { class: "letter-rows" }, Object.keys(LETTERS).map((name, at) => el("label", { for: `letter-${name}` }, inputs[at], " ", LETTER_WORDS[name]))), told, reset);
 }

@@ -95,7 +95,7 @@ const detail = {
     this.reading.classList.toggle("bad", Boolean(found.problem));
     const ambiguous = (found.flags || []).length ? ` (${found.flags.join(", ")})` : "";
     // The value stands apart, so that its direction does not turn what is around it.
-    if (found.problem || found.is_empty) this.reading.textContent = found.problem ? `Not readable: ${found.problem}` : "Means that there is no value";
+    if (found.problem || found.is_empty) this.reading.textContent = found.problem ? `Not readable: ${found.problem}` : "Read as: no value";
     else {
       if (this.picker && /^\d{4}-\d\d-\d\d$/.test(found.canonical)) this.picker.value = found.canonical;
       replace(this.reading, "= ", el("bdi", { text: found.canonical }), ambiguous);

@@ -2,7 +2,7 @@
 async function adjudicateScreen() {
   const { documents } = await ask("GET", "/api/adjudicate");
   replace(find("main"), el("div", { class: "wrap" }, el("h1", { text: "Adjudicate" }),
-    el("p", { class: "lead", text: documents.length ? "Documents that two people labeled differently. Look at the page, not at what makes the two fit." : "No document waits for you." }),
+    el("p", { class: "lead", text: documents.length ? "Two people labeled these documents differently. Decide by the page." : "No document waits for you." }),
     el("ul", {}, documents.map((one) => el("li", {}, el("a", { href: `/adjudicate/${one.id}` }, showText(one.name)), ` ${showCount(one.open, "difference")}`))),
     el("p", {}, el("a", { href: "/", text: "Back" }))));
 }
@@ -36,7 +36,7 @@ const ruling = {
     try {
       const { waiting } = await ask("POST", "/api/rulings", { document: this.document.id, node: one.node, choice, text, note: "" });
       box.className = "row is-value";
-      tell(waiting.length ? `${showCount(waiting.length, "difference")} left.` : "All differences of this document are ruled upon.");
+      tell(waiting.length ? `${showCount(waiting.length, "difference")} left.` : "You have ruled on every difference in this document.");
       box.nextElementSibling?.querySelector("button")?.focus();
     } catch (error) {
       tell(error.message);

@@ -17,7 +17,7 @@ function sheetShell() {
   ];
 }
 
-const pageTools = () => el("div", { class: "page-tools" }, tool("Page before", "‹", () => viewer.show(viewer.number - 1)), el("span", { id: "page-number", class: "small" }), tool("Page after", "›", () => viewer.show(viewer.number + 1)),
+const pageTools = () => el("div", { class: "page-tools" }, tool("Previous page", "‹", () => viewer.show(viewer.number - 1)), el("span", { id: "page-number", class: "small" }), tool("Next page", "›", () => viewer.show(viewer.number + 1)),
   tool("Smaller", "−", () => viewer.setZoom(viewer.zoom / 1.25)), tool("Larger", "+", () => viewer.setZoom(viewer.zoom * 1.25)));
 
 const tool = (label, text, act) => el("button", { type: "button", class: "icon", "aria-label": label, title: label, on: { click: act } }, text);
@@ -54,8 +54,8 @@ const duration = (seconds) => (seconds < 90 ? `${Math.max(1, Math.round(seconds)
 function describeWork(form, left) {
   if (form.closed) return "This review is closed.";
   if (!left) return form.states.held ? "Nothing is left to begin. Others are still at work." : "Every document is labeled.";
-  const pace = form.seconds ? `About ${duration(form.seconds * left)} at your pace (${duration(form.seconds)} each).` : "How long it takes is known after your first one.";
-  return `${showCount(left, "document")} to review, ${showCount(form.values, "value")} each at most. Check what stands in each field against the page. ${pace}`;
+  const pace = form.seconds ? `About ${duration(form.seconds * left)} at your pace (${duration(form.seconds)} each).` : "Your first one shows how long it takes.";
+  return `${showCount(left, "document")} to review, ${showCount(form.values, "value")} each at most. Check each field against the page. ${pace}`;
 }
 
 async function queueScreen() {
@@ -107,7 +107,7 @@ async function signInScreen() {
 async function helpScreen() {
   const form = await ask("GET", "/api/form");
   replace(find("main"), el("div", { class: "wrap" }, el("h1", { text: "Help" }),
-    el("p", { class: "lead", text: "Label what stands on the document, as it stands there. What stands in a field already may be wrong: look at the page each time." }),
+    el("p", { class: "lead", text: "Type what the document says, as it is written there. A value that is filled in may be wrong: look at the page each time." }),
     el("h2", { text: "Keys" }), keysTable(),
     el("h2", { text: "What to say" }),
     el("ul", {}, el("li", {}, el("strong", { text: "Absent" }), ": the document does not have it."), el("li", {}, el("strong", { text: "Illegible" }), ": it is there, and nobody can read it."), el("li", {}, el("strong", { text: "Skip" }), ": you cannot say; write why.")),

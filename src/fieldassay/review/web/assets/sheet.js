@@ -201,7 +201,7 @@ const desk = {
     else {
       row.draft = exact || typed;
       row.input.value = row.draft;
-      tell(`Which one: ${fitting.slice(0, 9).join(", ")}? Type on.`);
+      tell(`Which one: ${fitting.slice(0, 9).join(", ")}? Keep typing.`);
     }
     row.typed = typed;
     if (row.input !== document.activeElement) row.input.focus();
@@ -212,7 +212,7 @@ const desk = {
   previous(row) { return row.node.includes("[") ? null : this.sheet.previous[row.node] || null; },
   repeat(row) {
     const before = this.previous(row);
-    if (!before) return tell("There is no document before with a value here.");
+    if (!before) return tell("No earlier document has a value here.");
     this.say(row, before.state === "value" ? { state: "value", text: before.text } : { state: before.state });
     this.next();
   },
@@ -279,7 +279,7 @@ const desk = {
     if (row.isList) return row.label ? this.next() : tell("Insert adds a row. F4: the document does not have any. F8: it is illegible. F9: skip.");
     const text = standing(row).trim();
     if (!text && row.label && row.label.state !== "value" && row.draft === null) return this.next();
-    if (!text) return tell("Nothing stands here. F4: the document does not have it. F8: it is illegible. F9: skip.");
+    if (!text) return tell("This field is empty. F4: the document does not have it. F8: it is illegible. F9: skip.");
     if (isClosed(row)) return this.takeChoice(row, text, true);
     this.say(row, { state: "value", text });
     this.next();

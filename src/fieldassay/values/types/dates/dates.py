@@ -390,7 +390,7 @@ class DateTimeReader(Reader, Struct, frozen=True):
         date, doubts = read_date(cut.text, style)
         day = date.first() if isinstance(date, Date) and date.is_full else None
         if day is None:
-            raise UnreadableError("needs one whole date beside the time")
+            raise UnreadableError("needs one whole date with the time")
         try:
             moment = dt.datetime.combine(day, cut.time) + dt.timedelta(days=int(cut.is_next_day))
             return moment, ("ambiguous",) if cut.may_be_span else doubts

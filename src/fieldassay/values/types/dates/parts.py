@@ -352,7 +352,7 @@ class _Words:
 
     def _misplaced(self, word: str, where: str) -> UnreadableError:
         if word in _PERIODS:
-            what = "is no date: half-years, quarters, terms, weeks and fiscal years are not read"
+            what = "is not a date: half-years, quarters, terms, weeks and fiscal years are not read"
         else:
             is_known = word in self.known.phrases or word in ORDINALS
             what = f"is not a month or another word of a date{where if is_known else ''}"
@@ -643,7 +643,7 @@ def in_gregorian(text: str, calendar: str, locale: str | None) -> Converted:
     elif calendar == "roc" and (found := _ROC_YEAR.match(plain)):
         return Converted(f"{int(found[1]) + _ROC}{plain[found.end() :]}", True, len(found[1]) == 2)
     if mark is not None and not re.search(r"\d{4}-\d\d-\d\d", plain):
-        raise UnreadableError(f"is no whole date of the {calendar} calendar")
+        raise UnreadableError(f"is not a whole date of the {calendar} calendar")
     return Converted(plain, plain != text)
 
 

@@ -340,8 +340,8 @@ def check_signs(signs: Signs) -> None:
     folded = [word.casefold() for word, _ in signs]
     for word, sign in signs:
         if sign not in ("-", "+") or not word.strip() or folded.count(word.casefold()) > 1:
-            what = f"{word!r}: {sign!r} is no word with one sign"
-            raise problem("signs", what, "write such as {CR: -, DR: +}", "invalid_option")
+            what = f"{word!r}: {sign!r} is not a word with one sign"
+            raise problem("signs", what, "write for example {CR: -, DR: +}", "invalid_option")
 
 
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
