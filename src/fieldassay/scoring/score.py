@@ -73,7 +73,8 @@ from fieldassay.scoring.shards import (
 )
 from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.language.parse import read_spec
-from fieldassay.spec.plan.compile import gate_metrics, restrict, vocabulary_of
+from fieldassay.spec.language.yaml_text import Places, Report
+from fieldassay.spec.plan.compile import check_expressions, gate_metrics, restrict, vocabulary_of
 from fieldassay.spec.plan.nodes import Plan
 
 if TYPE_CHECKING:
@@ -237,6 +238,9 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
         ]
     except ValueError as error:
         raise problem("metrics", str(error), kind="unknown_name") from None
+    report = Report(Places("options"))
+    check_expressions(replace(plan.spec, metrics=options.metrics or (), gates=options.gates), report)
+    report.raise_any()
     calls = tuple(dict.fromkeys((*calls, *asked)))
     slices = plan.spec.slices if options.slices is None else options.slices
     statistics = plan.spec.statistics

@@ -112,7 +112,7 @@ def test_metrics_file_is_the_same_bytes_however_it_is_computed(
             1,
             "failed: llama: field_accuracy[total] is 66.7%, needed at least 70% (n = 3)",
         ),
-        (["field_accuracy[nothing]=0"], 1, "undefined"),
+        (["field_accuracy[nothing]=0"], 2, "unknown field 'nothing'"),
         (["accuracy{kind=a}=0.99"], 1, "failed: llama: accuracy{kind=a}"),
         (["accuracy{kind=zzz}=0"], 1, "undefined"),
         (["acuracy=0.5"], 2, "did you mean 'accuracy'?"),
