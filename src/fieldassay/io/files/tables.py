@@ -32,6 +32,13 @@ def write_parquet(frame: pl.DataFrame | pl.LazyFrame, path: Path, **options: Any
             raise OSError(errno.EIO, " ".join(str(error).split())[:200], str(path)) from None
 
 
+def write_portions(portions: Iterable[pl.DataFrame], schema: pl.Schema, path: Path, **options: Any) -> None:
+    """Write tables of one schema to one Parquet file; few of them are in memory at a time."""
+    from polars.io.plugins import register_io_source
+
+    write_parquet(register_io_source(lambda *_: iter(portions), schema=schema), path, **options)
+
+
 def scannable(path: Path) -> Path | bytes:
     """Return what Polars scans for a file: its path, or its bytes where the path is not UTF-8."""
     try:

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError
-from fieldassay.io.files.tables import read_parquet, write_parquet
+from fieldassay.io.files.tables import read_parquet, write_portions
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.catalogue.definitions import CATALOGUE, BoundMetric, Vocabulary, bind_metric
 from fieldassay.metrics.catalogue.grammar import MetricCall
@@ -539,7 +539,10 @@ def _read_repeats(values: list[int | None]) -> int:
 
 def write_statistics(file: Path, systems: Sequence[DocumentStatistics]) -> None:
     """Write the statistics of the systems' documents, `ROWS` at a time."""
-    write_parquet(scan_statistics(systems), file, compression="zstd", row_group_size=ROWS)
+    whole = scan_statistics(systems)
+    rows = sum(len(system.documents) for system in systems)
+    portions = (whole.slice(start, ROWS).collect() for start in range(0, max(rows, 1), ROWS))
+    write_portions(portions, whole.collect_schema(), file, compression="zstd", row_group_size=ROWS)
 
 
 def read_statistics(file: Path, wanted: Iterable[Statistic]) -> tuple[DocumentStatistics, ...]:
