@@ -9,14 +9,13 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.io.files.tables import scannable, write_parquet, write_portions
+from fieldassay.io.files.tables import scannable, stack, write_parquet
 from fieldassay.io.files.whole_files import (
     digest_file,
     list_foreign,
@@ -302,10 +301,8 @@ def merge_parts(parts: Sequence[Path], target: Path) -> None:
 
     _check_there(parts)
     schemas = [pl.read_parquet_schema(scannable(file)) for file in parts] or [evidence_schema()]
-    empty = pl.concat([pl.DataFrame(schema=schema) for schema in schemas], how="diagonal")
     tables = (pl.read_parquet(scannable(file), glob=False) for file in parts)
-    portions = (pl.concat([empty, table], how="diagonal") for table in tables)
-    write_portions(chain([empty], portions), empty.schema, target)
+    write_parquet(stack([pl.DataFrame(schema=schema) for schema in schemas], tables), target)
 
 
 def scan_parts(parts: Sequence[Path]) -> pl.LazyFrame | None:
