@@ -342,8 +342,7 @@ def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, 
     # Values of their own in more than half of the documents are no families.
     keys = sorted(often.keys() - refused, key=lambda key: (-often[key], key))[:_MOST_KEYS]
     shared = (join_path([key]) for key in keys if FEW_FAMILIES <= count_values(key) <= len(gold) / 2)
-    signs = set().union(*(record.id for record in gold))
-    patterns = (f"{{family}}{sign}*" for sign in "/_-" if sign in signs)
+    patterns = (f"{{family}}{sign}*" for sign in "/_-" if any(sign in record.id for record in gold))
     return {key: name_units(key, gold, [None] * len(gold)) for key in (*shared, *patterns)}
 
 
