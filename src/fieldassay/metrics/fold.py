@@ -162,6 +162,12 @@ class Partial(Struct, frozen=True, eq=False):
     flaky: tuple[FlakyValue, ...] = ()
     replicates: int = 0
 
+    def without_sums(self) -> Partial:
+        """Return the per-document values without statistics, enough for the table of documents."""
+        return replace(
+            self, slices={}, documents=tuple(replace(values, statistics={}) for values in self.documents)
+        )
+
 
 def fold(plan: FoldPlan, evidence: BatchEvidence, documents: DocumentTable) -> Partial:
     """Return the sums of one batch of one system.

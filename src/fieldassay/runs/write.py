@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.io.files.tables import scannable, write_parquet
+from fieldassay.io.files.tables import scannable, stack, write_parquet
 from fieldassay.io.files.whole_files import (
     digest_file,
     list_foreign,
@@ -298,17 +298,11 @@ def merge_parts(parts: Sequence[Path], target: Path) -> None:
     One part at a time is in memory: what Polars concatenates, it opens all at once.
     """
     import polars as pl
-    from polars.io.plugins import register_io_source
 
-    whole = scan_parts(parts)
-    empty = pl.DataFrame(schema=evidence_schema() if whole is None else whole.collect_schema())
-
-    def read(*_: Any) -> Iterator[pl.DataFrame]:
-        yield empty
-        for file in parts:
-            yield pl.concat([empty, pl.read_parquet(scannable(file), glob=False)], how="diagonal")
-
-    write_parquet(register_io_source(read, schema=empty.schema), target)
+    _check_there(parts)
+    schemas = [pl.read_parquet_schema(scannable(file)) for file in parts] or [evidence_schema()]
+    tables = (pl.read_parquet(scannable(file), glob=False) for file in parts)
+    write_parquet(stack([pl.DataFrame(schema=schema) for schema in schemas], tables), target)
 
 
 def scan_parts(parts: Sequence[Path]) -> pl.LazyFrame | None:

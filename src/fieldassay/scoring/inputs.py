@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -17,7 +18,7 @@ from fieldassay.io.json_value import id_text
 from fieldassay.io.text.shown import format_count, make_printable
 from fieldassay.metrics.estimate import parts_of
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable, name_families
-from fieldassay.metrics.uncertainty.bootstrap import document_keys
+from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES, document_keys
 from fieldassay.options import OptionRecord, Positive, check_names, option_names
 from fieldassay.paths import join_path, split_path, value_at
 from fieldassay.records.answers.answer import MOST_KEPT
@@ -331,20 +332,18 @@ def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, 
     declared = plan.spec.document_type
     refused = {path for path, kind in types.items() if kind not in ("text", "id")}
     refused |= {"type", declared.field if declared else "type", *(plan.spec.data.id_key or ID_NAMES)}
-    held: defaultdict[str, list[Any]] = defaultdict(list)
-    for record in gold:
-        for source in (record.data or {}, record.meta.attributes):
-            for key, value in source.items():
-                if value.__class__ in (str, int):
-                    held[key].append(value)
-    named = {key: [text for text in map(str, held[key]) if len(text) <= _LONGEST_VALUE] for key in held}
-    often = sorted(named.keys() - refused, key=lambda key: (-len(named[key]), key))[:_MOST_KEYS]
+    held = [source for record in gold for source in (record.data or {}, record.meta.attributes) if source]
+    often = Counter(chain.from_iterable(held))
+
+    def count_values(key: str) -> int:
+        texts = [str(value) for source in held if (value := source.get(key)).__class__ in (str, int)]
+        return len({text.strip() for text in texts if len(text) <= _LONGEST_VALUE})
+
     # Values of their own in more than half of the documents are no families.
-    shared = (join_path([key]) for key in often if len(set(map(str.strip, named[key]))) <= len(gold) / 2)
-    return {
-        key: name_units(key, gold, [None] * len(gold))
-        for key in (*shared, "{family}/*", "{family}_*", "{family}-*")
-    }
+    keys = sorted(often.keys() - refused, key=lambda key: (-often[key], key))[:_MOST_KEYS]
+    shared = (join_path([key]) for key in keys if FEW_FAMILIES <= count_values(key) <= len(gold) / 2)
+    patterns = (f"{{family}}{sign}*" for sign in "/_-" if any(sign in record.id for record in gold))
+    return {key: name_units(key, gold, [None] * len(gold)) for key in (*shared, *patterns)}
 
 
 def _attribute(gold: Record, prediction: Record | None, key: str) -> tuple[str, ...]:

@@ -299,7 +299,7 @@ def _result(run: _Run, done: Done) -> Result:
         ids = list(run.matching.ids)
         own = gold[sorted(range(len(ids)), key=ids.__getitem__)]  # as the statistics
         paired = replace(paired, systems=tuple(replace(one, gold=own) for one in paired.systems))
-    documents = Lazy(partial(documents_frame, list(partials.values())))
+    documents = Lazy(partial(documents_frame, [one.without_sums() for one in partials.values()]))
     is_held = run.options.evidence != "none" and run.options.evidence_folder is None
     result = Result(
         found,

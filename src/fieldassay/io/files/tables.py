@@ -6,6 +6,7 @@ import errno
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,19 @@ def write_parquet(frame: pl.DataFrame | pl.LazyFrame, path: Path, **options: Any
             write(stream, **options)
         except pl.exceptions.PolarsError as error:
             raise OSError(errno.EIO, " ".join(str(error).split())[:200], str(path)) from None
+
+
+def stack(heads: Sequence[pl.DataFrame], tables: Iterable[pl.DataFrame]) -> pl.LazyFrame:
+    """Return tables below one another, to be read once, few of them in memory; missing columns are null.
+
+    `heads` are tables without rows that have all columns between them: at least one.
+    """
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    empty = pl.concat(heads, how="diagonal")
+    whole = (pl.concat([empty, table], how="diagonal") for table in chain([empty], tables))
+    return register_io_source(lambda *_: whole, schema=empty.schema)
 
 
 def scannable(path: Path) -> Path | bytes:

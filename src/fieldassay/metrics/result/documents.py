@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError
-from fieldassay.io.files.tables import read_parquet, write_parquet
+from fieldassay.io.files.tables import read_parquet, stack, write_parquet
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.catalogue.definitions import CATALOGUE, BoundMetric, Vocabulary, bind_metric
 from fieldassay.metrics.catalogue.grammar import MetricCall
@@ -216,29 +216,23 @@ def _join_series(parts: Sequence[Callable[[], pl.Series] | None], sizes: Sequenc
 
 def _list_columns(values: DocumentValues) -> dict[str, Callable[[], pl.Series]]:
     """Return the functions that make the columns of a part, beside `system` and `doc`, by name."""
+    import polars as pl
+
     found: dict[str, Callable[[], pl.Series]] = {
-        name: partial(_numbers, columns, name)
+        name: lambda columns=columns, name=name: pl.Series(  # type: ignore[misc]
+            columns[name], dtype=pl.Float64, nan_to_null=True
+        )
         for columns in (values.values, values.numbers)
         for name in columns
     }
-    found |= {name: partial(_claims, claims) for name, claims in values.claims.items()}
+    found |= {
+        name: partial(pl.Series, values=claims, dtype=pl.Boolean) for name, claims in values.claims.items()
+    }
     found |= {name: partial(_texts, texts, has_null=True) for name, texts in values.texts.items()}
     for name, groups in values.groups.items():
         is_taken = name in found or name in ("system", "doc")
         found[f"group_{name}" if is_taken else name] = partial(_group_series, name, groups)
     return found
-
-
-def _numbers(columns: Mapping[str, Floats], name: str) -> pl.Series:
-    import polars as pl
-
-    return pl.Series(columns[name], dtype=pl.Float64, nan_to_null=True)
-
-
-def _claims(claims: npt.NDArray[np.bool_]) -> pl.Series:
-    import polars as pl
-
-    return pl.Series(claims, dtype=pl.Boolean)
 
 
 def _texts(texts: Sequence[str], *, has_null: bool = False) -> pl.Series:
@@ -305,16 +299,20 @@ class DocumentStatistics(Struct, frozen=True, eq=False):
 
     def take(self, rows: Sequence[int]) -> DocumentStatistics:
         """Return the documents at these positions."""
+        at = np.array(rows, np.int64)
         return replace(
             self,
             documents=tuple(self.documents[row] for row in rows),
-            gold=None if self.gold is None else self.gold[rows],
-            statistics={
-                statistic: Sum(total.fields, total.values[:, rows])
-                for statistic, total in self.statistics.items()
-            },
+            gold=None if self.gold is None else self.gold[at],
+            statistics=_take(self.statistics, at),
             groups={key: tuple(names[row] for row in rows) for key, names in self.groups.items()},
         )
+
+
+def _take(totals: Mapping[Statistic, Sum], rows: Ints) -> Mapping[Statistic, Sum]:
+    if isinstance(totals, Packed):
+        return Packed({one: total.take(rows) for one, total in totals.packed.items()})
+    return {one: Sum(total.fields, total.values[:, rows]) for one, total in totals.items()}
 
 
 class PairedData(Struct, frozen=True, eq=False):
@@ -434,7 +432,7 @@ SYSTEM, DOCUMENT, GROUP, REPEATS, GOLD = "system", "doc", "group", "repeats", "g
 
 MOST_REPEATS = 10_000
 
-ROWS = 1 << 17
+ROWS = 1 << 15
 """The rows of statistics that are written at a time."""
 
 
@@ -446,24 +444,28 @@ def name_statistic(statistic: Statistic) -> str:
     return hashlib.sha256(f"{statistic!r} in units of 2^-{statistic.bits}".encode()).hexdigest()[:16]
 
 
-def scan_statistics(systems: Iterable[DocumentStatistics]) -> pl.LazyFrame:
+def scan_statistics(systems: Sequence[DocumentStatistics]) -> pl.LazyFrame:
     """Return one row per system and document.
 
-    Columns are named by JSON lists: `["system"]`, `["doc"]` (as UTF-8 bytes, so that no id is lost),
-    `["group", KEY]` (lists of texts), and `[STATISTIC, FIELD]` (int64; FIELD is null for the document as a
-    whole). `["gold"]` has the digest of the document's gold. `["repeats"]` exists if the statistics of some
-    system are sums over several runs of each document. Missing values are null.
+    They are read once. Columns are named by JSON lists: `["system"]`, `["doc"]` (as UTF-8 bytes, so that no
+    id is lost), `["group", KEY]` (lists of texts), and `[STATISTIC, FIELD]` (int64; FIELD is null for the
+    document as a whole). `["gold"]` has the digest of the document's gold. `["repeats"]` exists if the
+    statistics of some system are sums over several runs of each document. Missing values are null.
     """
     import polars as pl
 
-    frames = [_frame(system) for system in systems]
-    if not frames:
-        return pl.LazyFrame(schema={_column(SYSTEM): pl.String, _column(DOCUMENT): pl.Binary})
-    return pl.concat(frames, how="diagonal")
+    parts = (
+        system.take(range(start, min(start + ROWS, len(system.documents))))
+        for system in systems
+        for start in range(0, len(system.documents), ROWS)
+    )
+    heads = [_frame(system.take([])) for system in systems]
+    nothing = pl.DataFrame(schema={_column(SYSTEM): pl.String, _column(DOCUMENT): pl.Binary})
+    return stack(heads or [nothing], map(_frame, parts))
 
 
-def _frame(system: DocumentStatistics) -> pl.LazyFrame:
-    """Return the rows of a system; statistics are held packed, and widened where the rows are used."""
+def _frame(system: DocumentStatistics) -> pl.DataFrame:
+    """Return the rows of a system."""
     import polars as pl
 
     count = len(system.documents)
@@ -479,14 +481,11 @@ def _frame(system: DocumentStatistics) -> pl.LazyFrame:
         columns[_column(GOLD)] = pl.Series([row.tobytes() for row in system.gold], dtype=pl.Binary)
     for key, groups in system.groups.items():
         columns[_column(GROUP, key)] = gather_groups(groups, list, pl.List(pl.String))
-    wide: list[pl.Expr] = []
     for statistic, total in system.statistics.items():
         name = name_statistic(statistic)
         for part, values in zip(total.fields, total.values, strict=True):
-            packed, column = PackedInts.pack(values), _column(name, part)
-            columns[column] = pl.Series(packed.held)
-            wide.append(pl.col(column).cast(pl.Int64) * pl.lit(1 << packed.shift, pl.Int64))
-    return pl.LazyFrame(columns).with_columns(wide)
+            columns[_column(name, part)] = pl.Series(values, dtype=pl.Int64)
+    return pl.DataFrame(columns)
 
 
 def _column(*parts: str | None) -> str:

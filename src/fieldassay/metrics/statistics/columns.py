@@ -128,6 +128,11 @@ class PackedSum(Struct, frozen=True, eq=False, dict=True):
             values[at] = row.unpack()
         return Sum(self.fields, values)
 
+    def take(self, documents: Ints) -> "PackedSum":
+        """Return the sums of the documents at these positions."""
+        rows = tuple(PackedInts(row.held[documents], row.shift) for row in self.rows)
+        return PackedSum(self.fields, rows, len(documents))
+
     def row(self, field: str | None) -> Ints:
         """Return the sums of one field, zeros for one that it does not have."""
         at = self._places.get(field)
