@@ -117,8 +117,8 @@ def find_exit_code(
 ) -> int:
     """Return the exit code of a run: 1 for a failed gate or an undecided threshold.
 
-    An undecided regression or gate of the spec is 4 if strict. It is 4 always where no gate is about any
-    document, and where one of the `regressions` of options cannot be compared at all.
+    It is 4 where one of the `regressions` of options cannot be decided, and where no gate is about any
+    document. An undecided gate of the spec is 4 if strict.
     """
     from fieldassay.metrics.result.decision import GateAnswer, Verdict
 
@@ -130,9 +130,10 @@ def find_exit_code(
     ):
         return FAILED
     is_open = any(decision.answer is GateAnswer.INCONCLUSIVE for decision in decisions)
-    is_about_nothing = any(decision.is_about_nothing for decision in decisions)
-    is_about_nothing |= any(outcome.gate in regressions and outcome.value is None for outcome in outcomes)
-    return INCONCLUSIVE if is_about_nothing or (is_strict and is_open) else 0
+    is_asked = any(decision.is_about_nothing for decision in decisions) or any(
+        outcome.gate in regressions and outcome.verdict is Verdict.INCONCLUSIVE for outcome in outcomes
+    )
+    return INCONCLUSIVE if is_asked or (is_strict and is_open) else 0
 
 
 def _describe_failure(outcome: GateOutcome) -> str:
