@@ -24,7 +24,8 @@ from fieldassay.records.record import TOO_DEEP, is_too_deep
 from fieldassay.records.rows import FolderRows, read_folder
 from fieldassay.records.tables import Columns
 from fieldassay.review.sheets.sheets import ReviewForm
-from fieldassay.values.types.text import AnyReader, json_text
+from fieldassay.values.types.column import json_text
+from fieldassay.values.types.text import AnyReader
 
 # The places of a record: what a label stands for there, what gold has, and whether they are the same
 

@@ -34,11 +34,10 @@ from fieldassay.spec.language.parse import RecordedSpec
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, describe
 from fieldassay.values.types.closed_sets import BooleanReader, EnumReader
-from fieldassay.values.types.column import Column, Reader, Reading
+from fieldassay.values.types.column import Column, Reader, Reading, json_text
 from fieldassay.values.types.locales import territory_currencies
 from fieldassay.values.types.numbers.money import MoneyReader
 from fieldassay.values.types.numbers.numbers import QuantityReader, ScaledReader
-from fieldassay.values.types.text import json_text
 
 # The fields of a spec as a person fills them in: typed texts, read by the spec's own readers.
 

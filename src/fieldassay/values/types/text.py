@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar
-from fieldassay.values.types.column import Column, Reader, Reading, objects
+from fieldassay.values.types.column import Column, Reader, Reading, json_text, objects
 
 # Normalizers of text fields, one step each, applied in the order of the spec.
 
@@ -302,26 +302,6 @@ class DigitsOnly(Normalizer, Struct, frozen=True):
 
 _RUN = re.compile(r"\s\s|[^\S ]")
 _ASCII_RUNS = ("  ", *"\t\n\v\f\r\x1c\x1d\x1e\x1f")
-_MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits; Decimal does not
-
-
-def json_text(raw: Scalar | None) -> str:
-    """Return a string trimmed, any other scalar as JSON.
-
-    >>> json_text(" a "), json_text(True), json_text(1.0), json_text(12)
-    ('a', 'true', '1.0', '12')
-    """
-    if isinstance(raw, str):
-        return raw.strip()
-    if raw is None:
-        return "null"
-    if isinstance(raw, bool):
-        return "true" if raw else "false"
-    if isinstance(raw, int):
-        return str(raw) if raw.bit_length() < _MOST_BITS else str(Decimal(raw))
-    if math.isfinite(raw):
-        return repr(float(raw))
-    return "NaN" if math.isnan(raw) else "Infinity" if raw > 0 else "-Infinity"
 
 
 def whole_number(raw: Scalar) -> int | None:
