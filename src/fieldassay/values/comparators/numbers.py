@@ -403,7 +403,7 @@ def _numbers(column: Column) -> Numbers:
     return Numbers.of(column.values, column.texts)
 
 
-class Range(NumericComparator, frozen=True):
+class Range(Comparator, Struct, frozen=True):
     """The agreement of a predicted range (or number) with gold's.
 
     `by: ends`: 1 if both ends are equal or within the tolerance. `by: inside`: also 1 if the prediction lies
@@ -414,6 +414,9 @@ class Range(NumericComparator, frozen=True):
     by: Literal["ends", "inside", "overlap"] = "ends"
     tolerance: ToleranceOption = None
     reasons: ClassVar[tuple[str, ...]] = (*NUMBER_REASONS, "inside", "overlapping")
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         codes = number_codes(gold.values, pred.values, gold.texts, tolerance_of(self.tolerance))
