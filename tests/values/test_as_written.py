@@ -119,6 +119,11 @@ TYPES = (
     "url",
     "list",
     "any",
+    "number",
+    "integer",
+    "money",
+    "quantity",
+    "unit",
 )
 
 

@@ -123,13 +123,6 @@ def test_a_batch_says_what_single_pairs_say_in_any_order(name, call):
     assert shuffled.reason.tolist() == whole.reason[order].tolist()
 
 
-@pytest.mark.parametrize(("name", "call"), CASES)
-def test_no_pairs_give_no_scores(name, call):
-    empty = Column.of([])
-    scores = build(call).compare_all(empty, empty)
-    assert (scores.score.shape, scores.reason.shape) == ((0,), (0,))
-
-
 SYMMETRIC = frozenset(
     [
         "Levenshtein",
