@@ -67,7 +67,6 @@ OURS = (
         ("number", {"locale": "german"}, "locale"),
         ("number", {"locale": False}, "locale"),
         ("number", {"decimal": ";"}, "decimal"),
-        ("number", {"percent": "ratio"}, "percent"),
         ("integer", {"locale": "zz"}, "locale"),
         ("quantity", {"unit": "boxes"}, "unit"),
         ("quantity", {"canonical": "m3/"}, "canonical"),

@@ -208,8 +208,8 @@ def test_equal_keys_pair_so_that_most_fields_are_right(seed):
 
 
 def test_wrong_options_are_refused():
-    with pytest.raises(ValueError, match="keyless is 'never'"):
-        Key(("k",), keyless="never")  # type: ignore[arg-type]
+    with pytest.raises(ProblemsError, match="'keyless' cannot be"):
+        count([], [], {"keyless": "never"})
     with pytest.raises(ProblemsError, match="the items have no field 'zzz'"):
         count([], [], {"filled": ["zzz"]})
 

@@ -31,7 +31,6 @@ from fieldassay.values.types.numbers.amounts import (
     canonical_amount,
     canonical_money,
     canonical_quantity,
-    check_choice,
     check_signs,
     decimal_of,
     doubts,
@@ -448,7 +447,6 @@ class NumberReader(FormReader, Struct, frozen=True):
 
     def __post_init__(self) -> None:
         check_signs(self.signs)
-        check_choice("percent", self.percent, ("as_is", "fraction"))
         convention(self.locale, self.decimal)
 
     def read(self, raw: Scalar) -> Reading:
