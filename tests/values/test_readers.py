@@ -366,6 +366,8 @@ def test_no_text_stops_the_published_normalizations(text):
         ({"normalize": [{"punctuation": {"keep": ["point"]}}]}, "one of: .*slash"),
         ({"case": "fold"}, "'ignore' or 'exact'"),
         ({"type": "number", "percent": "ratio"}, "'as_is' or 'fraction'"),
+        ({"type": "number", "decimal": ";"}, "'.' or ','"),
+        ({"type": "date", "calendar": "mayan"}, "'gregorian'"),
     ],
     ids=str,
 )
