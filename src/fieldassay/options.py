@@ -129,7 +129,8 @@ def options_of(kind: type[Any]) -> tuple[Option, ...]:
         names, defaults = kind.__struct_fields__, kind.__struct_defaults__
         required = (REQUIRED,) * (len(names) - len(defaults))
         return tuple(map(Option, names, (*required, *defaults)))
-    return tuple(Option(one.name, _default(one)) for one in dataclasses.fields(kind) if one.init)
+    fields = sorted(dataclasses.fields(kind), key=lambda one: bool(one.kw_only))
+    return tuple(Option(one.name, _default(one)) for one in fields if one.init)
 
 
 def option_names(kind: type[Any]) -> tuple[str, ...]:

@@ -118,6 +118,15 @@ def describe_place(gold: str | None, pred: str | None) -> str:
     return f"{gold or '—'} ↔ {pred}"
 
 
+def is_within(path: str, above: str) -> bool:
+    """Return whether a path is another one, or below it; the empty path is the whole record.
+
+    >>> is_within("rates.EUR", "rates"), is_within("rates", "rates"), is_within("ratesheet", "rates")
+    (True, True, False)
+    """
+    return not above or path == above or path.startswith((f"{above}.", f"{above}["))
+
+
 def is_item_path(path: str) -> bool:
     """Return whether a field is that of the items of a list, or of the values of a map.
 

@@ -175,15 +175,6 @@ def test_a_font_with_wide_places_keeps_equal_digits() -> None:
     ).text.split() == ["1100.00", "2233"]
 
 
-def test_three_columns_of_running_text_are_read_one_after_the_other() -> None:
-    columns = [
-        [f"{name} the supplier shall", "deliver the goods to the", "place named in the order"]
-        for name in "ABC"
-    ]
-    page = first("".join(column(60 + 180 * at, 100, lines) for at, lines in enumerate(columns)))
-    assert [line.text for line in page.lines] == [line for lines in columns for line in lines]
-
-
 @pytest.mark.parametrize(
     ("between", "gap"), [("", 28), ("", 60), ("Second part of the terms and conditions of sale", 30)],
     ids=["a blank line", "a large gap", "a heading across two columns"],

@@ -17,6 +17,7 @@ from tests.values.record_words import SIGNS_PAGE, render_signs
 from fieldassay import explain_values, score, validate
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.evidence import FLAGS
+from fieldassay.spec.plan.compile import read_plan
 from fieldassay.values.catalogue import NORMALIZERS, READERS
 from fieldassay.values.types.closed_sets import BooleanReader, EnumReader, ListReader
 from fieldassay.values.types.column import Column, Reader, Reading
@@ -357,18 +358,22 @@ def test_no_text_stops_the_published_normalizations(text):
 
 
 @pytest.mark.parametrize(
-    ("name", "options"),
+    ("field", "choices"),
     [
-        ("case", {"form": "title"}),
-        ("unicode", {"form": "NFX"}),
-        ("punctuation", {"mode": "keep"}),
-        ("punctuation", {"keep": ("point",)}),
+        ({"normalize": [{"case": {"form": "title"}}]}, "'fold', 'lower' or 'upper'"),
+        ({"normalize": [{"unicode": {"form": "NFX"}}]}, "'NFC', 'NFD', 'NFKC' or 'NFKD'"),
+        ({"normalize": [{"punctuation": {"mode": "keep"}}]}, "'delete' or 'space'"),
+        ({"normalize": [{"punctuation": {"keep": ["point"]}}]}, "one of: .*slash"),
+        ({"case": "fold"}, "'ignore' or 'exact'"),
+        ({"type": "number", "percent": "ratio"}, "'as_is' or 'fraction'"),
+        ({"type": "number", "decimal": ";"}, "'.' or ','"),
+        ({"type": "date", "calendar": "mayan"}, "'gregorian'"),
     ],
     ids=str,
 )
-def test_an_unknown_form_is_refused_with_the_valid_ones(name, options):
-    with pytest.raises(ValueError, match=r"cannot be .*(did you mean|one of)"):
-        NORMALIZERS.load(name)(**options)
+def test_an_unknown_choice_is_refused_with_the_valid_ones(field, choices):
+    with pytest.raises(ProblemsError, match=choices):
+        read_plan({"fields": {"v": {"type": "text", **field}}})
 
 
 def test_long_text_is_normalized_in_linear_time():

@@ -16,6 +16,7 @@ from fieldassay.metrics.evidence import JudgedValue, Kind
 from fieldassay.metrics.fold import FoldPlan
 from fieldassay.metrics.result.documents import score_documents
 from fieldassay.metrics.statistics.columns import DocumentColumns
+from fieldassay.paths import is_within
 from fieldassay.records.envelope import gold_options, pred_options
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.matching import check_gold
@@ -82,7 +83,7 @@ class Judgement(Brief, Struct, frozen=True):
         """
         groups: defaultdict[str, list[JudgedValue]] = defaultdict(list)
         for value in self.wrong:
-            own = (item for item in self.lone_items if value.path.startswith((f"{item}.", f"{item}[")))
+            own = (item for item in self.lone_items if is_within(value.path, item))
             is_one_sided = value.outcome in ("missing", "spurious")
             groups[next(own, value.path) if is_one_sided else value.path].append(value)
         ranked = sorted(groups.items(), key=lambda group: _total(group[1]), reverse=True)

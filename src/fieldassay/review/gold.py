@@ -17,14 +17,15 @@ from fieldassay.io.files.typed_json import parse_json
 from fieldassay.io.files.whole_files import open_file, stage_file
 from fieldassay.io.json_value import as_kind
 from fieldassay.io.text.encoding import detect_encoding, find_delimiter, read_rows
-from fieldassay.paths import ITEM, Step, field_of, join_path, leaves_of, split_path, value_at
+from fieldassay.paths import ITEM, Step, field_of, is_within, join_path, leaves_of, split_path, value_at
 from fieldassay.records.keys import SourceOptions, find_id
 from fieldassay.records.labels_file import Label, tree_of
 from fieldassay.records.record import TOO_DEEP, is_too_deep
 from fieldassay.records.rows import FolderRows, read_folder
 from fieldassay.records.tables import Columns
 from fieldassay.review.sheets.sheets import ReviewForm
-from fieldassay.values.types.text import AnyReader, json_text
+from fieldassay.values.types.column import json_text
+from fieldassay.values.types.text import AnyReader
 
 # The places of a record: what a label stands for there, what gold has, and whether they are the same
 
@@ -88,7 +89,7 @@ class GoldPlace(Struct, frozen=True):
     def of(cls, record: Mapping[str, Any], path: str) -> "GoldPlace":
         """Return what a record has at a path."""
         illegible, unreviewed = (
-            frozenset(place for place in _places_at(record, key, path) if is_at(place, path))
+            frozenset(place for place in _places_at(record, key, path) if is_within(place, path))
             for key in BESIDE
         )
         return cls(filled_at(record, path), (illegible, unreviewed))
@@ -104,19 +105,14 @@ class GoldPlace(Struct, frozen=True):
         """Write the content into a record. Raises UnfitError if it has no such place."""
         places = {key: _places_at(record, key, path) for key in BESIDE}
         for above in places[UNREVIEWED_FIELDS]:
-            if is_at(path, above) and path != above:
+            if is_within(path, above) and path != above:
                 raise UnfitError(f"{UNREVIEWED_FIELDS} names {above}: name what is not reviewed in it")
         put(record, path, self.value)
         for key, new in zip(BESIDE, self.beside, strict=True):
-            left = {place for place in places[key] if not is_at(place, path)} | new
+            left = {place for place in places[key] if not is_within(place, path)} | new
             record[key] = sorted(left)
             if not left:
                 del record[key]
-
-
-def is_at(path: str, above: str) -> bool:
-    """Return whether a path is another one, or below it."""
-    return path == above or path.startswith((f"{above}.", f"{above}["))
 
 
 def named_places(record: Mapping[str, Any], key: str) -> set[str]:
@@ -130,7 +126,7 @@ def _places_at(record: Mapping[str, Any], key: str, path: str) -> set[str]:
     places = set[str]()
     for name in named_places(record, key):
         steps: list[tuple[Step, ...]] = [()]
-        is_of_rows = "[]" in name and is_at(field_of(path), name)
+        is_of_rows = "[]" in name and is_within(field_of(path), name)
         for step in split_path(name) if is_of_rows else ():
             rows = [range(len(value_at(record, above) or ())) if step == ITEM else [step] for above in steps]
             steps = [(*above, one) for above, some in zip(steps, rows, strict=True) for one in some]
@@ -148,7 +144,7 @@ def list_units(labels: Mapping[str, Label], record: Mapping[str, Any]) -> Iterat
     }  # fmt: skip
     for path, label in labels.items():
         is_value = label.state != "value" or label.text is not None or path in whole
-        is_below = any(is_at(path, other) and path != other for other in whole)
+        is_below = any(is_within(path, other) and path != other for other in whole)
         if label.state != "skipped" and not is_below and is_value:
             yield path
 
@@ -175,7 +171,7 @@ def wanted_at(
 def _whole_list(path: str, labels: Mapping[str, Label], old: list[Any], meaning: Meaning) -> GoldPlace:
     """Return the labeled items; what means the same keeps its writing, and keys that no label names stay."""
     inside, depth = (
-        {other: label for other, label in labels.items() if is_at(other, path) and other != path},
+        {other: label for other, label in labels.items() if is_within(other, path) and other != path},
         len(split_path(path)),
     )
     if any(isinstance(split_path(other)[depth], str) for other in inside):

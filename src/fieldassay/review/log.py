@@ -84,15 +84,6 @@ def number_of(item: str) -> int:
     return last if isinstance(last, int) else ITEM
 
 
-def is_below(path: str, above: str) -> bool:
-    """Return whether a path is below another one.
-
-    >>> is_below("rates.EUR", "rates"), is_below("rates", "rates"), is_below("x", "")
-    (True, False, True)
-    """
-    return path.startswith((f"{above}.", f"{above}[")) or (not above and bool(path))
-
-
 def is_in_list(path: str) -> bool:
     """Return whether a path leads through an item of a list."""
     return field_of(path) != path

@@ -15,7 +15,7 @@ from fieldassay.errors import Problem, ProblemsError, list_names, problem
 from fieldassay.io.files.typed_json import checksum
 from fieldassay.io.json_value import is_empty_text
 from fieldassay.io.text.shown import clip, format_count, visible
-from fieldassay.paths import field_of, join_path, split_path, value_at
+from fieldassay.paths import field_of, is_within, join_path, split_path, value_at
 from fieldassay.records.keys import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.records.record import Record
@@ -29,7 +29,6 @@ from fieldassay.review.gold import (
     Meaning,
     UnfitError,
     filled_at,
-    is_at,
     list_units,
     named_places,
     old_place,
@@ -253,7 +252,7 @@ def _name_unreviewed(record: dict[str, Any], labels: Labels, fields: Iterable[st
     names |= {
         path
         for path in some.keys() - above
-        if not any(is_at(label, path) or is_at(path, label) for label in labels)
+        if not any(is_within(label, path) or is_within(path, label) for label in labels)
     }
     if names:
         record[UNREVIEWED_FIELDS] = sorted(names)
@@ -265,7 +264,7 @@ def _find_unfit(gold: Path, agreed: Mapping[str, Labels], plan: Plan | None) -> 
     for document, labels in agreed.items():
         for path, label in labels.items():
             where = f"{gold}: {document}: {path}"
-            is_above = any(is_at(other, path) and other != path for other in labels)
+            is_above = any(is_within(other, path) and other != path for other in labels)
             is_none = label.text is None and field_of(path) in singles and not is_above
             if label.state == "value" and (is_none or (label.text is not None and is_empty_text(label.text))):
                 what = "the label is a value without its text"
@@ -288,7 +287,7 @@ def _unread(form: ReviewForm, agreed: Mapping[str, Labels]) -> Iterator[tuple[st
                 continue
             given: Any = label.text if isinstance(label.value, dict | list) else label.content
             if leaf.is_list:
-                given = [one.content for inner, one in labels.items() if is_at(inner, path) and one.text]
+                given = [one.content for inner, one in labels.items() if is_within(inner, path) and one.text]
             if find_problem(leaf.reader.read(given)) is not None:
                 yield document, path, show(leaf, given)
 

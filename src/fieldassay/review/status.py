@@ -147,7 +147,7 @@ def share_of(values: Sequence[ReviewedValue], chance: BootstrapSettings) -> Revi
         return found
     sums, names = _sum_up(values, list(units)), list(units.values())
     right, whole = sums.sum(axis=1)
-    bounds = None if are_few_families(names) else ratio_interval(sums, names, chance, is_guarded=True)
+    bounds = None if are_few_families(names) else ratio_interval(sums, names, chance)
     return replace(found, share=float(right / whole), interval=bounds)
 
 

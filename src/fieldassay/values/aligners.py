@@ -213,8 +213,6 @@ class Key(Aligner, Struct, frozen=True):
         if not self.fields:
             raise ValueError("fields must name at least one field of the items")
         checked_threshold(self.min_similarity)
-        if self.keyless not in ("alike", "equal"):
-            raise ValueError(f"keyless is {self.keyless!r}; write `alike` or `equal`")
 
     @property
     def floor(self) -> float | None:

@@ -153,7 +153,7 @@ def test_a_threshold_is_marked_where_long_documents_may_be_worse() -> None:
     one = page.certificate
     assert one.threshold == 0.9 and one.upper <= 0.02
     assert one.observed_risk == pytest.approx(120 / 2140)
-    assert any("of all values together, a larger share may be wrong" in remark for remark in page.remarks)
+    assert any("of all values together a larger share may be wrong" in remark for remark in page.remarks)
 
 
 def test_a_policy_accepts_no_field_without_a_confidence_and_coverage_counts_its_values(

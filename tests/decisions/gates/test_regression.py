@@ -378,7 +378,7 @@ def test_only_systems_are_taken_for_each_other_and_that_is_said(bench: Bench) ->
     bench.set(run_of(GOLD, {"old": OLD}))
     outcome = bench.judge("regression(accuracy) > -0.02", GOLD, {"new": OLD})
     assert outcome.verdict is PASS
-    assert any("its system old, held against new" in line for line in outcome.evidence)
+    assert any("its system old, compared with new" in line for line in outcome.evidence)
 
 
 def test_slices_are_compared_on_the_same_documents(bench: Bench) -> None:

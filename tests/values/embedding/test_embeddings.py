@@ -99,7 +99,7 @@ def test_soft_coverage_is_that_of_the_recorded_cosines(gold, pred):
     cosine = VECTORS[places[0]].astype(np.float64) @ VECTORS[places[1]].astype(np.float64).T
     coverage, specificity = cosine.max(axis=1).mean(), cosine.max(axis=0).mean()
     sides = [Column.of([list_reading(side)]) for side in (gold, pred)]
-    scores = leaf_of(**COVERAGE).comparator.compare(*sides)
+    scores = leaf_of(**COVERAGE).comparator.compare_all(*sides)
     is_positive = min(coverage, specificity) > 0
     expected = 2 * coverage * specificity / (coverage + specificity) if is_positive else 0.0
     actual = [scores.extras[name][0] for name in ("coverage", "specificity")]

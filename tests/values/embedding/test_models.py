@@ -49,7 +49,7 @@ def test_vectors_are_the_recorded_ones_whatever_is_beside_them(backend):
 def test_scores_are_the_recorded_cosines_both_ways_and_reasons_follow_them(backend):
     judge = Embedding(backend=backend)
     gold, pred = every_pair(REFERENCES)
-    scores = judge.compare(gold, pred)
+    scores = judge.compare_all(gold, pred)
     wide = VECTORS.astype(np.float64)
     assert np.abs(scores.score - (wide @ wide.T).ravel()).max() < 1e-6
     assert ((scores.score >= -1) & (scores.score <= 1)).all() and (scores.score < 0).any()
@@ -57,7 +57,7 @@ def test_scores_are_the_recorded_cosines_both_ways_and_reasons_follow_them(backe
     is_same = np.eye(len(REFERENCES), dtype=bool).ravel()
     assert (scores.reason == np.where(is_same, 0, np.where(scores.score > 0, 2, 1))).all()
     assert set(scores.score[is_same]) == {1.0} == set(embedding.cosines(VECTORS, VECTORS))
-    assert judge.compare(pred, gold).score.tolist() == scores.score.tolist()
+    assert judge.compare_all(pred, gold).score.tolist() == scores.score.tolist()
 
 
 @pytest.mark.slow
@@ -94,7 +94,7 @@ def test_hostile_texts_and_values_raise_nothing():
     values = [*HOSTILE, None, float("nan"), True, Decimal("sNaN")]
     column = Column(objects(list(map(str, values))), objects(values), objects(list(map(str, values))))
     rows, columns = np.divmod(np.arange(len(values) ** 2), len(values))
-    scores = Embedding().compare(column.take(rows), column.take(columns))
+    scores = Embedding().compare_all(column.take(rows), column.take(columns))
     assert ((scores.score >= -1) & (scores.score <= 1)).all()
     assert (Embedding().encode(["a\ud800b \ud83d\ude00"]) == Embedding().encode(["a\ufffdb 😀"])).all()
 

@@ -337,34 +337,30 @@ def _invert(excess: Callable[[float], float]) -> float:
 
 
 def ratio_interval(
-    sums: Floats, documents: Sequence[str], chance: BootstrapSettings, *, is_guarded: bool = False
+    sums: Floats, documents: Sequence[str], chance: BootstrapSettings
 ) -> tuple[float, float] | None:
     """Return the interval of the ratio of two sums (rows) over documents (columns).
 
-    None without replicates, or if it has no width. `is_guarded`: one unseen document is in each replicate,
-    right or wrong as a whole, of the size sum of squares / sum.
+    None without replicates, or if it has no width. One unseen document is in each replicate, right or wrong
+    as a whole, of the size sum of squares / sum.
 
     >>> clean = np.array([[0.0] * 40, [1.0] * 40])
     >>> names = [str(number) for number in range(40)]
-    >>> ratio_interval(clean, names, BootstrapSettings()) is None
-    True
-    >>> low, high = ratio_interval(clean, names, BootstrapSettings(), is_guarded=True)
+    >>> low, high = ratio_interval(clean, names, BootstrapSettings())
     >>> low, round(high, 2)
     (0.0, 0.07)
     """
     if not chance.replicates:
         return None
-    replicates = ratio_replicates(sums, documents, chance, is_guarded=is_guarded)
+    replicates = ratio_replicates(sums, documents, chance)
     bounds = percentile_intervals(replicates[None, :], chance.level)
     low, high = float(bounds.low[0]), float(bounds.high[0])
     return (low, high) if low < high else None
 
 
-def ratio_replicates(
-    sums: Floats, documents: Sequence[str], chance: BootstrapSettings, *, is_guarded: bool = False
-) -> Floats:
+def ratio_replicates(sums: Floats, documents: Sequence[str], chance: BootstrapSettings) -> Floats:
     """Return the ratio in every replicate; NaN where the second sum is 0."""
-    size = contraharmonic_mean(add_families(sums[1], documents)) if is_guarded else 0.0
+    size = contraharmonic_mean(add_families(sums[1], documents))
     unseen = unseen_weights(chance.seed, chance.replicates) * size
     above, below = weigh(sums, documents, chance.seed, chance.replicates)
     above, below = above + np.maximum(-unseen, 0.0), below + np.abs(unseen)
@@ -669,7 +665,7 @@ def make_certificate(
         needed=needed,
         coverage=count / (len(values) + without_confidence),
         observed_risk=float(wrong.sum() / count),
-        interval=ratio_interval(sums[:, present].astype(np.float64), names, chance, is_guarded=True),
+        interval=ratio_interval(sums[:, present].astype(np.float64), names, chance),
         steps=found.steps,
     )
 

@@ -535,7 +535,9 @@ def field_rows(run: Run, system: str | None) -> ExportRows:
         means = [f"{prefix}{metric}" for prefix in ("macro_", "weighted_") for metric in measures]
         lacking += [metric for metric in means if metric not in table]
         if lacking:
-            of_slots = [f"{metric}(granularity=slot)" for metric in lacking] if _are_of_slots(table) else ["f1"]
+            of_slots = (
+                [f"{metric}(granularity=slot)" for metric in lacking] if _are_of_slots(table) else ["f1"]
+            )
             remedy = f"score again with --metrics {shlex.quote(','.join(('default', *of_slots)))}"
             raise problem(run.folder, f"has no {', '.join(lacking)}", remedy, "missing_part")
         fields = dict.fromkeys(field for metric in (*measures, "support") for field in table[metric] if field)

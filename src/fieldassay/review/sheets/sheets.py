@@ -15,14 +15,13 @@ from msgspec.structs import replace
 
 from fieldassay.errors import problem
 from fieldassay.io.json_value import is_empty_text, read_given
-from fieldassay.paths import ITEM, KEY, field_of, join_path, split_path
+from fieldassay.paths import ITEM, KEY, field_of, is_within, join_path, split_path
 from fieldassay.review.log import (
     Reason,
     ReviewEvent,
     ReviewJournal,
     Showing,
     Store,
-    is_below,
     is_in_list,
     items_above,
     number_of,
@@ -34,11 +33,10 @@ from fieldassay.spec.language.parse import RecordedSpec
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, describe
 from fieldassay.values.types.closed_sets import BooleanReader, EnumReader
-from fieldassay.values.types.column import Column, Reader, Reading
+from fieldassay.values.types.column import Column, Reader, Reading, json_text
 from fieldassay.values.types.locales import territory_currencies
 from fieldassay.values.types.numbers.money import MoneyReader
 from fieldassay.values.types.numbers.numbers import QuantityReader, ScaledReader
-from fieldassay.values.types.text import json_text
 
 # The fields of a spec as a person fills them in: typed texts, read by the spec's own readers.
 
@@ -113,7 +111,7 @@ class ReviewForm(Struct, frozen=True, dict=True):
         """Return whether a concrete path of a tree or a map can have a value that is no list or object."""
         field = self.plan.field_of(path)
         free = [info.path for info in self.plan.fields if info.type == "any"]
-        is_free = any(field == one or not one or field.startswith((f"{one}.", f"{one}[")) for one in free)
+        is_free = any(is_within(field, one) for one in free)
         return is_free or self.leaf(field) is not None
 
     def tree_cells(self, item: str) -> Iterator[str]:
@@ -437,7 +435,7 @@ def save_label(
     is_added = tree is not None and answer.state == "value"
     for listed, item in _items_of(answer.node) if is_added else ():
         items = [row[0] for row in db.execute(_ITEMS, (sheet, listed))]
-        if is_below(item, str(tree)) and item not in items:
+        if item != tree and is_within(item, str(tree)) and item not in items:
             journal.append(
                 ReviewEvent("items", {"list": listed, "nodes": [*items, item]}, person.alias, sheet)
             )
@@ -496,7 +494,7 @@ def _may_have(db: sqlite3.Connection, form: ReviewForm, sheet: int, node: str) -
         {"sheet": sheet},
     )
     others = {other for (other,) in taken} - {node}
-    return not any(is_below(node, other) or is_below(other, node) for other in others)
+    return not any(is_within(node, other) or is_within(other, node) for other in others)
 
 
 def _items_of(node: str) -> list[tuple[str, str]]:
@@ -654,7 +652,7 @@ def open_nodes(db: sqlite3.Connection, form: ReviewForm, sheet: int) -> list[str
         for node, given in asked
         if node not in labels
         and node not in lists
-        and not (node in form.trees and any(is_below(other, node) for other in labels))
+        and not (node in form.trees and any(other != node and is_within(other, node) for other in labels))
         and all(item in live for _, item in items_above(node))
         and not (given is None and kind is not None and kind not in form.types_of.get(field_of(node), {kind}))
     ]

@@ -65,6 +65,20 @@ class Check(ABC):
         return (Look((), self.faults(value), value),)
 
 
+@dataclass(frozen=True, kw_only=True)
+class NullableCheck(Check):
+    """A check whose option `null` says whether null is valid."""
+
+    null: Null = "refused"
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        return () if value is None and self.null == "allowed" else self.find_faults(value)
+
+    @abstractmethod
+    def find_faults(self, value: Json) -> Sequence[Fault]:
+        """Return the faults of a value that null is not valid in place of."""
+
+
 def kind_of(value: Json) -> str:
     """Return the JSON kind of a value.
 

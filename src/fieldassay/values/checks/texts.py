@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Json
-from fieldassay.values.checks.relations import KINDS, Check, Fault, Null, kind_of, named, not_of_kind
+from fieldassay.values.checks.relations import KINDS, Check, Fault, NullableCheck, kind_of, named, not_of_kind
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -22,25 +22,21 @@ _NOT_FINITE = (Fault("is not a finite number"),)
 
 
 @dataclass(frozen=True)
-class IsNumber(Check):
+class IsNumber(NullableCheck):
     """The value is a finite JSON number; a boolean or a text of digits is not one.
 
     >>> [bool(IsNumber().faults(value)) for value in (850.5, "850,5", True, None)]
     [False, True, True, True]
     """
 
-    null: Null = "refused"
-
-    def faults(self, value: Json) -> Sequence[Fault]:
-        if value is None and self.null == "allowed":
-            return ()
+    def find_faults(self, value: Json) -> Sequence[Fault]:
         if kind_of(value) != "number":
             return not_of_kind(value, "number")
         return _NOT_FINITE if isinstance(value, float) and not math.isfinite(value) else ()
 
 
 @dataclass(frozen=True)
-class InRange(Check):
+class InRange(NullableCheck):
     """The value is a finite number from `least` to `most`, both included; one of them may be left out.
 
     >>> InRange(least=0, most=100).faults(100.5)[0].message
@@ -49,15 +45,14 @@ class InRange(Check):
 
     least: int | float | None = None
     most: int | float | None = None
-    null: Null = "refused"
 
     def __post_init__(self) -> None:
         if any(isinstance(bound, float) and not math.isfinite(bound) for bound in (self.least, self.most)):
             raise ValueError("range: a bound is not a finite number; leave it out where there is none")
         refuse_bounds("range", self.least, self.most)
 
-    def faults(self, value: Json) -> Sequence[Fault]:
-        found = IsNumber(self.null).faults(value)
+    def find_faults(self, value: Json) -> Sequence[Fault]:
+        found = IsNumber().find_faults(value)
         if found or not isinstance(value, int | float):
             return found
         return beyond(value, self.least, self.most)
@@ -95,7 +90,7 @@ _COUNTED = {"text": "character", "list": "item", "object": "key"}
 
 
 @dataclass(frozen=True)
-class HasKeys(Check):
+class HasKeys(NullableCheck):
     """The value is an object with each of the keys; each missing key is a separate fault.
 
     A key with the value null is present.
@@ -105,22 +100,19 @@ class HasKeys(Check):
     """
 
     keys: tuple[str, ...]
-    null: Null = "refused"
 
     def __post_init__(self) -> None:
         if not self.keys:
             raise ValueError("has_keys: names no key; list at least one")
 
-    def faults(self, value: Json) -> Sequence[Fault]:
-        if value is None and self.null == "allowed":
-            return ()
+    def find_faults(self, value: Json) -> Sequence[Fault]:
         if not isinstance(value, dict):
             return not_of_kind(value, "object")
         return [Fault("is missing", key) for key in dict.fromkeys(self.keys) if key not in value]
 
 
 @dataclass(frozen=True)
-class OneOf(Check):
+class OneOf(NullableCheck):
     """The value is one of the values.
 
     Numbers are equal by value (1 and 1.0), a boolean is no number, texts are equal to the character.
@@ -130,15 +122,12 @@ class OneOf(Check):
     """
 
     values: tuple[Given, ...]
-    null: Null = "refused"
 
     def __post_init__(self) -> None:
         if not self.values:
             raise ValueError("one_of: names no value; list at least one")
 
-    def faults(self, value: Json) -> Sequence[Fault]:
-        if value is None and self.null == "allowed":
-            return ()
+    def find_faults(self, value: Json) -> Sequence[Fault]:
         kind = kind_of(value)
         if any(given == value and kind_of(given) == kind for given in self.values):
             return ()
@@ -188,7 +177,7 @@ class NotEmpty(Check):
 
 
 @dataclass(frozen=True)
-class HasLength(Check):
+class HasLength(NullableCheck):
     """The value is a text, list or object with `least` to `most` characters, items or keys.
 
     Either bound may be omitted.
@@ -199,16 +188,13 @@ class HasLength(Check):
 
     least: int | None = None
     most: int | None = None
-    null: Null = "refused"
 
     def __post_init__(self) -> None:
         refuse_bounds("length", self.least, self.most)
         if self.most is not None and self.most < 0:
             raise ValueError(f"length: most is {self.most}; give a length of at least 0")
 
-    def faults(self, value: Json) -> Sequence[Fault]:
-        if value is None and self.null == "allowed":
-            return ()
+    def find_faults(self, value: Json) -> Sequence[Fault]:
         if not isinstance(value, str | list | dict):
             return not_of_kind(value, "text", "list", "object")
         noun = _COUNTED[kind_of(value)]
@@ -231,7 +217,7 @@ Units: TypeAlias = tuple[str | tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
-class UnitFormat(Check):
+class UnitFormat(NullableCheck):
     """The value is the text of an allowed unit, without any of the `forbidden` texts.
 
     `allowed` is a list of units, or a mapping from kinds of unit to lists, of which `kind` selects one;
@@ -246,7 +232,6 @@ class UnitFormat(Check):
     allowed: Units = ()
     kind: str | None = None
     forbidden: tuple[str, ...] = ("^", "°", "²", "³")
-    null: Null = "refused"
 
     def __post_init__(self) -> None:
         if "" in self.forbidden:
@@ -268,9 +253,7 @@ class UnitFormat(Check):
         if self.allowed and not units:
             raise ValueError("unit_format: allowed holds no unit; name at least one, or leave it out")
 
-    def faults(self, value: Json) -> Sequence[Fault]:
-        if value is None and self.null == "allowed":
-            return ()
+    def find_faults(self, value: Json) -> Sequence[Fault]:
         if not isinstance(value, str):
             return not_of_kind(value, "text")
         for text in self.forbidden:
@@ -300,7 +283,7 @@ def _chosen(allowed: Units, kind: str | None) -> dict[str, None]:
 
 
 @dataclass(frozen=True)
-class Matches(Check):
+class Matches(NullableCheck):
     """The whole value is a text that matches the regular expression, in linear time.
 
     The syntax has no look-around and no back-references. A text of more than 10,000 characters matches
@@ -311,7 +294,6 @@ class Matches(Check):
     """
 
     regex: str
-    null: Null = "refused"
 
     def __post_init__(self) -> None:
         if len(self.regex) > LONGEST_PATTERN:
@@ -327,9 +309,7 @@ class Matches(Check):
         for text in (self.regex, _whole(self.regex)):
             _matcher(text)
 
-    def faults(self, value: Json) -> Sequence[Fault]:
-        if value is None and self.null == "allowed":
-            return ()
+    def find_faults(self, value: Json) -> Sequence[Fault]:
         if not isinstance(value, str):
             return not_of_kind(value, "text")
         if len(value) > LONGEST_TEXT:

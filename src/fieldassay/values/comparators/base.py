@@ -2,7 +2,7 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -58,49 +58,59 @@ class Comparator:
 
     @abstractmethod
     def compare(self, gold: Column, pred: Column) -> Scores:
-        """Return the similarities of `gold[i]` and `pred[i]` for every i.
+        """Return the similarities of `gold[i]` and `pred[i]` for every i: one pair or more.
 
-        Both columns have the same length, which may be 0.
+        The canonical texts of each pair are unequal, unless `skips_equal` is False.
         """
+
+    def compare_all(self, gold: Column, pred: Column) -> Scores:
+        """Return the similarities of pairs that may be equal, or none."""
+        if not self.skips_equal:
+            return self.compare(gold, pred)
+        scores = Scores(np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16))
+        at = np.flatnonzero(gold.canonical != pred.canonical)
+        if len(at):
+            sides = (gold, pred) if len(at) == len(gold) else (gold.take(at), pred.take(at))
+            judged = self.compare(*sides)
+            scores.score[at], scores.reason[at] = judged.score, judged.reason
+        return scores
 
     def is_exact_on(self, column: Column) -> bool:  # noqa: ARG002 - subclasses use it
         """Return whether unequal canonical texts here always score 0 with reason 1, without a comparison."""
         return self.by_canonical
 
     def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
-        """Return the similarities of `column[gold[i]]` and `column[pred[i]]`, the same as by `compare`.
-
-        A comparator overrides this to prepare each value only once.
-        """
+        """Return the similarities of `column[gold[i]]` and `column[pred[i]]`, the same as by `compare`."""
         return self.compare(column.take(gold), column.take(pred))
 
     def compare_one(self, gold: Reading, pred: Reading) -> tuple[float, str]:
         """Return the score of one pair and the reason's name."""
-        scores = self.compare(Column.of([gold]), Column.of([pred]))
+        scores = self.compare_all(Column.of([gold]), Column.of([pred]))
         return float(scores.score[0]), self.reasons[int(scores.reason[0])]
 
 
-# Pairs settled without a comparator, and scores from reason codes.
+class ColumnComparator(Comparator):
+    """Compares values by their positions in one column, so that each is prepared once."""
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        positions = np.arange(len(gold))
+        return self.compare_at(gold.join(pred), positions, positions + len(gold))
+
+    @abstractmethod
+    def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
+        """Return the similarities of `column[gold[i]]` and `column[pred[i]]`."""
+
+
+# Scores from reason codes.
 
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int16]
 
 
-def equal_pairs(gold: Column, pred: Column) -> Mask:
-    """Return a mask of the equal canonical texts.
-
-    >>> from fieldassay.values.types.column import Reading
-    >>> column = Column.of([Reading("a", "a", "a"), Reading("b", "b", "b")])
-    >>> equal_pairs(column, column.take(np.array([0, 0]))).tolist()
-    [True, False]
-    """
-    return np.asarray(gold.canonical == pred.canonical, dtype=np.bool_)
-
-
-def unequal_positions(gold: Column, pred: Column) -> npt.NDArray[np.intp]:
-    """Return the positions of the pairs whose canonical texts differ."""
-    return np.flatnonzero(~equal_pairs(gold, pred))
+def judge_each(judge: Callable[[Any, Any], int], gold: Objects, pred: Objects) -> Codes:
+    """Return the reason code of each pair."""
+    return np.fromiter(map(judge, gold, pred), dtype=np.int16, count=len(gold))
 
 
 def scores_by_code(codes: npt.NDArray[np.integer[Any]], table: Sequence[float]) -> Scores:
@@ -113,11 +123,9 @@ def scores_by_code(codes: npt.NDArray[np.integer[Any]], table: Sequence[float]) 
     return Scores(np.asarray(table, dtype=np.float64)[reason], reason)
 
 
-def graded(score: Floats, equal: Mask) -> Scores:
-    """Return scores with the reasons `equal` (0), `different` (1: score 0 or less) and `similar` (2)."""
-    graded_score = np.where(equal, 1.0, score)
-    reason = np.where(equal, 0, np.where(graded_score > 0, 2, 1)).astype(np.int16)
-    return Scores(graded_score, reason)
+def graded(score: Floats) -> Scores:
+    """Return scores of unequal values with the reasons `different` (1: score 0 or less) and `similar` (2)."""
+    return Scores(score, np.where(score > 0, 2, 1).astype(np.int16))
 
 
 # Equality: of canonical texts, of digits, of containment.
@@ -146,16 +154,10 @@ class Exact(Comparator, Struct, frozen=True):
             force_setattr(self, "by_canonical", False)
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        equal = equal_pairs(gold, pred)
-        codes = np.where(equal, 0, 1).astype(np.int16)
+        codes = np.ones(len(gold), dtype=np.int16)
         if self.ignore:
-            at = np.flatnonzero(~equal)
-            given, found = (
-                self._without_ignored(gold.canonical[at]),
-                self._without_ignored(pred.canonical[at]),
-            )
-            is_said = (given != "") | (self.nothing_left == "equal")
-            codes[at[(given == found) & is_said]] = 2
+            given, found = self._without_ignored(gold.canonical), self._without_ignored(pred.canonical)
+            codes[(given == found) & ((given != "") | (self.nothing_left == "equal"))] = 2
         return scores_by_code(codes, (1.0, 0.0, 1.0))
 
     def _without_ignored(self, texts: Objects) -> Objects:
@@ -174,10 +176,8 @@ class Digits(Comparator, Struct, frozen=True):
     reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "same_digits", "no_digits")
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        codes = np.zeros(len(gold), dtype=np.int16)
-        at = unequal_positions(gold, pred)
-        given, found = digits_of(gold.texts[at]), digits_of(pred.texts[at])
-        codes[at] = np.where((given == "") | (found == ""), 3, np.where(given == found, 2, 1))
+        given, found = digits_of(gold.texts), digits_of(pred.texts)
+        codes = np.where((given == "") | (found == ""), 3, np.where(given == found, 2, 1))
         return scores_by_code(codes, (1.0, 0.0, 1.0, 0.0))
 
 
@@ -209,15 +209,14 @@ class Contains(Comparator, Struct, frozen=True):
             raise ValueError(f"contains: score is {self.score}; give a score from 0 to 1")
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        codes = np.zeros(len(gold), dtype=np.int16)
-        for index in unequal_positions(gold, pred).tolist():
-            codes[index] = 2 if self._is_contained(gold.canonical[index], pred.canonical[index]) else 1
+        codes = judge_each(self._judge, gold.canonical, pred.canonical)
         return scores_by_code(codes, (1.0, 0.0, self.score))
 
-    def _is_contained(self, gold: Any, pred: Any) -> bool:
-        return bool(gold and pred) and (
+    def _judge(self, gold: str, pred: str) -> int:
+        is_contained = bool(gold and pred) and (
             (self.inner != "pred" and gold in pred) or (self.inner != "gold" and pred in gold)
         )
+        return 2 if is_contained else 1
 
 
 # Values of any kind, each judged by the comparator for its kind of JSON.
@@ -246,17 +245,16 @@ class ByKind(Comparator, Struct, frozen=True):
     def __post_init__(self) -> None:
         inner = (*self.number.reasons, *self.text.reasons)
         force_setattr(self, "reasons", tuple(dict.fromkeys(("equal", "different", "other_kind", *inner))))
-        force_setattr(self, "is_dear", self.number.is_expensive or self.text.is_expensive)
+        force_setattr(self, "is_expensive", self.number.is_expensive or self.text.is_expensive)
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        score = np.asarray(gold.canonical == pred.canonical, dtype=np.float64)
-        reason = np.where(score == 1, 0, 1).astype(np.int16)
+        score, reason = np.zeros(len(gold)), np.ones(len(gold), dtype=np.int16)
         kinds = tuple((_are_numbers(column.values), _are(column.values, (str,))) for column in (gold, pred))
-        reason[(score < 1) & (kinds[0][0] != kinds[1][0]) | (score < 1) & (kinds[0][1] != kinds[1][1])] = 2
+        reason[(kinds[0][0] != kinds[1][0]) | (kinds[0][1] != kinds[1][1])] = 2
         for judge, position in ((self.number, 0), (self.text, 1)):
-            at = np.flatnonzero((score < 1) & kinds[0][position] & kinds[1][position])
+            at = np.flatnonzero(kinds[0][position] & kinds[1][position])
             if len(at):
-                found = judge.compare(gold.take(at), pred.take(at))
+                found = judge.compare_all(gold.take(at), pred.take(at))
                 names = np.array([self.reasons.index(name) for name in judge.reasons], dtype=np.int16)
                 score[at], reason[at] = found.score, names[found.reason]
         return Scores(score, reason)
@@ -311,14 +309,13 @@ class Cascade(Comparator, Struct, frozen=True):
         )
         force_setattr(self, "reasons", tuple(reasons))
         force_setattr(self, "accept", self.steps[-1].accept)
-        force_setattr(self, "settles_equal", all(step.skips_equal for step in self.steps))
-        force_setattr(self, "is_dear", any(step.is_expensive for step in self.steps))
+        force_setattr(self, "is_expensive", any(step.is_expensive for step in self.steps))
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         score, reason = np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16)
         pending = np.arange(len(gold))
         for position, step in enumerate(self.steps):
-            judged = step.compare(gold.take(pending), pred.take(pending))
+            judged = step.compare_all(gold.take(pending), pred.take(pending))
             reached = judged.score >= (self.thresholds[position] if self.thresholds else step.accept)
             worth = self.scores[position] if self.scores else None
             names = np.array([self.reasons.index(name) for name in step.reasons], dtype=np.int16)
@@ -368,8 +365,7 @@ class Synonyms(Comparator, Struct, frozen=True):
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         names = {word: name for name, others in dict(self.words).items() for word in (name, *others)}
-        codes = np.zeros(len(gold), dtype=np.int16)
-        for index in unequal_positions(gold, pred).tolist():
-            given, found = names.get(gold.canonical[index]), names.get(pred.canonical[index])
-            codes[index] = 3 if given is None or found is None else 2 if given == found else 1
+        given, found = (objects(list(map(names.get, side.canonical))) for side in (gold, pred))
+        is_unknown = (given == None) | (found == None)  # noqa: E711 - of each item
+        codes = np.where(is_unknown, 3, np.where(given == found, 2, 1))
         return scores_by_code(codes, (1.0, 0.0, 1.0, 0.0))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.values.comparators.base import Codes, Comparator, Scores, scores_by_code, unequal_positions
+from fieldassay.values.comparators.base import Codes, Comparator, Scores, judge_each, scores_by_code
 from fieldassay.values.types.column import Column, Objects
 from fieldassay.values.types.dates.parts import Date, Period
 
@@ -54,18 +54,11 @@ class CalendarDate(Comparator, Struct, frozen=True):
             raise ValueError(f"date: days is {self.days}; give 0 or more")
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        codes = np.zeros(len(gold), dtype=np.int16)
-        at = unequal_positions(gold, pred)
-        if len(at):
-            codes[at] = self._codes(gold.values[at], pred.values[at])
-        return scores_by_code(codes, _SCORES)
-
-    def _codes(self, gold: Objects, pred: Objects) -> Codes:
-        codes = self._end_codes(_parts(gold, "start"), _parts(pred, "start"))
-        if Period in set(map(type, gold)) or Period in set(map(type, pred)):
-            last = self._end_codes(_parts(gold, "end"), _parts(pred, "end"))
+        codes = self._end_codes(_parts(gold.values, "start"), _parts(pred.values, "start"))
+        if Period in {*map(type, gold.values), *map(type, pred.values)}:
+            last = self._end_codes(_parts(gold.values, "end"), _parts(pred.values, "end"))
             codes = np.where(_RANK[codes] >= _RANK[last], codes, last)
-        return codes
+        return scores_by_code(codes, _SCORES)
 
     def _end_codes(self, gold: Parts, pred: Parts) -> Codes:
         known = (gold > 0) & (pred > 0)
@@ -153,9 +146,7 @@ class DateComponents(Comparator, Struct, frozen=True):
             raise ValueError(f"date_components: partial is {self.partial}; give a score from 0 to 1")
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        codes = np.zeros(len(gold), dtype=np.int16)
-        for index in unequal_positions(gold, pred).tolist():
-            codes[index] = _component_code(gold.texts[index], pred.texts[index])
+        codes = judge_each(_component_code, gold.texts, pred.texts)
         return scores_by_code(codes, (1.0, 0.0, 1.0, self.partial, 0.0, 1.0))
 
 
@@ -192,7 +183,7 @@ class DateParts(Comparator, Struct, frozen=True):
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         codes = np.zeros(len(gold), dtype=np.int16)
-        for index in unequal_positions(gold, pred).tolist():
+        for index in range(len(gold)):
             (given, strange), (found, other) = self._parts(gold, index), self._parts(pred, index)
             codes[index] = 1 if strange != other else _part_code(given, found)
         return scores_by_code(codes, (1.0, 0.0, 1.0, 0.0))

@@ -29,9 +29,7 @@ from fieldassay.values.comparators.base import (
     Comparator,
     Floats,
     Scores,
-    equal_pairs,
     graded,
-    unequal_positions,
 )
 from fieldassay.values.types.column import Column
 
@@ -517,19 +515,17 @@ class Embedding(Comparator):
             read_settings(self.folder.path)
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        score = np.ones(len(gold))
-        at = unequal_positions(gold, pred)
-        if len(at):
-            numbers: dict[str, int] = {}
-            sides = [
-                np.array([numbers.setdefault(text, len(numbers)) for text in _texts(side.take(at))])
-                for side in (gold, pred)
-            ]
-            vectors = self.encode(list(numbers))
-            for start in range(0, len(at), _AT_ONCE):
-                left, right = (vectors[side[start : start + _AT_ONCE]] for side in sides)
-                score[at[start : start + _AT_ONCE]] = cosines(left, right)
-        return graded(score, equal_pairs(gold, pred))
+        score = np.zeros(len(gold))
+        numbers: dict[str, int] = {}
+        sides = [
+            np.array([numbers.setdefault(text, len(numbers)) for text in _texts(side)])
+            for side in (gold, pred)
+        ]
+        vectors = self.encode(list(numbers))
+        for start in range(0, len(gold), _AT_ONCE):
+            left, right = (vectors[side[start : start + _AT_ONCE]] for side in sides)
+            score[start : start + _AT_ONCE] = cosines(left, right)
+        return graded(score)
 
     def encode(self, texts: list[str]) -> Array:
         """Return the unit vectors of the texts, n x dimension, float32; the only source of vectors.

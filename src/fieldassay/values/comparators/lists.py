@@ -16,7 +16,6 @@ from fieldassay.values.comparators.base import (
     Floats,
     Mask,
     Scores,
-    unequal_positions,
 )
 from fieldassay.values.types.column import Column, Indices, Objects, objects
 
@@ -125,7 +124,7 @@ def similarities(gold: Items, pred: Items, pairs: Candidates, comparator: Compar
     given, found = _meanings(gold.column), _meanings(pred.column)
     key = given[pairs.gold] * np.int64(len(pred.column) + 1) + found[pairs.pred]
     _, first, back = np.unique(key, return_index=True, return_inverse=True)
-    scores = comparator.compare(gold.column.take(pairs.gold[first]), pred.column.take(pairs.pred[first]))
+    scores = comparator.compare_all(gold.column.take(pairs.gold[first]), pred.column.take(pairs.pred[first]))
     return scores.score[back]
 
 
@@ -223,8 +222,8 @@ class ListComparator(Comparator, Struct, frozen=True):
     needs_all_pairs: ClassVar[bool] = True
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        scores = Scores(np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16))
-        at = unequal_positions(gold, pred)
+        scores = Scores(np.zeros(len(gold)), np.zeros(len(gold), dtype=np.int16))
+        at = np.arange(len(gold))
         needs_matrix = self.needs_all_pairs and not self.items.by_canonical
         for part, is_judgeable in portions(gold, pred, at) if needs_matrix else [(at, True)]:
             if not is_judgeable:
@@ -337,16 +336,11 @@ class SetComparator(ListComparator, frozen=True):
         """Return the same as `compare`; each distinct set of exact items is prepared once."""
         if not self.items.by_canonical:
             return super().compare_at(column, gold, pred)
-        scores = Scores(np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16))
-        at = np.flatnonzero(column.canonical[gold] != column.canonical[pred])
-        is_used = np.zeros(len(column), dtype=np.bool_)
-        is_used[gold[at]] = is_used[pred[at]] = True
-        place = np.cumsum(is_used) - 1
-        left, right = place[gold[at]], place[pred[at]]
-        sets = items_of(column.take(np.flatnonzero(is_used)), is_distinct=True)
+        used, places = np.unique(np.stack([gold, pred]), return_inverse=True)
+        left, right = places.reshape(2, -1)
+        sets = items_of(column.take(used), is_distinct=True)
         score = self.rate(common_counts(sets, left, right), sets.counts[left], sets.counts[right])
-        scores.score[at], scores.reason[at] = score, list_reasons(score)
-        return scores
+        return Scores(score, list_reasons(score))
 
     def share(self, gold: Items, pred: Items) -> Floats:
         return self.rate(matched_counts(gold, pred, self.items), gold.counts, pred.counts)
@@ -500,7 +494,8 @@ class SoftCoverage(Comparator, Struct, frozen=True):
     def compare(self, gold: Column, pred: Column) -> Scores:
         coverage, specificity = np.ones(len(gold)), np.ones(len(gold))
         reason = np.zeros(len(gold), dtype=np.int16)
-        for part, is_judgeable in portions(gold, pred, unequal_positions(gold, pred)):
+        at = np.flatnonzero(gold.canonical != pred.canonical)
+        for part, is_judgeable in portions(gold, pred, at):
             if is_judgeable:
                 given, found = (
                     items_of(gold.take(part), is_distinct=True),
@@ -516,7 +511,6 @@ class SoftCoverage(Comparator, Struct, frozen=True):
             2 * coverage * specificity, coverage + specificity, out=np.zeros(len(coverage)), where=is_positive
         )
         score = extras[self.score].copy()
-        at = unequal_positions(gold, pred)
         at = at[reason[at] == 0]
         reason[at] = list_reasons(score[at])
         return Scores(score, reason, extras)

@@ -13,12 +13,12 @@ from msgspec.structs import force_setattr
 
 from fieldassay.values.comparators.base import (
     Codes,
+    ColumnComparator,
     Comparator,
     Floats,
     Mask,
     Scores,
     scores_by_code,
-    unequal_positions,
 )
 from fieldassay.values.types.column import Column, Indices, Objects, objects
 from fieldassay.values.types.numbers.amounts import Money, NumberRange, Quantity, map_amount
@@ -330,7 +330,16 @@ _REST = re.compile(r"[^\d.-]+")
 _NUMBER = re.compile(r"-?(?:\d++(?:\.\d*+)?|\.\d++)")
 
 
-class BareNumber(Comparator, Struct, frozen=True):
+class NumericComparator(Comparator, Struct, frozen=True):
+    """A comparator with a tolerance."""
+
+    tolerance: ToleranceOption = None
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
+
+
+class BareNumber(NumericComparator, frozen=True):
     """1 if the bare numbers of the two texts are equal or within the tolerance, else 0.
 
     Everything but digits, points and minus signs is deleted first, regardless of its meaning: `USD 1,234.50`
@@ -345,18 +354,11 @@ class BareNumber(Comparator, Struct, frozen=True):
     (1.0, 'within_tolerance')
     """
 
-    tolerance: ToleranceOption = None
     reasons: ClassVar[tuple[str, ...]] = NUMBER_REASONS
 
-    def __post_init__(self) -> None:
-        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
-
     def compare(self, gold: Column, pred: Column) -> Scores:
-        codes = np.zeros(len(gold), dtype=np.int16)
-        at = unequal_positions(gold, pred)
-        codes[at] = number_codes(
-            _bare(gold.texts[at]), _bare(pred.texts[at]), gold.texts[at], tolerance_of(self.tolerance)
-        )
+        numbers = _bare(gold.texts), _bare(pred.texts)
+        codes = number_codes(*numbers, gold.texts, tolerance_of(self.tolerance))
         return scores_by_code(codes, NUMBER_SCORES)
 
 
@@ -377,7 +379,7 @@ def bare_number(text: str) -> Decimal | None:
 # Numbers and ranges of numbers.
 
 
-class NumberComparator(Comparator, Struct, frozen=True):
+class NumberComparator(ColumnComparator, NumericComparator, frozen=True):
     """1 if two numbers are equal or within the tolerance, else 0; ranges need both ends.
 
     >>> from fieldassay.values.types.column import Reading
@@ -386,14 +388,7 @@ class NumberComparator(Comparator, Struct, frozen=True):
     (1.0, 'within_tolerance')
     """
 
-    tolerance: ToleranceOption = None
     reasons: ClassVar[tuple[str, ...]] = NUMBER_REASONS
-
-    def __post_init__(self) -> None:
-        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
-
-    def compare(self, gold: Column, pred: Column) -> Scores:
-        return scores_by_code(column_codes(gold, pred, tolerance_of(self.tolerance)), NUMBER_SCORES)
 
     def is_exact_on(self, column: Column) -> bool:
         return self.tolerance == Tolerance() and set(map(type, column.values.tolist())) <= NUMERIC_KINDS
@@ -405,16 +400,6 @@ class NumberComparator(Comparator, Struct, frozen=True):
 
 def _numbers(column: Column) -> Numbers:
     return Numbers.of(column.values, column.texts)
-
-
-def column_codes(gold: Column, pred: Column, tolerance: Tolerance) -> Codes:
-    """Return positions in `NUMBER_REASONS` for every pair of the columns."""
-    codes = np.zeros(len(gold), dtype=np.int16)
-    at = unequal_positions(gold, pred)
-    if len(at) == len(gold):
-        return number_codes(gold.values, pred.values, gold.texts, tolerance)
-    codes[at] = number_codes(gold.values[at], pred.values[at], gold.texts[at], tolerance)
-    return codes
 
 
 class Range(Comparator, Struct, frozen=True):
@@ -433,9 +418,8 @@ class Range(Comparator, Struct, frozen=True):
         force_setattr(self, "tolerance", tolerance_of(self.tolerance))
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        scores = scores_by_code(
-            column_codes(gold, pred, tolerance_of(self.tolerance)), (*NUMBER_SCORES, 1.0, 0.0)
-        )
+        codes = number_codes(gold.values, pred.values, gold.texts, tolerance_of(self.tolerance))
+        scores = scores_by_code(codes, (*NUMBER_SCORES, 1.0, 0.0))
         if self.by == "ends":
             return scores
         for index in np.flatnonzero(scores.reason == NUMBER_REASONS.index("different")).tolist():
@@ -480,7 +464,7 @@ _DIFFERS, _UNKNOWN = len(NUMBER_REASONS), len(NUMBER_REASONS) + 1
 _ACCEPTED = (EQUAL, WITHIN)
 
 
-class MoneyAmount(Comparator, Struct, frozen=True):
+class MoneyAmount(ColumnComparator, NumericComparator, frozen=True):
     """1 if the amounts are equal or within the tolerance and the currencies are compatible, else 0.
 
     Currencies are compatible if one side has none, or has a symbol that can stand for the other. The reason
@@ -493,16 +477,8 @@ class MoneyAmount(Comparator, Struct, frozen=True):
     (0.0, 'currency_differs')
     """
 
-    tolerance: ToleranceOption = None
     currency: Literal["lenient", "strict"] = "lenient"
     reasons: ClassVar[tuple[str, ...]] = (*NUMBER_REASONS, "currency_differs", "currency_unknown")
-
-    def __post_init__(self) -> None:
-        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
-
-    def compare(self, gold: Column, pred: Column) -> Scores:
-        positions = np.arange(len(gold))
-        return self.compare_at(gold.join(pred), positions, positions + len(gold))
 
     def is_exact_on(self, column: Column) -> bool:
         if self.tolerance != Tolerance() or not set(map(type, column.values)) <= {Money, type(None)}:
@@ -573,7 +549,7 @@ class Scale(Struct, frozen=True):
         return converted if is_exact else Context(prec=_LONGEST_EXACT_FACTOR).plus(converted)
 
 
-class QuantityAmount(Comparator, Struct, frozen=True):
+class QuantityAmount(NumericComparator, frozen=True):
     """1 if the amounts, in gold's unit, are equal or within the tolerance, else 0.
 
     A range needs both ends, several values each in its place.
@@ -588,27 +564,13 @@ class QuantityAmount(Comparator, Struct, frozen=True):
     (1.0, 'equal')
     """
 
-    tolerance: ToleranceOption = None
     strict: bool = False
     missing_unit: Literal["differs", "ignored"] = "differs"
     reasons: ClassVar[tuple[str, ...]] = (*NUMBER_REASONS, "unit_differs", "unit_missing")
 
-    def __post_init__(self) -> None:
-        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
-
     def compare(self, gold: Column, pred: Column) -> Scores:
-        codes = np.zeros(len(gold), dtype=np.int16)
-        at = unequal_positions(gold, pred)
-        if len(at):
-            codes[at] = self._codes(gold.values[at], pred.values[at], gold.texts[at])
-        return scores_by_code(codes, (*NUMBER_SCORES, 0.0, 0.0))
-
-    def _codes(self, gold: Objects, pred: Objects, texts: Objects) -> Codes:
-        given, found = objects([_unit(value) for value in gold]), objects([_unit(value) for value in pred])
-        expected, actual = (
-            objects([_amount(value) for value in gold]),
-            objects([_amount(value) for value in pred]),
-        )
+        given, found = (objects(list(map(_unit, side.values))) for side in (gold, pred))
+        expected, actual = (objects(list(map(_amount, side.values))) for side in (gold, pred))
         verdict = np.zeros(len(gold), dtype=np.int16)
         scales: dict[tuple[str | None, str | None], Scale | int] = {}
         for index in np.flatnonzero(given != found).tolist():
@@ -620,8 +582,8 @@ class QuantityAmount(Comparator, Struct, frozen=True):
                 verdict[index] = scale
             else:
                 actual[index] = map_amount(partial(_converted, scale=scale), actual[index])
-        codes = number_codes(expected, actual, texts, tolerance_of(self.tolerance))
-        return np.where(verdict > 0, verdict, codes)
+        codes = number_codes(expected, actual, gold.texts, tolerance_of(self.tolerance))
+        return scores_by_code(np.where(verdict > 0, verdict, codes), (*NUMBER_SCORES, 0.0, 0.0))
 
     def _scale(self, gold: str | None, pred: str | None) -> Scale | int:
         """Return the conversion of the prediction's amounts, or the code of the reason against it."""

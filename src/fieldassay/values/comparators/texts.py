@@ -1,5 +1,6 @@
 """Comparators of texts: edit distances, words, and phone numbers."""
 
+from abc import abstractmethod
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
@@ -16,13 +17,12 @@ from rapidfuzz.distance import Levenshtein as LevenshteinDistance
 from rapidfuzz.process import cpdist
 
 from fieldassay.values.comparators.base import (
+    ColumnComparator,
     Comparator,
     Floats,
     Scores,
     digits_of,
-    equal_pairs,
     graded,
-    unequal_positions,
 )
 from fieldassay.values.types.column import Column, Indices, Objects, lengths, objects
 
@@ -53,23 +53,29 @@ LONGEST_PRODUCT = 10**11
 TEXT_REASONS = ("equal", "different", "similar", "too_long")
 
 
-def judged_texts(gold: Column, pred: Column, limit: int, similarity: Any) -> Scores:
-    """Return graded scores of the canonical texts.
+class TextSimilarity(ColumnComparator):
+    """Grades the canonical texts by a similarity from 0 to 1.
 
-    `similarity(gold texts, pred texts)` returns those of unequal pairs within the limit. A pair beyond the
-    limit scores NaN with the reason `too_long`.
+    A pair whose lengths multiply to more than `most` scores NaN with the reason `too_long`.
     """
-    equal = equal_pairs(gold, pred)
-    too_long = ~equal & (lengths(gold.canonical) * lengths(pred.canonical) > limit)
-    at = np.flatnonzero(~equal & ~too_long)
-    score = np.ones(len(gold))
-    if len(at) == len(gold):
-        score = similarity(gold.canonical, pred.canonical)
-    elif len(at):
-        score[at] = similarity(gold.canonical[at], pred.canonical[at])
-    scores = graded(score, equal)
-    scores.score[too_long], scores.reason[too_long] = np.nan, TEXT_REASONS.index("too_long")
-    return scores
+
+    reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
+    accept: ClassVar[float] = 0.8
+    is_expensive: ClassVar[bool] = True
+    most: ClassVar[int] = LONGEST_PRODUCT
+
+    def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
+        sizes = lengths(column.canonical)
+        too_long = sizes[gold] * sizes[pred] > self.most
+        score = np.full(len(gold), np.nan)
+        score[~too_long] = self.similarity(column.canonical, gold[~too_long], pred[~too_long])
+        scores = graded(score)
+        scores.reason[too_long] = TEXT_REASONS.index("too_long")
+        return scores
+
+    @abstractmethod
+    def similarity(self, texts: Objects, gold: Indices, pred: Indices) -> Floats:
+        """Return the similarities of `texts[gold[i]]` and `texts[pred[i]]`."""
 
 
 def _share_kept(distance: npt.NDArray[np.integer[Any]], most: Lengths) -> Floats:
@@ -97,7 +103,7 @@ def indel_similarity(gold: Objects, pred: Objects) -> Floats:
     return _share_kept(distance, lengths(gold) + lengths(pred))
 
 
-class Levenshtein(Comparator, Struct, frozen=True):
+class Levenshtein(TextSimilarity, Struct, frozen=True):
     """1 - Levenshtein distance / length of the longer text. Symmetric.
 
     >>> from fieldassay.values.types.column import Reading
@@ -105,15 +111,11 @@ class Levenshtein(Comparator, Struct, frozen=True):
     (0.8333333333333334, 'similar')
     """
 
-    reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
-    accept: ClassVar[float] = 0.8
-    is_expensive: ClassVar[bool] = True
-
-    def compare(self, gold: Column, pred: Column) -> Scores:
-        return judged_texts(gold, pred, LONGEST_PRODUCT, levenshtein_similarity)
+    def similarity(self, texts: Objects, gold: Indices, pred: Indices) -> Floats:
+        return levenshtein_similarity(texts[gold], texts[pred])
 
 
-class Indel(Comparator, Struct, frozen=True):
+class Indel(TextSimilarity, Struct, frozen=True):
     """1 - (insertions and deletions) / sum of the lengths. Symmetric.
 
     >>> from fieldassay.values.types.column import Reading
@@ -121,15 +123,11 @@ class Indel(Comparator, Struct, frozen=True):
     (0.5, 'similar')
     """
 
-    reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
-    accept: ClassVar[float] = 0.8
-    is_expensive: ClassVar[bool] = True
-
-    def compare(self, gold: Column, pred: Column) -> Scores:
-        return judged_texts(gold, pred, LONGEST_PRODUCT, indel_similarity)
+    def similarity(self, texts: Objects, gold: Indices, pred: Indices) -> Floats:
+        return indel_similarity(texts[gold], texts[pred])
 
 
-class JaroWinkler(Comparator, Struct, frozen=True):
+class JaroWinkler(TextSimilarity, Struct, frozen=True):
     """Jaro-Winkler similarity. Symmetric.
 
     Jaro's similarity, raised by `prefix_weight` for every equal character at the start (four at most) where
@@ -142,9 +140,6 @@ class JaroWinkler(Comparator, Struct, frozen=True):
     """
 
     prefix_weight: float = 0.1
-    reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
-    accept: ClassVar[float] = 0.8
-    is_expensive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.prefix_weight <= 0.25:
@@ -152,18 +147,15 @@ class JaroWinkler(Comparator, Struct, frozen=True):
                 f"jaro_winkler: prefix_weight is {self.prefix_weight}; give a number from 0 to 0.25"
             )
 
-    def compare(self, gold: Column, pred: Column) -> Scores:
-        return judged_texts(gold, pred, LONGEST_PRODUCT, self._similarity)
-
-    def _similarity(self, gold: Objects, pred: Objects) -> Floats:
-        weight = {"prefix_weight": self.prefix_weight}
+    def similarity(self, texts: Objects, gold: Indices, pred: Indices) -> Floats:
+        weight, scorer = {"prefix_weight": self.prefix_weight}, JaroWinklerDistance.similarity
         similarity: Floats = cpdist(
-            gold, pred, scorer=JaroWinklerDistance.similarity, scorer_kwargs=weight, dtype=np.float64
+            texts[gold], texts[pred], scorer=scorer, scorer_kwargs=weight, dtype=np.float64
         )
         return similarity
 
 
-class Anls(Comparator, Struct, frozen=True):
+class Anls(TextSimilarity, Struct, frozen=True):
     """Levenshtein similarity, and 0 where it is below `threshold`. Symmetric.
 
     Its mean is the average normalized Levenshtein similarity of document question answering; `ignore_case` is
@@ -176,20 +168,15 @@ class Anls(Comparator, Struct, frozen=True):
 
     threshold: Decimal = Decimal("0.5")
     ignore_case: bool = True
-    reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
     accept: ClassVar[float] = 0.5
-    is_expensive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         share_of("anls: threshold", self.threshold)
 
-    def compare(self, gold: Column, pred: Column) -> Scores:
-        return judged_texts(gold, pred, LONGEST_PRODUCT, self._similarity)
-
-    def _similarity(self, gold: Objects, pred: Objects) -> Floats:
+    def similarity(self, texts: Objects, gold: Indices, pred: Indices) -> Floats:
         if self.ignore_case:
-            gold, pred = (objects([text.lower() for text in texts]) for texts in (gold, pred))
-        similarity = levenshtein_similarity(gold, pred)
+            texts = objects([text.lower() for text in texts])
+        similarity = levenshtein_similarity(texts[gold], texts[pred])
         return np.where(similarity >= float(self.threshold), similarity, 0.0)
 
 
@@ -199,7 +186,7 @@ LONGEST_MATCHED_PRODUCT = 4 * 10**8
 """Pairs whose lengths multiply to more (20,000 characters each) are not judged: too slow, several seconds."""
 
 
-class Ratcliff(Comparator, Struct, frozen=True):
+class Ratcliff(TextSimilarity, Struct, frozen=True):
     """Ratcliff/Obershelp similarity, identical to difflib's.
 
     It is `difflib.SequenceMatcher(None, gold, pred, autojunk=False).ratio()` to the last digit. Two empty
@@ -211,24 +198,10 @@ class Ratcliff(Comparator, Struct, frozen=True):
     (0.25, 'similar')
     """
 
-    reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
-    accept: ClassVar[float] = 0.8
-    is_expensive: ClassVar[bool] = True
+    most: ClassVar[int] = LONGEST_MATCHED_PRODUCT
 
-    def compare(self, gold: Column, pred: Column) -> Scores:
-        positions = np.arange(len(gold))
-        return self.compare_at(gold.join(pred), positions, positions + len(gold))
-
-    def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
-        texts, sizes = column.canonical, lengths(column.canonical)
-        equal = np.asarray(texts[gold] == texts[pred], dtype=np.bool_)
-        too_long = ~equal & (sizes[gold] * sizes[pred] > LONGEST_MATCHED_PRODUCT)
-        at = np.flatnonzero(~equal & ~too_long)
-        score = np.ones(len(gold))
-        score[at] = ratcliff_similarity(texts, gold[at], pred[at])
-        scores = graded(score, equal)
-        scores.score[too_long], scores.reason[too_long] = np.nan, TEXT_REASONS.index("too_long")
-        return scores
+    def similarity(self, texts: Objects, gold: Indices, pred: Indices) -> Floats:
+        return ratcliff_similarity(texts, gold, pred)
 
 
 def ratcliff_similarity(texts: Objects, gold: Indices, pred: Indices) -> Floats:
@@ -275,11 +248,9 @@ class Words(Comparator, Struct, frozen=True):
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         threshold = share_of("words: threshold", self.threshold)
-        scores = Scores(np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16))
-        for index in unequal_positions(gold, pred).tolist():
-            scores.score[index], scores.reason[index] = self._judge(
-                gold.canonical[index], pred.canonical[index], threshold
-            )
+        scores = Scores(np.zeros(len(gold)), np.zeros(len(gold), dtype=np.int16))
+        for index, texts in enumerate(zip(gold.canonical, pred.canonical, strict=True)):
+            scores.score[index], scores.reason[index] = self._judge(*texts, threshold)
         return scores
 
     def _judge(self, gold: str, pred: str, threshold: Fraction) -> tuple[float, int]:
@@ -310,12 +281,11 @@ class TokenSet(Comparator, Struct, frozen=True):
     accept: ClassVar[float] = 0.8
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        score = np.ones(len(gold))
-        for index in unequal_positions(gold, pred).tolist():
-            score[index] = self._similarity(gold.canonical[index].split(), pred.canonical[index].split())
-        return graded(score, equal_pairs(gold, pred))
+        texts = map(self._similarity, gold.canonical, pred.canonical)
+        return graded(np.fromiter(texts, dtype=np.float64, count=len(gold)))
 
-    def _similarity(self, gold: list[str], pred: list[str]) -> float:
+    def _similarity(self, gold_text: str, pred_text: str) -> float:
+        gold, pred = gold_text.split(), pred_text.split()
         if self.repeats:
             common, both = (Counter(gold) & Counter(pred)).total(), len(gold) + len(pred)
         else:
@@ -360,25 +330,16 @@ class PhoneDigits(Comparator, Struct, frozen=True):
             raise ValueError("phone_digits: the steps must begin with the largest share; sort them")
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        scores = Scores(np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16))
-        at = unequal_positions(gold, pred)
-        if len(at):
-            scores.score[at], scores.reason[at] = self._judge(
-                digits_of(gold.texts[at]), digits_of(pred.texts[at])
-            )
-        return scores
-
-    def _judge(self, gold: Objects, pred: Objects) -> tuple[Floats, npt.NDArray[np.int64]]:
-        lengths = np.fromiter(map(len, gold), dtype=np.int64, count=len(gold))
-        others = np.fromiter(map(len, pred), dtype=np.int64, count=len(pred))
-        wrong = cpdist(gold, pred, scorer=Hamming.distance, dtype=np.int64)
-        right = np.where(lengths == others, lengths - wrong, 0)
+        given, found = digits_of(gold.texts), digits_of(pred.texts)
+        size, other = lengths(given), lengths(found)
+        wrong = cpdist(given, found, scorer=Hamming.distance, dtype=np.int64)
+        right = np.where(size == other, size - wrong, 0)
         score = np.zeros(len(gold))
         for share, worth in reversed(self.steps):
             least = share_of("phone_digits: the share of a step", share)
-            score[(lengths == others) & (right * least.denominator >= least.numerator * lengths)] = worth
-        reason = np.where(score > 0, 3, np.where(lengths == others, 1, 5))
-        reason[gold == pred], score[gold == pred] = 2, 1.0
-        empty = (lengths == 0) | (others == 0)
+            score[(size == other) & (right * least.denominator >= least.numerator * size)] = worth
+        reason = np.where(score > 0, 3, np.where(size == other, 1, 5)).astype(np.int16)
+        reason[given == found], score[given == found] = 2, 1.0
+        empty = (size == 0) | (other == 0)
         reason[empty], score[empty] = 4, 0.0
-        return score, reason
+        return Scores(score, reason)

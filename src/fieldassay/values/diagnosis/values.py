@@ -339,7 +339,7 @@ def diagnose_pairs(type_name: str, gold: Column, pred: Column) -> Bits:
     ):
         chosen = np.flatnonzero(rows)
         if chosen.size:
-            bits[chosen] |= diagnose(type_name, _at(gold, chosen), _at(pred, chosen))
+            bits[chosen] |= diagnose(type_name, gold.take(chosen), pred.take(chosen))
     mixed = _are_number_and_text(gold, pred) & (bits & BIT["white_space_or_punctuation"] != 0)
     bits[mixed] = bits[mixed] & ~BIT["white_space_or_punctuation"] | BIT["other_format"]
     bits[bits == 0] = BIT["different"]
@@ -362,12 +362,6 @@ def _are_number_and_text(gold: Column, pred: Column) -> Flags:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _at(column: Column, rows: Rows) -> Column:
-    if rows.size == len(column):
-        return column
-    return Column(column.texts[rows], column.values[rows], column.canonical[rows])
 
 
 def _diagnose_typed(type_name: str, gold: Column, pred: Column) -> Bits:

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar, fold_null_values, is_empty_text, settle
-from fieldassay.values.types.column import Column, Reader, Reading, objects, unreadable
+from fieldassay.values.types.column import Column, Reader, Reading, json_text, objects, unreadable
 from fieldassay.values.types.dates.names import fold
 from fieldassay.values.types.numbers.numbers import DASHES
-from fieldassay.values.types.text import json_text, whole_number
+from fieldassay.values.types.text import whole_number
 
 # Types of few values: yes or no, and enums.
 

@@ -1,7 +1,9 @@
 """Readers and what they make: a column of values as read."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from functools import cache, wraps
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -156,6 +158,46 @@ def _taken(sparse: Mapping[int, Any], indices: Indices) -> dict[int, Any]:
     return {new: sparse[old] for new, old in enumerate(indices.tolist()) if old in sparse}
 
 
+# A raw value as text, and the reading of one that is unreadable.
+
+_MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits; Decimal does not
+
+
+def json_text(raw: Scalar | None) -> str:
+    """Return a string trimmed, any other scalar as JSON.
+
+    >>> json_text(" a "), json_text(True), json_text(1.0), json_text(12)
+    ('a', 'true', '1.0', '12')
+    """
+    if isinstance(raw, str):
+        return raw.strip()
+    if raw is None:
+        return "null"
+    if isinstance(raw, bool):
+        return "true" if raw else "false"
+    if isinstance(raw, int):
+        return str(raw) if raw.bit_length() < _MOST_BITS else str(Decimal(raw))
+    if math.isfinite(raw):
+        return repr(float(raw))
+    return "NaN" if math.isnan(raw) else "Infinity" if raw > 0 else "-Infinity"
+
+
+class UnreadableError(Exception):
+    """A text without a meaning of the wanted type; the message says why.
+
+    `Reader` catches it; it never leaves `read`.
+    """
+
+
+def unreadable(text: str, why: object, flags: tuple[str, ...] = ()) -> Reading:
+    """Return the reading of an unreadable text.
+
+    >>> unreadable("soon", "is not a date").problem
+    'is not a date'
+    """
+    return Reading(text, None, text, flags, str(why))
+
+
 # The interface of readers.
 
 SETTLED = "unicode"
@@ -167,7 +209,10 @@ def _read_settled(read: Callable[[Any, Any], Reading]) -> Callable[[Any, Any], R
     def read_settled(reader: Reader, raw: Scalar) -> Reading:
         is_plain = not isinstance(raw, str) or raw.isascii() or reader.is_exact
         plain = raw if is_plain else settle(str(raw))
-        reading = read(reader, plain)
+        try:
+            reading = read(reader, plain)
+        except UnreadableError as why:
+            reading = unreadable(json_text(plain), why)
         return reading if plain is raw or plain == raw else replace(reading, flags=(*reading.flags, SETTLED))
 
     return read_settled
@@ -177,9 +222,10 @@ class Reader:
     """Turns the raw values of a field into typed values.
 
     A reader is a frozen `Struct` or dataclass whose fields are its options in a spec, under the same names.
-    It is pure and never raises on a scalar: an unreadable one gives a `Reading` with `value=None` and a
-    `problem` in words. Empty values never reach it. Texts reach it composed (NFC) and without invisible
-    characters; a reading for which that changed something is flagged `unicode`.
+    It is pure. A scalar that it cannot read gives a `Reading` with `value=None` and a `problem` in words, or
+    raises `UnreadableError`, which becomes such a reading. Empty values never reach it. Texts reach it
+    composed (NFC) and without invisible characters; a reading for which that changed something is
+    flagged `unicode`.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -209,22 +255,3 @@ class Reader:
     def find_empty(self, column: Column) -> npt.NDArray[np.bool_] | None:  # noqa: ARG002 - subclasses use it
         """Return a mask of the readings that amount to no value; None if there are none."""
         return None
-
-
-# The signal for unreadable text inside a reader.
-
-
-class UnreadableError(Exception):
-    """A text without a meaning of the wanted type; the message says why.
-
-    Readers catch it; it never leaves them.
-    """
-
-
-def unreadable(text: str, why: object, flags: tuple[str, ...] = ()) -> Reading:
-    """Return the reading of an unreadable text.
-
-    >>> unreadable("soon", "is not a date").problem
-    'is not a date'
-    """
-    return Reading(text, None, text, flags, str(why))

@@ -9,14 +9,9 @@ from urllib.parse import SplitResult, quote, urlsplit
 from msgspec import Struct
 
 from fieldassay.io.json_value import Scalar
-from fieldassay.values.types.column import (
-    Reader,
-    Reading,
-    UnreadableError,
-    unreadable,
-)
+from fieldassay.values.types.column import Reader, Reading, UnreadableError, json_text, unreadable
 from fieldassay.values.types.dates.names import fold, locale_data
-from fieldassay.values.types.text import json_text, whole_number
+from fieldassay.values.types.text import whole_number
 
 if TYPE_CHECKING:
     from phonenumbers import PhoneNumber
@@ -222,10 +217,7 @@ class EmailReader(Reader, Struct, frozen=True):
         text = json_text(raw)
         if not isinstance(raw, str) or len(text) > _LONGEST_ADDRESS:
             return unreadable(text, "is not an e-mail address")
-        try:
-            address = _email(text, self.case_sensitive)
-        except UnreadableError as why:
-            return unreadable(text, why)
+        address = _email(text, self.case_sensitive)
         words = text.rpartition("<")[0].lower().split()
         shown = (word.strip("()\"',;<>") for word in words if "@" in word)
         return Reading(
@@ -293,10 +285,7 @@ class UrlReader(Reader, Struct, frozen=True):
         text = json_text(raw)
         if not isinstance(raw, str):
             return unreadable(text, "is not a web address")
-        try:
-            url, is_assumed = self._url(text.removeprefix("<").removesuffix(">"))
-        except UnreadableError as why:
-            return unreadable(text, why)
+        url, is_assumed = self._url(text.removeprefix("<").removesuffix(">"))
         return Reading(text, url, url, ("ambiguous",) if is_assumed else ())
 
     def _url(self, text: str) -> tuple[str, bool]:

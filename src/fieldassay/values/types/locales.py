@@ -89,10 +89,6 @@ def convention(locale: str | None, decimal: str | None, groups_first: bool = Fal
     (',', '.', '.')
     """
     if decimal is not None:
-        if decimal not in (".", ","):
-            raise problem(
-                "decimal", f"{decimal!r} is not a decimal separator", "give '.' or ','", "invalid_option"
-            )
         return Convention(decimal)
     if locale is None:
         return Convention(groups_first=groups_first)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from functools import cache, lru_cache
 from itertools import accumulate
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,9 @@ from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar
-from fieldassay.values.types.column import Column, Reader, Reading, objects
+from fieldassay.values.types.column import Column, Reader, Reading, json_text, objects
 
 # Normalizers of text fields, one step each, applied in the order of the spec.
-
-_Choice = TypeVar("_Choice", bound=str)
 
 
 class Normalizer:
@@ -40,11 +38,6 @@ class Normalizer:
         """Return the normalized text."""
 
 
-def _check(option: str, given: _Choice, choices: tuple[str, ...]) -> None:
-    if given not in choices:
-        raise ValueError(f"{option} cannot be {given!r}; {nearest(str(given), choices)}")
-
-
 class Case(Normalizer, Struct, frozen=True):
     """Ignores letter case; `fold` also equates `ß` with `ss`.
 
@@ -53,9 +46,6 @@ class Case(Normalizer, Struct, frozen=True):
     """
 
     form: Literal["fold", "lower", "upper"] = "fold"
-
-    def __post_init__(self) -> None:
-        _check("form", self.form, ("fold", "lower", "upper"))
 
     def apply(self, text: str) -> str:
         if self.form == "upper":
@@ -98,9 +88,6 @@ class Accents(Normalizer, Struct, frozen=True):
     """
 
     form: Literal["fold", "NFKD", "NFD"] = "fold"
-
-    def __post_init__(self) -> None:
-        _check("form", self.form, ("fold", "NFKD", "NFD"))
 
     def apply(self, text: str) -> str:
         if text.isascii():
@@ -149,9 +136,6 @@ class Unicode(Normalizer, Struct, frozen=True):
 
     form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFC"
 
-    def __post_init__(self) -> None:
-        _check("form", self.form, ("NFC", "NFD", "NFKC", "NFKD"))
-
     def apply(self, text: str) -> str:
         return text if text.isascii() else unicodedata.normalize(self.form, text)
 
@@ -197,10 +181,9 @@ class Punctuation(Normalizer, Struct, frozen=True):
     keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check("mode", self.mode, ("delete", "space"))
-        for kept in self.keep:
-            if len(kept) != 1:
-                _check("keep", kept, tuple(_NAMES.values()))
+        unknown = [kept for kept in self.keep if len(kept) != 1 and kept not in _NAMES.values()]
+        if unknown:
+            raise ValueError(f"keep cannot be {unknown[0]!r}; {nearest(unknown[0], tuple(_NAMES.values()))}")
 
     def apply(self, text: str) -> str:
         if "slash" in self.keep:
@@ -252,9 +235,6 @@ class WhiteSpace(Normalizer, Struct, frozen=True):
 
     form: Literal["collapse", "remove"] = "collapse"
 
-    def __post_init__(self) -> None:
-        _check("form", self.form, ("collapse", "remove"))
-
     def apply(self, text: str) -> str:
         return (" " if self.form == "collapse" else "").join(text.split())
 
@@ -302,26 +282,6 @@ class DigitsOnly(Normalizer, Struct, frozen=True):
 
 _RUN = re.compile(r"\s\s|[^\S ]")
 _ASCII_RUNS = ("  ", *"\t\n\v\f\r\x1c\x1d\x1e\x1f")
-_MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits; Decimal does not
-
-
-def json_text(raw: Scalar | None) -> str:
-    """Return a string trimmed, any other scalar as JSON.
-
-    >>> json_text(" a "), json_text(True), json_text(1.0), json_text(12)
-    ('a', 'true', '1.0', '12')
-    """
-    if isinstance(raw, str):
-        return raw.strip()
-    if raw is None:
-        return "null"
-    if isinstance(raw, bool):
-        return "true" if raw else "false"
-    if isinstance(raw, int):
-        return str(raw) if raw.bit_length() < _MOST_BITS else str(Decimal(raw))
-    if math.isfinite(raw):
-        return repr(float(raw))
-    return "NaN" if math.isnan(raw) else "Infinity" if raw > 0 else "-Infinity"
 
 
 def whole_number(raw: Scalar) -> int | None:
@@ -373,16 +333,6 @@ class TextReader(Reader, Struct, frozen=True):
     @property
     def is_exact(self) -> bool:
         return self.unicode == "exact"
-
-    def __post_init__(self) -> None:
-        if self.case not in ("ignore", "exact"):
-            raise ValueError(f"case is {self.case!r}; write `ignore` or `exact`")
-        if self.white_space not in ("collapse", "exact"):
-            raise ValueError(f"white_space is {self.white_space!r}; write `collapse` or `exact`")
-        if self.unicode not in ("settled", "exact"):
-            raise ValueError(f"unicode is {self.unicode!r}; write `settled` or `exact`")
-        if self.nothing_left not in ("value", "empty", "unreadable"):
-            raise ValueError(f"nothing_left is {self.nothing_left!r}; write `value`, `empty` or `unreadable`")
 
     def find_empty(self, column: Column) -> npt.NDArray[np.bool_] | None:
         return None if self.nothing_left != "empty" else np.asarray(column.canonical == "", dtype=np.bool_)

@@ -9,12 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.io.json_value import Scalar
-from fieldassay.values.types.column import (
-    Reader,
-    Reading,
-    UnreadableError,
-    unreadable,
-)
+from fieldassay.values.types.column import Reader, Reading, UnreadableError, json_text, unreadable
 from fieldassay.values.types.dates.names import (
     ORDINALS,
     WORD,
@@ -40,7 +35,6 @@ from fieldassay.values.types.dates.parts import (
     split,
 )
 from fieldassay.values.types.dates.times import MOST_CHARACTERS, cut_time, plain_text, shortest
-from fieldassay.values.types.text import json_text
 
 # Dates, whole or partial, and periods of dates.
 
@@ -238,15 +232,12 @@ class DateReader(Reader, Struct, frozen=True):
     def _read_text(self, text: str, flags: tuple[str, ...]) -> Reading:
         if len(text) > MOST_CHARACTERS:
             return unreadable(text, "is too long for a date")
-        try:
-            plain, had_time = _without_times(plain_text(text))
-            calendar = calendar_of(self.calendar, self.locale)
-            style = Style(self.order, self.locale, self.pivot, calendar=calendar)
-            value, doubts = read_date(plain, style)
-            if not self.partial:
-                _check_whole(value)
-        except UnreadableError as why:
-            return unreadable(text, why)
+        plain, had_time = _without_times(plain_text(text))
+        calendar = calendar_of(self.calendar, self.locale)
+        style = Style(self.order, self.locale, self.pivot, calendar=calendar)
+        value, doubts = read_date(plain, style)
+        if not self.partial:
+            _check_whole(value)
         return Reading(text, value, str(value), (*doubts, *(("coerced",) if had_time else flags)))
 
 
@@ -374,12 +365,8 @@ class DateTimeReader(Reader, Struct, frozen=True):
             return unreadable(text, "a point in time is text, such as 2025-03-15T10:00:00Z")
         if len(text) > MOST_CHARACTERS:
             return unreadable(text, "is too long for a point in time")
-        try:
-            moment, doubts = self._moment(plain_text(text))
-            canonical = moment_text(moment)
-        except UnreadableError as why:
-            return unreadable(text, why)
-        return Reading(text, moment, canonical, doubts)
+        moment, doubts = self._moment(plain_text(text))
+        return Reading(text, moment, moment_text(moment), doubts)
 
     def _moment(self, text: str) -> tuple[dt.datetime, tuple[str, ...]]:
         cut = cut_time(text)

@@ -598,8 +598,6 @@ def calendar_of(calendar: str | None, locale: str | None) -> str:
     >>> calendar_of(None, "th_TH"), calendar_of(None, "ja_JP"), calendar_of("roc", "zh_TW")
     ('buddhist', 'gregorian', 'roc')
     """
-    if calendar is not None and calendar not in CALENDARS:
-        raise ValueError(f"calendar cannot be {calendar!r}; one of: {', '.join(CALENDARS)}")
     found = calendar or _FIRST_PREFERRED.get(_territory(locale), "gregorian")
     if not is_installed(found):
         raise MissingExtraError(

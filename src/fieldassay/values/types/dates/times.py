@@ -11,16 +11,10 @@ from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar
-from fieldassay.values.types.column import (
-    Reader,
-    Reading,
-    UnreadableError,
-    unreadable,
-)
+from fieldassay.values.types.column import Reader, Reading, UnreadableError, json_text, unreadable
 from fieldassay.values.types.dates import common_words
 from fieldassay.values.types.dates.names import TIME, fold, locale_data, names
 from fieldassay.values.types.dates.parts import Duration
-from fieldassay.values.types.text import json_text
 
 # Times of day, alone or inside a longer text.
 
@@ -84,10 +78,7 @@ class TimeReader(Reader, Struct, frozen=True):
             return unreadable(text, "a time of day is text, such as 14:05")
         if len(text) > MOST_CHARACTERS:
             return unreadable(text, "is too long for a time")
-        try:
-            cut = read_time(plain_text(text))
-        except UnreadableError as why:
-            return unreadable(text, why)
+        cut = read_time(plain_text(text))
         return Reading(text, cut.time, time_text(cut.time), ("ambiguous",) * cut.may_be_span)
 
 
@@ -338,12 +329,9 @@ class DurationReader(Reader, Struct, frozen=True):
         plain = fold(text).strip()
         has_capital = _CAPITAL_M.search(text) is not None
         sign = -1 if plain.startswith("-") else 1
-        try:
-            length = plain.lstrip("+-") if plain[1:2] not in {"+", "-"} else plain
-            parts, is_ambiguous = self._parts(length, has_capital)
-            value = _sum(parts, sign)
-        except UnreadableError as why:
-            return unreadable(text, why)
+        length = plain.lstrip("+-") if plain[1:2] not in {"+", "-"} else plain
+        parts, is_ambiguous = self._parts(length, has_capital)
+        value = _sum(parts, sign)
         return Reading(text, value, str(value), ("ambiguous",) if is_ambiguous else ())
 
     def _parts(self, text: str, has_capital: bool) -> tuple[list[tuple[Decimal, str]], bool]:

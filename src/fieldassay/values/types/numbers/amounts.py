@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.errors import nearest, problem
+from fieldassay.errors import problem
 from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.column import Column, Reading, objects, unreadable
 
@@ -342,9 +342,3 @@ def check_signs(signs: Signs) -> None:
         if sign not in ("-", "+") or not word.strip() or folded.count(word.casefold()) > 1:
             what = f"{word!r}: {sign!r} is not a word with one sign"
             raise problem("signs", what, "write for example {CR: -, DR: +}", "invalid_option")
-
-
-def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
-    """Raise `ProblemsError` if an option has none of its valid values."""
-    if value not in choices:
-        raise problem(option, f"unknown value {value!r}", nearest(str(value), choices), "invalid_option")

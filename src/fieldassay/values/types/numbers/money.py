@@ -12,7 +12,6 @@ from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.column import (
     Reading,
     UnreadableError,
-    unreadable,
 )
 from fieldassay.values.types.locales import convention, find_locale, territory_currencies
 from fieldassay.values.types.numbers.amounts import (
@@ -171,17 +170,14 @@ class MoneyReader(FormReader, Struct, frozen=True):
                 else self._reading(number.text, Money(number.value, self.currency), number.flags)
             )
         text = raw.strip()
+        plain = stripped(fold(text), self.strip, self.signs)
         try:
-            plain = stripped(fold(text), self.strip, self.signs)
-            try:
-                found, currency = self._parsed(plain)
-            except UnreadableError:
-                notation = plain_notation(plain, self.locale)
-                if notation is None:
-                    raise
-                found, currency = self._noted(notation)
-        except UnreadableError as error:
-            return unreadable(text, str(error))
+            found, currency = self._parsed(plain)
+        except UnreadableError:
+            notation = plain_notation(plain, self.locale)
+            if notation is None:
+                raise
+            found, currency = self._noted(notation)
         return self._reading(
             text,
             Money(found.value, currency),

@@ -31,7 +31,6 @@ from fieldassay.values.types.numbers.amounts import (
     canonical_amount,
     canonical_money,
     canonical_quantity,
-    check_choice,
     check_signs,
     decimal_of,
     doubts,
@@ -448,24 +447,18 @@ class NumberReader(FormReader, Struct, frozen=True):
 
     def __post_init__(self) -> None:
         check_signs(self.signs)
-        check_choice("percent", self.percent, ("as_is", "fraction"))
         convention(self.locale, self.decimal)
 
     def read(self, raw: Scalar) -> Reading:
         if not isinstance(raw, str):
             return json_number(raw)
         text = raw.strip()
-        try:
-            found, is_percent = whole_amount(
-                stripped(fold(text), self.strip, self.signs), convention(self.locale, self.decimal)
-            )
-            if isinstance(found.value, NumberRange) and not self.ranges:
-                what = "a bound" if None in (found.value.low, found.value.high) else "a range"
-                raise UnreadableError(
-                    f"{what} where one number is expected (set `ranges: true` to read ranges)"
-                )
-        except UnreadableError as error:
-            return unreadable(text, str(error))
+        found, is_percent = whole_amount(
+            stripped(fold(text), self.strip, self.signs), convention(self.locale, self.decimal)
+        )
+        if isinstance(found.value, NumberRange) and not self.ranges:
+            what = "a bound" if None in (found.value.low, found.value.high) else "a range"
+            raise UnreadableError(f"{what} where one number is expected (set `ranges: true` to read ranges)")
         is_fraction = is_percent and self.percent == "fraction"
         value = map_amount(hundredth, found.value) if is_fraction else found.value
         return Reading(
@@ -508,12 +501,9 @@ class IntegerReader(FormReader, Struct, frozen=True):
         if not isinstance(raw, str):
             return self._whole(json_number(raw))
         text = raw.strip()
-        try:
-            folded = stripped(fold(text), self.strip, self.signs)
-            check_single(folded)
-            found, is_percent = whole_amount(folded, convention(self.locale, self.decimal, groups_first=True))
-        except UnreadableError as error:
-            return unreadable(text, str(error))
+        folded = stripped(fold(text), self.strip, self.signs)
+        check_single(folded)
+        found, is_percent = whole_amount(folded, convention(self.locale, self.decimal, groups_first=True))
         if is_percent or isinstance(found.value, NumberRange):
             return unreadable(text, "a percentage or a range where a whole number is expected")
         return self._whole(
@@ -573,10 +563,7 @@ class QuantityReader(FormReader, Struct, frozen=True):
             number = json_number(raw)
             return number if number.value is None else self._reading(number.text, Amount(number.value, ""))
         text = raw.strip()
-        try:
-            return self._reading(text, self._amount(text))
-        except UnreadableError as error:
-            return unreadable(text, str(error))
+        return self._reading(text, self._amount(text))
 
     def _amount(self, text: str) -> Amount:
         """Return the amount and its unit's text; in a range the unit stands once or at both ends."""
