@@ -45,6 +45,10 @@ PRESCRIPTIONS = {
         {("medications[]", "item_missing"): 38.75, ("medications[].dosis", "different"): 7.5},
     ),
     "no answer": (None, {("", "answer_missing"): 100.0}),
+    "more than one can be mended for: the first match brings 30 points of attributes": (
+        [],
+        {("medications[]", "item_missing"): 100.0},
+    ),
 }
 
 
@@ -54,6 +58,51 @@ def test_the_losses_of_a_prescription_are_points_of_its_score(answer: Any, wante
     gold = [{"doc_id": "1", "medications": PAIR}, {"doc_id": "2", "medications": PAIR}]
     result = score(gold, [*rows, gold[1]], {"protocol": "prescription"}, bootstrap=0)
     assert list_losses(result) == {cause: points / 2 for cause, points in wanted.items()}
+
+
+XYZ = {"fields": {"x": "text", "y": "text", "z": "text"}}
+GOLD_XYZ = [{"id": "a", "x": "1", "y": "2", "z": "3"}, {"id": "b", "x": "1", "y": "2"}]
+TREE = {"id": "c", "expected_extraction": {"a": {"x": 1, "y": 2, "z": 3}, "b": 1, "c": 2, "d": 3}}
+GAINS = {
+    # F1 is 2 / 7: b mended 6 / 9, y 4 / 7, z 4 / 8
+    "all documents together": (
+        {**XYZ, "score": "f1"},
+        GOLD_XYZ,
+        [{"id": "a", "x": "1", "y": "x"}],
+        {("", "answer_missing"): 38.0952, ("y", "different"): 28.5714, ("z", "missing"): 21.4286},
+    ),
+    # right / values is 1 / 3 in a: without z 1 / 2, with y 2 / 3
+    "an invented value is one value less": (
+        XYZ,
+        [{"id": "a", "x": "1", "y": "2"}],
+        [{"id": "a", "x": "1", "y": "x", "z": "3"}],
+        {("y", "different"): 33.3333, ("z", "spurious"): 16.6667},
+    ),
+    "a count has no highest value: points of the accuracy": (
+        {**XYZ, "score": "e", "definitions": {"e": {"formula": "wrong", "better": "lower", "unit": "count"}}},
+        GOLD_XYZ[1:],
+        [{"id": "b", "x": "1", "y": "x"}],
+        {("y", "different"): 50.0},
+    ),
+    # right / (right + wrong + errors of structure) is 3 / 4; mended 6 / 6
+    "an object of another kind": (
+        {"protocol": "engineering-extractor"},
+        [TREE],
+        [{"id": "c", "extraction": {"a": "flat", "b": 1, "c": 2, "d": 3}}],
+        {("a", "wrong_kind"): 25.0},
+    ),
+    "a record beside an error is judged": (
+        XYZ,
+        GOLD_XYZ[1:],
+        [{"id": "b", "prediction": {"x": "1", "y": "x"}, "error": "late"}],
+        {("y", "different"): 50.0},
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "gold", "pred", "gains"), GAINS.values(), ids=GAINS)
+def test_a_cause_costs_what_the_score_gains_without_it(spec: Any, gold: Any, pred: Any, gains: Any) -> None:
+    assert list_losses(score(gold, pred, spec, bootstrap=0)) == pytest.approx(gains, abs=1e-3)
 
 
 def test_a_spurious_slot_costs_its_share_of_the_observed_slots() -> None:

@@ -313,9 +313,9 @@ def test_a_tree_reports_a_container_of_another_kind_once():
 
 
 def test_values_of_a_tree_count_as_their_pattern_says():
-    """Critical: one of two; weights: 3 of 3 and 0 of 1 and 0 of 1."""
-    spec = {"type": "any", "fields": {"**.cas": {"critical": True, "weight": 3}, "**.id": {"critical": True}}}
-    gold, pred = {"a": {"cas": "x", "id": 1, "n": 1}}, {"a": {"cas": "x", "id": 2, "n": 2}}
+    """Critical: one of two, `id` with all that is in `a.of`; weights: 3 of 3 and 0 of 1 and 0 of 1."""
+    spec = {"type": "any", "fields": {"**.cas": {"critical": True, "weight": 3}, "**.of": {"critical": True}}}
+    gold, pred = ({"a": {"cas": "x", "of": {"list": {"id": number}}, "n": number}} for number in (1, 2))
     result = result_of(spec, [gold], [pred], metrics=("critical_accuracy", "accuracy_weighted"))
     assert result.value("critical_accuracy") == 0.5
     assert result.value("accuracy_weighted") == pytest.approx(0.6)

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import MetricCall
+from fieldassay.metrics.estimate import HIGHEST
 from fieldassay.metrics.evidence import FLAG, BatchEvidence, DocumentTable, Kind, Outcome
 from fieldassay.metrics.result.estimation import highest_value
 from fieldassay.metrics.statistics.columns import DocumentColumns
-from fieldassay.paths import is_item_path
+from fieldassay.metrics.statistics.statistics import Form, pooled_divisor
+from fieldassay.paths import is_item_path, is_within
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -22,42 +24,56 @@ Masks = npt.NDArray[np.bool_]
 MOST_ROWS = 1 << 18
 """So many rows of documents without an error are evaluated at a time."""
 
-_FAILURES = ("is_invalid", "has_error", "is_timeout")
+
+class Costs(Struct, frozen=True, eq=False):
+    """What the rows of a batch cost, as shares of the highest score of a document; NaN: no wrong value.
+
+    `sizes`, of a score that pools documents, are by which share the document's weight grows without the row's
+    part of its error; None: it does not.
+    """
+
+    shares: Floats
+    sizes: Floats | None = None
+
+
 _CLEARED = ~(FLAG["wrong_kind"] | FLAG["under_wrong_kind"] | FLAG["lone_parent"] | FLAG["unreadable_pred"])
 
 
-def find_costs(score_of: BoundMetric | None, evidence: BatchEvidence, table: DocumentTable) -> Floats:
-    """Return what each row costs, as a share of the highest score: NaN for rows that are no wrong values.
+def find_costs(score_of: BoundMetric | None, evidence: BatchEvidence, table: DocumentTable) -> Costs:
+    """Return what each row costs: the gain in its document's score if the error were gone.
 
-    An error is a value, an item that one side lacks with all that is in it, or a whole answer that failed.
-    The cost of an error is the score of its document without it, less the score as it is; the values of an
-    error share it. An item is worth more as its values are mended, each by what it lacked. `score_of` is the
-    metric of the documents' scores; None: the accuracy.
+    An error is a value, an item that one side lacks with all that is in it, an object or a list of another
+    kind of JSON, or a whole answer that failed. The values of an error share its cost; of another kind of
+    JSON it stands in the row of the object or list. An item is worth more as its values are mended, each by
+    what it lacked. `score_of` is the metric of the documents' scores; None, or a metric without a highest
+    value, such as a count: the accuracy.
 
-    Where the score is the accuracy, the costs of a document add up to what it lacks; other scores may lose
-    more, or less, to two errors than to each by itself.
+    A document may lose more, or less, to two errors than to each by itself.
     """
     errors = _find_errors(evidence, table)
-    costs = np.full(len(evidence), np.nan)
-    costs[errors.wrong] = 0.0
-    usual = bind_metric(MetricCall("accuracy"))
-    if score_of is None or score_of.recipe == usual.recipe:
-        is_leaf = (evidence.kind == Kind.VALUE) & (evidence.outcome <= Outcome.SPURIOUS)
-        leaves = np.bincount(evidence.doc[is_leaf], minlength=len(evidence.documents))
-        costs[errors.wrong] = errors.lack[errors.wrong] / leaves[evidence.doc[errors.wrong]]
-        return costs
-    sign, highest = (-1.0 if score_of.metric.better == "lower" else 1.0), highest_value(score_of) or 1.0
-    before = DocumentColumns(evidence, table).evaluate(score_of.recipe)
-    of_unit = np.zeros(len(errors.docs))
-    for units in errors.portions():
-        mended = DocumentColumns(*errors.mend(units)).evaluate(score_of.recipe)
-        gained = sign * (mended - before[errors.docs[units]])
-        without = highest - before[errors.docs[units]] if sign > 0 else before[errors.docs[units]]
-        of_unit[units] = np.where(np.isnan(mended), without, gained) / highest
-    shared = np.bincount(errors.unit[errors.wrong], minlength=len(of_unit))
-    own = errors.unit[errors.wrong]
-    costs[errors.wrong] = np.nan_to_num(of_unit[own]) / shared[own]
-    return costs
+    pooled = None if score_of is None else pooled_divisor(score_of.recipe)
+    if score_of is None or not is_costed(score_of) or score_of.recipe == _ACCURACY.recipe:
+        gained, grown = _mend_leaves(errors), None
+    else:
+        gained, grown = _mend_score(errors, score_of, pooled)
+    shared = np.maximum(np.bincount(errors.unit[errors.is_charged], minlength=len(gained)), 1)
+    costs = np.where(errors.wrong, 0.0, np.nan)
+    at = np.flatnonzero(errors.is_charged)
+    own = errors.unit[at]
+    costs[at] = np.nan_to_num(gained[own]) / shared[own]
+    if grown is None:
+        return Costs(costs)
+    sizes = np.where(errors.wrong, 0.0, np.nan)
+    sizes[at] = np.nan_to_num(grown[own]) / shared[own]
+    return Costs(costs, sizes)
+
+
+_ACCURACY = bind_metric(MetricCall("accuracy"))
+
+
+def is_costed(score_of: BoundMetric) -> bool:
+    """Return whether errors have their costs in a score: one of shares, not a count, a time or a price."""
+    return score_of.metric.unit in HIGHEST
 
 
 class _Errors(Struct, frozen=True, eq=False, dict=True):
@@ -66,7 +82,9 @@ class _Errors(Struct, frozen=True, eq=False, dict=True):
     evidence: BatchEvidence
     table: DocumentTable
     wrong: Masks
-    """The rows that are wrong values."""
+    """The rows that are wrong values, and objects and lists of another kind of JSON."""
+    is_charged: Masks
+    """Those of them that share the cost of their error."""
     lack: Floats
     """What each row lacks to a right value, from 0 to 1; 0 for rows of structure."""
     item: Ints
@@ -93,10 +111,10 @@ class _Errors(Struct, frozen=True, eq=False, dict=True):
         start = np.cumsum(sizes) - sizes
         doc = np.repeat(np.arange(len(units)), sizes)
         at = order[np.arange(len(doc)) - start[doc] + first[self.docs[units]][doc]]
-        is_mended, is_item = self.unit[at] == units[doc], evidence.kind[self.rows[units]] == Kind.ITEM
-        one = _mend_rows(evidence, at, is_mended, (self.is_answer[units] | is_item)[doc])
-        is_extra_item = is_item & (evidence.outcome[self.rows[units]] == Outcome.SPURIOUS)
-        one.outcome[is_mended & (is_extra_item & ~self.is_answer[units])[doc]] = _GONE
+        is_mended, is_whole = self.unit[at] == units[doc], evidence.kind[self.rows[units]] != Kind.VALUE
+        one = _mend_rows(evidence, at, is_mended, (self.is_answer[units] | is_whole)[doc])
+        is_extra = is_whole & (evidence.outcome[self.rows[units]] == Outcome.SPURIOUS)
+        one.outcome[is_mended & (is_extra & ~self.is_answer[units])[doc]] = _GONE
         self._mend_items(one, units, start)
         _empty_lists(one, doc)
         kept = one.outcome != _GONE
@@ -173,6 +191,44 @@ class _Errors(Struct, frozen=True, eq=False, dict=True):
         return np.array(found, bool)[place.ravel()]
 
 
+def _mend_leaves(errors: _Errors) -> Floats:
+    """Return what the accuracy of its document gains without each error, from the values alone."""
+    evidence, count = errors.evidence, len(errors.docs)
+    is_leaf = (evidence.kind == Kind.VALUE) & (evidence.outcome <= Outcome.SPURIOUS)
+    doc = evidence.doc[is_leaf]
+    leaves = np.bincount(doc, minlength=len(evidence.documents))
+    score = np.bincount(doc, evidence.score[is_leaf], minlength=len(evidence.documents))
+    is_extra = is_leaf & (evidence.outcome == Outcome.SPURIOUS) & (errors.unit >= 0)
+    extra = np.bincount(errors.unit[is_extra], minlength=count)
+    left, right = leaves[errors.docs] - extra, score[errors.docs] + errors.lacked - extra
+    mended = np.divide(right, left, out=np.ones(count), where=left > 0)
+    gained: Floats = mended - score[errors.docs] / np.maximum(leaves[errors.docs], 1)
+    return gained
+
+
+def _mend_score(errors: _Errors, score_of: BoundMetric, pooled: Form | None) -> tuple[Floats, Floats | None]:
+    """Return what the score of its document gains without each error, as a share of the highest score.
+
+    The second array, of a score that pools documents, is by which share the weight of its document grows.
+    """
+    sign, highest = (-1.0 if score_of.metric.better == "lower" else 1.0), highest_value(score_of) or 1.0
+    columns = DocumentColumns(errors.evidence, errors.table)
+    before = columns.evaluate(score_of.recipe)[errors.docs]
+    gained, grown = np.zeros(len(errors.docs)), np.zeros(len(errors.docs))
+    for units in errors.portions():
+        mended_columns = DocumentColumns(*errors.mend(units))
+        mended = mended_columns.evaluate(score_of.recipe)
+        without = highest - before[units] if sign > 0 else before[units]
+        gained[units] = np.where(np.isnan(mended), without, sign * (mended - before[units])) / highest
+        if pooled is not None:
+            grown[units] = mended_columns.per_document(pooled)
+    if pooled is None:
+        return gained, None
+    size = columns.per_document(pooled)[errors.docs]
+    grown = np.divide(grown, size, out=np.ones(len(size)), where=size > 0)
+    return gained, grown - 1.0
+
+
 _GONE = -1
 """The outcome of rows that are not there once an error is mended."""
 
@@ -212,22 +268,57 @@ def _empty_lists(one: BatchEvidence, doc: Ints) -> None:
 def _find_errors(evidence: BatchEvidence, table: DocumentTable) -> _Errors:
     lack = np.where(evidence.outcome > Outcome.SPURIOUS, 0.0, 1.0 - np.nan_to_num(evidence.score))
     lack = np.where(evidence.kind == Kind.VALUE, lack, 0.0)
-    wrong = lack > 0
-    has_failed = ~table.claims["has_prediction"]
-    for name in _FAILURES:
-        has_failed = has_failed | table.claims[name]
     rows = np.arange(len(evidence))
     item = np.full(len(rows), -1) if evidence.items is None else evidence.items().astype(np.int64)
     is_lone = (evidence.kind == Kind.ITEM) & np.isin(evidence.outcome, (Outcome.MISSING, Outcome.SPURIOUS))
-    top = np.where(wrong | is_lone, rows, -1)
+    top = np.where((lack > 0) | is_lone, rows, -1)
     above = np.where(evidence.kind == Kind.ITEM, rows, item)
     while (above >= 0).any():
         top = np.where((above >= 0) & is_lone[above], above, top)
         above = np.where(above >= 0, item[above], -1)
-    top = np.where(has_failed[evidence.doc], len(rows) + evidence.doc, top)
+    is_other_kind = (evidence.kind != Kind.VALUE) & ((evidence.flags & FLAG["wrong_kind"]) != 0) & (top < 0)
+    for field in np.unique(evidence.field[is_other_kind]):
+        containers = np.flatnonzero(is_other_kind & (evidence.field == field))
+        _join_values(evidence, item, lack > 0, containers, top)
+    wrong = (lack > 0) | is_other_kind
+    has_failed = _has_failed(evidence, table)[evidence.doc]
+    of_container = is_other_kind | ((lack > 0) & ~is_other_kind[np.maximum(top, 0)])
+    is_charged = np.where(has_failed, lack > 0, of_container)
+    top = np.where(has_failed, len(rows) + evidence.doc, top)
     chosen, unit = np.unique(top, return_inverse=True)
     unit -= np.count_nonzero(chosen < 0)
     chosen = chosen[chosen >= 0]
     is_answer = chosen >= len(rows)
-    docs = np.where(is_answer, chosen - len(rows), evidence.doc[np.where(is_answer, 0, chosen)])
-    return _Errors(evidence, table, wrong, lack, item, unit, docs, np.where(is_answer, 0, chosen), is_answer)
+    first = np.where(is_answer, 0, chosen)
+    docs = np.where(is_answer, chosen - len(rows), evidence.doc[first])
+    return _Errors(evidence, table, wrong, is_charged, lack, item, unit, docs, first, is_answer)
+
+
+def _join_values(evidence: BatchEvidence, item: Ints, wrong: Masks, containers: Ints, top: Ints) -> None:
+    """Make these rows of one field, objects or lists of another kind, the errors of the values in them."""
+    path, is_item = (
+        evidence.fields[evidence.field[containers[0]]].path,
+        evidence.kind[containers[0]] == Kind.ITEM,
+    )
+    inside = np.array([is_within(info.path, path) for info in evidence.fields], bool)[evidence.field]
+    at, size = np.flatnonzero(inside & wrong), len(evidence) + 1
+    keys = evidence.doc[containers] * size + (containers if is_item else item[containers])
+    order = np.argsort(keys)
+    top[containers] = containers
+    above = item[at]
+    while len(at):
+        wanted = evidence.doc[at] * size + above
+        place = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
+        is_in = keys[order][place] == wanted
+        top[at[is_in]] = containers[order[place[is_in]]]
+        at, above = at[above >= 0], item[above[above >= 0]]
+
+
+def _has_failed(evidence: BatchEvidence, table: DocumentTable) -> Masks:
+    """Return which documents have no answer, an unreadable one, or one that failed without a record."""
+    claims = table.claims
+    is_pred = np.isin(evidence.outcome, (Outcome.MATCH, Outcome.PARTIAL, Outcome.MISMATCH, Outcome.SPURIOUS))
+    is_empty = np.bincount(evidence.doc[is_pred], minlength=len(evidence.documents)) == 0
+    has_failed: Masks = ~claims["has_prediction"] | claims["is_invalid"]
+    has_failed |= (claims["has_error"] | claims["is_timeout"]) & is_empty
+    return has_failed

@@ -188,6 +188,12 @@ def value_places() -> pl.Expr:
 COST = "cost"
 """The column of evidence with what wrong values cost: the share of the highest score of a document."""
 
+COST_SIZE = "cost_size"
+"""The column of evidence, under a score that pools documents, with how errors shrink their documents.
+
+It is by which share the weight of a document grows without an error.
+"""
+
 REPEAT = "repeat"
 """The column of evidence with the number of the run, where a system has repeated runs; else there is none."""
 

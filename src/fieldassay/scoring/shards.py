@@ -22,8 +22,8 @@ from fieldassay.io.files.tables import write_parquet
 from fieldassay.io.json_value import fold_null_values, is_empty_text
 from fieldassay.io.text.shown import clip
 from fieldassay.io.workers.program import run_ray
-from fieldassay.metrics.costs import find_costs
-from fieldassay.metrics.evidence import COST, FLAG, BatchEvidence, DocumentTable, Outcome
+from fieldassay.metrics.costs import Costs, find_costs
+from fieldassay.metrics.evidence import COST, COST_SIZE, FLAG, BatchEvidence, DocumentTable, Outcome
 from fieldassay.metrics.fold import FoldPlan, Partial, fold, fold_repeats, merge
 from fieldassay.paths import field_of, plain_path
 from fieldassay.records.matching import Matching, batches
@@ -174,7 +174,9 @@ class EvidenceRows(Struct, frozen=True):
 
     evidence: BatchEvidence
     only_errors: bool
-    find_costs: Callable[[], npt.NDArray[np.float64]]
+    find_costs: Callable[[], Costs]
+    runs: int = 1
+    """The runs of the system, which share what an error costs."""
 
     def table(self) -> pl.DataFrame:
         """Return the table of the rows, or of those that are neither right nor absent."""
@@ -182,8 +184,11 @@ class EvidenceRows(Struct, frozen=True):
 
         assert self.evidence.table is not None
         frame = self.evidence.table()
-        costs = pl.Series(COST, self.find_costs(), nan_to_null=True)
+        found = self.find_costs()
+        costs = pl.Series(COST, found.shares / self.runs, nan_to_null=True)
         frame = frame.insert_column(frame.columns.index("other_field") + 1, costs)
+        if found.sizes is not None:
+            frame = frame.with_columns(pl.Series(COST_SIZE, found.sizes / self.runs, nan_to_null=True))
         return frame.filter(~pl.col("outcome").is_in(["match", "absent"])) if self.only_errors else frame
 
     def pack(self) -> bytes:
@@ -598,7 +603,7 @@ def _kept(work: Work, judged: JudgedBatch, number: int, repeat: Repeat | None) -
     score_of = work.folding.score_of if work.folding.score else None
     runs = 1 if repeat is None else repeat.runs
     rows = EvidenceRows(
-        evidence, work.evidence == "errors", lambda: find_costs(score_of, evidence, judged.documents) / runs
+        evidence, work.evidence == "errors", partial(find_costs, score_of, evidence, judged.documents), runs
     )
     if work.folder is None:
         return (rows if work.is_local else rows.pack(),)

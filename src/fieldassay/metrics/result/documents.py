@@ -32,7 +32,6 @@ from fieldassay.metrics.statistics.statistics import (
     Combined,
     Constant,
     FieldMean,
-    Form,
     Quantile,
     Ratio,
     Reaches,
@@ -46,6 +45,7 @@ from fieldassay.metrics.statistics.statistics import (
     join_fields,
     list_field_means,
     list_needs,
+    pooled_divisor,
 )
 
 if TYPE_CHECKING:
@@ -99,14 +99,6 @@ The weighted mean of the documents' scores is that score. Without the column all
 """
 
 
-def _pooled_divisor(recipe: Recipe) -> Form | None:
-    """Return the divisor of a ratio that divides sums of judged values; None for any other recipe."""
-    if not isinstance(recipe, Ratio):
-        return None
-    of_values = (isinstance(statistic, RowSum) for statistic in recipe.denominator.statistics)
-    return recipe.denominator if any(of_values) else None
-
-
 def value_documents(
     metrics: Sequence[BoundMetric],
     score_of: BoundMetric | None,
@@ -128,7 +120,7 @@ def value_documents(
     }
     shares = {str(bound.call): share for bound in metrics if (share := _document_share(bound)) is not None}
     found = {"score": score_documents(metrics, score_of, columns)}
-    if score_of is not None and (divisor := _pooled_divisor(score_of.recipe)) is not None:
+    if score_of is not None and (divisor := pooled_divisor(score_of.recipe)) is not None:
         found[SCORE_WEIGHT] = columns.per_document(divisor)
     found |= {name: columns.shares(_default_share(name)) for name in ("accuracy", "accuracy_strict")}
     found |= {name: columns.shares(share) for name, share in shares.items() if name not in found}

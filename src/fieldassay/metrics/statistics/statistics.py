@@ -430,6 +430,14 @@ class Threshold(Struct, frozen=True):
 Recipe: TypeAlias = Union[Ratio, FieldMean, Total, Quantile, Constant, Combined, Coalesce, Threshold]
 
 
+def pooled_divisor(recipe: Recipe) -> Form | None:
+    """Return the divisor of a ratio that divides sums of judged values; None for any other recipe."""
+    if not isinstance(recipe, Ratio):
+        return None
+    of_values = (isinstance(statistic, RowSum) for statistic in recipe.denominator.statistics)
+    return recipe.denominator if any(of_values) else None
+
+
 def list_field_means(recipe: Recipe) -> tuple[FieldMean, ...]:
     """Return the means over fields that are parts of a recipe."""
     if isinstance(recipe, Combined):

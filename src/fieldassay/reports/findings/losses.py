@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.metrics.evidence import COST, read_families
+from fieldassay.metrics.costs import is_costed
+from fieldassay.metrics.evidence import COST, COST_SIZE, read_families
 from fieldassay.metrics.result.documents import SCORE_WEIGHT
 from fieldassay.metrics.result.estimation import highest_value
 from fieldassay.metrics.result.tables import WRONG
@@ -141,26 +143,23 @@ def find_losses(
     if documents is None or "score" not in documents.columns or COST not in evidence.collect_schema():
         return dict.fromkeys(result.systems, ())
     families = read_families(documents, counts.get("families", {}).get("cluster"))
+    lacked = (pl.col("lack") * pl.col("weight")).sum().over("system") / pl.col("weight").sum().over("system")
     known = (
-        documents.filter(pl.col("score").is_not_null())
-        .select(
-            "system",
-            "doc",
-            "score",
-            weight=share_of_score(documents),
-            answer=unusable_answers(documents.columns),
-        )
+        read_shares(result)
+        .with_columns(answer=unusable_answers(documents.columns))
+        .select("system", "doc", "share", "lack", "weight", "answer", beyond=lacked - pl.col("lack"))
         .with_columns(
             cause=pl.when(pl.col("answer").drop_nulls().n_unique().over("system") > 1)
             .then(pl.lit("answer_failed"))
             .otherwise("answer")
         )
     )
-    wrong = evidence.filter((pl.col(COST) > 0) & ~is_due_to_gold())
+    size = pl.col(COST_SIZE) if COST_SIZE in evidence.collect_schema() else pl.lit(0.0)
+    wrong = evidence.filter(((pl.col(COST) > 0) | (size != 0)) & ~is_due_to_gold())
     diagnosis = pl.col("diagnoses").list.first().fill_null("accepted")
     path = pl.coalesce("gold_path", "pred_path")
     rows = wrong.select(
-        "system", "doc", "field", "outcome", "gold", "pred", COST, diagnosis=diagnosis, path=path
+        "system", "doc", "field", "outcome", "gold", "pred", COST, size=size, diagnosis=diagnosis, path=path
     )
     rows = join_items(rows.join(known.lazy(), on=["system", "doc"], maintain_order="left"), evidence)
     is_lost = pl.col("answer").is_not_null() & (pl.col("outcome") == "missing")
@@ -174,15 +173,21 @@ def find_losses(
         .otherwise("diagnosis"),
         unit=pl.when(is_lost).then(pl.lit("")).when(is_item).then("item"),
     )
+    of_error = pl.col("size").sum().over("system", "doc", "unit")
+    grown = 1.0 + pl.when(pl.col("unit").is_null()).then("size").otherwise(of_error)
+    rows = rows.with_columns((pl.col(COST) * grown).alias(COST))
+    gain = (pl.col(COST) + pl.col("beyond") * pl.col("size")).sum()
+    at_most = pl.when((pl.col("size") == 0).all()).then(pl.col("lack").first()).otherwise(math.inf)
     per_document = rows.group_by("system", "field", "diagnosis", "doc", maintain_order=True).agg(
         pl.len().alias("values"),
-        (pl.col(COST) * pl.col("weight")).sum().alias("loss"),
+        (pl.min_horizontal(gain, at_most) * pl.col("weight").first()).alias("loss"),
+        (pl.col("size").sum() * pl.col("weight").first()).alias("grown"),
         pl.col("gold", "pred").first(),
         pl.col("unit").drop_nulls().n_unique().alias("count"),
         pl.when(pl.col("field").first() == "").then(pl.col("answer").first()).alias("answer"),
     )
     table = per_document.collect()
-    found, limits = {}, (most, replicates, highest_score(result))
+    found, limits = {}, (most, replicates)
     for system in result.systems:
         losses = _of_system(table.filter(pl.col("system") == system), known, system, limits, families)
         mends = counts.get("systems", {}).get(system, {}).get("mends", {})
@@ -227,24 +232,26 @@ def _of_system(
     table: pl.DataFrame,
     known: pl.DataFrame,
     system: str,
-    limits: tuple[int, int, float],
+    limits: tuple[int, int],
     families: Mapping[str, str],
 ) -> tuple[Loss, ...]:
     import numpy as np
     import polars as pl
 
-    most, replicates, highest = limits
+    most, replicates = limits
     scores = known.filter(pl.col("system") == system)
     names = scores["doc"].sort()
     if not len(names) or table.is_empty():
         return ()
+    of_cause = pl.col("grown").sum().over("field", "diagnosis")
+    table = table.with_columns(loss=pl.col("loss") * len(names) / (len(names) + of_cause))
     groups = table.group_by("field", "diagnosis", maintain_order=True).agg(
         pl.col("loss", "values", "count").sum(),
         pl.len().alias("documents"),
         pl.col("doc", "gold", "pred").first(),
     )
     worst = find_worst_systems(groups.to_dicts(), len(names), most)
-    worst = [group if group["field"] else {**group, **_failed(table, scores, highest)} for group in worst]
+    worst = [group if group["field"] else {**group, **_failed(table, scores)} for group in worst]
     units = [families.get(name, name) for name in names]
     if not replicates or are_few_families(units):
         return tuple(make_loss(system, group, len(names), None) for group in worst)
@@ -273,37 +280,44 @@ def find_worst_systems(groups: Iterable[dict[str, Any]], of: int, most: int) -> 
     return sorted(groups, key=rank)[:most]
 
 
-def _failed(table: pl.DataFrame, scores: pl.DataFrame, highest: float) -> dict[str, Any]:
+def _failed(table: pl.DataFrame, scores: pl.DataFrame) -> dict[str, Any]:
     """Return the problems of one system's failed answers, and the mean score of all other documents."""
     import polars as pl
 
     failed = table.filter(pl.col("field") == "")
     kinds = failed.group_by("answer").len().sort(["len", "answer"], descending=[True, False]).rows()
     rest = scores.join(failed.select("doc"), on="doc", how="anti")
-    without = mean_score(rest) if rest["weight"].sum() else None
-    return {"kinds": tuple(kinds), "without": without and round(without / highest, DIGITS)}
+    without = round(mean_share(rest), DIGITS) if rest["weight"].sum() else None
+    return {"kinds": tuple(kinds), "without": without}
 
 
-def share_of_score(documents: pl.DataFrame) -> pl.Expr:
-    """Return what each document weighs in the score of its system, 1 on average."""
+def read_shares(result: Result) -> pl.DataFrame:
+    """Return the table of documents with the `share` of the highest score that each has.
+
+    `lack` is the rest of it, or the share itself of a score that is better when lower; `weight` is what the
+    document weighs in the score of its system, 1 on average. Documents without a score are left out.
+    """
     import polars as pl
 
-    if SCORE_WEIGHT not in documents.columns:
-        return pl.lit(1.0)
-    return pl.col(SCORE_WEIGHT) / pl.col(SCORE_WEIGHT).mean().over("system")
-
-
-def mean_score(scores: pl.DataFrame) -> float:
-    """Return the mean `score` of documents, each by its `weight`."""
-    values, weights = scores["score"].to_numpy(), scores["weight"].to_numpy()
-    return float((values * weights).sum() / weights.sum())
-
-
-def highest_score(result: Result) -> float:
-    """Return the highest score that a document can have, by the spec of a result."""
-    spec = recorded_spec(result.run)
+    documents, spec = result.documents, recorded_spec(result.run)
+    assert documents is not None
     score_of = None if spec is None else bind_score(spec)
-    return 1.0 if score_of is None else highest_value(score_of) or 1.0
+    column, highest = "score", 1.0 if score_of is None else highest_value(score_of) or 1.0
+    if score_of is not None and not is_costed(score_of):
+        column = "accuracy"
+    is_lower = score_of is not None and column == "score" and score_of.metric.better == "lower"
+    weight = pl.lit(1.0)
+    if SCORE_WEIGHT in documents.columns and column == "score":
+        weight = pl.col(SCORE_WEIGHT) / pl.col(SCORE_WEIGHT).mean().over("system")
+    share = pl.col(column) / highest
+    known = documents.filter(pl.col(column).is_not_null())
+    return known.with_columns(share=share, lack=share if is_lower else 1.0 - share, weight=weight)
+
+
+def mean_share(scores: pl.DataFrame) -> float:
+    """Return the mean `share` of documents, each by its `weight`."""
+    values, weights = scores["share"].to_numpy(), scores["weight"].to_numpy()
+    return float((values * weights).sum() / weights.sum())
 
 
 def _intervals(

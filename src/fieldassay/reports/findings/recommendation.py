@@ -23,7 +23,7 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.comparison import Comparison, Ranking, RankPlace, name_changes
 from fieldassay.metrics.result.decision import Decision, GateAnswer, Verdict
 from fieldassay.metrics.result.result import Result, by_system, find_main, find_named
-from fieldassay.reports.findings.losses import Loss, highest_score, mean_score, share_of_score
+from fieldassay.reports.findings.losses import Loss, mean_share, read_shares
 from fieldassay.reports.wording import (
     CAUSES,
     DIAGNOSES,
@@ -348,10 +348,12 @@ def name_lost(result: Result) -> str:
         return "accuracy"
     if result.run.get("score") is None:
         return "accuracy" if is_of_all_values(main) else ALL_VALUES
-    own = documents.filter((documents["system"] == main.system) & documents["score"].is_not_null())
-    mean = mean_score(own.with_columns(weight=share_of_score(own))) if len(own) else math.nan
-    of_highest = main.value / HIGHEST.get(main.unit, 1.0)
-    is_mean = math.isclose(mean / highest_score(result), of_highest, abs_tol=1e-6)
+    if main.unit not in HIGHEST:
+        return "accuracy"
+    shares = read_shares(result)
+    own = shares.filter(shares["system"] == main.system)
+    mean = mean_share(own) if len(own) else math.nan
+    is_mean = math.isclose(mean, main.value / HIGHEST[main.unit], abs_tol=1e-6)
     return name_metric(main.metric, result.run) + ("" if is_mean else " of single documents")
 
 

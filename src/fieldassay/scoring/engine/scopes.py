@@ -557,6 +557,7 @@ def grow(
             if value.__class__ is dict:
                 objects.update(dict.fromkeys(value))
     leaf = _template(node)
+    below = replace(node, is_critical=leaf.is_critical)
     branches: list[Node] = []
     has_scalars = bool(kinds - {dict, list, ABSENT.__class__, type(None)})
     if has_scalars or (leaf.is_list and list in kinds) or (leaf.null_is_value and type(None) in kinds):
@@ -567,13 +568,13 @@ def grow(
         folded = () if kept is None else [key for key in objects if is_folded(node, steps, key, kept)]
         rest = frozenset(folded)
         children: list[Node] = [
-            replace(node, name=key, path=member_path(node.path, key)) for key in objects if key not in rest
+            replace(below, name=key, path=member_path(node.path, key)) for key in objects if key not in rest
         ]
         if rest:
-            children.append(_rest(node, rest, leaf.null_is_value, table))
+            children.append(_rest(below, rest, leaf.null_is_value, table))
         branches.append(ObjectNode(node.name, node.path, 0, tuple(children), accepted=leaf.accepted))
     if list in kinds and not leaf.is_list:
-        item = replace(node, name="", path=f"{node.path}[]")
+        item = replace(below, name="", path=f"{node.path}[]")
         keeps_empty = leaf.null_is_value
         branches.append(
             ListNode(
@@ -653,7 +654,8 @@ def _template(node: AnyNode) -> Leaf:
     """Return the leaf of the first pattern that matches the node's path; the last one matches everything."""
     for pattern, template in node.patterns:
         if isinstance(template, Leaf) and Pattern(pattern).matches(node.path):
-            return replace(template, name=node.name, path=node.path)
+            is_critical = node.is_critical or template.is_critical
+            return replace(template, name=node.name, path=node.path, is_critical=is_critical)
     raise ValueError(f"no pattern matches {node.path!r}")
 
 

@@ -169,6 +169,8 @@ class AnyNode(Struct, frozen=True):
     aligner: Aligner
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
+    is_critical: bool = False
+    """Whether a pattern makes all that is in an object or a list critical."""
 
 
 Node: TypeAlias = Union[Leaf, ObjectNode, ListNode, AnyNode]
