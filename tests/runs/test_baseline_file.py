@@ -149,8 +149,8 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
         "1e999 is too large",
     ),
     "Infinity": (lambda text: text.replace('"n": 4', '"n": -Infinity'), "Infinity is not a JSON number"),
-    "another version": (edit(lambda data: data.update(schema_version=2), is_signed=True), "only 1 is known"),
-    "version true": (edit(lambda data: data.update(schema_version=True), is_signed=True), "only 1 is known"),
+    "another version": (edit(lambda data: data.update(schema_version=2), is_signed=True), "reads only 1"),
+    "version true": (edit(lambda data: data.update(schema_version=True), is_signed=True), "reads only 1"),
     "no checksum": (edit(lambda data: data.pop("checksum"), is_signed=False), "checksum"),
     "a document twice": (
         edit(lambda data: data["documents"].__setitem__(1, ["a", "0b"]), is_signed=True),

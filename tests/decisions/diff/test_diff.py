@@ -274,7 +274,7 @@ def test_a_real_loss_is_called_worse_with_its_values(make_run: Make) -> None:
     text = rendered(make_run, lambda at, row: {**row, "total": at + 1})
     assert "new is worse than old by 50.0 points of accuracy" in text
     assert "0 values fixed, 12 broken, 0 wrong in both" in text
-    assert "9 more" in text
+    assert "3 of 12" in text
     assert re.search(r"d0 +total +0 +0 +1 .*\(critical\)", text)
 
 
