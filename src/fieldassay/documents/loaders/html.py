@@ -315,11 +315,8 @@ _MAILBOX_LINE = re.compile(rb"(?:\A|\n\r?\n)From [^\n]{1,300}[0-9]{4}[^\n]{0,8}\
 _SIGNATURES = frozenset(
     ("application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature")
 )
-_SEALED = frozenset(("application/pkcs7-mime", "application/x-pkcs7-mime"))
-_KEPT = frozenset(name.lower() for name in _HEADERS)
-_CMS_DATA = bytes.fromhex("06092A864886F70D010701")
-_OCTETS, _CHUNKED_OCTETS, _CONTENT = 0x04, 0x24, 0xA0
-_ENCRYPTED = "is encrypted; open it in your mail program, and save the page as PDF"
+_SEALED = frozenset(("application/pkcs7-mime", "application/x-pkcs7-mime", "multipart/encrypted"))
+_ENCRYPTED = "is encrypted, or signed as a whole; open it in your mail program, and save the page as PDF"
 _DAMAGE = (ValueError, LookupError, TypeError, AttributeError, IndexError, RecursionError)
 _TOKEN = re.compile(r"\w+")
 _NEW_WORDS = 0.1
@@ -360,7 +357,7 @@ def load_eml(data: bytes, task: LoadTask) -> Content:
 
 
 def _parse_message(data: bytes) -> EmailMessage:
-    """Return the message of a file, signed content unwrapped. Raises `DocumentError` if it is encrypted."""
+    """Return the message of a file; raises `DocumentError` for one that is encrypted or signed as a whole."""
     if b"\0" in data[:64]:
         data = decode(data).encode()
     if sum(1 for _ in _PART.finditer(data)) > _MOST_NESTED:
@@ -375,34 +372,8 @@ def _parse_message(data: bytes) -> EmailMessage:
     parser = BytesParser(_class=EmailMessage, policy=policy.default.clone(refold_source="none"))
     message = parser.parsebytes(data.removeprefix(codecs.BOM_UTF8))
     if message.get_content_type() in _SEALED:
-        content = _signed_content(_bytes_of(message))
-        if content is None:
-            raise DocumentError("encrypted", _ENCRYPTED)
-        inner = parser.parsebytes(content)
-        for name, value in message.raw_items():
-            if name.lower() in _KEPT and name not in inner:
-                inner.set_raw(name, value)
-        return inner
-    if message.get_content_type() == "multipart/encrypted":
         raise DocumentError("encrypted", _ENCRYPTED)
     return message
-
-
-def _signed_content(data: bytes) -> bytes | None:
-    """Return the content of a signed message (CMS signed data, DER or BER); None if there is none."""
-    at = data.find(_CMS_DATA)
-    chunks: list[bytes] = []
-    at += len(_CMS_DATA) if at >= 0 else len(data) + 1
-    while at + 2 <= len(data):
-        tag, size, at = data[at], data[at + 1], at + 2
-        if size > 127:
-            at, size = at + (size & 127), int.from_bytes(data[at : at + (size & 127)])
-        if tag == _OCTETS:
-            chunks.append(data[at : at + size])
-            at += size
-        elif tag not in (_CONTENT, _CHUNKED_OCTETS):
-            break
-    return b"".join(chunks) or None
 
 
 def _header(message: EmailMessage, name: str) -> str:
