@@ -195,6 +195,11 @@ def _settle_ids(label: str, contents: Contents, options: SourceOptions) -> Sourc
             for what in ("has no id" if ids[at] is None else "its id is too long",)
             if rows.place(at) not in places
         ]
+        what = f"{len(lost):,} of {len(ids):,} records have no id that can be read, and are left out"
+        left_out = Problem(
+            label, f"{what} (first in {rows.place(lost[0])})", "give every record an id", "unmatched"
+        )
+        problems = problems if options.is_gold else [left_out, *problems]
         kept = np.delete(np.arange(len(ids), dtype=np.int64), lost)
         rows, ids = rows.take(kept), [ids[position] for position in kept.tolist()]
     if problems and options.is_gold:
