@@ -565,3 +565,24 @@ def test_names_that_have_nothing_in_common_are_told_apart_at_once() -> None:
         assert not join_names(
             [f"file{at}.pdf" for at in range(10_000)], [f"doc-{at}" for at in range(10_000)]
         ).owners
+
+
+ID_FIELD = "{data: {id_key: [no, doc]}, fields: {no: {type: id, names: [doc]}, total: number}}"
+OF_IDS = {
+    "the id of all answers": (
+        [{"doc": "a", "total": 1}, {"doc": "b", "total": 2}],
+        ["the field 'no' holds the id of the document in gold and in all answers"],
+    ),
+    "extracted, once wrong": ({"a": {"doc": "a", "total": 1}, "b": {"doc": "d", "total": 2}}, []),
+    "none in one record": (
+        [{"doc": "a", "total": 1}, {"total": 2}],
+        ["m: 1 of 2 records have no id that can be read"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_IDS)
+def test_ids_that_are_scored_or_lacking_are_warned_of(name: str) -> None:
+    answers, told = OF_IDS[name]
+    warnings = score([{"no": "a", "total": 1}, {"no": "b", "total": 2}], {"m": answers}, ID_FIELD).warnings
+    assert [text.partition(",")[0] for text in warnings if text.startswith(("the field", "m:"))] == told
