@@ -45,9 +45,9 @@ PRESCRIPTIONS = {
         {("medications[]", "item_missing"): 38.75, ("medications[].dosis", "different"): 7.5},
     ),
     "no answer": (None, {("", "answer_missing"): 100.0}),
-    "more than one can be mended for: the first match brings 30 points of attributes": (
+    "nothing in an answer, to which the first match brings 30 points of attributes": (
         [],
-        {("medications[]", "item_missing"): 100.0},
+        {("", "answer_empty"): 100.0},
     ),
 }
 

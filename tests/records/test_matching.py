@@ -274,7 +274,10 @@ def test_an_id_key_that_was_named_and_that_no_row_has_is_an_error_and_never_a_ma
             open_source(pl.DataFrame(rows) if suffix == "frame" else rows, options, "p")
     [problem] = caught.value.problems
     assert problem.kind == "no_id_key"
-    assert str(problem).endswith("no row has the id key 'invoice_no'; did you mean 'invoice_nr'?")
+    assert str(problem).partition(": ")[2] == (
+        "no row has the id key 'invoice_no'; if 'id' is the id there: --id-key invoice_no --id-key id; "
+        "did you mean 'invoice_nr'?"
+    )
 
 
 @pytest.mark.parametrize(
@@ -283,7 +286,7 @@ def test_an_id_key_that_was_named_and_that_no_row_has_is_an_error_and_never_a_ma
         (
             {"id": "a", "total": 1},
             ("x1", "x2"),
-            "no row has one of the id keys 'x1', 'x2'; its keys: id, total",
+            "no row has one of the id keys 'x1', 'x2'; if 'id' is the id there: --id-key x1 --id-key x2 --id-key id",
         ),
         ({"id": True, "total": 1}, ("id",), "no row has the id key 'id'; give every record an id: text or"),
     ],
@@ -565,3 +568,24 @@ def test_names_that_have_nothing_in_common_are_told_apart_at_once() -> None:
         assert not join_names(
             [f"file{at}.pdf" for at in range(10_000)], [f"doc-{at}" for at in range(10_000)]
         ).owners
+
+
+ID_FIELD = "{data: {id_key: [no, doc]}, fields: {no: {type: id, names: [doc]}, total: number}}"
+OF_IDS = {
+    "the id of all answers": (
+        [{"doc": "a", "total": 1}, {"doc": "b", "total": 2}],
+        ["the field 'no' holds the id of the document in gold and in all answers"],
+    ),
+    "extracted, once wrong": ({"a": {"doc": "a", "total": 1}, "b": {"doc": "d", "total": 2}}, []),
+    "none in one record": (
+        [{"doc": "a", "total": 1}, {"total": 2}],
+        ["m: 1 of 2 records have no id that can be read"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_IDS)
+def test_ids_that_are_scored_or_lacking_are_warned_of(name: str) -> None:
+    answers, told = OF_IDS[name]
+    warnings = score([{"no": "a", "total": 1}, {"no": "b", "total": 2}], {"m": answers}, ID_FIELD).warnings
+    assert [text.partition(",")[0] for text in warnings if text.startswith(("the field", "m:"))] == told

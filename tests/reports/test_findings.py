@@ -100,8 +100,10 @@ def losses_of(answers: list[Any], spec: str = LINES) -> dict[tuple[str, str], Lo
         ),
         ({"error": "500 Server error"}, "answer_error", "1 of 4 answers is an error"),
         ({"error": "timeout"}, "answer_timeout", "1 of 4 answers timed out"),
+        ({}, "answer_empty", "1 of 4 answers has no value"),
+        ({"total": None, "lines": []}, "answer_empty", "1 of 4 answers has no value"),
     ],
-    ids=["missing", "prose", "error", "timeout"],
+    ids=["missing", "prose", "error", "timeout", "empty", "nulls"],
 )
 def test_an_answer_that_cannot_be_used_is_one_cause_and_its_values_are_in_no_other(
     answer: Any, cause: str, said: str
@@ -334,7 +336,7 @@ def test_places_are_apart_where_a_difference_is_shown(wrong: tuple[int, ...], pl
 
 
 def test_diagnoses_flags_and_outcomes_all_have_words() -> None:
-    assert list(DIAGNOSES) == [*NAMES, "item_missing", "item_spurious", *ANSWERS]
+    assert list(DIAGNOSES) == [*NAMES, "item_missing", "item_spurious", *ANSWERS, "answer_empty"]
     assert list(FLAGS) == list(BITS)
     assert list(OUTCOMES) == [outcome.name.lower() for outcome in Outcome]
 

@@ -327,7 +327,9 @@ def _document_id(
         return find_document_id(rows, count, "file name" if source.rows.kind == "folder" else "position")
     if problems := find_duplicates(source):
         raise ProblemsError(problems)
-    return next(name for name in named if name in rows.members), "named in `data:`"
+    return next(
+        name for name in named if name in rows.members
+    ), "the id, which is not scored: add it to `fields:` if it was extracted"
 
 
 def _find_envelope(rows: Sightings, count: int) -> str | None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -50,6 +51,7 @@ from fieldassay.records.rows import (
 from fieldassay.records.services import BATCH_ID, read_response
 from fieldassay.records.tables import hold_frame, hold_table, read_parquet, read_table, table_of
 from fieldassay.records.workbooks import read_workbook
+from fieldassay.spec.language.names import ID_NAMES
 
 # Sources: records by position, from files, standard input or memory.
 
@@ -195,6 +197,11 @@ def _settle_ids(label: str, contents: Contents, options: SourceOptions) -> Sourc
             for what in ("has no id" if ids[at] is None else "its id is too long",)
             if rows.place(at) not in places
         ]
+        what = f"{len(lost):,} of {len(ids):,} records have no id that can be read, and are left out"
+        left_out = Problem(
+            label, f"{what} (first in {rows.place(lost[0])})", "give every record an id", "unmatched"
+        )
+        problems = problems if options.is_gold else [left_out, *problems]
         kept = np.delete(np.arange(len(ids), dtype=np.int64), lost)
         rows, ids = rows.take(kept), [ids[position] for position in kept.tolist()]
     if problems and options.is_gold:
@@ -215,6 +222,10 @@ def _no_id_key(label: str, rows: Sequence[Mapping[str, Any]], names: Sequence[st
     )
     is_missing = bool(keys) and names[0] not in keys
     remedy = nearest(names[0], keys) if is_missing else "give every record an id: text or number"
+    if usual := [name for name in ID_NAMES if name in keys and name not in names][:1]:
+        given = " ".join(f"--id-key {shlex.quote(name)}" for name in (*names[:8], *usual))
+        near = f"; {remedy}" if remedy.startswith("did you mean") else ""
+        remedy = f"if {usual[0]!r} is the id there: {given}{near}"
     return Problem(label, f"no row has {named}", remedy.replace("one of: ", "its keys: "), "no_id_key")
 
 

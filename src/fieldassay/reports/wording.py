@@ -218,6 +218,7 @@ DIAGNOSES: dict[str, str] = {
     "answer_timeout": "the whole answer timed out",
     "answer_error": "the whole answer is an error",
     "answer_unreadable": "the whole answer is unreadable",
+    "answer_empty": "the answer has no value",
 }
 
 SAID_BY: dict[str, str] = {
@@ -245,6 +246,7 @@ PROBLEMS: dict[str, tuple[str, str]] = {
     "answer_timeout": ("timeout", "timeouts"),
     "answer_error": ("error", "errors"),
     "answer_unreadable": ("unreadable", "unreadable"),
+    "answer_empty": ("without a value", "without a value"),
 }
 """The problems of whole answers in a list of counts: of one and of several."""
 
@@ -254,6 +256,7 @@ CAUSES: dict[str, tuple[str, str, str]] = {
     "answer_timeout": ("answer", "timed out", "timed out"),
     "answer_error": ("answer", "is an error", "are errors"),
     "answer_unreadable": ("answer", "is unreadable", "are unreadable"),
+    "answer_empty": ("answer", "has no value", "have no value"),
     "item_missing": ("item", "is missing", "are missing"),
     "item_spurious": ("item", "is not in gold", "are not in gold"),
 }

@@ -284,12 +284,9 @@ def _remark(row: Mapping[str, Any]) -> Iterator[str]:
     why = f" ({row['answer_problem']})" if row.get("answer_problem") else ""
     failures = [text for claim, text in _CLAIMS.items() if row.get(claim)]
     yield from (f"{text}{why}; it counts as empty" for text in failures)
-    if row.get("is_repaired"):
-        yield (
-            f"the answer was repaired ({row['repairs'].replace(' | ', ', ')})"
-            if row.get("repairs")
-            else "the answer was repaired"
-        )
+    if row.get("is_repaired") or row.get("repairs"):
+        kinds = f" ({row['repairs'].replace(' | ', ', ')})" if row.get("repairs") else ""
+        yield f"the answer was {'repaired' if row.get('is_repaired') else 'unwrapped'}{kinds}"
     if row.get("answer_start") and (failures or row.get("is_repaired")):
         yield f"the answer begins: {row['answer_start']}"
 

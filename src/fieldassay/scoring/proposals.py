@@ -1,5 +1,6 @@
 """Changes of a spec under which predictions agree with gold: other names of fields, other ways of reading."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
@@ -27,6 +28,7 @@ MOST_DOCUMENTS = 200
 LEAST_EQUAL = 3
 """In fewer documents equal values may be chance."""
 _MOST_ITEMS, _FIRST_READ, _MOST_BITS = 50, 20, 10_000
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[^\W\d_](?:(?![A-Z])[^\W\d_])+")
 _VARIANTS: tuple[tuple[str, Any], ...] = (
     ("order", "dmy"), ("order", "mdy"), ("decimal", ","), ("decimal", "."), ("percent", "fraction"),
 )  # fmt: skip
@@ -109,7 +111,8 @@ def propose_names(node: ObjectNode, pairs: Pairs, place: Place = ()) -> Iterator
     """Yield a name for each field that no prediction has under its own names.
 
     That is the key with equal values in most documents, more often than by chance and than any other key;
-    else the key that differs by case and separators only. Each is unique in both directions.
+    else the key that differs by case and separators only. Each is unique in both directions. The last key
+    is that of the last field if their names share a word, and the field can read its values.
     """
     names = {child.name: keys for child, keys in node.keyed()}
     known = {key for keys in names.values() for key in keys}
@@ -129,10 +132,30 @@ def propose_names(node: ObjectNode, pairs: Pairs, place: Place = ()) -> Iterator
             yield Proposal((*place, "fields", name), {"names": (*names[name][1:], key)}, why)
             names[name] = (*names[name], key)
             taken |= {name, key}
+    last, spare = (
+        [one for one in side if one not in taken] for side in ([one.name for one in lacking], free)
+    )
+    if len(last) == len(spare) == 1 and (word := _shared_word(last[0], spare[0])):
+        leaf = next(filter(None, (_leaf_of(one) for one in lacking if one.name == last[0])), None)
+        if leaf is not None and any(_read_forms(leaf, leaf.reader)(_values(pairs, 1, (spare[0],)))):
+            changes = {"names": (*names[last[0]][1:], spare[0])}
+            yield Proposal(
+                (*place, "fields", last[0]), changes, f"the last key, and both names have {word!r}"
+            )
     for child in node.children:
         if (inner := _object_of(child)) is not None:
             at = (*place, "fields", child.name, *(("items",) if isinstance(child, ListNode) else ()))
             yield from propose_names(inner, _inside(pairs, (child.name,), names[child.name]), at)
+
+
+def _shared_word(name: str, key: str) -> str:
+    """Return the longest word that two names share; empty for none.
+
+    >>> _shared_word("VAT %", "vatRate"), _shared_word("net", "network")
+    ('vat', '')
+    """
+    ours, theirs = ({word.casefold() for word in _WORDS.findall(one)} for one in (name, key))
+    return max(ours & theirs, key=len, default="")
 
 
 def _best(scores: Mapping[tuple[str, str], tuple[int, bool]], taken: set[str]) -> list[tuple[str, str]]:

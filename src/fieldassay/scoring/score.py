@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, problem
 from fieldassay.io.files.whole_files import OUTER_LINK, WRITTEN_FILE, WRITTEN_FOLDER
+from fieldassay.io.json_value import id_text
 from fieldassay.io.text.shown import Brief, clip, format_count
 from fieldassay.metrics.catalogue.definitions import DEFAULT, select_metrics
 from fieldassay.metrics.catalogue.grammar import parse_gate
@@ -327,6 +328,7 @@ def _result(run: _Run, done: Done) -> Result:
             ),
             *remark_comparisons(paired),
             *_warn_of_families(run, partials),
+            *_warn_of_key(run, found),
             *warn_of_seen(run.matching),
         ),
         checks=count_checks(run.plan, _tallies(run, done)),
@@ -344,6 +346,18 @@ def _result(run: _Run, done: Done) -> Result:
         ),
     )
     return replace(result, warnings=(*result.warnings, *_warn_of_ungated(run, result)))
+
+
+def _warn_of_key(run: _Run, found: Sequence[Estimate]) -> tuple[str, ...]:
+    """Return the warning on a field that holds the id of the document in gold and in all answers."""
+    key = next((name for name in run.plan.spec.data.id_key or ID_NAMES if name in run.plan.slots), "")
+    own = [one.value for one in found if one.metric == "field_accuracy" and one.field == join_path((key,))]
+    gold, rows = run.matching.gold, run.matching.gold.head()
+    held = [id_text((record.data or {}).get(key)) for record in gold.open(range(len(rows)), rows)]
+    if not own or any(value != 1 for value in own) or held != [*gold.ids[: len(rows)]]:
+        return ()
+    what = f"the field {key!r} holds the id of the document in gold and in all answers, so it is always right"
+    return (f"{what}: remove it, if records are matched by it",)
 
 
 _MOST_COMPARED = 2000
@@ -515,10 +529,6 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
     lacking = [top.name for top in run.plan.spec.fields if top.name not in run.plan.slots]
     if lacking:
         warnings.append(f"ignored, since no gold record has them: {', '.join(lacking[:20])}")
-    names = run.plan.spec.data.id_key or ID_NAMES
-    key = next((name for name in names if name in run.plan.slots), None)
-    if key is not None and not run.matching.gold.is_numbered:
-        warnings.append(f"the field {key!r} looks like the id of a document, and is always right: remove it")
     unreadable = [
         _name_unreadable(run.matching.gold.label, *field, *counted)
         for field, counted in sorted(done.unreadable.items())

@@ -130,6 +130,23 @@ def test_keys_that_agree_by_chance_or_alike_are_no_names() -> None:
     assert "named Code" in guess and not {"one", "two", "valid"} & {*guess.replace(")", " ").split()}
 
 
+@pytest.mark.parametrize(
+    ("rows", "is_paired"),
+    [
+        ([{"vat_rate": (19, 0.19)[at % 2]} for at in range(9)], True),
+        ([{"vatRate": 0.19}] * 9, True),
+        ([{"rate": 0.19}] * 9, False),
+        ([{"vat_rate": 0.19, "vat_sum": 0.19}] * 9, False),
+        ([{"vat_note": "standard"}] * 9, False),
+    ],
+    ids=["in two notations", "in another notation", "no word in common", "one of two", "no numbers"],
+)
+def test_the_last_key_has_the_name_of_the_last_field(rows: list[dict[str, Any]], is_paired: bool) -> None:
+    gold = [{"id": at, "VAT %": 19, "sum": at} for at in range(9)]
+    pred = [{"id": at, "sum": at, **row} for at, row in enumerate(rows)]
+    assert ("named vat" in fa.score(gold, {"m": pred}, bootstrap=0).warnings[0]) == is_paired
+
+
 def test_a_field_that_gold_never_fills_has_the_type_of_the_predictions() -> None:
     gold = [{**row, "due": ""} for row in RATES]
     pred = [{**row, "due": row["day"]} for row in RATES]

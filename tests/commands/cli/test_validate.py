@@ -83,6 +83,7 @@ def test_predictions_without_gold_are_counted_by_system_and_field(run: Run, file
     [
         ("", (), 2, "is empty"),
         ('{"id": "a", "total": 1}\n{"id": "a", "total": 2}', (), 2, "duplicate id 'a'"),
+        ('{"id": null, "total": 1}\n{"id": "b", "total": 2}', (), 0, "note: p.jsonl: 1 of 2 records have no id"),
         ('{"id": null, "total": 1}\n{"id": "b", "total": 2}', (), 0, "note: p.jsonl:1: has no id"),
         ('{"total": 1}\n{"total": 2}', ("--id-key", "doc"), 2, "no row has the id key 'doc'"),
         ('{"id": "a", "amount": 1}', (), 2, "no record has a field of the spec (total, name, kind, lines)"),
@@ -98,7 +99,7 @@ def test_predictions_without_gold_are_counted_by_system_and_field(run: Run, file
         ('{"id": "a", "total": 1}', ("--pred", "nowhere.jsonl"), 2, "nowhere.jsonl: cannot be read"),
     ],
     ids=[
-        "empty file", "one id twice", "one without an id", "no such id key", "other fields", "one level down",
+        "empty file", "one id twice", "one without an id", "which has no id", "no such id key", "other fields", "one level down",
         "warned of", "no records", "chosen by gold", "one file is not there",
     ],
 )  # fmt: skip

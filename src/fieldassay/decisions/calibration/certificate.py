@@ -707,15 +707,13 @@ def describe_guarantee(guarantee: Guarantee) -> str:
     """Return what is guaranteed, in words.
 
     >>> print(describe_guarantee(Guarantee(0.01)))  # doctest: +NORMALIZE_WHITESPACE
-    The guarantee: at most 1% of the values you accept are wrong. The method errs in at most 5% of cases.
-    It bounds the average of the documents' shares of wrong values, for new documents like these. With several
-    values in a document the bound rests on a conjecture (Gaffke 2005).
+    The guarantee: in a document, take the share of accepted values that are wrong. Averaged over new
+    documents like these, it is at most 1%. The method errs in at most 5% of cases.
     """
     return (
-        f"The guarantee: at most {format_share(guarantee.risk)} of the values you accept are wrong. The "
-        f"method errs in at most {format_share(guarantee.delta)} of cases. It bounds the average of the "
-        "documents' shares of wrong values, for new documents like these. With several values in a document "
-        "the bound rests on a conjecture (Gaffke 2005)."
+        "The guarantee: in a document, take the share of accepted values that are wrong. Averaged over new "
+        f"documents like these, it is at most {format_share(guarantee.risk)}. The method errs in at most "
+        f"{format_share(guarantee.delta)} of cases."
     )
 
 

@@ -48,8 +48,8 @@ def render_plan(guarantee: Guarantee, screen: Screen) -> str:
     page.line(f"accepted documents needed with 0, 1, 2 and 3 errors among them: {needed}")
     least = needed_labels(guarantee.risk, guarantee.delta)
     page.line(
-        f"label {least:,} documents, then `calibrate RUN` says how many more you need: that depends on how "
-        "well confidences tell right from wrong"
+        f"label {least:,} documents with an accepted value, then `calibrate RUN` says how many more you "
+        "need: that depends on how well confidences tell right from wrong"
     )
     return page.text()
 

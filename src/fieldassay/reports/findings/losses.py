@@ -132,10 +132,10 @@ def find_losses(
     """Return the costliest losses of each system of a result, the costliest first.
 
     The cost of a cause is the mean over documents of what its values cost in the document's score; the
-    documents weigh in it as in the score. Each value has one cause: its document's answer, else the outermost
-    item that is missing or unpaired, else its field and main diagnosis. Intervals are those of a mean over
-    documents, which are drawn in their families; none without replicates, and in few families. Nothing is
-    found without a table of documents.
+    documents weigh in it as in the score. Each value has one cause: its document's answer, if it failed or
+    has none of several values, else the outermost item that is missing or unpaired, else its field and main
+    diagnosis. Intervals are those of a mean over documents, which are drawn in their families; none without
+    replicates, and in few families. Nothing is found without a table of documents.
     """
     import polars as pl
 
@@ -162,6 +162,10 @@ def find_losses(
         "system", "doc", "field", "outcome", "gold", "pred", COST, size=size, diagnosis=diagnosis, path=path
     )
     rows = join_items(rows.join(known.lazy(), on=["system", "doc"], maintain_order="left"), evidence)
+    each, is_missing = ["system", "doc"], pl.col("outcome") == "missing"
+    is_empty = (pl.col("lack") >= 1) & is_missing.all().over(each) & (pl.len().over(each) > 1)
+    empty = pl.when(is_empty & pl.col("answer").is_null()).then(pl.lit("answer_empty"))
+    rows = rows.with_columns(empty.otherwise(name).alias(name) for name in ("answer", "cause"))
     is_lost = pl.col("answer").is_not_null() & (pl.col("outcome") == "missing")
     is_item = ~is_lost & pl.col("item").is_not_null()
     rows = rows.with_columns(
@@ -251,7 +255,11 @@ def _of_system(
         pl.col("doc", "gold", "pred").first(),
     )
     worst = find_worst_systems(groups.to_dicts(), len(names), most)
-    worst = [group if group["field"] else {**group, **_failed(table, scores)} for group in worst]
+    of_answers = table.filter(pl.col("field") == "")
+    for place, group in enumerate(worst):
+        if not group["field"]:
+            failed = of_answers.filter(pl.col("diagnosis") == group["diagnosis"])
+            worst[place] = {**group, **_failed(failed, scores)}
     units = [families.get(name, name) for name in names]
     if not replicates or are_few_families(units):
         return tuple(make_loss(system, group, len(names), None) for group in worst)
@@ -280,11 +288,8 @@ def find_worst_systems(groups: Iterable[dict[str, Any]], of: int, most: int) -> 
     return sorted(groups, key=rank)[:most]
 
 
-def _failed(table: pl.DataFrame, scores: pl.DataFrame) -> dict[str, Any]:
+def _failed(failed: pl.DataFrame, scores: pl.DataFrame) -> dict[str, Any]:
     """Return the problems of one system's failed answers, and the mean score of all other documents."""
-    import polars as pl
-
-    failed = table.filter(pl.col("field") == "")
     kinds = failed.group_by("answer").len().sort(["len", "answer"], descending=[True, False]).rows()
     rest = scores.join(failed.select("doc"), on="doc", how="anti")
     without = round(mean_share(rest), DIGITS) if rest["weight"].sum() else None
