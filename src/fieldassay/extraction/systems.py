@@ -39,6 +39,7 @@ from fieldassay.extraction.strategies.prompts import (
     open_encoder,
 )
 from fieldassay.extraction.strategy import Example, Strategy, Task
+from fieldassay.io.files.code import digest_function
 from fieldassay.io.json_value import Json
 from fieldassay.options import Catalogue, fit, import_function
 from fieldassay.records.envelope import gold_options
@@ -590,24 +591,10 @@ def _channels(
         )
     if isinstance(strategy, Function):
         called = function or import_function(strategy.call)
-        channels[CALL] = FunctionChannel(called, _identity(called), workers=strategy.workers)
+        channels[CALL] = FunctionChannel(called, digest_function(called), workers=strategy.workers)
     for channel in channels.values():
         stack.callback(channel.close)
     return channels, asked
-
-
-def _identity(function: Callable[..., Any]) -> str:
-    """Return the name of a function with a digest of its code: a changed one is asked anew."""
-    code = getattr(function, "__code__", None)
-    parts = (
-        b""
-        if code is None
-        else code.co_code + repr([c for c in code.co_consts if not hasattr(c, "co_code")]).encode()
-    )
-    name = (
-        f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"
-    )
-    return f"{name} {hashlib.sha256(parts).hexdigest()[:16]}"
 
 
 def _parts(

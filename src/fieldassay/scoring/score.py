@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -226,9 +227,11 @@ def _find_documents(matching: Matching, ids: Sequence[str]) -> Positions:
 def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
     """Return the metrics and slices to compute: the options', else the spec's, else the defaults.
 
-    Those of gates are always included.
+    `default` among the options' means the spec's. Those of gates and the score are always included.
     """
-    names = options.metrics or plan.spec.metrics or (DEFAULT,)
+    names = _name_metrics(plan, options) or (DEFAULT,)
+    if options.metrics and DEFAULT not in options.metrics:
+        names = (*names, plan.spec.score or "accuracy")
     try:
         vocabulary = vocabulary_of(plan.spec)
         calls = select_metrics(names, vocabulary)
@@ -262,6 +265,13 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
         correction=statistics.correction,
         cluster=statistics.cluster,
     )
+
+
+def _name_metrics(plan: Plan, options: ScoreOptions) -> tuple[str, ...]:
+    """Return the metrics that the options name, with the spec's own for `default`, else the spec's."""
+    own = plan.spec.metrics
+    named = ((own or (text,)) if text == DEFAULT else (text,) for text in options.metrics or ())
+    return own if options.metrics is None else tuple(chain.from_iterable(named))
 
 
 class _Run(Struct, frozen=True, eq=False):
@@ -309,7 +319,7 @@ def _result(run: _Run, done: Done) -> Result:
         {
             **provenance(run.plan, run.folding, run.matching),
             **({"holdout": held} if held is not None else {}),
-            "asked": list(run.options.metrics or run.plan.spec.metrics),
+            "asked": list(_name_metrics(run.plan, run.options)),
             "digests": {**run.frozen, "gold": digest_rows(gold)},
         },
         _counts(run, done, mends),

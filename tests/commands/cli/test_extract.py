@@ -305,20 +305,51 @@ def test_the_command_that_is_named_next_works(run: Run, place: Path) -> None:
     assert run(*named).code == 0, made
 
 
-ANSWERS = """import json, os, sys
+LINES = """import json, os, sys
+%s
 for line in sys.stdin:
-    os.write(3, (json.dumps({"result": {"total": "%s"}}) + "\\n").encode())
+    os.write(3, (json.dumps({"result": {"total": value()}}) + "\\n").encode())
 """
+VALUE = 'def value():\n    return "%s"\n'
+MAIN = "def main(document):\n    return {'total': value()}\n"
+OWN = {"strategy": "command", "run": [sys.executable, "own.py"]}
+MINE = {"strategy": "function", "call": "own_code:main"}
 
 
+@pytest.mark.parametrize(
+    ("system", "name", "text", "changed"),
+    [
+        (OWN, "own.py", LINES.replace("%s", VALUE), "own.py"),
+        (OWN, "own.py", LINES % "from own_helper import value", "own_helper.py"),
+        (OWN, "own.py", LINES % 'value = lambda: open("prompt.txt").read()', "prompt.txt"),
+        (MINE, "own_code.py", VALUE + MAIN, "own_code.py"),
+        (MINE, "own_code.py", "from own_helper import value\n" + MAIN, "own_helper.py"),
+        (MINE, "own_code.py", MAIN.replace(":\n", ":\n    from own_helper import value\n"), "own_helper.py"),
+        (MINE, "own_code.py", 'VALUE = "%s"\nvalue = lambda: VALUE\n' + MAIN, "own_code.py"),
+        (MINE, "own_code.py", 'value = lambda: open("prompt.txt").read()\n' + MAIN, "prompt.txt"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "\n" not in value else "",
+)
 def test_a_program_that_was_edited_is_asked_anew(
-    run: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+    system: dict[str, Any],
+    name: str,
+    text: str,
+    changed: str,
+    run: Run,
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(place)
-    write_systems(place, {"own": {"strategy": "command", "run": [sys.executable, "own.py"]}})
+    monkeypatch.syspath_prepend(place)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    write_systems(place, {"own": system})
     told = []
     for total in ("1.00", "1.00", "2.00"):
-        (place / "own.py").write_text(ANSWERS % total)
+        texts = {"own_helper.py": VALUE, "prompt.txt": "%s", name: text}
+        for file, held in texts.items():
+            (place / file).write_text(held.replace("%s", total if file == changed else "1.00"))
+        for module in ("own_code", "own_helper"):
+            sys.modules.pop(module, None)
         told.append(extract(run, place))
         assert {row["pred"]["total"] for row in rows(place / "out")} == {total}
     assert ["answered before: 3 of 3" in ran.out for ran in told] == [False, True, False]

@@ -1,7 +1,5 @@
 """Other readers of documents: libraries, and functions of the user, in place of the loaders."""
 
-import hashlib
-import inspect
 import io
 import tempfile
 from collections import defaultdict
@@ -17,6 +15,7 @@ from fieldassay.documents.loaders.plain import WordsPage, load_markdown, page_of
 from fieldassay.documents.sources import Content, LoadTask, find_kind, plain_line, version_of
 from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Table, Word
 from fieldassay.errors import MissingExtraError, install_line
+from fieldassay.io.files.code import digest_function
 from fieldassay.options import import_function
 
 LIBRARIES: Mapping[str, str] = {
@@ -38,11 +37,8 @@ def check_reader(reader: str) -> None:
 
 
 def describe_reader(reader: str) -> str | None:
-    """Return the version of a library; of a function the digest of the file that it stands in."""
-    if reader in LIBRARIES:
-        return version_of(reader)
-    source = inspect.getsourcefile(inspect.unwrap(import_function(reader)))
-    return None if source is None else hashlib.sha256(Path(source).read_bytes()).hexdigest()[:16]
+    """Return the version of a library; of a function the digest of its code."""
+    return version_of(reader) if reader in LIBRARIES else digest_function(import_function(reader))
 
 
 def load_with_reader(data: bytes, task: LoadTask) -> Content:

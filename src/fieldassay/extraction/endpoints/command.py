@@ -37,7 +37,7 @@ from fieldassay.extraction.endpoints.outcome import (
     with_attachments,
     write_final,
 )
-from fieldassay.io.files.whole_files import digest_file
+from fieldassay.io.files.code import digest_program
 from fieldassay.io.json_value import Json
 from fieldassay.io.workers.program import clean_environment, find_program
 from fieldassay.records.record import WITHOUT_JSON, to_json
@@ -165,14 +165,6 @@ class CommandWorker:
         os.close(self._answers)
 
 
-def _digest(part: str) -> str:
-    """Return the digest of the file that a part of a command names, empty where it names none."""
-    try:
-        return digest_file(Path(part)) if Path(part).is_file() else ""
-    except (OSError, ValueError):
-        return ""
-
-
 class CallChannel:
     """A program or a function that is called with the body of a request, from `capacity` threads.
 
@@ -221,7 +213,7 @@ class CallChannel:
 class CommandChannel(CallChannel):
     """A command that answers requests: `workers` copies of it run and stay; the next replaces a dead one.
 
-    Its identity are the command and its arguments, with the digests of the files that they name.
+    Its identity is the digest of the command.
     """
 
     def __init__(
@@ -232,7 +224,7 @@ class CommandChannel(CallChannel):
         timeout_s: float = 120.0,
         max_answer_mb: float = 64.0,
     ) -> None:
-        super().__init__("command:" + "\0".join([*command, *map(_digest, command)]), workers)
+        super().__init__("command:" + digest_program(command), workers)
         self._command, self._timeout_s, self._max_answer_mb = tuple(command), timeout_s, max_answer_mb
         self._local = threading.local()
         self._guard = threading.Lock()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -535,10 +534,7 @@ def field_rows(run: Run, system: str | None) -> ExportRows:
         means = [f"{prefix}{metric}" for prefix in ("macro_", "weighted_") for metric in measures]
         lacking += [metric for metric in means if metric not in table]
         if lacking:
-            of_slots = (
-                [f"{metric}(granularity=slot)" for metric in lacking] if _are_of_slots(table) else ["f1"]
-            )
-            remedy = f"score again with --metrics {shlex.quote(','.join(('default', *of_slots)))}"
+            remedy = f"score again with --metrics default,{'f1' if 'f1' in lacking else ','.join(lacking)}"
             raise problem(run.folder, f"has no {', '.join(lacking)}", remedy, "missing_part")
         fields = dict.fromkeys(field for metric in (*measures, "support") for field in table[metric] if field)
         rows += [
@@ -554,11 +550,6 @@ def field_rows(run: Run, system: str | None) -> ExportRows:
         ]  # fmt: skip
     columns = ("system", "field", "precision", "recall", "f1-score", "support")
     return ExportRows(pl.LazyFrame(rows, schema=columns, orient="row", infer_schema_length=None))
-
-
-def _are_of_slots(table: Mapping[str, Mapping[str | None, Estimate]]) -> bool:
-    """Return whether a table of metrics has the precision of whole fields, not of single values."""
-    return any(estimate.granularity == "slot" for estimate in table.get("precision", {}).values())
 
 
 def _number(estimate: Estimate | None) -> float | int | None:
