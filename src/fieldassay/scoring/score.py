@@ -230,8 +230,8 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
     `default` among the options' means the spec's. Those of gates and the score are always included.
     """
     names = _name_metrics(plan, options) or (DEFAULT,)
-    if options.metrics and DEFAULT not in options.metrics:
-        names = (*names, plan.spec.score or "accuracy")
+    if options.metrics and DEFAULT not in options.metrics and plan.spec.score:
+        names = (*names, plan.spec.score)
     try:
         vocabulary = vocabulary_of(plan.spec)
         calls = select_metrics(names, vocabulary)

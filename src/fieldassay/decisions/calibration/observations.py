@@ -389,18 +389,10 @@ class Point(Struct, frozen=True):
     joint_risk: float
 
 
-class Capture(Struct, frozen=True):
-    """`share` of all errors is among the least sure `budget` of the values; None without errors."""
-
-    budget: float
-    share: float | None
-
-
 class Selection(Struct, frozen=True):
-    """The risk-coverage curve, from high confidence down, and the errors that review of the rest catches."""
+    """The risk-coverage curve, from high confidence down."""
 
     points: tuple[Point, ...]
-    captures: tuple[Capture, ...]
 
 
 class Group(Struct, frozen=True):
@@ -611,30 +603,20 @@ def _judge(interval: tuple[float, float]) -> AreaStanding:
     return AreaStanding.USELESS if high < USELESS else AreaStanding.NOT_SHOWN
 
 
-BUDGETS = (0.05, 0.1, 0.2, 0.3)
-
-
 MOST_POINTS = 1000
-"""Points of the curve that are kept, evenly spaced, with both ends; budgets are of the values in it."""
+"""Points of the curve that are kept, evenly spaced, with both ends."""
 
 
-def select(
-    confidence: Floats,
-    is_correct: Bools,
-    budgets: Sequence[float] = BUDGETS,
-    without_confidence: int = 0,
-) -> Selection:
-    """Return the risk-coverage curve of at least one value, with the errors caught by review.
+def select(confidence: Floats, is_correct: Bools, without_confidence: int = 0) -> Selection:
+    """Return the risk-coverage curve of at least one value.
 
-    Values `without_confidence` are never accepted: coverage and joint risk count them, budgets do not.
+    Values `without_confidence` are never accepted: coverage and joint risk count them.
 
-    >>> found = select(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False]), (0.25,))
+    >>> found = select(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False]))
     >>> [(point.threshold, point.coverage, point.selective_risk) for point in found.points[:2]]
     [(0.9, 0.25, 0.0), (0.8, 0.5, 0.5)]
     >>> [point.joint_risk for point in found.points[:2]]
     [0.0, 0.25]
-    >>> found.captures[0].share
-    0.5
     """
     values, accepted, errors = count_accepted(confidence, is_correct)
     n = len(confidence) + without_confidence
@@ -645,10 +627,7 @@ def select(
             values[kept], accepted[kept].tolist(), errors[kept].tolist(), strict=True
         )
     )
-    return Selection(
-        points,
-        tuple(_capture(accepted, errors, one) for one in budgets),
-    )
+    return Selection(points)
 
 
 def count_accepted(confidence: Floats, is_correct: Bools) -> tuple[Floats, Floats, Floats]:
@@ -657,18 +636,6 @@ def count_accepted(confidence: Floats, is_correct: Bools) -> tuple[Floats, Float
     accepted = np.cumsum(np.bincount(group, minlength=len(values)))
     errors = np.cumsum(np.bincount(group[~is_correct], minlength=len(values)))
     return -values, accepted.astype(np.float64), errors.astype(np.float64)
-
-
-def _capture(accepted: Floats, errors: Floats, budget: float) -> Capture:
-    """Return the errors caught by review of the least sure values.
-
-    Of equal confidences that the budget splits, the average share is caught.
-    """
-    n, total = accepted[-1], errors[-1]
-    if not total:
-        return Capture(budget, None)
-    kept = np.interp(n * (1.0 - budget), np.append(0.0, accepted), np.append(0.0, errors))
-    return Capture(budget, float(1.0 - kept / total))
 
 
 def measure(

@@ -19,8 +19,8 @@ _BESIDE = frozenset((".cfg", ".ini", ".j2", ".jinja", ".prompt", ".toml", ".txt"
 def digest_function(function: Callable[..., Any]) -> str:
     """Return the digest of a function: its name, its project, and the modules that are loaded with it.
 
-    A function that no module has under its name (a closure, a method, an object with a state) may do anything:
-    its digest is another one each time, so its answers are never used again.
+    A function that no module has under its name (a closure, a method, an object with a state) may do
+    anything. Its digest is another one each time, so its answers are never used again.
 
     >>> digest_function(inspect.unwrap) == digest_function(inspect.unwrap)
     True

@@ -1,22 +1,14 @@
 """The threads of numpy's BLAS."""
 
-import ctypes
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
-from typing import TypeAlias
 
-import numpy as np
-
-Control: TypeAlias = tuple[Callable[[], int], Callable[[int], None]]
-"""The functions that return and set the number of threads."""
+from threadpoolctl import ThreadpoolController
 
 MOST = 16
 """Parallel threads; each has some 20 MB of intermediate results."""
 _ONE_AT_A_TIME = threading.RLock()
-_NAMES = (("scipy_openblas_", "64_"), ("scipy_openblas_", ""), ("openblas_", "64_"), ("openblas_", ""))
 
 
 @contextmanager
@@ -24,41 +16,11 @@ def one_blas_thread() -> Iterator[int]:
     """Compute every product inside the block in one thread; yield the number of threads to run in parallel.
 
     The threads of one product wait for each other at every step, which takes ten times as long if other
-    processes use the processors; independent products in parallel threads do not wait. A BLAS other than
-    numpy's own OpenBLAS is left unchanged, and the number is 1.
+    processes use the processors; independent products in parallel threads do not wait. A BLAS whose threads
+    cannot be limited is left unchanged, and the number is 1.
     """
-    control = _control()
-    if control is None:
-        yield 1
-        return
-    count, change = control
     with _ONE_AT_A_TIME:
-        before = count()
-        change(1)
-        try:
+        pools = ThreadpoolController().select(user_api="blas")
+        before = max((library.num_threads or 1 for library in pools.lib_controllers), default=1)
+        with pools.limit(limits=1):
             yield max(1, min(before, MOST))
-        finally:
-            change(before)
-
-
-@cache
-def _control() -> Control | None:
-    """Return the control of numpy's OpenBLAS; it is already loaded, so no second one is loaded."""
-    base = Path(np.__file__).parent
-    for path in sorted(
-        path
-        for folder in (base.parent / "numpy.libs", base / ".dylibs")
-        for path in folder.glob("*openblas*")
-    ):
-        try:
-            library = ctypes.CDLL(str(path))
-        except OSError:
-            continue
-        for prefix, suffix in _NAMES:
-            count, change = (
-                getattr(library, f"{prefix}{verb}_num_threads{suffix}", None) for verb in ("get", "set")
-            )
-            if count is not None and change is not None:
-                count.restype, change.argtypes, change.restype = ctypes.c_int, [ctypes.c_int], None
-                return count, change
-    return None

@@ -129,12 +129,6 @@ def _add_selection(page: ScreenPage, found: Selection) -> None:
         for point in _by_coverage(found.points)
     ]
     page.table([PageColumn(head, is_number=True) for head in heads], rows)
-    if all(one.share is not None for one in found.captures):
-        told = ", ".join(
-            f"{format_share(one.budget)} catches {format_share(one.share or 0.0, 1)}"
-            for one in found.captures
-        )
-        page.line(f"reviewing the least sure {told} of the wrong values")
 
 
 def _by_coverage(points: Sequence[Point]) -> list[Point]:
