@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fieldassay.io.files.whole_files import digest_file
+from fieldassay.io.files.whole_files import digest_file, is_file_name
 
 _INSTALLED = {"site-packages", "dist-packages", "node_modules", Path(sysconfig.get_path("stdlib")).name}
 _BESIDE = frozenset((".cfg", ".ini", ".j2", ".jinja", ".prompt", ".toml", ".txt", ".yaml", ".yml"))
@@ -40,7 +40,7 @@ def digest_function(function: Callable[..., Any]) -> str:
 
 def digest_program(command: Sequence[str]) -> str:
     """Return the digest of a command, of the files that it names, and of the projects of Python programs."""
-    files = {Path(part).absolute() for part in command if _is_file(part)}
+    files = {Path(part).absolute() for part in command if is_file_name(part)}
     projects = (_list_project(path) for path in files if path.suffix == ".py")
     return _digest(files.union(*projects), "\0".join(command))
 
@@ -52,13 +52,6 @@ def _list_project(place: Path) -> set[Path]:
         folder = folder.parent
     found = {path for depth in ("*", "*/*", "*/*/*") for path in folder.glob(f"{depth}.py")}
     return found | {path for path in place.parent.iterdir() if path.suffix in _BESIDE}
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _digest(files: Iterable[Path], name: str) -> str:

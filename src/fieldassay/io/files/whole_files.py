@@ -142,6 +142,14 @@ def write_file(path: Path, portions: Iterable[bytes]) -> None:
         staged.unlink(missing_ok=True)
 
 
+def is_file_name(text: str) -> bool:
+    """Return whether a text is the path of a file that is there."""
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a path, or not encodable as one
+        return False
+
+
 def digest_file(path: Path | str) -> str:
     """Return the SHA-256 of a file's bytes, in hexadecimal.
 

@@ -104,8 +104,7 @@ class Loss(Struct, frozen=True):
     what it loses by gold that cannot be read, add up to 1 less its accuracy. `values` are so many values in
     `documents` documents, out of `of` documents with anything to judge. `gold` and `pred` are those of the
     first example, as JSON text, `doc` is its document. `count` are the answers or items, 0 for a kind of
-    error of values. Of failed answers, `kinds` counts each problem, and `without` is the score over all other
-    documents (None: there are none).
+    error of values. Of failed answers, `kinds` counts each problem.
     """
 
     system: str
@@ -123,7 +122,6 @@ class Loss(Struct, frozen=True):
     mend: str = ""
     """The line of the spec under which the values agree: the loss is not due to the system."""
     kinds: tuple[tuple[str, int], ...] = ()
-    without: float | None = None
 
 
 def find_losses(
@@ -259,7 +257,8 @@ def _of_system(
     for place, group in enumerate(worst):
         if not group["field"]:
             failed = of_answers.filter(pl.col("diagnosis") == group["diagnosis"])
-            worst[place] = {**group, **_failed(failed, scores)}
+            kinds = failed.group_by("answer").len().sort(["len", "answer"], descending=[True, False]).rows()
+            worst[place] = {**group, "kinds": tuple(kinds)}
     units = [families.get(name, name) for name in names]
     if not replicates or are_few_families(units):
         return tuple(make_loss(system, group, len(names), None) for group in worst)
@@ -286,14 +285,6 @@ def find_worst_systems(groups: Iterable[dict[str, Any]], of: int, most: int) -> 
         return -round(group["loss"] / of, DIGITS), group["field"], group["diagnosis"]
 
     return sorted(groups, key=rank)[:most]
-
-
-def _failed(failed: pl.DataFrame, scores: pl.DataFrame) -> dict[str, Any]:
-    """Return the problems of one system's failed answers, and the mean score of all other documents."""
-    kinds = failed.group_by("answer").len().sort(["len", "answer"], descending=[True, False]).rows()
-    rest = scores.join(failed.select("doc"), on="doc", how="anti")
-    without = round(mean_share(rest), DIGITS) if rest["weight"].sum() else None
-    return {"kinds": tuple(kinds), "without": without}
 
 
 def read_shares(result: Result) -> pl.DataFrame:
@@ -361,7 +352,6 @@ def make_loss(
         pred=group["pred"],
         count=group["count"],
         kinds=group.get("kinds", ()),
-        without=group.get("without"),
     )
 
 

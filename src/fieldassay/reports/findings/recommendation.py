@@ -370,12 +370,8 @@ def describe_loss(loss: Loss, of: str = "accuracy") -> str:
 def describe_cost(loss: Loss, of: str = "accuracy") -> str:
     """Return one kind of error with its frequency and its cost, without the name of the field."""
     sure = describe_interval(loss.interval, 0.95)
-    without = ""
-    if loss.without is not None:
-        scale = "" if of == "accuracy" else f" of {of}"
-        without = f" Without them {clip(loss.system, _NAME)} has {format_in_unit(loss.without)}{scale}."
     what = f"costs {format_size(loss.points)} of {of}{f' ({sure})' if sure else ''}"
-    return f"{describe_cause(loss)}. It {what}.{without}"
+    return f"{describe_cause(loss)}. It {what}."
 
 
 def describe_loss_shortly(loss: Loss) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.io.files.typed_json import NestingError, RepeatedKeyError, parse_json
-from fieldassay.io.files.whole_files import open_file
+from fieldassay.io.files.whole_files import is_file_name, open_file
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.options import option_names
 from fieldassay.public import public
@@ -109,7 +109,7 @@ def read_source(source: Any) -> SpecSource:
             "cannot be read as a spec",
             "give a path, a text, a mapping or a Pydantic model",
         )
-    if _MODEL.fullmatch(source) and not _is_file(source):
+    if _MODEL.fullmatch(source) and not is_file_name(source):
         return _read_model(import_model(source))
     if _is_path(source):
         return _read_file(Path(source))
@@ -130,14 +130,7 @@ def _read_string(text: str) -> SpecSource:
 def _is_path(text: str) -> bool:
     if "\n" in text or "\0" in text or len(text) > 1000:
         return False
-    return text.endswith(_SUFFIXES) or _is_file(text)
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):  # too long for a path, or not encodable as one
-        return False
+    return text.endswith(_SUFFIXES) or is_file_name(text)
 
 
 def _read_file(path: Path) -> SpecSource:
@@ -230,7 +223,7 @@ def named_source(text: str, folder: Path) -> Any:
     found, as by other programs started in a project. Only a user's text may be passed: a name from a file
     must never be imported.
     """
-    if _is_file(text):
+    if is_file_name(text):
         return Path(text)
     dotted = text if _MODEL.fullmatch(text) else _module_of(text, folder)
     if dotted is not None:
