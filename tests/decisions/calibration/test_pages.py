@@ -85,7 +85,7 @@ def test_a_guarantee_says_its_numbers_and_how_it_counts() -> None:
     assert (
         "errs in at most 10% of cases" in words
         and "at most 0.5%" in words
-        and "average of the documents' shares" in words
+        and "in a document, take the share" in words
     )
 
 
