@@ -299,7 +299,7 @@ def test_what_is_not_sure_is_refused(documents: str, ids: str, pattern: str | No
 # What a short run imports: no library that it has no use for
 
 ALWAYS = {"fieldassay", "msgspec", "numpy", "typing_extensions"}
-COMMAND_NEEDS = ALWAYS | {"ruamel", "click", "rich", "rapidfuzz", "polars"}
+COMMAND_NEEDS = ALWAYS | {"ruamel", "click", "rich", "rapidfuzz", "polars", "threadpoolctl"}
 """The command also reads a spec in YAML, diagnoses wrong values, and counts them in a table."""
 TOLD = """
 import importlib.metadata, sys

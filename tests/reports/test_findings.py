@@ -50,13 +50,13 @@ def scored(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Result:
 
 @few_examples()
 @given(st.lists(st.tuples(_RECORD, _RECORD), min_size=1, max_size=8))
-def test_losses_add_up_to_what_accuracy_lacks(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+def test_losses_together_are_at_most_what_accuracy_lacks(
+    pairs: list[tuple[dict[str, Any], dict[str, Any]]],
+) -> None:
     result = scored(pairs)
     accuracy = result.value("accuracy")
     lost = find_losses(result.evidence.lazy(), result, most=10_000)["prediction"]
-    assert sum(loss.points for loss in lost) == pytest.approx(
-        0 if accuracy is None else 1 - accuracy, abs=1e-9
-    )
+    assert sum(loss.points for loss in lost) <= (0 if accuracy is None else 1 - accuracy) + 1e-9
     assert [loss.points for loss in lost] == sorted((loss.points for loss in lost), reverse=True)
     for loss in lost:
         assert loss.interval is not None

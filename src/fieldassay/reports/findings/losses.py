@@ -100,10 +100,10 @@ class Loss(Struct, frozen=True):
     """The cost of one cause to a system: a kind of error in a field, items of a list, or whole answers.
 
     Items are `item_…`, answers `answer_…`, without a field. `points` are the loss of score (mean over
-    documents, 0 to 1), `interval` is theirs. Where the score is the accuracy, all losses of a system, and
-    what it loses by gold that cannot be read, add up to 1 less its accuracy. `values` are so many values in
-    `documents` documents, out of `of` documents with anything to judge. `gold` and `pred` are those of the
-    first example, as JSON text, `doc` is its document. `count` are the answers or items, 0 for a kind of
+    documents, 0 to 1), `interval` is theirs. Where the score is the accuracy, all losses of a system together
+    are at most 1 less its accuracy. `values` are so many values in `documents` documents, out of `of`
+    documents with anything to judge. `gold` and `pred` are those of the first example, as JSON text, `doc` is
+    its document. `count` are the answers or items, 0 for a kind of
     error of values. Of failed answers, `kinds` counts each problem.
     """
 
