@@ -14,7 +14,7 @@ from fieldassay.metrics.estimate import HIGHEST
 from fieldassay.metrics.evidence import FLAG, BatchEvidence, DocumentTable, Kind, Outcome
 from fieldassay.metrics.result.estimation import highest_value
 from fieldassay.metrics.statistics.columns import DocumentColumns
-from fieldassay.metrics.statistics.statistics import Form, pooled_divisor
+from fieldassay.metrics.statistics.statistics import pooled_divisor
 from fieldassay.paths import is_item_path, is_within
 
 Floats = npt.NDArray[np.float64]
@@ -51,11 +51,10 @@ def find_costs(score_of: BoundMetric | None, evidence: BatchEvidence, table: Doc
     A document may lose more, or less, to two errors than to each by itself.
     """
     errors = _find_errors(evidence, table)
-    pooled = None if score_of is None else pooled_divisor(score_of.recipe)
     if score_of is None or not is_costed(score_of) or score_of.recipe == _ACCURACY.recipe:
         gained, grown = _mend_leaves(errors), None
     else:
-        gained, grown = _mend_score(errors, score_of, pooled)
+        gained, grown = _mend_score(errors, score_of)
     shared = np.maximum(np.bincount(errors.unit[errors.is_charged], minlength=len(gained)), 1)
     costs = np.where(errors.wrong, 0.0, np.nan)
     at = np.flatnonzero(errors.is_charged)
@@ -206,13 +205,13 @@ def _mend_leaves(errors: _Errors) -> Floats:
     return gained
 
 
-def _mend_score(errors: _Errors, score_of: BoundMetric, pooled: Form | None) -> tuple[Floats, Floats | None]:
+def _mend_score(errors: _Errors, score_of: BoundMetric) -> tuple[Floats, Floats | None]:
     """Return what the score of its document gains without each error, as a share of the highest score.
 
     The second array, of a score that pools documents, is by which share the weight of its document grows.
     """
     sign, highest = (-1.0 if score_of.metric.better == "lower" else 1.0), highest_value(score_of) or 1.0
-    columns = DocumentColumns(errors.evidence, errors.table)
+    columns, pooled = DocumentColumns(errors.evidence, errors.table), pooled_divisor(score_of.recipe)
     before = columns.evaluate(score_of.recipe)[errors.docs]
     gained, grown = np.zeros(len(errors.docs)), np.zeros(len(errors.docs))
     for units in errors.portions():

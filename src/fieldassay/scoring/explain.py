@@ -17,7 +17,7 @@ from fieldassay.io.json_value import record_data
 from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.costs import find_costs
 from fieldassay.metrics.evidence import evidence_schema
-from fieldassay.paths import Pattern, Step, join_path, split_path
+from fieldassay.paths import Pattern, Step, is_within, join_path, split_path
 from fieldassay.public import public
 from fieldassay.records.matching import batches, unknown_document
 from fieldassay.records.record import Record, to_json
@@ -332,8 +332,7 @@ def find_leaf(plan: Plan, path: str) -> tuple[Leaf | None, dict[str, str]]:
 
 def _find(node: Node, path: str) -> Node | None:
     if isinstance(node, AnyNode):
-        is_here = not node.path or path == node.path or path.startswith((f"{node.path}.", f"{node.path}["))
-        return node if is_here else None
+        return node if is_within(path, node.path) else None
     if isinstance(node, Leaf):
         return node if node.path == path else None
     children = node.children if isinstance(node, ObjectNode) else (node.items,)

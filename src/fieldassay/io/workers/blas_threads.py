@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
@@ -20,7 +21,13 @@ def one_blas_thread() -> Iterator[int]:
     cannot be limited is left unchanged, and the number is 1.
     """
     with _ONE_AT_A_TIME:
-        pools = ThreadpoolController().select(user_api="blas")
+        pools = _find_pools()
         before = max((library.num_threads or 1 for library in pools.lib_controllers), default=1)
         with pools.limit(limits=1):
             yield max(1, min(before, MOST))
+
+
+@cache
+def _find_pools() -> ThreadpoolController:
+    """Return the control of the BLAS that is loaded; a look at all libraries takes a millisecond."""
+    return ThreadpoolController().select(user_api="blas")

@@ -22,7 +22,7 @@ from fieldassay.metrics.uncertainty.bootstrap import (
     unseen_weights,
     weigh,
 )
-from fieldassay.paths import describe_place
+from fieldassay.paths import describe_place, is_within
 from fieldassay.runs.run import ANSWERS, unusable_answers
 from fieldassay.scoring.provenance import recorded_spec
 from fieldassay.spec.plan.compile import bind_score
@@ -145,7 +145,7 @@ def find_losses(
     known = (
         read_shares(result)
         .with_columns(answer=unusable_answers(documents.columns))
-        .select("system", "doc", "share", "lack", "weight", "answer", beyond=lacked - pl.col("lack"))
+        .select("system", "doc", "lack", "weight", "answer", beyond=lacked - pl.col("lack"))
         .with_columns(
             cause=pl.when(pl.col("answer").drop_nulls().n_unique().over("system") > 1)
             .then(pl.lit("answer_failed"))
@@ -189,9 +189,11 @@ def find_losses(
         pl.when(pl.col("field").first() == "").then(pl.col("answer").first()).alias("answer"),
     )
     table = per_document.collect()
-    found, limits = {}, (most, replicates)
+    found = {}
     for system in result.systems:
-        losses = _of_system(table.filter(pl.col("system") == system), known, system, limits, families)
+        losses = _of_system(
+            table.filter(pl.col("system") == system), known, system, families, most, replicates
+        )
         mends = counts.get("systems", {}).get(system, {}).get("mends", {})
         found[system] = tuple(replace(one, mend=_mend_of(one.field, mends)) for one in losses)
     return found
@@ -199,7 +201,7 @@ def find_losses(
 
 def _mend_of(field: str, mends: Mapping[str, str]) -> str:
     """Return the line of the spec for a field, or for what the field is in."""
-    places = (path for path in mends if field == path or field.startswith((f"{path}.", f"{path}[")))
+    places = (path for path in mends if is_within(field, path))
     return next((mends[path] for path in places), "")
 
 
@@ -234,13 +236,13 @@ def _of_system(
     table: pl.DataFrame,
     known: pl.DataFrame,
     system: str,
-    limits: tuple[int, int],
     families: Mapping[str, str],
+    most: int,
+    replicates: int,
 ) -> tuple[Loss, ...]:
     import numpy as np
     import polars as pl
 
-    most, replicates = limits
     scores = known.filter(pl.col("system") == system)
     names = scores["doc"].sort()
     if not len(names) or table.is_empty():

@@ -23,7 +23,7 @@ from fieldassay.metrics.catalogue.definitions import (
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.evidence import FieldInfo, Kind
 from fieldassay.options import option_names
-from fieldassay.paths import ITEM, KEY, join_path, split_path
+from fieldassay.paths import ITEM, KEY, is_within, join_path, split_path
 from fieldassay.public import public
 from fieldassay.spec.language.model import (
     ONLY_ITEM,
@@ -268,7 +268,7 @@ class _Checker(Struct, frozen=True):
             return
         if call.field is None or call.field in self.paths:
             return
-        if not any(not tree or call.field.startswith((f"{tree}.", f"{tree}[")) for tree in self.trees):
+        if not any(is_within(call.field, tree) for tree in self.trees):
             self.report.add(
                 steps,
                 f"unknown field {call.field[:100]!r}",
