@@ -4,7 +4,6 @@ import io
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping
-from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import Any
@@ -37,9 +36,8 @@ def check_reader(reader: str) -> None:
         raise MissingExtraError(f"the reader {reader} is not installed; run: {install_line(reader)}")
 
 
-@lru_cache(maxsize=64)
 def describe_reader(reader: str) -> str | None:
-    """Return the version of a library; of a function the digest of its code, which is read once."""
+    """Return the version of a library; of a function the digest of its code."""
     return version_of(reader) if reader in LIBRARIES else digest_function(import_function(reader))
 
 
