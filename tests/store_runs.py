@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fieldassay.runs.run_file import FORMAT, SCHEMA_VERSION, identify, name_run
+from fieldassay.runs.files import FORMAT, SCHEMA_VERSION, identify, name_run
 from fieldassay.scoring.score import score
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -23,7 +23,7 @@ WRITER = """
 import pickle, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from fieldassay.runs.write import make_folder, make_stored
+from fieldassay.runs.files import make_folder, make_stored
 
 result = pickle.loads(Path(sys.argv[4]).read_bytes())
 place, is_store, count = Path(sys.argv[1]), sys.argv[2] == "store", int(sys.argv[3])

@@ -27,14 +27,14 @@ from fieldassay.metrics.catalogue.definitions import DEFAULT, list_groups
 from fieldassay.metrics.catalogue.grammar import GATE_FUNCTIONS
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import FLAGS, Kind, Outcome, evidence_schema
-from fieldassay.metrics.result import comparison
-from fieldassay.metrics.result.decision import GateAnswer, Verdict
+from fieldassay.metrics.result import verdicts
 from fieldassay.metrics.result.documents import STATISTICS
+from fieldassay.metrics.result.verdicts import GateAnswer, Verdict
 from fieldassay.options import option_names
 from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import VIEWS
 from fieldassay.runs import run
-from fieldassay.runs.run_file import COMPARISONS, DOCUMENTS, EVIDENCE, GATES, METRICS, RUN, VIOLATIONS
+from fieldassay.runs.files import COMPARISONS, DOCUMENTS, EVIDENCE, GATES, METRICS, RUN, VIOLATIONS
 from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.score import sample
 from fieldassay.scoring.shards import CLASSES
@@ -166,7 +166,7 @@ NAMED = {
     "gate functions": ("docs/fail-the-build.md", GATE_FUNCTIONS, "`{}`"),
     "verdicts": ("docs/fail-the-build.md", list(Verdict), "| {} |"),
     "decisions": ("docs/fail-the-build.md", list(GateAnswer), "| {} |"),
-    "verdicts of comparisons": ("docs/statistics.md", typing.get_args(comparison.Outcome), "`{}`"),
+    "verdicts of comparisons": ("docs/statistics.md", typing.get_args(verdicts.Outcome), "`{}`"),
     "what becomes of a document": ("docs/compare.md", CLASSES, "| `{}` |"),
     "run statuses": ("docs/compare.md", [run.COMPLETE, run.PARTIAL, run.NOTHING, run.DAMAGED], "| {} |"),
     "files of a run": ("docs/compare.md", RUN_FILES, "`{}`"),

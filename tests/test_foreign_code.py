@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.runs.write import describe_git
+from fieldassay.runs.files import describe_git
 
 SRC = Path(__file__).parent.parent / "src" / "fieldassay"
 

@@ -16,7 +16,7 @@ from bench.corpus.pictures import render_pdf, save_pictures
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.commands.run import name_documents
+from fieldassay.commands.extract import name_documents
 from fieldassay.documents.loaders.image import open_pictures
 from fieldassay.documents.sources import DEFAULTS, DocumentFile, find_kind, list_documents
 from fieldassay.documents.transcript import DocumentError

@@ -13,8 +13,8 @@ from fieldassay.metrics.catalogue.definitions import BoundMetric, bind_metric
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix
 from fieldassay.metrics.comparisons.pairwise import compare_one, decide
-from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, list_kept
+from fieldassay.metrics.result.verdicts import Comparison
 from fieldassay.metrics.statistics.statistics import (
     Defined,
     FieldDefined,

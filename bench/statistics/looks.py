@@ -11,7 +11,7 @@ from worlds import TRIAL, Floats
 
 from fieldassay.decisions.gate import decide_result
 from fieldassay.metrics.catalogue.grammar import parse_gate
-from fieldassay.metrics.result.decision import Verdict
+from fieldassay.metrics.result.verdicts import Verdict
 from fieldassay.metrics.uncertainty.bootstrap import sequence_interval
 from fieldassay.scoring.score import score
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 from rates import Rate, count
 from worlds import Extractor, Trials, World, measure_truth, simulate
 
-from fieldassay.decisions.gates.regression import BEFORE, NOW, BaselineMatch, decide_changes, judge_change
+from fieldassay.decisions.gates.kinds import BEFORE, NOW, BaselineMatch, decide_changes, judge_change
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
 from fieldassay.metrics.comparisons.pair import PairedMatrix
-from fieldassay.metrics.result.comparison import Comparison
-from fieldassay.metrics.result.decision import Verdict
+from fieldassay.metrics.result.verdicts import Comparison, Verdict
 from fieldassay.metrics.uncertainty.paired import mcnemar_mid_p
 
 LEVEL = 0.05

@@ -9,12 +9,11 @@ import numpy as np
 from columns import Documents, Floats, Ints, compare, compare_family, compare_in, lose, open_arena, time_arena
 from rates import Rate, count
 
-from fieldassay.decisions.gates.regression import judge_regression
+from fieldassay.decisions.gates.kinds import judge_regression
 from fieldassay.metrics.catalogue.definitions import bind_metric
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.comparisons.pairwise import compare_all
-from fieldassay.metrics.result.comparison import Comparison
-from fieldassay.metrics.result.decision import Verdict
+from fieldassay.metrics.result.verdicts import Comparison, Verdict
 from fieldassay.metrics.uncertainty.paired import Halves
 
 LEVEL, GUARDED, FOUND = 0.05, 0.93, (0.72, 0.92)

@@ -22,9 +22,9 @@ from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix
 from fieldassay.metrics.comparisons.pairwise import compare_all, compare_pairs
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.documents import list_kept
 from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.verdicts import Comparison, Ranking
 from fieldassay.metrics.statistics.statistics import Statistic, Sum
 from fieldassay.scoring.score import score
 

@@ -9,11 +9,11 @@ from fieldassay.version import __version__
 
 if TYPE_CHECKING:
     from fieldassay.commands.extract import ExtractOptions as ExtractOptions
+    from fieldassay.commands.extract import SweepOptions as SweepOptions
     from fieldassay.commands.extract import extract as extract
+    from fieldassay.commands.extract import run as run
     from fieldassay.commands.judge import Judge as Judge
     from fieldassay.commands.judge import Judgement as Judgement
-    from fieldassay.commands.run import SweepOptions as SweepOptions
-    from fieldassay.commands.run import run as run
     from fieldassay.commands.runs import agreement as agreement
     from fieldassay.commands.runs import attribute as attribute
     from fieldassay.commands.runs import calibrate as calibrate
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from fieldassay.extraction.strategy import Task as Task
     from fieldassay.metrics.estimate import Estimate as Estimate
     from fieldassay.metrics.evidence import JudgedValue as JudgedValue
-    from fieldassay.metrics.result.comparison import Comparison as Comparison
     from fieldassay.metrics.result.result import Result as Result
     from fieldassay.metrics.result.result import metrics_json as metrics_json
     from fieldassay.metrics.result.result import read_metrics as read_metrics
+    from fieldassay.metrics.result.verdicts import Comparison as Comparison
     from fieldassay.reports.export.export import export_run as export_run
     from fieldassay.reports.export.export import guide_result as guide_result
     from fieldassay.runs.run import Run as Run
@@ -72,12 +72,12 @@ _HOMES = {
     "Judgement": "fieldassay.commands.judge",
     "JudgedValue": "fieldassay.metrics.evidence",
     "extract": "fieldassay.commands.extract",
-    "run": "fieldassay.commands.run",
-    "SweepOptions": "fieldassay.commands.run",
+    "run": "fieldassay.commands.extract",
+    "SweepOptions": "fieldassay.commands.extract",
     "ExtractOptions": "fieldassay.commands.extract",
     "Result": "fieldassay.metrics.result.result",
     "Estimate": "fieldassay.metrics.estimate",
-    "Comparison": "fieldassay.metrics.result.comparison",
+    "Comparison": "fieldassay.metrics.result.verdicts",
     "Diff": "fieldassay.decisions.diff.diff",
     "Extraction": "fieldassay.extraction.extract",
     "ScoreOptions": "fieldassay.scoring.inputs",

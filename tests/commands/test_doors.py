@@ -16,7 +16,7 @@ from test_golden import list_keys
 import fieldassay as fa
 from fieldassay import score
 from fieldassay.commands.cli.main import COMMANDS, commands, main
-from fieldassay.commands.run import name_documents
+from fieldassay.commands.extract import name_documents
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.errors import ProblemsError
 from fieldassay.scoring.inputs import ScoreOptions

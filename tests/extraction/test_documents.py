@@ -18,8 +18,7 @@ from tests.documents.making import make_pdf, text
 from tests.effort import characters, cost, costs_at_most, is_full, trials
 from tests.extraction.endpoints.scripted_server import Reply, ScriptedServer, completion
 
-from fieldassay.commands.extract import ExtractOptions
-from fieldassay.commands.run import SweepOptions, estimate, run
+from fieldassay.commands.extract import ExtractOptions, SweepOptions, estimate, run
 from fieldassay.documents import sources
 from fieldassay.documents.loaders import image
 from fieldassay.documents.sources import DocumentPool, Limits, load_bytes

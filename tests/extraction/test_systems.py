@@ -23,8 +23,7 @@ from fieldassay.documents.transcript import page_text
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.endpoints.exchange import Failure, ModelAnswer
 from fieldassay.extraction.evidence import field_steps, plan_leaves
-from fieldassay.extraction.strategies.calls import Command, Function
-from fieldassay.extraction.strategies.prompted import Prompted
+from fieldassay.extraction.strategies.prompted import Command, Function, Prompted
 from fieldassay.extraction.strategies.rules.strategy import Rules
 from fieldassay.extraction.strategy import Strategy, Task, leaves_of
 from fieldassay.extraction.systems import read_systems

@@ -25,7 +25,6 @@ from fieldassay.metrics.catalogue.definitions import (
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.comparisons.pairwise import contest
 from fieldassay.metrics.fold import FoldPlan, estimates, fold
-from fieldassay.metrics.result.comparison import Comparisons, comparisons_json, read_comparisons
 from fieldassay.metrics.result.documents import (
     DocumentStatistics,
     name_statistic,
@@ -35,6 +34,7 @@ from fieldassay.metrics.result.documents import (
     write_statistics,
 )
 from fieldassay.metrics.result.estimation import find_highest
+from fieldassay.metrics.result.verdicts import Comparisons, comparisons_json, read_comparisons
 from fieldassay.metrics.statistics.columns import PackedFloats, PackedInts, PackedSum
 from fieldassay.metrics.statistics.statistics import LIMIT, Sum
 from fieldassay.metrics.uncertainty.bootstrap import unseen_weights

@@ -21,7 +21,7 @@ import zstandard
 from tests.judging import score_alone
 
 from fieldassay import score
-from fieldassay.decisions.baseline.baseline import read_baseline
+from fieldassay.decisions.baseline import read_baseline
 from fieldassay.decisions.calibration.policy import read_policy
 from fieldassay.decisions.gate import read_gates_file
 from fieldassay.errors import ProblemsError

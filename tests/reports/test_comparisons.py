@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from fieldassay.commands.cli.main import commands, main
 from fieldassay.metrics.estimate import Estimate, format_p
-from fieldassay.metrics.result.comparison import Comparison, Outcome
+from fieldassay.metrics.result.verdicts import Comparison, Outcome
 from fieldassay.reports.wording import (
     describe_comparison,
     describe_estimate,

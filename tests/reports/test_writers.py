@@ -19,8 +19,8 @@ from fieldassay import score as score_fully
 from fieldassay.io.text.shown import clip, escape_markdown, format_json, format_pair, shorten, visible
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.estimate import format_in_unit, format_number, format_rounded, format_value
-from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.verdicts import Decision, GateOutcome, Verdict
 from fieldassay.reports.ci.outputs import render_junit
 from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.sections import gates_parts

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fieldassay.decisions.baseline.baseline import (
+from fieldassay.decisions.baseline import (
     Baseline,
     BaselineEntry,
     BaselineSystem,
@@ -24,7 +24,7 @@ from fieldassay.decisions.baseline.baseline import (
     write_baseline,
 )
 from fieldassay.errors import ProblemsError
-from fieldassay.io.files.typed_json import checksum
+from fieldassay.io.files.whole_files import checksum
 from fieldassay.metrics.estimate import PARTS
 
 DOCUMENTS = ("a", "b\u2028\u202e", "c\ud800", "é")

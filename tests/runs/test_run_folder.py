@@ -22,10 +22,17 @@ from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.whole_files import discard, list_foreign, list_leftovers, replace
 from fieldassay.metrics.catalogue.grammar import parse_gate
-from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict, decisions_data
+from fieldassay.metrics.result.verdicts import Decision, GateOutcome, Verdict, decisions_data
+from fieldassay.runs.files import (
+    OWN_FILES,
+    find_run,
+    list_places,
+    make_folder,
+    make_stored,
+    name_run,
+    parse_name,
+)
 from fieldassay.runs.run import Listing, list_stored, load_run
-from fieldassay.runs.run_file import OWN_FILES, find_run, list_places, name_run, parse_name
-from fieldassay.runs.write import make_folder, make_stored
 from fieldassay.scoring.score import score
 
 # Runs are complete or not there: killed processes, processes side by side, disks that are full

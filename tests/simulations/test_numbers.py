@@ -38,8 +38,8 @@ from verdicts import (
 )
 from worlds import Drawn, Extractor, World, simulate
 
-from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.verdicts import Comparison
 from fieldassay.metrics.uncertainty.bootstrap import document_keys, draw_sums
 from fieldassay.scoring.score import score
 

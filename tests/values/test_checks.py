@@ -22,8 +22,7 @@ from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown
-from fieldassay.runs.run_file import VIOLATIONS
-from fieldassay.runs.write import make_folder, read_violations
+from fieldassay.runs.files import VIOLATIONS, make_folder, read_violations
 from fieldassay.scoring.checking import check_records, shown_value
 from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.validate import validate

@@ -11,8 +11,8 @@ import pytest
 from fieldassay.errors import problem
 
 if TYPE_CHECKING:
-    from fieldassay.metrics.result.decision import Decision
     from fieldassay.metrics.result.result import Result
+    from fieldassay.metrics.result.verdicts import Decision
 
 EVERYTHING_RIGHT = "accuracy_strict >= 1"
 """The gate where neither the spec nor the caller names one."""
@@ -42,7 +42,7 @@ def _assert_extraction(
     """
     __tracebackhide__ = True
     from fieldassay.commands.score import score
-    from fieldassay.metrics.result.decision import GateAnswer
+    from fieldassay.metrics.result.verdicts import GateAnswer
     from fieldassay.reports.ci.outputs import render_failure
     from fieldassay.reports.content.run.summary import summarize
     from fieldassay.scoring.inputs import ScoreOptions

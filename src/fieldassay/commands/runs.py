@@ -11,23 +11,25 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 
 from fieldassay.attribution.attribute import AttributeOptions, Attribution, attribute_run
-from fieldassay.decisions.baseline.baseline import Baseline, read_baseline, write_baseline
-from fieldassay.decisions.baseline.runs import (
+from fieldassay.decisions.baseline import (
+    Baseline,
     BaselineRequest,
     ChangeLine,
     check_run,
     demand_basis,
     make_baseline,
+    read_baseline,
     read_before,
+    write_baseline,
 )
 from fieldassay.decisions.calibration.policy import Calibrated, CalibrationOptions
 from fieldassay.decisions.calibration.policy import calibrate as calibrate_run
 from fieldassay.decisions.diff.diff import Diff, DiffOptions, diff_runs
 from fieldassay.decisions.gate import GateRequest, decide, decide_result
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.metrics.result.decision import DecisionPage
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.tables import Agreement
+from fieldassay.metrics.result.verdicts import DecisionPage
 from fieldassay.options import choose
 from fieldassay.public import public
 from fieldassay.records.keys import cap_problems
@@ -42,8 +44,8 @@ from fieldassay.reports.report import (
     write_report,
 )
 from fieldassay.review.agreement import Answers, measure_agreement
+from fieldassay.runs.files import find_run
 from fieldassay.runs.run import Run
-from fieldassay.runs.run_file import find_run
 from fieldassay.runs.value_sources import document_of_run
 from fieldassay.scoring.explain import DocumentExplanation, choose_field
 from fieldassay.scoring.explain import explain_document as explain

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from fieldassay.errors import FieldassayError, NothingEvaluatedError, problem
 from fieldassay.metrics.catalogue.grammar import parse_gate
-from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import Result, find_headline
+from fieldassay.metrics.result.verdicts import Decision
 from fieldassay.public import public
 from fieldassay.scoring.fit import is_silent
 from fieldassay.scoring.inputs import Records, ScoreOptions, with_keywords
@@ -27,8 +27,8 @@ from fieldassay.scoring.shards import Progress
 
 if TYPE_CHECKING:
     from fieldassay.commands.init import Draft
+    from fieldassay.runs.files import RunFolder
     from fieldassay.runs.run import Run
-    from fieldassay.runs.write import RunFolder
 
 
 @public
@@ -137,8 +137,8 @@ class _Writer(Struct, frozen=True, eq=False):
     baseline: Path | None
 
     def __call__(self, result: Result, place: Path, in_store: bool) -> Run:
+        from fieldassay.runs.files import make_folder, make_stored
         from fieldassay.runs.run import Run
-        from fieldassay.runs.write import make_folder, make_stored
 
         decisions = decide_scored(result, self.options, self.baseline)
         with make_stored(place) if in_store else make_folder(place) as folder:
@@ -217,7 +217,7 @@ def score_request(request: ScoreRequest, options: ScoreOptions) -> Scored:
             score_records(request.gold, request.predictions, request.spec, options, progress), request
         )
     if request.baseline is not None:
-        from fieldassay.decisions.baseline.runs import demand_basis
+        from fieldassay.decisions.baseline import demand_basis
         from fieldassay.runs.run import Run
 
         demand_basis(request.baseline, [Run.of(result)])
@@ -242,7 +242,7 @@ def write_run(
 ) -> None:
     """Write a result into a run folder that is to be committed."""
     if decisions:
-        from fieldassay.runs.write import write_decisions
+        from fieldassay.runs.files import write_decisions
 
         write_decisions(decisions, folder.staging)
     recorded = {"command": list(command), **_facts(scored, options)}
@@ -250,7 +250,7 @@ def write_run(
 
 
 def _open_folder(request: ScoreRequest, stack: ExitStack) -> RunFolder | None:
-    from fieldassay.runs.write import make_folder, make_stored
+    from fieldassay.runs.files import make_folder, make_stored
 
     if request.store is not None:
         return stack.enter_context(make_stored(request.store))
@@ -258,9 +258,8 @@ def _open_folder(request: ScoreRequest, stack: ExitStack) -> RunFolder | None:
 
 
 def _finish(request: ScoreRequest, options: ScoreOptions, folder: RunFolder | None) -> Run:
+    from fieldassay.runs.files import scan_evidence, scan_parts
     from fieldassay.runs.run import Run
-    from fieldassay.runs.run_file import scan_evidence
-    from fieldassay.runs.write import scan_parts
 
     scored = score_request(request, options)
     result = scored.result
@@ -326,8 +325,7 @@ def _name(source: Any, label: str) -> str:
 
 def _facts(scored: Scored, options: ScoreOptions) -> dict[str, Any]:
     """Return what `run.json` says besides where the numbers come from."""
-    from fieldassay.runs.run_file import RecordedOptions
-    from fieldassay.runs.write import describe_git, describe_host
+    from fieldassay.runs.files import RecordedOptions, describe_git, describe_host
 
     documents, seconds = int(scored.result.counts.get("documents", 0)), scored.seconds
     recorded = {name: getattr(options, name) for name in RecordedOptions.__struct_fields__}

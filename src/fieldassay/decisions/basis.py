@@ -16,8 +16,8 @@ from fieldassay.metrics.catalogue.definitions import BoundMetric
 from fieldassay.metrics.estimate import PARTS, RunPart, parts_of
 from fieldassay.metrics.result.documents import DocumentStatistics, PairedData, list_parts
 from fieldassay.metrics.statistics.statistics import Statistic
+from fieldassay.runs.files import EVIDENCE, check_unchanged, find_run
 from fieldassay.runs.run import Run
-from fieldassay.runs.run_file import EVIDENCE, check_unchanged, find_run
 from fieldassay.scoring.provenance import describe_changes, describe_documents, freeze_recorded
 
 _DIGITS = 12

@@ -9,18 +9,22 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.decisions.baseline.baseline import Baseline, read_baseline
-from fieldassay.decisions.baseline.runs import list_regressions, match_result, match_systems
+from fieldassay.decisions.baseline import (
+    Baseline,
+    list_regressions,
+    match_result,
+    match_systems,
+    read_baseline,
+)
 from fieldassay.decisions.gates.judge import Holder, Holdings, judge_gates
+from fieldassay.decisions.gates.kinds import BaselineMatch, GatedSystem, GatedSystems
 from fieldassay.decisions.gates.records import RunRecords, read_records
-from fieldassay.decisions.gates.regression import BaselineMatch
-from fieldassay.decisions.gates.several import GatedSystem, GatedSystems
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
 from fieldassay.metrics.estimate import parts_of
-from fieldassay.metrics.result.decision import Decision, DecisionPage, RunLine
 from fieldassay.metrics.result.documents import PairedData
 from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.verdicts import Decision, DecisionPage, RunLine
 from fieldassay.runs.run import Run, read_runs
 from fieldassay.spec.language.parse import list_gates, read_source
 from fieldassay.spec.language.yaml_text import Cursor, Places, Report, read_yaml

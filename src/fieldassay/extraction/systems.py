@@ -30,7 +30,7 @@ from fieldassay.extraction.endpoints.endpoint import Endpoint, Prices, read_key
 from fieldassay.extraction.endpoints.exchange import Channel
 from fieldassay.extraction.evidence import plan_of_spec
 from fieldassay.extraction.extract import System
-from fieldassay.extraction.strategies.calls import CALL, Command, Function
+from fieldassay.extraction.strategies.prompted import CALL, Command, Function
 from fieldassay.extraction.strategies.prompts import (
     Detect,
     ScoredDocuments,
@@ -57,8 +57,8 @@ EXTRACTORS = Catalogue(
     {
         "rules": "fieldassay.extraction.strategies.rules.strategy:Rules",
         "prompted": "fieldassay.extraction.strategies.prompted:Prompted",
-        "command": "fieldassay.extraction.strategies.calls:Command",
-        "function": "fieldassay.extraction.strategies.calls:Function",
+        "command": "fieldassay.extraction.strategies.prompted:Command",
+        "function": "fieldassay.extraction.strategies.prompted:Function",
     },
 )
 """The strategies by name; packages add theirs under the entry point group `fieldassay.extractors`."""

@@ -21,8 +21,7 @@ from typing import Any, BinaryIO
 from msgspec import Struct, field
 
 from fieldassay.errors import MissingExtraError, Problem, ProblemsError, install_line, nearest, problem
-from fieldassay.io.files.typed_json import JsonFormat, read_typed
-from fieldassay.io.files.whole_files import open_file
+from fieldassay.io.files.whole_files import JsonFormat, open_file, read_typed
 from fieldassay.io.text.encoding import SAMPLE, detect_encoding, is_unicode
 from fieldassay.records.keys import RATIO, UNPACKED, SourceOptions
 

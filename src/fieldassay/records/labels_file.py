@@ -10,8 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.io.files.typed_json import RepeatedKeyError, convert, parse_json
-from fieldassay.io.files.whole_files import open_file
+from fieldassay.io.files.whole_files import RepeatedKeyError, convert, open_file, parse_json
 from fieldassay.io.json_value import Json
 from fieldassay.io.text.shown import make_printable
 from fieldassay.paths import ITEM, Step, field_of, join_path, split_path

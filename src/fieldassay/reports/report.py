@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from fieldassay.decisions.diff.diff import Diff, diff_runs
 from fieldassay.errors import problem
-from fieldassay.io.files.typed_json import convert
-from fieldassay.io.files.whole_files import check_plain, write_whole
+from fieldassay.io.files.whole_files import check_plain, convert, write_whole
 from fieldassay.metrics.estimate import RecordedInputs
-from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.verdicts import Decision
 from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.sections import decisions_of_run
 from fieldassay.reports.content.run.summary import summarize
@@ -24,8 +23,8 @@ from fieldassay.reports.content.run.terminal import render_answer, render_termin
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown
+from fieldassay.runs.files import OWN_FILES, RUN, find_run
 from fieldassay.runs.run import Run, mark_failed_answers
-from fieldassay.runs.run_file import OWN_FILES, RUN, find_run
 from fieldassay.runs.value_sources import ValueSources, open_value_sources
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from fieldassay.metrics.uncertainty.paired import FEWEST_EFFECTIVE
 
 if TYPE_CHECKING:
     from fieldassay.metrics.estimate import Estimate
-    from fieldassay.metrics.result.comparison import Comparison, Ranking, RankPlace
+    from fieldassay.metrics.result.verdicts import Comparison, Ranking, RankPlace
 
 
 # Paths as reports show them: without the folders of the machine that made them.
@@ -525,7 +525,7 @@ def describe_interval(interval: Sequence[float] | None, level: float | None, uni
 def describe_comparison(one: Comparison, names: Mapping[str, str] | None = None) -> str:
     """Return one comparison as a sentence; `names` are those of metrics in reports.
 
-    >>> from fieldassay.metrics.result.comparison import Comparison
+    >>> from fieldassay.metrics.result.verdicts import Comparison
     >>> found = Comparison("accuracy", None, {}, ("llama", "qwen"), (0.8, 0.861), 0.061, (0.02, 0.104), 0.95,
     ...     0.004, 0.004, 0.4, 20, 9, 71, 100, "halves", "better", interval_guarded=(0.01, 0.11))
     >>> describe_comparison(found)
@@ -556,7 +556,7 @@ def describe_comparison(one: Comparison, names: Mapping[str, str] | None = None)
 def describe_power(one: Comparison) -> str:
     r"""Return the detectable difference where none was shown, and the documents needed for this one.
 
-    >>> from fieldassay.metrics.result.comparison import Comparison
+    >>> from fieldassay.metrics.result.verdicts import Comparison
     >>> found = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.81), 0.01, (-0.01, 0.03), 0.95, 0.4, 0.4, 0.1,
     ...     3, 4, 93, 100, "halves", "no_difference_shown", 0.05, 0.03, 0.09, 840)
     >>> print(describe_power(found).replace(". ", ".\n"))
@@ -597,7 +597,7 @@ def describe_metric(one: Comparison, names: Mapping[str, str] | None = None) -> 
 def describe_places(place: RankPlace) -> str:
     """Return the places that a system may have.
 
-    >>> from fieldassay.metrics.result.comparison import RankPlace
+    >>> from fieldassay.metrics.result.verdicts import RankPlace
     >>> describe_places(RankPlace("a", 0.5, 1, 3)), describe_places(RankPlace("a", 0.5, 2, 2))
     ('1 to 3', '2')
     """
@@ -607,7 +607,7 @@ def describe_places(place: RankPlace) -> str:
 def describe_first(ranking: Ranking) -> str:
     """Return the value of the first of a ranking on new documents, and its chance to be first; else empty.
 
-    >>> from fieldassay.metrics.result.comparison import RankPlace, Ranking
+    >>> from fieldassay.metrics.result.verdicts import RankPlace, Ranking
     >>> places = (RankPlace("qwen", 0.92, 1, 2, 0.55), RankPlace("llama", 0.9, 1, 2, 0.45))
     >>> describe_first(Ranking("accuracy", places, (), 0.95, 100, on_new_documents=0.884))
     'In 55% of resamples qwen comes first. Expect about 88.4% on new documents'

@@ -13,8 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.io.files.typed_json import parse_json
-from fieldassay.io.files.whole_files import open_file, stage_file
+from fieldassay.io.files.whole_files import open_file, parse_json, stage_file
 from fieldassay.io.json_value import as_kind
 from fieldassay.io.text.encoding import detect_encoding, find_delimiter, read_rows
 from fieldassay.paths import ITEM, Step, field_of, is_within, join_path, leaves_of, split_path, value_at

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from fieldassay.errors import Problem, ProblemsError, list_names, problem
-from fieldassay.io.files.typed_json import checksum
+from fieldassay.io.files.whole_files import checksum
 from fieldassay.io.json_value import is_empty_text
 from fieldassay.io.text.shown import clip, format_count, visible
 from fieldassay.paths import field_of, is_within, join_path, split_path, value_at

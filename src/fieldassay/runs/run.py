@@ -14,14 +14,11 @@ from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files.tables import read_parquet
-from fieldassay.io.files.typed_json import convert
-from fieldassay.io.files.whole_files import check_plain
+from fieldassay.io.files.whole_files import check_plain, convert
 from fieldassay.io.text.shown import DataFrame, LazyFrame, clip, format_count
 from fieldassay.metrics.catalogue.definitions import BoundMetric, Vocabulary, bind_metric
 from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import PARTS, Estimate, RecordedInputs, parts_of
-from fieldassay.metrics.result.comparison import Comparisons, read_comparisons
-from fieldassay.metrics.result.decision import Decision, GateAnswer, read_decisions
 from fieldassay.metrics.result.documents import STATISTICS, PairedData, list_parts, read_statistics
 from fieldassay.metrics.result.result import (
     Result,
@@ -30,8 +27,15 @@ from fieldassay.metrics.result.result import (
     format_notebook,
     read_metrics,
 )
+from fieldassay.metrics.result.verdicts import (
+    Comparisons,
+    Decision,
+    GateAnswer,
+    read_comparisons,
+    read_decisions,
+)
 from fieldassay.public import public
-from fieldassay.runs.run_file import (
+from fieldassay.runs.files import (
     COMPARISONS,
     DOCUMENTS,
     EVIDENCE,

@@ -10,9 +10,9 @@ from msgspec import Struct, field
 from fieldassay.extraction.extract import Extraction
 from fieldassay.io.json_value import WRITTEN
 from fieldassay.io.text.shown import Brief
-from fieldassay.metrics.result.comparison import Comparison
+from fieldassay.metrics.result.verdicts import Comparison
+from fieldassay.runs.files import describe_host
 from fieldassay.runs.run import Run
-from fieldassay.runs.write import describe_host
 
 
 class Effect(Struct, frozen=True):

@@ -25,14 +25,14 @@ from fieldassay.decisions.diff.diff import (
     find_changes,
 )
 from fieldassay.errors import ProblemsError
-from fieldassay.io.files.typed_json import convert
+from fieldassay.io.files.whole_files import convert
 from fieldassay.io.json_value import json_text
-from fieldassay.metrics.result.comparison import Comparison, read_comparisons
+from fieldassay.metrics.result.verdicts import Comparison, read_comparisons
 from fieldassay.reports.content.diff import describe_diff
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import lay_out_markdown, lay_out_terminal
+from fieldassay.runs.files import COMPARISONS
 from fieldassay.runs.run import Run
-from fieldassay.runs.run_file import COMPARISONS
 
 # What a diff says of changes
 

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 from tests.decisions.gates.test_regression import NOW
 
-from fieldassay.decisions.baseline.baseline import Baseline, write_baseline
-from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline
+from fieldassay.decisions.baseline import Baseline, BaselineRequest, make_baseline, write_baseline
 from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.grammar import parse_gate
-from fieldassay.metrics.result.decision import GateOutcome
 from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.verdicts import GateOutcome
 from fieldassay.runs.run import Run
 from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.score import score

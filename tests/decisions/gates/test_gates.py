@@ -20,8 +20,8 @@ from fieldassay.decisions.gates.judge import Holder, Holdings, judge_gates, judg
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.result.decision import GateAnswer, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.verdicts import GateAnswer, GateOutcome, Verdict
 from fieldassay.scoring.score import score
 
 # Gates files, and the decision that ships with the package

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from fieldassay.decisions.gates.judge import judge_result
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.result.decision import Decision, GateAnswer, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.verdicts import Decision, GateAnswer, GateOutcome, Verdict
 from fieldassay.metrics.thresholds import format_compared, holds, slack_of
 
 PASS, FAIL, OPEN, SKIPPED = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SKIPPED

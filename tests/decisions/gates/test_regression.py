@@ -12,22 +12,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fieldassay.decisions.baseline.baseline import Baseline, write_baseline
-from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline
+from fieldassay.decisions.baseline import Baseline, BaselineRequest, make_baseline, write_baseline
 from fieldassay.decisions.gate import decide_result
-from fieldassay.decisions.gates.regression import (
+from fieldassay.decisions.gates.kinds import (
     BEFORE,
     BaselineMatch,
     decide_changes,
     judge_change,
     judge_regression,
 )
-from fieldassay.decisions.gates.regression import NOW as NOW_
+from fieldassay.decisions.gates.kinds import NOW as NOW_
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.comparisons.pair import PairedMatrix
-from fieldassay.metrics.result.decision import GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.verdicts import GateOutcome, Verdict
 from fieldassay.runs.run import Run
 from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.score import score

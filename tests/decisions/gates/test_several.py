@@ -11,7 +11,7 @@ import pytest
 import fieldassay as fa
 from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
-from fieldassay.metrics.result.decision import GateOutcome, Verdict
+from fieldassay.metrics.result.verdicts import GateOutcome, Verdict
 from fieldassay.metrics.uncertainty.bootstrap import BETS, sequence_interval
 
 SPEC = {"fields": {"total": "integer"}, "statistics": {"compare": []}}

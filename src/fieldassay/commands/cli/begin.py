@@ -54,8 +54,7 @@ def _extract(out: Path | None) -> None:
 
     from fieldassay.commands.cli.output import screen, write
     from fieldassay.commands.cli.report import write_reports
-    from fieldassay.commands.extract import ExtractOptions
-    from fieldassay.commands.run import SweepOptions, run
+    from fieldassay.commands.extract import ExtractOptions, SweepOptions, run
     from fieldassay.reports.content.run.summary import summarize
     from fieldassay.reports.content.run.terminal import render_systems
     from fieldassay.scoring.score import printed_receipts

@@ -14,10 +14,9 @@ from fieldassay.commands.cli.runs import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import DEFAULT, REGRESSION_HELP, default_baseline
 
 if TYPE_CHECKING:
-    from fieldassay.decisions.baseline.baseline import Baseline
-    from fieldassay.decisions.baseline.runs import ChangeLine
+    from fieldassay.decisions.baseline import Baseline, ChangeLine
     from fieldassay.decisions.diff.diff import DiffOptions
-    from fieldassay.metrics.result.decision import Decision, DecisionPage
+    from fieldassay.metrics.result.verdicts import Decision, DecisionPage
 
 
 # `fieldassay diff`.
@@ -162,7 +161,7 @@ def gate(**given: Any) -> int:
     fieldassay gate latest --baseline fieldassay-baseline.json --fail-on-regression accuracy=0.01
     """
     from fieldassay.commands.cli.output import tell_page
-    from fieldassay.decisions.baseline.runs import demand_basis
+    from fieldassay.decisions.baseline import demand_basis
     from fieldassay.decisions.gate import GateRequest, decide
     from fieldassay.reports.content.run.sections import describe_page
     from fieldassay.runs.run import Run
@@ -214,8 +213,7 @@ def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None
     """Return a run beside its baseline; None without one, of several runs, or where only gates are asked."""
     from fieldassay.commands.cli.grouping import split_calls
     from fieldassay.commands.cli.thresholds import read_regressions
-    from fieldassay.decisions.baseline.baseline import read_baseline
-    from fieldassay.decisions.baseline.runs import check_run
+    from fieldassay.decisions.baseline import check_run, read_baseline
     from fieldassay.decisions.gate import decide_regressions
     from fieldassay.runs.run import Run
 
@@ -324,8 +322,7 @@ def set_baseline(**given: Any) -> int:
 
     from fieldassay.commands.cli.grouping import split_calls
     from fieldassay.commands.cli.output import tell
-    from fieldassay.decisions.baseline.baseline import write_baseline
-    from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline, read_before
+    from fieldassay.decisions.baseline import BaselineRequest, make_baseline, read_before, write_baseline
     from fieldassay.reports.content.diff import baseline_data, render_set
     from fieldassay.runs.run import Run
 
@@ -349,7 +346,7 @@ def set_baseline(**given: Any) -> int:
 def show_baseline(file: Path, *, is_json: bool) -> int:
     """Show a baseline."""
     from fieldassay.commands.cli.output import screen, tell
-    from fieldassay.decisions.baseline.baseline import read_baseline
+    from fieldassay.decisions.baseline import read_baseline
     from fieldassay.reports.content.diff import baseline_data, render_baseline
 
     held = read_baseline(file)

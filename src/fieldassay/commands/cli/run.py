@@ -70,8 +70,8 @@ def run(**given: Any) -> int:
     from fieldassay.commands.cli.inputs import read_spec_option
     from fieldassay.commands.cli.output import keep_output_clean, show_extraction
     from fieldassay.commands.cli.thresholds import find_exit_code
-    from fieldassay.commands.run import SweepOptions, estimate
-    from fieldassay.commands.run import run as run_systems
+    from fieldassay.commands.extract import SweepOptions, estimate
+    from fieldassay.commands.extract import run as run_systems
     from fieldassay.scoring.inputs import ScoreOptions
 
     for name in ("--docs", "--gold"):

@@ -55,7 +55,7 @@ def lookup_option(command: Command) -> Command:
 
 def find_stored(reference: str, store: Path | None) -> Path:
     """Return the folder of the run that a command names; `store` is that of its `--runs`."""
-    from fieldassay.runs.run_file import find_run
+    from fieldassay.runs.files import find_run
 
     return find_run(reference, store or STORE)
 

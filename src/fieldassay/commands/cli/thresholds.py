@@ -15,7 +15,7 @@ from fieldassay.commands.cli.grouping import option
 if TYPE_CHECKING:
     from fieldassay.metrics.catalogue.definitions import Vocabulary
     from fieldassay.metrics.catalogue.grammar import Gate
-    from fieldassay.metrics.result.decision import Decision, GateOutcome
+    from fieldassay.metrics.result.verdicts import Decision, GateOutcome
     from fieldassay.spec.plan.nodes import Plan
 
 
@@ -84,7 +84,7 @@ def describe_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate])
 
     Thresholds that cannot be decided have failed.
     """
-    from fieldassay.metrics.result.decision import UNGATED, Verdict
+    from fieldassay.metrics.result.verdicts import UNGATED, Verdict
 
     asked = set(thresholds)
     lines = []
@@ -120,7 +120,7 @@ def find_exit_code(
     It is 4 where one of the `regressions` of options cannot be decided, and where no gate is about any
     document. An undecided gate of the spec is 4 if strict.
     """
-    from fieldassay.metrics.result.decision import GateAnswer, Verdict
+    from fieldassay.metrics.result.verdicts import GateAnswer, Verdict
 
     asked = set(thresholds)
     outcomes = [outcome for decision in decisions for outcome in decision.outcomes]
@@ -190,7 +190,7 @@ def read_baseline_options(given: Mapping[str, Any], plan: Plan, asked: Sequence[
     if path is None and not gates:
         found = default_baseline()
         return BaselineChoice(found if found is not None and _has_regression(plan) else None)
-    from fieldassay.decisions.baseline.baseline import read_baseline
+    from fieldassay.decisions.baseline import read_baseline
 
     path = path or Path(DEFAULT)
     held = read_baseline(path)  # a baseline that is missing or broken is told before anything is scored

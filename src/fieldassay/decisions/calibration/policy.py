@@ -40,8 +40,7 @@ from fieldassay.decisions.calibration.observations import (
 )
 from fieldassay.errors import Problem, ProblemsError, list_names, nearest, problem
 from fieldassay.io.files.tables import csv_text, show_names
-from fieldassay.io.files.typed_json import JsonFormat, checksum
-from fieldassay.io.files.whole_files import write_whole
+from fieldassay.io.files.whole_files import JsonFormat, checksum, write_whole
 from fieldassay.io.json_value import record_data
 from fieldassay.io.text.shown import Brief
 from fieldassay.metrics.result.result import Result

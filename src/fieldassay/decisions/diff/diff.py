@@ -27,8 +27,8 @@ from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.comparisons.pairwise import contest, list_field_metrics
 from fieldassay.metrics.comparisons.systems import remark_comparisons
 from fieldassay.metrics.evidence import REPEAT, value_places
-from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.documents import PairedData, list_parts
+from fieldassay.metrics.result.verdicts import Comparison, Ranking
 from fieldassay.options import OptionRecord
 
 if TYPE_CHECKING:

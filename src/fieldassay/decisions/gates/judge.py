@@ -8,15 +8,20 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.decisions.gates.regression import (
+from fieldassay.decisions.gates.kinds import (
     BEFORE,
     NOW,
     BaselineMatch,
+    GatedSystem,
     MetricChange,
+    as_bound,
     decide_changes,
+    is_of_chance,
     judge_change,
+    tell_best,
+    watch,
+    widen,
 )
-from fieldassay.decisions.gates.several import GatedSystem, as_bound, is_of_chance, tell_best, watch, widen
 from fieldassay.errors import ProblemsError
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
@@ -24,9 +29,8 @@ from fieldassay.metrics.catalogue.definitions import ask_for, bind_metric, lint_
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall
 from fieldassay.metrics.comparisons.pairwise import compare_pairs, list_field_metrics
 from fieldassay.metrics.estimate import HIGHEST, Estimate, format_bounds, format_in_unit, format_share
-from fieldassay.metrics.result.comparison import name_changes
-from fieldassay.metrics.result.decision import VERDICT_WORDS, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result, judge_ungated
+from fieldassay.metrics.result.verdicts import VERDICT_WORDS, GateOutcome, Verdict, name_changes
 from fieldassay.metrics.thresholds import (
     WORDS,
     format_compared,

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from fieldassay.decisions.diff.diff import diff_runs
 from fieldassay.errors import Problem, ProblemsError, kind_of, list_names, nearest, problem
-from fieldassay.io.files.typed_json import parse_json
+from fieldassay.io.files.whole_files import parse_json
 from fieldassay.io.json_value import id_text, is_blank
 from fieldassay.io.text.shown import clip
 from fieldassay.metrics.estimate import Estimate

@@ -15,7 +15,9 @@ from fieldassay.metrics.catalogue.definitions import BoundMetric, Vocabulary, bi
 from fieldassay.metrics.catalogue.grammar import MetricCall
 from fieldassay.metrics.comparisons.pair import Floats, Pair, PairedMatrix, View
 from fieldassay.metrics.estimate import Correction
-from fieldassay.metrics.result.comparison import (
+from fieldassay.metrics.result.documents import PairedData, list_parts
+from fieldassay.metrics.result.estimation import list_members
+from fieldassay.metrics.result.verdicts import (
     Comparison,
     Comparisons,
     Outcome,
@@ -24,8 +26,6 @@ from fieldassay.metrics.result.comparison import (
     RankPlace,
     excludes_zero,
 )
-from fieldassay.metrics.result.documents import PairedData, list_parts
-from fieldassay.metrics.result.estimation import list_members
 from fieldassay.metrics.statistics.statistics import Total
 from fieldassay.metrics.uncertainty.bootstrap import FEW_DOCUMENTS
 from fieldassay.metrics.uncertainty.paired import (

@@ -22,8 +22,8 @@ from fieldassay.metrics.comparisons.pairwise import (
     slice_values,
 )
 from fieldassay.metrics.fold import FoldPlan, Partial, pair_systems
-from fieldassay.metrics.result.comparison import Comparison, Comparisons
 from fieldassay.metrics.result.documents import PairedData, is_comparable
+from fieldassay.metrics.result.verdicts import Comparison, Comparisons
 
 if TYPE_CHECKING:
     from fieldassay.metrics.result.result import Result

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import astuple, force_setattr, replace
 
 from fieldassay.errors import MissingExtraError, Problem, ProblemsError, install_line, nearest
-from fieldassay.io.files.typed_json import AGAIN, SCHEMA_VERSION, JsonFormat, check_part, read_typed
+from fieldassay.io.files.whole_files import AGAIN, SCHEMA_VERSION, JsonFormat, check_part, read_typed
 from fieldassay.io.json_value import json_line
 from fieldassay.io.text.shown import DataFrame, Unchanging, clip, format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
@@ -29,8 +29,6 @@ from fieldassay.metrics.estimate import (
     format_slice,
 )
 from fieldassay.metrics.repeats import Repeats
-from fieldassay.metrics.result.comparison import Comparison, Ranking
-from fieldassay.metrics.result.decision import UNGATED, GateOutcome, Verdict
 from fieldassay.metrics.result.documents import PairedData
 from fieldassay.metrics.result.tables import (
     count_pairs,
@@ -38,6 +36,7 @@ from fieldassay.metrics.result.tables import (
     list_wrong,
     tabulate_fields,
 )
+from fieldassay.metrics.result.verdicts import UNGATED, Comparison, GateOutcome, Ranking, Verdict
 from fieldassay.public import check_fork, public
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from msgspec import field as default
 from fieldassay.io.text.shown import Brief, DataFrame
 from fieldassay.metrics.estimate import Estimate, format_slice
 from fieldassay.metrics.evidence import Kind, Outcome, value_places
-from fieldassay.metrics.result.comparison import Comparison
+from fieldassay.metrics.result.verdicts import Comparison
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fieldassay.decisions.diff.diff import Diff
 from fieldassay.io.text.shown import break_commands, clip, format_count, format_markdown, format_pair, visible
 from fieldassay.metrics.estimate import Estimate, format_value
-from fieldassay.metrics.result.decision import VERDICT_WORDS, Decision, GateOutcome, Verdict
+from fieldassay.metrics.result.verdicts import VERDICT_WORDS, Decision, GateOutcome, Verdict
 from fieldassay.reports.content.diff import describe_diff
 from fieldassay.reports.content.run.fields import worst_fields
 from fieldassay.reports.content.run.parts import answer_part, describe_answers, detail_parts, remarks_part
@@ -269,7 +269,7 @@ def render_outcome(outcome: GateOutcome) -> str:
     """Return one gate's outcome on a line.
 
     >>> from fieldassay.metrics.catalogue.grammar import parse_gate
-    >>> from fieldassay.metrics.result.decision import Verdict
+    >>> from fieldassay.metrics.result.verdicts import Verdict
     >>> gate = parse_gate("accuracy >= 0.9")
     >>> render_outcome(GateOutcome(gate, Verdict.FAIL, "0.500 is less than 0.9", 0.5, documents=2))
     'FAIL          accuracy >= 0.9: 0.500 is less than 0.9 (2 documents)'

@@ -5,8 +5,7 @@ from typing import Any, Literal
 
 from msgspec.structs import asdict
 
-from fieldassay.decisions.baseline.baseline import Baseline, Headline
-from fieldassay.decisions.baseline.runs import ChangeLine
+from fieldassay.decisions.baseline import Baseline, ChangeLine, Headline
 from fieldassay.decisions.diff.diff import Change, Changes, Diff, DiffSide, Tally
 from fieldassay.io.text.shown import clip, format_count, format_json, visible
 from fieldassay.metrics.estimate import (
@@ -20,8 +19,7 @@ from fieldassay.metrics.estimate import (
     format_share,
     format_signed_points,
 )
-from fieldassay.metrics.result.comparison import Comparison, Ranking
-from fieldassay.metrics.result.decision import Decision, decisions_data
+from fieldassay.metrics.result.verdicts import Comparison, Decision, Ranking, decisions_data
 from fieldassay.metrics.thresholds import format_change, format_changes
 from fieldassay.reports.content.run.sections import count_tested, explain_p, gates_parts
 from fieldassay.reports.content.run.summary import HEADLINE

@@ -20,9 +20,16 @@ from fieldassay.metrics.estimate import (
     format_size,
     format_value,
 )
-from fieldassay.metrics.result.comparison import Comparison, Ranking, RankPlace, name_changes
-from fieldassay.metrics.result.decision import Decision, GateAnswer, Verdict
 from fieldassay.metrics.result.result import Result, by_system, find_main, find_named
+from fieldassay.metrics.result.verdicts import (
+    Comparison,
+    Decision,
+    GateAnswer,
+    Ranking,
+    RankPlace,
+    Verdict,
+    name_changes,
+)
 from fieldassay.reports.findings.losses import Loss, mean_share, read_shares
 from fieldassay.reports.wording import (
     CAUSES,

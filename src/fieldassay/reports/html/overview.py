@@ -18,9 +18,8 @@ from fieldassay.metrics.estimate import (
     format_share,
     is_narrow,
 )
-from fieldassay.metrics.result.comparison import Comparison
-from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result, find_main
+from fieldassay.metrics.result.verdicts import Comparison, Decision, GateOutcome, Verdict
 from fieldassay.metrics.thresholds import WORDS, format_threshold
 from fieldassay.reports.content.run.fields import tabulate_by_system
 from fieldassay.reports.content.run.summary import (

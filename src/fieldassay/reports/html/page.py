@@ -15,7 +15,7 @@ from fieldassay.decisions.calibration.observations import choose_confidences, th
 from fieldassay.decisions.calibration.policy import CalibrationOptions, calibrate
 from fieldassay.errors import ProblemsError
 from fieldassay.io.text.shown import clip, format_json, visible
-from fieldassay.metrics.result.comparison import name_changes
+from fieldassay.metrics.result.verdicts import name_changes
 from fieldassay.reports import wording as wording
 from fieldassay.reports.content.run.fields import describe_change, describe_rest, worst_fields
 from fieldassay.reports.content.run.sections import describe_first_violation

@@ -26,9 +26,9 @@ from fieldassay.documents.transcript import Box, DocumentError, TranscriptStore,
 from fieldassay.errors import MissingExtraError
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.definitions import Definition
-from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.tables import WRONG
+from fieldassay.metrics.result.verdicts import Decision
 from fieldassay.reports.findings.losses import join_items
 from fieldassay.runs.run import ANSWERS
 from fieldassay.runs.value_sources import ExtractedDocument, SourceOfValue, ValueSources

@@ -25,7 +25,7 @@ from fieldassay.decisions.calibration.policy import (
 )
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.errors import Problem, ProblemsError, list_names, problem
-from fieldassay.io.files.typed_json import checksum
+from fieldassay.io.files.whole_files import checksum
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
 from fieldassay.options import OptionRecord

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from fieldassay.documents.sources import DocumentPool
 from fieldassay.errors import FieldassayError, problem
 from fieldassay.io.browser import open_browser
-from fieldassay.io.files.typed_json import parse_json
+from fieldassay.io.files.whole_files import parse_json
 from fieldassay.review.log import Store, connect
 from fieldassay.review.sheets.sheets import Person, RefusedError, read_form
 from fieldassay.review.web import guard, routes

@@ -11,8 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
-from fieldassay.io.files.typed_json import NestingError, RepeatedKeyError, parse_json
-from fieldassay.io.files.whole_files import is_file_name, open_file
+from fieldassay.io.files.whole_files import (
+    NestingError,
+    RepeatedKeyError,
+    is_file_name,
+    open_file,
+    parse_json,
+)
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.options import option_names
 from fieldassay.public import public

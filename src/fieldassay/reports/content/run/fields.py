@@ -15,8 +15,8 @@ from fieldassay.metrics.estimate import (
     format_signed_points,
     format_value,
 )
-from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import Result, tabulate_estimates
+from fieldassay.metrics.result.verdicts import Comparison
 from fieldassay.reports.findings.losses import Mistake
 from fieldassay.reports.findings.recommendation import drop_silent
 from fieldassay.reports.wording import SHORT_DIAGNOSES, describe

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from fieldassay.attribution.share import FEWEST
 from fieldassay.io.text.shown import clip, format_count, format_markdown, format_pair, visible
 from fieldassay.metrics.estimate import NOTHING, format_both, format_cost, format_size, format_value
-from fieldassay.metrics.result.decision import Decision, GateAnswer
+from fieldassay.metrics.result.verdicts import Decision, GateAnswer
 from fieldassay.reports.content.run.fields import FieldsBySystem, describe_rest, fields_table
 from fieldassay.reports.content.run.sections import (
     STYLES,

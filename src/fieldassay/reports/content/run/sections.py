@@ -8,20 +8,21 @@ from fieldassay.decisions.gate import decide_result
 from fieldassay.io.text.shown import clip, format_count, format_json
 from fieldassay.metrics.estimate import Estimate, format_in_unit
 from fieldassay.metrics.repeats import AnswerCount, FlakyValue, Repeats
-from fieldassay.metrics.result.comparison import Comparison, Ranking
-from fieldassay.metrics.result.decision import (
+from fieldassay.metrics.result.result import CheckCount, Result, Violation
+from fieldassay.metrics.result.verdicts import (
     UNGATED,
+    Comparison,
     Decision,
     DecisionPage,
     GateAnswer,
     GateOutcome,
+    Ranking,
     Verdict,
 )
-from fieldassay.metrics.result.result import CheckCount, Result, Violation
 from fieldassay.reports.wording import describe_comparison, describe_first
 from fieldassay.reports.writers.tables import Part, ReportTable, Told
+from fieldassay.runs.files import GATES, find_changed
 from fieldassay.runs.run import Run
-from fieldassay.runs.run_file import GATES, find_changed
 
 # Violated checks as reports list them.
 

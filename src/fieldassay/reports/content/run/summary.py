@@ -14,7 +14,6 @@ from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.catalogue.definitions import list_groups
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.estimate import FEW, NOTHING, SLACK, Estimate, format_share, format_value, is_narrow
-from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.result import (
     CheckCount,
     Result,
@@ -23,6 +22,7 @@ from fieldassay.metrics.result.result import (
     tabulate_estimates,
     worst_first,
 )
+from fieldassay.metrics.result.verdicts import Decision
 from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES, say_too_few_families
 from fieldassay.reports.content.run.fields import FieldsBySystem, tabulate_by_system
 from fieldassay.reports.content.run.sections import (
