@@ -535,6 +535,7 @@ locale: en_AU
 fields:
   name: text
   ref: id
+  unit: text
   kind: {type: enum, values: [invoice, receipt], aliases: {invoice: [tax invoice]}}
   paid: boolean
   count: integer
@@ -608,7 +609,9 @@ CASES = [
          {"raw": ["2024-117"], "parsed": ["0000"]}),
     Case("raw as wrong as parsed", "model_invented", "name", INVOICE, "ACME Pumps Ltd", "Bolt Inc", "no form of 'Bolt",
          {"raw": ["Bolt Inc"], "parsed": ["Bolt Inc"]}),
+    Case("a unit as it was written", "post_processing", "unit", "Flow 5000 m³/h", "m3/h", "m³/h", "was not made 'm3/h'"),
     # right, and judged wrong
+    Case("gold with a unit as it was written", "gold", "unit", "Flow 5000 m³/h", "m³/h", "m3/h", "another notation"),
     Case("other case", "gold", "name", INVOICE, "ACME PUMPS LTD", "Acme Pumps Ltd", "another notation"),
     Case("other marks", "gold", "name", INVOICE, "ACME Pumps, Ltd.", "ACME Pumps Ltd", "another notation"),
     Case("accents", "gold", "name", INVOICE, "Crème", "Creme", "another notation"),

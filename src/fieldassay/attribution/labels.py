@@ -11,6 +11,7 @@ from fieldassay.attribution.sent import UNCOPIED, SentPlace, SentText
 from fieldassay.extraction.places import fold, normalized, surface_forms, variant_readers
 from fieldassay.io.text.shown import clip
 from fieldassay.values.diagnosis.folding import fold_confusable
+from fieldassay.values.types.numbers.units import canonical_unit
 
 if TYPE_CHECKING:
     from fieldassay.extraction.endpoints.exchange import Failure
@@ -269,6 +270,9 @@ def _of_answer(value: AttributedValue) -> Finding | None:
     if len(answered) > sum(are_equal(leaf, gold, one) for one in value.parsed):
         told = f"the raw answer has {_shown(answered[0])}, which is right; the prediction has {_shown(pred)}"
         return Finding("post_processing", told, str(answered[0]))
+    units = [canonical_unit(one) if isinstance(one, str) else None for one in (gold, pred)]
+    if gold is not None and units == [gold, gold]:
+        return Finding("post_processing", f"the unit {_shown(pred)} was not made {_shown(gold)}", str(pred))
     if gold is not None and pred is not None and is_variant(leaf, gold, pred):
         told = f"{_shown(pred)} is another notation of the gold value {_shown(gold)}, judged wrong"
         return Finding("gold", told, str(pred))
