@@ -180,16 +180,44 @@ def _differences(below: Any, own: Any, steps: Steps) -> Iterator[tuple[Steps, st
         yield from ((steps, f"left out {text}") for text in before if text not in after)
     elif isinstance(below, dict) and isinstance(own, dict):
         for key in dict.fromkeys((*below, *own)):
-            yield from _differences(below.get(key), own.get(key), (*steps, key))
+            if steps[-1:] == ("fields",) and below and key not in below:
+                yield (*steps, key), f"added {_compare_with_nearest(own[key], below)}"
+            else:
+                yield from _differences(below.get(key), own.get(key), (*steps, key))
     elif (
         steps[-1] == "steps" and isinstance(below, list) and isinstance(own, list) and len(below) == len(own)
     ):
         for place, both in enumerate(zip(below, own, strict=True)):
             yield from _differences(*both, (*steps, place))
     elif below != own:
-        before, after = (clip(emit_flow(value), 80) for value in (below, own))
+        before, after = _clip_both(*map(emit_flow, (below, own)))
         is_new = f"added {after}" if below is None else f"left out {before}"
         yield steps, is_new if None in (below, own) else f"{before} → {after}"
+
+
+def _compare_with_nearest(field: Any, others: Mapping[str, Any]) -> str:
+    """Return the keys of a new field that the most similar of other fields does not have, with its name."""
+    if not isinstance(field, dict):
+        return clip(emit_flow(field), 80)
+    new = {
+        name: {key: value for key, value in field.items() if other.get(key) != value}
+        for name, other in others.items()
+        if isinstance(other, dict) and other.keys() <= field.keys()
+    }
+    nearest = min(new, key=lambda name: len(new[name]), default="")
+    if not nearest or len(new[nearest]) == len(field):
+        return clip(emit_flow(field), 80)
+    own = ", ".join(f"{key}: {clip(emit_flow(value), 80)}" for key, value in new[nearest].items())
+    return f"as {nearest}" + (f", with {own}" if own else "")
+
+
+def _clip_both(before: str, after: str) -> tuple[str, str]:
+    """Return two texts clipped to the part around their first difference."""
+    differing = (at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other)
+    is_long = max(len(before), len(after)) > 80
+    start = max(0, next(differing, 0) - 30) if is_long else 0
+    first, second = (f"{'…' if start else ''}{clip(text[start:], 80)}" for text in (before, after))
+    return first, second
 
 
 def _of_predictions(

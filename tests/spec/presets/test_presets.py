@@ -190,6 +190,30 @@ def test_one_field_more_leaves_the_others_as_they_are(name):
     assert len(list(list_changes(spec, given.spec))) == 1
 
 
+FIELDS = 'fields="dosis|frecuencia|duracion|instrucciones|via", without=lone_parent'
+VIA = {"formula": f"correct({FIELDS}) + absent({FIELDS})"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        (
+            {"protocol": "engineering-extractor", "fields": {"**.concentration": {"critical": True}}},
+            'fields["**.concentration"]: added as **, with critical: true',
+        ),
+        (
+            {"protocol": "prescription", "definitions": {"correct_attributes": VIA}},
+            "|instrucciones|via",
+        ),
+    ],
+    ids=["a pattern", "a long text"],
+)
+def test_a_change_shows_what_was_written(spec, told):
+    below = {"protocol": spec["protocol"]}
+    (found,) = list_changes(*(read_plan(one).spec for one in (spec, below)))
+    assert told in found
+
+
 @pytest.mark.parametrize(
     ("name", "kind"), [(name, kind) for name in _SCORED for kind in preset_head(name).data.get("types", {})]
 )

@@ -357,6 +357,7 @@ def _pattern_row(pattern: str, leaf: Leaf, tree: AnyNode) -> dict[str, str]:
         "type": leaf.type,
         **_judged(leaf),
         "weight": f"{leaf.weight:g}",
+        "critical": "yes" if leaf.is_critical else "",
     }
 
 
