@@ -134,7 +134,7 @@ def write_reports(
     metavar="NAME",
     help=(
         "Print or write data: values (for .csv, .xlsx, .parquet), results (.json), metrics (.tex), "
-        "estimates, fields, errors, comparison, suspicious-gold, curve."
+        "estimates, fields, levels, errors, comparison, suspicious-gold, curve."
     ),
 )
 @click.option("--system", metavar="NAME", help="With --table: this system only.")

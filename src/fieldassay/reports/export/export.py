@@ -32,7 +32,7 @@ from fieldassay.metrics.result.result import (
 from fieldassay.metrics.result.tables import trace_curves
 from fieldassay.public import public
 from fieldassay.reports.content.run.sections import decisions_of_run
-from fieldassay.reports.content.run.summary import describe_method, summarize
+from fieldassay.reports.content.run.summary import LEVELS, describe_method, list_levels, summarize
 from fieldassay.reports.export.pages import find_kept, render_error_report, render_executive
 from fieldassay.reports.findings.losses import JUDGED, find_losses
 from fieldassay.reports.findings.recommendation import advise
@@ -94,7 +94,7 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
     perfect = find_named(result, name, ("perfect_documents",))
     found = {
         "overall_accuracy": None if overall is None else overall.value,
-        "overall_correct": float(values["score"].sum()) if pooled is None else _numerator(pooled),
+        "overall_correct": round(float(values["score"].sum()), 6) if pooled is None else _numerator(pooled),
         "overall_total": len(values) if pooled is None else pooled.n,
         "field_accuracies": table,
         "detailed_results": _images(
@@ -147,7 +147,7 @@ def _refusal(what: str, remedy: str) -> ProblemsError:
 
 
 def _numerator(estimate: Estimate) -> float | None:
-    return None if estimate.value is None else estimate.value * estimate.n
+    return None if estimate.value is None else round(estimate.value * estimate.n, 6)
 
 
 def judge_rows(evidence: pl.LazyFrame, system: str | None, *, with_silence: bool) -> pl.LazyFrame:
@@ -571,6 +571,18 @@ def list_suspicious_gold(run: Run, _: str | None) -> ExportRows:
     return ExportRows(frame, note=found.extent)
 
 
+def list_shares_by_level(run: Run, system: str | None) -> ExportRows:
+    """Return the share of each field's values at each level of scores, of fields with any between 0 and 1."""
+    import polars as pl
+
+    result, rows = _with_evidence(run)
+    chosen = rows if system is None else rows.filter(pl.col("system") == system)
+    tables = [(table.title.partition(", ")[2], table.rows) for table in list_levels(chosen, result)]
+    found = [(name, *row) for name, shares in tables for row in shares]
+    columns = ("system", "field", *LEVELS)
+    return ExportRows(pl.LazyFrame(found, schema=columns, orient="row", infer_schema_length=None))
+
+
 def list_curve(run: Run, system: str | None) -> ExportRows:
     """Return the steps of F(t) of a run's lists; `ProblemsError` without lists paired by similarity."""
     import polars as pl
@@ -608,6 +620,7 @@ TABLES: Mapping[str, RunTable] = {
     "estimates": RunTable("estimates", list_estimates),
     "metrics": RunTable("metrics of the systems", list_metrics_by_system),
     "fields": RunTable("precision, recall and F1 of fields", field_rows),
+    "levels": RunTable("values by level of their score", list_shares_by_level),
     "curve": RunTable("F(t)", list_curve),
     "suspicious-gold": RunTable("suspicious gold", list_suspicious_gold, is_of_all=True),
     "results": RunTable("results by system", list_results, (".json",)),
