@@ -25,7 +25,8 @@ from fieldassay.errors import MissingExtraError, ProblemsError
 from fieldassay.metrics.catalogue.definitions import select_metrics
 from fieldassay.metrics.comparisons.pairwise import can_rank
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.fold import FoldPlan, documents_frame, fold
+from fieldassay.metrics.fold import FoldPlan, fold, merge
+from fieldassay.metrics.result.documents import scan_documents
 from fieldassay.metrics.result.result import Result, find_headline, metrics_json, read_metrics
 from fieldassay.reports.content.run.sections import count_tested
 from fieldassay.reports.content.run.summary import summarize
@@ -494,7 +495,9 @@ def test_the_interval_of_a_percentile_comes_from_order_statistics():
     assert estimate("latency_max", judged, table, replicates=10).interval is None
 
 
-def test_documents_frame_has_one_row_per_document_sorted_with_its_values():
+@pytest.mark.parametrize("rows_at_once", [1, 2, 1000])
+def test_the_table_of_documents_has_one_row_per_document_sorted_with_its_values(rows_at_once, monkeypatch):
+    monkeypatch.setattr("fieldassay.metrics.result.documents.ROWS", rows_at_once)
     plan = FoldPlan(select_metrics(["accuracy(regime=baseline)", "critical_accuracy"]), (), 0)
     rows = [
         ("b", "x", "match"),
@@ -504,13 +507,13 @@ def test_documents_frame_has_one_row_per_document_sorted_with_its_values():
         ("c", "x", "absent"),
         ("c", "y", "absent"),
     ]
-    judged = evidence(rows, [value("x", 0, critical=True), value("y", 1)])
-    table = documents(
-        judged.documents,
-        {"cost_usd": [1.0, np.nan, 2.0]},
-        groups={"type": [["k"], [], ["k"]], "tag": [["p", "q"], [], []]},
-    )
-    frame = documents_frame([fold(plan, judged, table)])
+    known = {"b": (1.0, ["k"], ["p", "q"]), "a": (np.nan, [], []), "c": (2.0, ["k"], [])}
+    parts = []
+    for at, (name, (cost, kind, tags)) in enumerate(known.items()):
+        judged = evidence(rows[2 * at : 2 * at + 2], [value("x", 0, critical=True), value("y", 1)])
+        table = documents([name], {"cost_usd": [cost]}, groups={"type": [kind], "tag": [tags]})
+        parts.append(fold(plan, judged, table))
+    frame = scan_documents([("s", merge(parts).documents)]).collect()
     assert frame.columns[:6] == [
         "system",
         "doc",
@@ -533,7 +536,7 @@ def test_documents_frame_has_one_row_per_document_sorted_with_its_values():
         "tag": [[], ["p", "q"], []],
     }
     assert {name: frame[name].to_list() for name in wanted} == wanted
-    assert documents_frame([]).height == 0
+    assert scan_documents([]).collect().height == 0
 
 
 # Two systems have one p value in a metric, wherever it stands, and nothing that is said contradicts it

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +27,7 @@ from fieldassay.metrics.result.documents import (
     DocumentStatistics,
     DocumentValues,
     PairedData,
-    frame_documents,
+    join_small,
     join_statistics,
     list_kept,
     value_documents,
@@ -42,11 +41,8 @@ from fieldassay.metrics.result.estimation import (
     list_members,
     settle_slices,
 )
-from fieldassay.metrics.statistics.columns import DocumentColumns
+from fieldassay.metrics.statistics.columns import DocumentColumns, Packed, PackedFloats
 from fieldassay.metrics.statistics.statistics import InAnyRun, Statistic, Sum, list_needs
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class FoldPlan(Struct, frozen=True, dict=True):
@@ -162,11 +158,9 @@ class Partial(Struct, frozen=True, eq=False):
     flaky: tuple[FlakyValue, ...] = ()
     replicates: int = 0
 
-    def without_sums(self) -> Partial:
+    def without_sums(self) -> tuple[DocumentValues, ...]:
         """Return the per-document values without statistics, enough for the table of documents."""
-        return replace(
-            self, slices={}, documents=tuple(replace(values, statistics={}) for values in self.documents)
-        )
+        return tuple(replace(values, statistics=Packed({})) for values in self.documents)
 
 
 def fold(plan: FoldPlan, evidence: BatchEvidence, documents: DocumentTable) -> Partial:
@@ -194,7 +188,10 @@ def fold_repeats(
     score_of = whole.score_of if whole.score else None
     values = value_documents(whole.bound, score_of, columns, whole.kept)
     singles = tuple(
-        replace(values, numbers={name: run.number(name) for name in values.numbers}) for run in parts
+        replace(
+            values, numbers=Packed({name: PackedFloats.pack(run.number(name)) for name in values.numbers})
+        )
+        for run in parts
     )
     folded = _fold(whole, columns, singles, values)
     return replace(folded, system=system, repeats=len(runs), flaky=rank_flaky(votes.flaky, len(runs)))
@@ -274,7 +271,8 @@ def _merge_two(first: Partial, second: Partial) -> Partial:
         raise ValueError(f"{first.system!r} has {first.repeats} runs here and {second.repeats} there")
     flaky = rank_flaky(first.flaky + second.flaky, first.repeats) if second.flaky else first.flaky
     settled = settle_slices(slices, first.replicates)
-    return replace(first, slices=settled, documents=first.documents + second.documents, flaky=flaky)
+    documents = join_small(first.documents + second.documents)
+    return replace(first, slices=settled, documents=documents, flaky=flaky)
 
 
 def estimates(plan: FoldPlan, partial: Partial) -> tuple[Estimate, ...]:
@@ -285,11 +283,6 @@ def estimates(plan: FoldPlan, partial: Partial) -> tuple[Estimate, ...]:
     metrics = plan.of_repeats(partial.repeats).bound
     wanted = EstimationPlan(metrics, plan.slices, plan.level, plan.replicates, plan.seed)
     return estimate_slices(partial.system, wanted, partial.slices)
-
-
-def documents_frame(partials: Iterable[Partial]) -> pl.DataFrame:
-    """Return one row per system and document, sorted by both: score, chosen metrics, claims and groups."""
-    return frame_documents([(partial.system, values) for partial in partials for values in partial.documents])
 
 
 def pair_systems(plan: FoldPlan, partials: Iterable[Partial]) -> PairedData:

@@ -409,6 +409,11 @@ def match(
     and for ids of one side that are the same in that form, and `NothingEvaluatedError` if a system shares no
     id with gold.
     """
+    same = {name: name for name in gold.ids}  # one text in memory for all sides
+    predictions = {
+        system: replace(source, ids=tuple(same.get(name, name) for name in source.ids))
+        for system, source in predictions.items()
+    }
     problems = [
         problem for source in (gold, *predictions.values()) for problem in find_duplicates(source, form)
     ]

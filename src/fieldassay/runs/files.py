@@ -37,7 +37,7 @@ from fieldassay.io.files.whole_files import (
 from fieldassay.io.workers.program import clean_environment, find_program
 from fieldassay.metrics.estimate import Count, Counts, Estimate, Provenance
 from fieldassay.metrics.evidence import evidence_schema
-from fieldassay.metrics.result.documents import STATISTICS, write_statistics
+from fieldassay.metrics.result.documents import ROWS, STATISTICS, write_statistics
 from fieldassay.metrics.result.result import Result, metrics_json
 from fieldassay.metrics.result.verdicts import Comparisons, Decision, comparisons_json, decisions_data
 
@@ -520,8 +520,9 @@ class RunFolder(Struct):
             )
         if result.paired is not None:
             write_statistics(self.staging / STATISTICS, result.paired.systems)
-        if result.documents is not None:
-            write_parquet(result.documents, self.staging / DOCUMENTS)
+        documents = result.documents if result.scan_documents is None else result.scan_documents()
+        if documents is not None:
+            write_parquet(documents, self.staging / DOCUMENTS, row_group_size=ROWS)
         if result.evidence is not None:
             write_parquet(result.evidence, self.staging / EVIDENCE)
         elif facts.get("evidence") != "none":

@@ -31,8 +31,9 @@ from fieldassay.metrics.comparisons.systems import (
 )
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import evidence_schema
-from fieldassay.metrics.fold import FoldPlan, Partial, documents_frame, estimates
+from fieldassay.metrics.fold import FoldPlan, Partial, estimates
 from fieldassay.metrics.repeats import Repeats
+from fieldassay.metrics.result.documents import scan_documents
 from fieldassay.metrics.result.result import WITHOUT, Lazy, Result, find_ungated
 from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES
 from fieldassay.metrics.uncertainty.families import find_likeness
@@ -310,11 +311,11 @@ def _result(run: _Run, done: Done) -> Result:
         ids = list(run.matching.ids)
         own = gold[sorted(range(len(ids)), key=ids.__getitem__)]  # as the statistics
         paired = replace(paired, systems=tuple(replace(one, gold=own) for one in paired.systems))
-    documents = Lazy(partial(documents_frame, [one.without_sums() for one in partials.values()]))
+    scan = partial(scan_documents, [(name, one.without_sums()) for name, one in partials.items()])
     is_held = run.options.evidence != "none" and run.options.evidence_folder is None
     result = Result(
         found,
-        documents,
+        Lazy(lambda: scan().collect()),
         Lazy(partial(_evidence, done.frames)) if is_held else None,
         {
             **provenance(run.plan, run.folding, run.matching),
@@ -351,6 +352,7 @@ def _result(run: _Run, done: Done) -> Result:
         field_comparisons=compared.by_field,
         has_right_values=run.options.evidence == "all",
         paired=paired,
+        scan_documents=scan,
         repeats=tuple(
             Repeats(system, one.repeats, one.flaky) for system, one in partials.items() if one.repeats > 1
         ),

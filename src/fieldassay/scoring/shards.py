@@ -633,10 +633,25 @@ def run_shards(
         for work in works:
             yield do_work(work, progress)
         return
-    for done in _run_apart(whole, works, workers, engine):
+    for done in _share_ids(whole.matching.ids, _run_apart(whole, works, workers, engine)):
         if progress is not None:
             progress(done.documents)
         yield done
+
+
+def _share_ids(ids: Sequence[str], parts: Iterable[Done]) -> Iterator[Done]:
+    """Yield the results of shards with the ids that are here already in place of the copies that came."""
+    start = 0
+    for done in parts:
+        partials = {}
+        for system, one in done.partials.items():
+            own = iter(ids[start : start + done.documents])
+            documents = tuple(
+                replace(each, documents=tuple(islice(own, len(each.documents)))) for each in one.documents
+            )
+            partials[system] = replace(one, documents=documents)
+        start += done.documents
+        yield replace(done, partials=partials)
 
 
 class _Shards(Struct, frozen=True, eq=False):

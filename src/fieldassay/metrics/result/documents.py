@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial, reduce
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,6 @@ from fieldassay.metrics.statistics.columns import (
     DocumentColumns,
     Packed,
     PackedFloats,
-    PackedInts,
     PackedSum,
 )
 from fieldassay.metrics.statistics.statistics import (
@@ -42,7 +41,6 @@ from fieldassay.metrics.statistics.statistics import (
     Statistic,
     Sum,
     Threshold,
-    join_fields,
     list_field_means,
     list_needs,
     pooled_divisor,
@@ -65,13 +63,40 @@ class DocumentValues(Struct, frozen=True, eq=False):
     """
 
     documents: tuple[str, ...]
-    values: Mapping[str, Floats]
-    numbers: Mapping[str, Floats]
+    values: Packed[str, Floats]
+    numbers: Packed[str, Floats]
     claims: Mapping[str, npt.NDArray[np.bool_]]
     groups: Mapping[str, tuple[tuple[str, ...], ...]]
     statistics: Packed[Statistic, Sum]
     """Every statistic of every document (`values`: fields x documents), if they are kept."""
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def join(cls, parts: Sequence[DocumentValues]) -> DocumentValues:
+        """Return the documents of parts of one system, which all have the same columns, as one part."""
+        first = parts[0]
+        return cls(
+            tuple(chain.from_iterable(part.documents for part in parts)),
+            Packed.join([part.values for part in parts]),
+            Packed.join([part.numbers for part in parts]),
+            {name: np.concatenate([part.claims[name] for part in parts]) for name in first.claims},
+            {key: tuple(chain.from_iterable(part.groups[key] for part in parts)) for key in first.groups},
+            Packed.join([part.statistics for part in parts]),
+            {name: tuple(chain.from_iterable(part.texts[name] for part in parts)) for name in first.texts},
+        )
+
+    def take(self, rows: npt.NDArray[np.int64]) -> DocumentValues:
+        """Return the documents at these positions."""
+        at = rows.tolist()
+        return DocumentValues(
+            tuple(self.documents[row] for row in at),
+            self.values.take(rows),
+            self.numbers.take(rows),
+            {name: claims[rows] for name, claims in self.claims.items()},
+            {key: tuple(groups[row] for row in at) for key, groups in self.groups.items()},
+            self.statistics.take(rows),
+            {name: tuple(texts[row] for row in at) for name, texts in self.texts.items()},
+        )
 
     def numbers_at(self, rows: npt.NDArray[np.int64], names: Sequence[str]) -> dict[str, tuple[Floats, ...]]:
         """Return the known values of these columns at these positions, as one part each."""
@@ -163,68 +188,63 @@ def _keep(columns: DocumentColumns, statistic: Statistic, is_by_field: bool) -> 
     )
 
 
-def frame_documents(parts: Sequence[tuple[str, DocumentValues]]) -> pl.DataFrame:
-    """Return one row per system and document, sorted by both.
+def join_small(parts: tuple[DocumentValues, ...]) -> tuple[DocumentValues, ...]:
+    """Return the parts; small ones at the end are one part as soon as they have `ROWS` documents."""
+    small = [*takewhile(lambda part: len(part.documents) < ROWS, reversed(parts))][::-1]
+    if sum(len(part.documents) for part in small) < ROWS:
+        return parts
+    return (*parts[: len(parts) - len(small)], DocumentValues.join(small))
 
-    The columns are `system`, `doc`, `score`, then values, numbers, claims and groups. They are made and
-    sorted one by one, so that memory never holds the table twice.
+
+def scan_documents(systems: Sequence[tuple[str, Sequence[DocumentValues]]]) -> pl.LazyFrame:
+    """Return one row per system and document, sorted by both, `ROWS` of them made at a time.
+
+    They are read once. The columns are `system`, `doc`, `score`, then values, numbers, claims and groups.
     """
     import polars as pl
 
-    if not parts:
-        return pl.DataFrame(schema={"system": pl.String, "doc": pl.String, "score": pl.Float64})
-    listed = [_list_columns(values) for _, values in parts]
-    keys = pl.DataFrame(
-        {
-            "system": pl.concat(
-                [
-                    pl.Series([make_printable(name)], dtype=pl.String).new_from_index(0, len(one.documents))
-                    for name, one in parts
-                ]
-            ),
-            "doc": pl.concat([_texts(one.documents) for _, one in parts]),
+    nothing = pl.DataFrame(schema={"system": pl.String, "doc": pl.String, "score": pl.Float64})
+    heads = [_frame_values(name, parts[0].take(np.arange(0))) for name, parts in systems]
+    ordered = sorted(systems, key=lambda system: make_printable(system[0]))
+    tables = (_frame_values(name, values) for name, parts in ordered for values in _sort_documents(parts))
+    return stack(heads or [nothing], tables)
+
+
+def _sort_documents(parts: Sequence[DocumentValues]) -> Iterator[DocumentValues]:
+    """Yield the documents of all parts in the order of their printable ids, `ROWS` at a time."""
+    import polars as pl
+
+    ids = pl.DataFrame({"doc": _texts([name for part in parts for name in part.documents])})
+    order = ids.select(pl.arg_sort_by("doc", maintain_order=True)).to_series().to_numpy().astype(np.int64)
+    ends = np.cumsum([len(part.documents) for part in parts])
+    for start in range(0, len(order), ROWS):
+        rows = order[start : start + ROWS]
+        place = np.searchsorted(ends, rows, "right")
+        picked = [
+            parts[at].take(rows[place == at] - (ends[at] - len(parts[at].documents)))
+            for at in np.unique(place).tolist()
+        ]
+        yield DocumentValues.join(picked).take(np.argsort(np.argsort(place, kind="stable")))
+
+
+def _frame_values(system: str, values: DocumentValues) -> pl.DataFrame:
+    """Return the rows of documents of a system."""
+    import polars as pl
+
+    count = len(values.documents)
+    found = {
+        "system": pl.Series([make_printable(system)], dtype=pl.String).new_from_index(0, count),
+        "doc": _texts(values.documents),
+    }
+    for columns in (values.values, values.numbers):
+        found |= {
+            name: pl.Series(column, dtype=pl.Float64, nan_to_null=True) for name, column in columns.items()
         }
-    )
-    order = keys.select(pl.arg_sort_by("system", "doc", maintain_order=True)).to_series()
-    columns = {name: keys[name].gather(order) for name in keys.columns}
-    sizes = [len(values.documents) for _, values in parts]
-    for name in dict.fromkeys(name for one in listed for name in one):
-        columns[name] = _join_series([one.get(name) for one in listed], sizes).gather(order)
-    return pl.DataFrame(columns)
-
-
-def _join_series(parts: Sequence[Callable[[], pl.Series] | None], sizes: Sequence[int]) -> pl.Series:
-    """Return the column of all parts as one; null where a part does not have it."""
-    import polars as pl
-
-    made = [None if make is None else make() for make in parts]
-    dtype = next(one.dtype for one in made if one is not None)
-    filled = (
-        pl.Series([None], dtype=dtype).new_from_index(0, size) if one is None else one
-        for one, size in zip(made, sizes, strict=True)
-    )
-    return pl.concat(list(filled))
-
-
-def _list_columns(values: DocumentValues) -> dict[str, Callable[[], pl.Series]]:
-    """Return the functions that make the columns of a part, beside `system` and `doc`, by name."""
-    import polars as pl
-
-    found: dict[str, Callable[[], pl.Series]] = {
-        name: lambda columns=columns, name=name: pl.Series(  # type: ignore[misc]
-            columns[name], dtype=pl.Float64, nan_to_null=True
-        )
-        for columns in (values.values, values.numbers)
-        for name in columns
-    }
-    found |= {
-        name: partial(pl.Series, values=claims, dtype=pl.Boolean) for name, claims in values.claims.items()
-    }
-    found |= {name: partial(_texts, texts, has_null=True) for name, texts in values.texts.items()}
+    found |= {name: pl.Series(claims, dtype=pl.Boolean) for name, claims in values.claims.items()}
+    found |= {name: _texts(texts, has_null=True) for name, texts in values.texts.items()}
     for name, groups in values.groups.items():
-        is_taken = name in found or name in ("system", "doc")
-        found[f"group_{name}" if is_taken else name] = partial(_group_series, name, groups)
-    return found
+        found[f"group_{name}" if name in found else name] = _group_series(name, groups)
+    return pl.DataFrame(found)
 
 
 def _texts(texts: Sequence[str], *, has_null: bool = False) -> pl.Series:
@@ -395,25 +415,17 @@ def join_statistics(system: str, parts: Sequence[DocumentValues]) -> DocumentSta
     documents = [name for part in parts for name in part.documents]
     order = np.array(sorted(range(len(documents)), key=documents.__getitem__), np.int64)
     statistics = {
-        statistic: _join_sums([part.statistics.packed[statistic] for part in parts], order)
+        statistic: PackedSum.join([part.statistics.packed[statistic] for part in parts], order)
         for statistic in (parts[0].statistics if parts else ())
     }
-    keys = dict.fromkeys(key for part in parts for key in part.groups)
     spread = {
-        key: [names for part in parts for names in part.groups.get(key, ((),) * len(part.documents))]
-        for key in keys
+        key: [names for part in parts for names in part.groups[key]]
+        for key in (parts[0].groups if parts else ())
     }
     groups = {key: tuple(values[at] for at in order.tolist()) for key, values in spread.items()}
     return DocumentStatistics(
         system, tuple(documents[at] for at in order.tolist()), Packed(statistics), groups
     )
-
-
-def _join_sums(parts: Sequence[PackedSum], order: Ints) -> PackedSum:
-    """Return the sums of all parts, field by field, with the documents in that order."""
-    fields = reduce(join_fields, (one.fields for one in parts))
-    rows = (np.concatenate([one.row(name) for one in parts])[order] for name in fields)
-    return PackedSum(fields, tuple(map(PackedInts.pack, rows)), len(order))
 
 
 # `statistics.parquet`: the statistics of every document as whole numbers, for later comparisons.
@@ -425,7 +437,7 @@ SYSTEM, DOCUMENT, GROUP, REPEATS, GOLD = "system", "doc", "group", "repeats", "g
 MOST_REPEATS = 10_000
 
 ROWS = 1 << 15
-"""The rows of statistics that are written at a time."""
+"""The rows of documents that are written at a time."""
 
 
 def name_statistic(statistic: Statistic) -> str:

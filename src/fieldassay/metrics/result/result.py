@@ -16,7 +16,7 @@ from msgspec.structs import astuple, force_setattr, replace
 from fieldassay.errors import MissingExtraError, Problem, ProblemsError, install_line, nearest
 from fieldassay.io.files.whole_files import AGAIN, SCHEMA_VERSION, JsonFormat, check_part, read_typed
 from fieldassay.io.json_value import json_line
-from fieldassay.io.text.shown import DataFrame, Unchanging, clip, format_count
+from fieldassay.io.text.shown import DataFrame, LazyFrame, Unchanging, clip, format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.definitions import ask_for, bind_metric
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_metric
@@ -326,6 +326,8 @@ class Result(Struct, frozen=True, eq=False):
     """Whether the evidence, if it was kept, has the rows that are right."""
     paired: PairedData | None = None
     """The statistics for comparing other pairs; None for one system, and for a result read from a file."""
+    scan_documents: Callable[[], LazyFrame] | None = None
+    """The function that makes the rows of `documents` a few at a time; None for a result read from a file."""
     writer: Callable[[Result, Path, bool], SavedRun] | None = None
     """The function that writes the result as a run; None unless it comes from `fieldassay.score`."""
 
@@ -345,7 +347,7 @@ class Result(Struct, frozen=True, eq=False):
                 ("evidence_table", self.evidence_table),
             )
         }
-        return Result, astuple(replace(self, **tables))
+        return Result, astuple(replace(self, scan_documents=None, **tables))
 
     def _repr_html_(self) -> str:
         """Return the HTML for a notebook: the fields by system, then the overall metrics."""

@@ -1,6 +1,6 @@
 """Columns of statistics from rows of evidence, and how they are packed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from typing import Any, TypeVar
 
@@ -79,6 +79,15 @@ class PackedFloats(Struct, frozen=True, eq=False):
                 return cls(held)
         return cls(values.copy())
 
+    @classmethod
+    def join(cls, parts: Sequence["PackedFloats"]) -> "PackedFloats":
+        """Return the columns below one another, in the widest of their types."""
+        return cls(np.concatenate([one.held for one in parts]))
+
+    def take(self, documents: Ints) -> "PackedFloats":
+        """Return the values at these positions."""
+        return PackedFloats(self.held[documents])
+
     def unpack(self) -> Floats:
         """Return the column as float64."""
         return self.held.astype(np.float64)
@@ -128,6 +137,15 @@ class PackedSum(Struct, frozen=True, eq=False, dict=True):
             values[at] = row.unpack()
         return Sum(self.fields, values)
 
+    @classmethod
+    def join(cls, parts: Sequence["PackedSum"], order: Ints | None = None) -> "PackedSum":
+        """Return the sums of all parts, field by field, with the documents in that order, if any."""
+        fields = reduce(join_fields, (one.fields for one in parts))
+        documents = sum(one.documents for one in parts)
+        order = np.arange(documents) if order is None else order
+        rows = (np.concatenate([one.row(name) for one in parts])[order] for name in fields)
+        return cls(fields, tuple(map(PackedInts.pack, rows)), documents)
+
     def take(self, documents: Ints) -> "PackedSum":
         """Return the sums of the documents at these positions."""
         rows = tuple(PackedInts(row.held[documents], row.shift) for row in self.rows)
@@ -152,6 +170,20 @@ class Packed(Mapping[Key, Value]):
 
     def __init__(self, packed: Mapping[Key, Any]) -> None:
         self.packed = packed
+
+    @classmethod
+    def join(cls, parts: Sequence["Packed[Key, Value]"]) -> "Packed[Key, Value]":
+        """Return the columns of parts that all have the same names, each below one another."""
+        return cls(
+            {
+                key: type(one).join([part.packed[key] for part in parts])
+                for key, one in parts[0].packed.items()
+            }
+        )
+
+    def take(self, documents: Ints) -> "Packed[Key, Value]":
+        """Return the values of the documents at these positions."""
+        return Packed({key: one.take(documents) for key, one in self.packed.items()})
 
     def __getitem__(self, key: Key) -> Value:
         return self.packed[key].unpack()  # type: ignore[no-any-return]
