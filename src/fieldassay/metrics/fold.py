@@ -41,7 +41,7 @@ from fieldassay.metrics.result.estimation import (
     list_members,
     settle_slices,
 )
-from fieldassay.metrics.statistics.columns import DocumentColumns, Packed, PackedFloats
+from fieldassay.metrics.statistics.columns import DocumentColumns, Floats, Packed
 from fieldassay.metrics.statistics.statistics import InAnyRun, Statistic, Sum, list_needs
 
 
@@ -172,7 +172,7 @@ def fold(plan: FoldPlan, evidence: BatchEvidence, documents: DocumentTable) -> P
         raise ValueError("the document table and the evidence list different documents")
     columns = DocumentColumns(evidence, documents)
     values = value_documents(plan.bound, plan.score_of if plan.score else None, columns, plan.kept)
-    return _fold(plan, columns, (values,), values)
+    return _fold(plan, columns, [values.numbers], values)
 
 
 def fold_repeats(
@@ -187,18 +187,13 @@ def fold_repeats(
     columns = RepeatedColumns.join(parts, votes.values)
     score_of = whole.score_of if whole.score else None
     values = value_documents(whole.bound, score_of, columns, whole.kept)
-    singles = tuple(
-        replace(
-            values, numbers=Packed({name: PackedFloats.pack(run.number(name)) for name in values.numbers})
-        )
-        for run in parts
-    )
+    singles = [{name: run.number(name) for name in values.numbers} for run in parts]
     folded = _fold(whole, columns, singles, values)
     return replace(folded, system=system, repeats=len(runs), flaky=rank_flaky(votes.flaky, len(runs)))
 
 
 def _fold(
-    plan: FoldPlan, columns: DocumentColumns, numbered: Sequence[DocumentValues], values: DocumentValues
+    plan: FoldPlan, columns: DocumentColumns, numbered: Sequence[Mapping[str, Floats]], values: DocumentValues
 ) -> Partial:
     """Return the sums of a batch; `numbered` has the numbers of each run."""
     table = columns.table
@@ -227,23 +222,21 @@ def _fold(
 
 
 def _join_numbers(
-    numbered: Sequence[DocumentValues], rows: npt.NDArray[np.int64], names: Sequence[str]
-) -> dict[str, tuple[npt.NDArray[np.float64], ...]]:
-    parts = [values.numbers_at(rows, names) for values in numbered]
-    return {name: tuple(each for part in parts for each in part[name]) for name in parts[0]}
+    numbered: Sequence[Mapping[str, Floats]], rows: npt.NDArray[np.int64], names: Sequence[str]
+) -> dict[str, tuple[Floats, ...]]:
+    """Return the known numbers of the documents at these positions, one part for each run."""
+    parts = {name: [numbers[name][rows] for numbers in numbered] for name in names}
+    return {name: tuple(values[~np.isnan(values)] for values in runs) for name, runs in parts.items()}
 
 
 def _own_numbers(
-    numbered: Sequence[DocumentValues],
+    numbered: Sequence[Mapping[str, Floats]],
     rows: npt.NDArray[np.int64],
     names: Sequence[str],
     keys: npt.NDArray[np.uint64],
 ) -> dict[str, tuple[npt.NDArray[np.uint64], ...]]:
     """Return the keys of the documents of the known numbers, in the same parts."""
-    return {
-        name: tuple(keys[rows][~np.isnan(values.numbers[name][rows])] for values in numbered)
-        for name in names
-    }
+    return {name: tuple(keys[rows][~np.isnan(numbers[name][rows])] for numbers in numbered) for name in names}
 
 
 def _hold_documents(

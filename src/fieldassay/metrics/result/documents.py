@@ -98,11 +98,6 @@ class DocumentValues(Struct, frozen=True, eq=False):
             {name: tuple(texts[row] for row in at) for name, texts in self.texts.items()},
         )
 
-    def numbers_at(self, rows: npt.NDArray[np.int64], names: Sequence[str]) -> dict[str, tuple[Floats, ...]]:
-        """Return the known values of these columns at these positions, as one part each."""
-        picked = {name: self.numbers[name][rows] for name in names}
-        return {name: (values[~np.isnan(values)],) for name, values in picked.items()}
-
 
 def score_documents(
     metrics: Sequence[BoundMetric], score_of: BoundMetric | None, columns: DocumentColumns
