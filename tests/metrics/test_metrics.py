@@ -1,5 +1,7 @@
 """Metrics: their formulas, granularity, and the traps of aggregation."""
 
+from functools import reduce
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -132,7 +134,7 @@ def test_a_formula_has_an_interval_and_partitions_agree_to_the_bit():
         judged = evidence(chosen, FIELDS, slots=("drugs", "note"))
         parts.append(fold(folding, judged, documents(judged.documents)))
     whole = evidence(rows, FIELDS, slots=("drugs", "note"))
-    (together,) = estimates(folding, merge(parts))
+    (together,) = estimates(folding, reduce(merge, parts))
     (once,) = estimates(folding, fold(folding, whole, documents(whole.documents)))
     assert together == once
     assert once.interval[0] < 100 / 3 - 1 < once.interval[1]

@@ -5,6 +5,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable
+from functools import reduce
 from html.parser import HTMLParser
 from itertools import combinations
 from pathlib import Path
@@ -513,7 +514,7 @@ def test_the_table_of_documents_has_one_row_per_document_sorted_with_its_values(
         judged = evidence(rows[2 * at : 2 * at + 2], [value("x", 0, critical=True), value("y", 1)])
         table = documents([name], {"cost_usd": [cost]}, groups={"type": [kind], "tag": [tags]})
         parts.append(fold(plan, judged, table))
-    frame = scan_documents([("s", merge(parts).documents)]).collect()
+    frame = scan_documents([("s", reduce(merge, parts).documents)]).collect()
     assert frame.columns[:6] == [
         "system",
         "doc",

@@ -3,6 +3,7 @@
 import pickle
 import random
 import tracemalloc
+from functools import reduce
 from random import Random
 from typing import Any
 
@@ -90,7 +91,7 @@ def batch(names):
 
 
 def fold_parts(names, parts, plan=PLAN):
-    return merge([fold(plan, *batch(names[first::parts])) for first in range(parts)])
+    return reduce(merge, [fold(plan, *batch(names[first::parts])) for first in range(parts)])
 
 
 NAMES = [f"doc-{number}" for number in range(42)]
@@ -104,7 +105,9 @@ def test_any_assignment_to_batches_gives_bit_identical_estimates(chosen, chance)
         [name for name, group in zip(NAMES, chosen, strict=True) if group == number] for number in set(chosen)
     ]
     chance.shuffle(groups)
-    assert texts(estimates(PLAN, merge([fold(PLAN, *batch(group)) for group in groups]))) == texts(WHOLE)
+    assert texts(estimates(PLAN, reduce(merge, [fold(PLAN, *batch(group)) for group in groups]))) == texts(
+        WHOLE
+    )
 
 
 def test_counts_have_no_interval_and_undefined_values_neither():
@@ -159,7 +162,10 @@ def test_fields_that_differ_between_batches_are_joined_by_path():
     for name, (path, outcome) in rows.items():
         judged = evidence([(name, path, outcome)], [value(path)], slots=("root",))
         parts.append(fold(plan, judged, documents([name])))
-    found = [estimates(plan, merge(order)) for order in (parts, parts[::-1], [parts[1], parts[0], parts[2]])]
+    found = [
+        estimates(plan, reduce(merge, order))
+        for order in (parts, parts[::-1], [parts[1], parts[0], parts[2]])
+    ]
     assert len({texts(one) for one in found}) == 1
     assert [(one.metric, one.field, one.value, one.n) for one in found[0]] == [
         ("field_accuracy", "x", 0.5, 2),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -246,15 +246,11 @@ def _hold_documents(
     return UndrawnDocuments.hold(families, seed, held)
 
 
-def merge(partials: Iterable[Partial]) -> Partial:
-    """Return the sums of all partials of one system.
+def merge(first: Partial, second: Partial) -> Partial:
+    """Return the sums of two partials of one system.
 
     Sums are exact, so that estimates are independent of order and partition.
     """
-    return reduce(_merge_two, partials)
-
-
-def _merge_two(first: Partial, second: Partial) -> Partial:
     if first.system != second.system:
         raise ValueError(f"cannot merge the sums of two systems: {first.system!r} and {second.system!r}")
     slices = dict(first.slices)

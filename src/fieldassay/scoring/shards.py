@@ -250,7 +250,7 @@ def join_outcomes(parts: Iterable[Done]) -> Done:
 
 def _join(first: Done, second: Done) -> Done:
     return Done(
-        partials=_by_name(first.partials, second.partials, lambda one, other: merge([one, other])),
+        partials=_by_name(first.partials, second.partials, merge),
         frames=_hold(first.frames + second.frames),
         fills=merge_fills([first.fills, second.fills]),
         claims=_add(first.claims, second.claims),

@@ -318,7 +318,7 @@ class DocumentStatistics(Struct, frozen=True, eq=False):
 
 def _take(totals: Mapping[Statistic, Sum], rows: Ints) -> Mapping[Statistic, Sum]:
     if isinstance(totals, Packed):
-        return Packed({one: total.take(rows) for one, total in totals.packed.items()})
+        return totals.take(rows)
     return {one: Sum(total.fields, total.values[:, rows]) for one, total in totals.items()}
 
 
@@ -410,7 +410,7 @@ def join_statistics(system: str, parts: Sequence[DocumentValues]) -> DocumentSta
     documents = [name for part in parts for name in part.documents]
     order = np.array(sorted(range(len(documents)), key=documents.__getitem__), np.int64)
     statistics = {
-        statistic: PackedSum.join([part.statistics.packed[statistic] for part in parts], order)
+        statistic: PackedSum.join([part.statistics.packed[statistic] for part in parts]).take(order)
         for statistic in (parts[0].statistics if parts else ())
     }
     spread = {

@@ -138,13 +138,11 @@ class PackedSum(Struct, frozen=True, eq=False, dict=True):
         return Sum(self.fields, values)
 
     @classmethod
-    def join(cls, parts: Sequence["PackedSum"], order: Ints | None = None) -> "PackedSum":
-        """Return the sums of all parts, field by field, with the documents in that order, if any."""
+    def join(cls, parts: Sequence["PackedSum"]) -> "PackedSum":
+        """Return the sums of all parts, field by field, zeros where a part lacks a field."""
         fields = reduce(join_fields, (one.fields for one in parts))
-        documents = sum(one.documents for one in parts)
-        order = np.arange(documents) if order is None else order
-        rows = (np.concatenate([one.row(name) for one in parts])[order] for name in fields)
-        return cls(fields, tuple(map(PackedInts.pack, rows)), documents)
+        rows = (np.concatenate([one.row(name) for one in parts]) for name in fields)
+        return cls(fields, tuple(map(PackedInts.pack, rows)), sum(one.documents for one in parts))
 
     def take(self, documents: Ints) -> "PackedSum":
         """Return the sums of the documents at these positions."""
