@@ -1,4 +1,4 @@
-"""Regression gates: what they say of an interval, and attempts to make one pass that should not."""
+"""Regression gates, what they say of an interval, and attempts to make one pass that should not; each field's gate."""
 
 import random
 import re
@@ -85,13 +85,13 @@ def test_a_wider_margin_never_turns_a_pass_into_anything_else(
         assert judge_regression(interval, guarded, margin) is FAIL
 
 
-def gold(count: int) -> Rows:
-    return [{"id": f"d{at:04d}", **{name: f"{name}{at}" for name in FIELDS}} for at in range(count)]
+def gold(count: int, fields: Sequence[str] = FIELDS) -> Rows:
+    return [{"id": f"d{at:04d}", **{name: f"{name}{at}" for name in fields}} for at in range(count)]
 
 
 def spoil(rows: Rows, rate: float, seed: int) -> Rows:
     draw = random.Random(seed)
-    return [{**row, **{name: "?" for name in FIELDS if draw.random() < rate}} for row in rows]
+    return [{**row, **{name: "?" for name in row if name != "id" and draw.random() < rate}} for row in rows]
 
 
 def run_of(rows: Rows, predictions: Any, spec: str = SPEC, **options: Any) -> Result:
@@ -523,3 +523,62 @@ def test_no_gate_fails_while_the_verdict_that_counts_all_gates_allows_for_what_i
     assert judge_regression((-0.385, 0.043), (-0.3, -0.008), 0.0, operator) is OPEN
     assert judge_regression((-0.385, -0.01), (-0.3, 0.2), 0.0, operator) is FAIL
     assert judge_regression((-0.03, 0.0), (-0.08, 0.05), 0.0, operator) is OPEN
+
+
+# A gate on each field: judged field by field in one family, told in one line.
+
+TWELVE = tuple("abcdefghijkl")
+SPEC_OF_TWELVE = f"{{name: twelve, fields: {{{', '.join(f'{name}: text' for name in TWELVE)}, unused: text}}}}"
+
+
+@pytest.mark.parametrize(
+    ("gate", "verdict", "said"),
+    [
+        ("field_accuracy >= 0.9 in each field", FAIL, "12 fields: 1 failed, 11 passed; a: 50.0%, needed at least 90%"),
+        ("field_accuracy >= 0.4 in each field", PASS, "12 fields: 12 passed; a: 50.0%, needed at least 40%"),
+        ("lower(field_accuracy) >= 0.4 in each field", OPEN, "12 fields: 1 undecided, 11 passed; a: too close to call"),
+        ("lower(field_accuracy) >= 0.7 in each field", FAIL, "12 fields: 1 failed, 11 passed; a: interval"),
+    ],
+)  # fmt: skip
+def test_the_worst_field_decides_and_is_named(gate: str, verdict: Verdict, said: str) -> None:
+    rows = gold(60, TWELVE)
+    wrong = [{**row, "a": "?"} if at % 2 else row for at, row in enumerate(rows)]
+    [decision] = decide_result(run_of(rows, wrong, SPEC_OF_TWELVE, gates=(gate,)), [parse_gate(gate)])
+    [found] = decision.outcomes
+    assert (found.verdict, found.rule[: len(said)]) == (verdict, said)
+    assert found.value is not None and found.value <= 0.5
+    assert str(found.gate) == gate and len(found.parts) == 12
+    assert found.evidence[-1] == "left out: 1 empty field"
+
+
+def test_the_gate_on_each_field_is_one_line_of_the_decision() -> None:
+    rows = gold(30, TWELVE)
+    gate = "field_accuracy >= 0.9 in each field"
+    [decision] = decide_result(run_of(rows, rows, SPEC_OF_TWELVE, gates=(gate,)), [parse_gate(gate)])
+    assert decision.reasons == ("1 gate passed, on 30 documents",)
+    assert len(decision.to_dict()["gates"]) == 1
+
+
+def test_the_loss_of_one_field_fails_the_gate_on_each(bench: Bench) -> None:
+    rows = gold(200, TWELVE)
+    before = spoil(rows, 0.05, 1)
+    bench.set(run_of(rows, before, SPEC_OF_TWELVE))
+    lost = [{**row, "a": "?"} if at < 12 else row for at, row in enumerate(before)]
+    found = bench.judge("regression(field_accuracy) >= 0 in each field", rows, lost, SPEC_OF_TWELVE)
+    assert len(found.parts) == 12 and found.parts[0].gate.metric.field == "a"
+    alone = bench.judge("regression(field_accuracy[a]) >= 0", rows, lost, SPEC_OF_TWELVE)
+    assert (alone.verdict, found.verdict, found.value) == (FAIL, FAIL, alone.value)
+    assert "12 fields: 1 failed" in found.rule
+
+
+@pytest.mark.parametrize(
+    ("gate", "said"),
+    [
+        ("accuracy >= 0.9 in each field", "accuracy is not a metric per field"),
+        ("field_accuracy[a] >= 0.9 in each field", "goes with a metric of no field in particular"),
+        ("field_accuracy >= 0.9 in each", "expected 'field'"),
+    ],
+)
+def test_a_gate_on_each_field_that_makes_no_sense_is_named(gate: str, said: str) -> None:
+    with pytest.raises(ProblemsError, match=said.replace("[", "\\[")):
+        score(gold(3, TWELVE), gold(3, TWELVE), f"{SPEC_OF_TWELVE[:-1]}, gates: ['{gate}']}}")
