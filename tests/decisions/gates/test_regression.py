@@ -528,7 +528,9 @@ def test_no_gate_fails_while_the_verdict_that_counts_all_gates_allows_for_what_i
 # A gate on each field: judged field by field in one family, told in one line.
 
 TWELVE = tuple("abcdefghijkl")
-SPEC_OF_TWELVE = f"{{name: twelve, fields: {{{', '.join(f'{name}: text' for name in TWELVE)}, unused: text}}}}"
+SPEC_OF_TWELVE = (
+    f"{{name: twelve, fields: {{{', '.join(f'{name}: text' for name in TWELVE)}, unused: text}}}}"
+)
 
 
 @pytest.mark.parametrize(
