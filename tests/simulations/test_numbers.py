@@ -24,7 +24,7 @@ from measures import (
 )
 from numpy import full, random
 from rates import Rate, count
-from tests.decisions.gates.test_each_field import FIELDS, baseline_in, gold, outcome, scored, spoiled
+from tests.decisions.gates.test_regression import FAIL, SPEC_OF_TWELVE, TWELVE, Bench, gold, run_of, spoil
 from tests.effort import is_full, trials
 from verdicts import (
     RARE,
@@ -221,12 +221,11 @@ def test_rankings_tell_equal_systems_apart_rarely_and_find_the_better_one() -> N
 def test_a_system_that_did_not_change_fails_a_gate_on_each_field_as_seldom_as_one_gate(
     tmp_path: Path,
 ) -> None:
-    rows, rates, failed = gold(60), dict.fromkeys(FIELDS, 0.15), 0
+    rows, bench, failed = gold(60, TWELVE), Bench(tmp_path), 0
     gate = "regression(field_accuracy) >= 0 in each field"
     for seed in range(trials(40)):
-        before = scored(rows, spoiled(rows, rates, 2 * seed))
-        after = scored(rows, spoiled(rows, rates, 2 * seed + 1), gate)
-        failed += outcome(after, gate, baseline_in(tmp_path, before)).verdict.value == "FAIL"
+        bench.set(run_of(rows, spoil(rows, 0.15, 2 * seed), SPEC_OF_TWELVE))
+        failed += bench.judge(gate, rows, spoil(rows, 0.15, 2 * seed + 1), SPEC_OF_TWELVE).verdict is FAIL
     # with twelve tests of their own a quarter
     assert Rate("", "", failed, trials(40), most=0.025).is_kept
 
