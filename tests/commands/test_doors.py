@@ -167,6 +167,14 @@ def test_what_cannot_be_meant_is_told_with_the_nearest_name(files: Path, call: A
         call(run)
 
 
+@pytest.mark.parametrize("gold", [GOLD[1:], {row["id"]: row for row in GOLD[1:]}], ids=["rows", "by id"])
+def test_a_mapping_with_the_ids_of_gold_is_the_records_of_one_system(gold: Any) -> None:
+    by_id = {row["id"]: {"total": row["total"], "shop": row["shop"]} for row in SYSTEMS["qwen"]}
+    assert list(score(gold, by_id, SPEC).systems) == ["prediction"]
+    assert score(gold, by_id, SPEC).value("accuracy") == score(gold, {"qwen": by_id}, SPEC).value("accuracy")
+    assert list(score(gold, {"r0": by_id, "r1": by_id}, SPEC).systems) == ["r0", "r1"]
+
+
 @pytest.mark.slow
 def test_importing_the_package_loads_its_version_alone_and_names_stand_beside_folders_of_the_same_name() -> (
     None

@@ -579,6 +579,8 @@ def open_inputs(
         chosen = choose_documents(plan, opened, where)
     except ProblemsError as error:
         problems += error.problems
+    if opened is not None and _are_documents(predictions, opened.ids):
+        predictions = {"prediction": predictions}
     for name, records in name_systems(predictions).items():
         try:
             found, own = _open_system(name, records, of_predictions)
@@ -593,6 +595,16 @@ def open_inputs(
     matching = match(opened, sources, plan.spec.data.match_ids, None if chosen is None else chosen.positions)
     matching = replace(matching, repeats=repeats) if repeats else matching
     return matching if chosen is None else replace(matching, notes=(chosen.note, *matching.notes))
+
+
+def _are_documents(predictions: Mapping[str, Records] | Records, ids: Sequence[str]) -> bool:
+    """Return whether a mapping has a record for each id of gold, and not the records of each system."""
+    if not isinstance(predictions, Mapping) or not all(
+        isinstance(one, Mapping) for one in predictions.values()
+    ):
+        return False
+    known = set(ids)
+    return not known.isdisjoint(predictions) and all(known.isdisjoint(one) for one in predictions.values())
 
 
 def open_gold(plan: Plan, gold: Records) -> Source:
