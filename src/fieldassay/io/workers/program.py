@@ -24,7 +24,7 @@ from typing import IO, Any, BinaryIO, TypeVar
 
 from msgspec import Struct
 
-from fieldassay.errors import FieldassayError, MissingExtraError, install_line, problem
+from fieldassay.errors import FieldassayError, MissingExtraError, ProblemsError, install_line, problem
 from fieldassay.io.text.shown import clip
 
 # How programs start, and workers: programs of the package that run functions for their parent.
@@ -496,6 +496,9 @@ RETRIES = 3
 _ATTEMPTS = 3
 """Starts of Ray on this machine: it gives up after 30 seconds, which a busy machine may need."""
 
+_ANSWERS_S = 10.0
+"""Seconds in which a cluster takes a connection."""
+
 _STORE = 1 << 28
 """Bytes of shared memory for the outcomes that wait, where Ray is started here."""
 
@@ -538,6 +541,8 @@ def _connected(ray: Any, workers: int, address: str | None) -> Iterator[int]:
     quiet = {"logging_level": "error", "log_to_driver": False}
     local = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": _STORE}
     is_ours = not ray.is_initialized()
+    if address:
+        _check_address(address)
     if is_ours and address:
         _start(ray, f"ray={address}", {"address": address, **quiet}, 1)
     elif is_ours:
@@ -549,6 +554,24 @@ def _connected(ray: Any, workers: int, address: str | None) -> Iterator[int]:
             ray.shutdown()
 
 
+def _check_address(address: str) -> None:
+    """Raise `ProblemsError` where nothing listens at HOST:PORT: Ray itself tries for minutes."""
+    import socket
+
+    host, _, port = address.rpartition("/")[2].rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_S).close()
+    except (OSError, OverflowError) as error:
+        raise _unreachable(f"ray={address}", error) from None
+
+
+def _unreachable(named: str, error: Exception) -> ProblemsError:
+    what = f"cannot be reached ({' '.join(str(error).split())[:200]})"
+    return problem(named, what, "give the address of a running cluster, or use --engine local", "ray")
+
+
 def _start(ray: Any, named: str, settings: dict[str, Any], attempts: int) -> None:
     for attempt in range(attempts):
         try:
@@ -557,9 +580,7 @@ def _start(ray: Any, named: str, settings: dict[str, Any], attempts: int) -> Non
         except Exception as error:  # Ray raises many kinds, and a bare one where a start takes over 30 s
             ray.shutdown()
             if attempt == attempts - 1:
-                what = f"cannot be reached ({' '.join(str(error).split())[:200]})"
-                remedy = "give the address of a running cluster, or use --engine local"
-                raise problem(named, what, remedy, "ray") from None
+                raise _unreachable(named, error) from None
 
 
 def _outcome(ray: Any, position: int, reference: Any) -> Any:
