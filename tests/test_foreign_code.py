@@ -16,7 +16,7 @@ SRC = Path(__file__).parent.parent / "src" / "fieldassay"
 STARTS = {
     ("extraction/endpoints/command.py", "__init__", "subprocess.Popen"),
     ("io/workers/program.py", "__init__", "subprocess.Popen"),
-    ("runs/write.py", "_git", "subprocess.run"),
+    ("runs/files.py", "_git", "subprocess.run"),
     ("io/browser.py", "open_browser", "subprocess.run"),
 }
 """Reviewed: which function starts a program, and by what."""

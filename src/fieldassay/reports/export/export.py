@@ -94,7 +94,7 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
     perfect = find_named(result, name, ("perfect_documents",))
     found = {
         "overall_accuracy": None if overall is None else overall.value,
-        "overall_correct": round(float(values["score"].sum()), 6) if pooled is None else _numerator(pooled),
+        "overall_correct": round(float(values["score"].sum()), 9) if pooled is None else _numerator(pooled),
         "overall_total": len(values) if pooled is None else pooled.n,
         "field_accuracies": table,
         "detailed_results": _images(
@@ -147,7 +147,7 @@ def _refusal(what: str, remedy: str) -> ProblemsError:
 
 
 def _numerator(estimate: Estimate) -> float | None:
-    return None if estimate.value is None else round(estimate.value * estimate.n, 6)
+    return None if estimate.value is None else round(estimate.value * estimate.n, 9)
 
 
 def judge_rows(evidence: pl.LazyFrame, system: str | None, *, with_silence: bool) -> pl.LazyFrame:
