@@ -352,6 +352,17 @@ def test_the_report_has_figures_errors_thresholds_and_cases() -> None:
     )
 
 
+def test_figures_have_the_names_of_the_spec_and_those_of_single_types_stand_for_no_whole() -> None:
+    # Of two values the text is right and the number is wrong: 1 / 2 of all, 0 of the numbers.
+    share = '{formula: "mean(column=score, regime=baseline)", label: RightShare}'
+    spec = f"{{fields: {{a: text, b: number}}, definitions: {{share: {share}}}, metrics: [share, share(type=each)]}}"
+    report = error_report(
+        score([{"id": 1, "a": "x", "b": 1}], [{"id": 1, "a": "x", "b": 2}], spec, bootstrap=0)
+    )
+    assert "| RightShare | 50.0% | 2 |" in report
+    assert "0.0% | 1 |" not in report
+
+
 def test_a_result_without_evidence_says_what_to_do() -> None:
     result = score(
         [{"id": 1, "a": 1}], [{"id": 1, "a": 1}], "type: any", ScoreOptions(evidence="none"), bootstrap=0

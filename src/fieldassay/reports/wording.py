@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.estimate import (
     format_bounds,
@@ -22,6 +24,7 @@ from fieldassay.metrics.thresholds import describe_least
 from fieldassay.metrics.uncertainty.paired import FEWEST_EFFECTIVE
 
 if TYPE_CHECKING:
+    from fieldassay.metrics.catalogue.grammar import MetricCall
     from fieldassay.metrics.estimate import Estimate
     from fieldassay.metrics.result.verdicts import Comparison, Ranking, RankPlace
 
@@ -328,6 +331,16 @@ def name_metric(name: str, run: Mapping[str, Any]) -> str:
     ('IMQ', 'perfect documents')
     """
     return str(run.get("labels", {}).get(name) or describe(NAMES, name))
+
+
+def name_call(call: MetricCall, run: Mapping[str, Any]) -> str:
+    """Return a metric as a run's reports write it: with the label of its spec, and its parameters.
+
+    >>> from fieldassay.metrics.catalogue.grammar import parse_metric
+    >>> name_call(parse_metric("sf1(regime=baseline)"), {"labels": {"sf1": "SF1"}})
+    'SF1(regime=baseline)'
+    """
+    return str(replace(call, name=run.get("labels", {}).get(call.name, call.name)))
 
 
 MEANINGS: dict[str, tuple[str, str]] = {

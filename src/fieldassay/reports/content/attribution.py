@@ -90,7 +90,7 @@ def answer_of(system: SystemShares) -> str:
     advice = _WITHOUT_MODEL.get(system.strategy, _TO_DO[first])
     if best is None:
         return f"{advice}: {share}{tie}{but}"
-    mended = f"another {best.option} has {format_share(best.values / best.of, 0)} of them right"
+    mended = f"another choice of {best.option} has {format_share(best.values / best.of, 0)} of them right"
     return f"change the {best.option}: {share}{tie}{but}; {mended}"
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import problem
 from fieldassay.io.text.shown import clip, format_count, format_json, format_markdown, format_pair
+from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import (
     NOTHING,
     Estimate,
@@ -26,6 +27,7 @@ from fieldassay.metrics.result.verdicts import UNGATED, Decision, GateOutcome, V
 from fieldassay.paths import describe_place, is_unit_key
 from fieldassay.reports.content.run.fields import describe_rest, fields_table, tabulate_by_system
 from fieldassay.reports.content.run.parts import remarks_part
+from fieldassay.reports.content.run.summary import is_whole
 from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.findings.recommendation import (
     Recommendation,
@@ -37,7 +39,7 @@ from fieldassay.reports.findings.recommendation import (
     order_systems,
     recommend,
 )
-from fieldassay.reports.wording import describe_estimate
+from fieldassay.reports.wording import describe_estimate, name_call
 from fieldassay.reports.writers.tables import Marked, Part, ReportTable, render_markdown
 from fieldassay.runs.run import Run
 from fieldassay.scoring.provenance import recorded_spec
@@ -193,22 +195,23 @@ def _statistics(result: Result, system: str) -> list[Part]:
 
     What the spec says of its own metrics stands beside them, and so do its own counts.
     """
-    every = {
-        estimate.metric: estimate
-        for estimate in result.estimates
-        if estimate.system == system and estimate.field is None and not estimate.slice
-    }
-    whole = {name: one for name, one in every.items() if one.unit in ("ratio", "percent")}
-    named = [metric for metric in whole if not metric.startswith("pooled_")]
-    has_pooled = any(f"pooled_{metric}" in whole for metric in named)
+    calls = [call for call in map(parse_metric, result.run.get("metrics", ())) if is_whole(call)]
+    every = {call: one for call in calls for one in result.select(call) if one.system == system}
+    whole = {call: one for call, one in every.items() if one.unit in ("ratio", "percent")}
+    named = [call for call in whole if not call.name.startswith("pooled_")]
+    pooled = {call: whole.get(replace(call, name=f"pooled_{call.name}")) for call in named}
+    has_pooled = any(pooled.values())
     meanings = _meanings(result)
-    rows = []
-    for metric in named:
-        pooled = [format_both(whole.get(f"pooled_{metric}"))] if has_pooled else []
-        meaning = [meanings.get(metric, "")] if meanings else []
-        rows.append(
-            [metric.replace("_", " "), *meaning, format_both(whole[metric]), *pooled, f"{whole[metric].n:,}"]
-        )
+    rows = [
+        [
+            name_call(call, result.run).replace("_", " "),
+            *([meanings.get(call.name, "")] if meanings else []),
+            format_both(whole[call]),
+            *([format_both(over_all)] if has_pooled else []),
+            f"{whole[call].n:,}",
+        ]
+        for call, over_all in pooled.items()
+    ]
     if not rows:
         return []
     heads = [
@@ -219,9 +222,9 @@ def _statistics(result: Result, system: str) -> list[Part]:
         "n",
     ]
     counts = [
-        [name.replace("_", " "), meanings[name], format_both(one)]
-        for name, one in every.items()
-        if one.unit == "count" and name in meanings
+        [name_call(call, result.run).replace("_", " "), meanings[call.name], format_both(one)]
+        for call, one in every.items()
+        if one.unit == "count" and call.name in meanings
     ]
     tables = [_table(heads, rows), *([_table(["count", "meaning", ""], counts)] if counts else [])]
     return [Part("Summary statistics", tables=tables, level=3)]

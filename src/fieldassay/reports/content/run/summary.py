@@ -41,7 +41,7 @@ from fieldassay.reports.findings.recommendation import (
     name_lost,
     recommend,
 )
-from fieldassay.reports.wording import hide_folders, name_metric
+from fieldassay.reports.wording import hide_folders, name_call, name_metric
 from fieldassay.reports.writers.tables import Part
 from fieldassay.runs.run import mark_failed_answers
 
@@ -387,18 +387,17 @@ def _merged(group: list[str]) -> list[str]:
 
 def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tuple[SummaryLine, ...]:
     calls = [parse_metric(text) for text in result.run.get("metrics", ())]
-    own = [call for call in calls if call.name in result.run.get("definitions", ()) and _is_whole(call)]
-    labels = inner_mapping(result.run, "labels")
+    own = [call for call in calls if call.name in result.run.get("definitions", ()) and is_whole(call)]
     known = {call.name for call in own}
     usual = {
         call.name: call
         for call in reversed(calls)
-        if call.name in HEADLINE and call.name not in known and _is_whole(call)
+        if call.name in HEADLINE and call.name not in known and is_whole(call)
     }
     if shows_all or not (usual or own):
-        lines = [_line(result, systems, call, labels.get(str(call), str(call))) for call in calls]
+        lines = [_line(result, systems, call, name_call(call, result.run)) for call in calls]
     else:
-        lines = [_line(result, systems, call, labels.get(str(call), str(call))) for call in own]
+        lines = [_line(result, systems, call, name_call(call, result.run)) for call in own]
         lines += [
             _line(result, systems, usual[name], label) for name, label in HEADLINE.items() if name in usual
         ]
@@ -410,7 +409,7 @@ def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tupl
     return tuple(line for line in told if any(_says_something(estimate) for estimate in line.estimates))
 
 
-def _is_whole(call: MetricCall) -> bool:
+def is_whole(call: MetricCall) -> bool:
     """Return whether a metric covers all values of all documents: no field, slice, or choice of values."""
     return call.field is None and call.slice is None and all(name == "regime" for name, _ in call.parameters)
 
