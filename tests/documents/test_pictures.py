@@ -520,6 +520,11 @@ PAGE_XML = """<?xml version="1.0" encoding="UTF-8"?>
 <TextEquiv><Unicode>Abadie (Jean), 105</Unicode></TextEquiv></TextLine>
 <TextLine id="a"><Coords points="100,100 300,100 300,130 100,130"/><Word><Coords points="100,100 180,100 180,130 100,130"/>
 <TextEquiv><Unicode>Table</Unicode></TextEquiv></Word></TextLine></TextRegion></Page></PcGts>"""
+COLUMNS = """<PcGts><Page imageWidth="800" imageHeight="600"><ReadingOrder><OrderedGroup>
+<RegionRefIndexed index="10" regionRef="right"/><RegionRefIndexed index="9" regionRef="left"/></OrderedGroup></ReadingOrder>
+<TextRegion id="right"><TextLine><Coords points="410,100 545,130"/><TextEquiv><Unicode>Bonnet, 7</Unicode></TextEquiv></TextLine></TextRegion>
+<TextRegion id="left"><TextLine><Coords points="100,100 265,130"/><TextEquiv><Unicode>Abadie, 105</Unicode></TextEquiv></TextLine>
+<TextLine><Coords points="100,140 220,170"/><TextEquiv><Unicode>Arago, 3</Unicode></TextEquiv></TextLine></TextRegion></Page></PcGts>"""
 ALTO = """<alto xmlns="http://www.loc.gov/standards/alto/ns-v4#"><Layout><Page WIDTH="800" HEIGHT="600"><PrintSpace><TextBlock>
 <TextLine><String CONTENT="Abadie" HPOS="100" VPOS="200" WIDTH="120" HEIGHT="30"/><SP/>
 <String CONTENT="105" HPOS="230" VPOS="200" WIDTH="60" HEIGHT="30"/></TextLine></TextBlock></PrintSpace></Page></Layout></alto>"""
@@ -528,8 +533,9 @@ ALTO = """<alto xmlns="http://www.loc.gov/standards/alto/ns-v4#"><Layout><Page W
 @pytest.mark.parametrize(
     ("xml", "lines"),
     [(PAGE_XML.encode(), ["Table", "Abadie (Jean), 105"]), (ALTO.encode(), ["Abadie 105"]),
-     (PAGE_XML.replace("UTF-8", "UTF-16").encode("utf-16"), ["Table", "Abadie (Jean), 105"])],
-    ids=["PAGE", "ALTO", "UTF-16"],
+     (PAGE_XML.replace("UTF-8", "UTF-16").encode("utf-16"), ["Table", "Abadie (Jean), 105"]),
+     (COLUMNS.encode(), ["Abadie, 105", "Arago, 3", "Bonnet, 7"])],
+    ids=["PAGE", "ALTO", "UTF-16", "columns in reading order"],
 )  # fmt: skip
 def test_recognized_text_as_xml_is_read_line_by_line(tmp_path: Path, xml: bytes, lines: list[str]) -> None:
     (tmp_path / "page1.xml").write_bytes(xml)

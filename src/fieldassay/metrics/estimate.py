@@ -282,10 +282,10 @@ def shown_as(unit: str) -> UnitDisplay:
 def decimals_shown(value: float, unit: str) -> int:
     """Return the decimals of a shown value: two digits count in a time and in an amount of money.
 
-    A count that is not whole has three, an amount at least cents.
+    A count that is not whole has three, an amount at least cents, a time below 100 seconds at least tenths.
 
-    >>> [decimals_shown(value, "ms") for value in (3998.0, 538.0, 42.0, 30_000.0)]
-    [1, 2, 3, 0]
+    >>> [decimals_shown(value, "ms") for value in (3998.0, 538.0, 42.0, 30_000.0, 120_000.0)]
+    [1, 2, 3, 1, 0]
     >>> decimals_shown(0.5, "count")
     3
     """
@@ -295,7 +295,7 @@ def decimals_shown(value: float, unit: str) -> int:
     if shown.decimals is not None:
         return shown.decimals
     size = abs(value) * float(shown.factor)
-    least = 2 if shown.prefix and value else 0
+    least = 2 if shown.prefix and value else int(unit == "ms" and 0 < size < 99.95)
     counting = 1 - math.floor(math.log10(size)) if size else 0
     return max(least, min(counting, _MOST_DECIMALS))
 
@@ -407,10 +407,10 @@ def format_share(share: float, decimals: int | None = None) -> str:
 
 
 def format_seconds(milliseconds: float) -> str:
-    """Return a duration in seconds, with two digits that count.
+    """Return a duration in seconds, with two digits that count, or tenths below 100 seconds.
 
-    >>> [format_seconds(value) for value in (3998.0, 538.0, 42.0, 30_000.0, 0.0)]
-    ['4.0 s', '0.54 s', '0.042 s', '30 s', '0 s']
+    >>> [format_seconds(value) for value in (3998.0, 538.0, 42.0, 10_240.0, 99_960.0, 0.0)]
+    ['4.0 s', '0.54 s', '0.042 s', '10.2 s', '100 s', '0 s']
     """
     return format_in_unit(milliseconds, "ms")
 

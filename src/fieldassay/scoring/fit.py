@@ -40,6 +40,7 @@ from fieldassay.values.types.closed_sets import ListReader
 from fieldassay.values.types.column import Reader, Reading
 from fieldassay.values.types.dates.dates import DateReader
 from fieldassay.values.types.numbers.amounts import Money, drops_words
+from fieldassay.values.types.numbers.money import MoneyReader
 
 # The keys of trees: which of them are fields of their own, and which fold into one field of their object.
 
@@ -407,7 +408,7 @@ def name_form(text: str, *, is_list: bool) -> str:
 
 
 def describe_mixed(gold: DataProfile) -> list[str]:
-    """Return a remark for each field of gold with a few dates, or lists, written unlike nearly all others."""
+    """Return a remark for each field of gold with a few dates, amounts or lists unlike nearly all others."""
     said = []
     for path, finding in gold.findings.items():
         ranked = [(form, count) for form, count in finding.forms.most_common() if form]
@@ -415,7 +416,7 @@ def describe_mixed(gold: DataProfile) -> list[str]:
         if total < LEAST_WRITTEN or ranked[0][1] < USUAL * total or ranked[0][1] == total:
             continue
         odd, first = finding.form_examples[ranked[1][0]], finding.form_examples[ranked[0][0]]
-        if "1" in ranked[0][0] and not all(map(_is_date, (odd, first))):
+        if "1" in ranked[0][0] and not _are_of_one_type(*(json.loads(one.value) for one in (odd, first))):
             continue
         said.append(
             f"gold: {path} is written in several ways: {clip(odd.value, 40)} in "
@@ -425,8 +426,18 @@ def describe_mixed(gold: DataProfile) -> list[str]:
     return said
 
 
-def _is_date(example: ExampleValue) -> bool:
-    return DateReader().read(json.loads(example.value)).problem is None
+def _are_of_one_type(text: str, other: str) -> bool:
+    """Return whether both are dates, or amounts of which one has a currency.
+
+    >>> [_are_of_one_type(text, "$5.00") for text in ("1,250", "60.00 AUD", "5 kg", "$5 | $6")]
+    [True, True, False, False]
+    >>> _are_of_one_type("15-Mar-2025", "16/03/2025"), _are_of_one_type("2201 12", "220112")
+    (True, False)
+    """
+    dates, amounts = ([reader.read(one) for one in (text, other)] for reader in (DateReader(), MoneyReader()))
+    if any(one.problem is not None for one in amounts):
+        return all(one.problem is None for one in dates)
+    return any(one.value.currency is not None for one in amounts)
 
 
 def _look(finding: SideContent, document: str, raw: Any, reading: Reading, reader: Reader) -> None:

@@ -245,6 +245,18 @@ def test_what_is_said_of_keys_is_bounded(
         assert len(run(command, *other).err) < 2000
 
 
+def test_a_place_with_another_kind_of_json_is_one_line_of_an_explanation(run: Run, tmp_path: Path) -> None:
+    spec = """fields:
+      seller: {fields: {name: text}}
+      notes: {type: list, items: text}
+      lines: {align: assignment, items: {fields: {sku: id}}}"""
+    gold = {"id": "a", "seller": {"name": "Oak"}, "notes": ["x"], "lines": [{"sku": "1"}]}
+    pred = {"id": "a", "seller": "Oak", "notes": {"x": 1}, "lines": ["1"]}
+    said = run("explain", *given(tmp_path, ["--spec", spec], [gold], [pred]), "a").out
+    places = ["lines[0]", "notes", "notes[0]", "seller", "seller.name", "— ↔ lines[0]"]
+    assert sorted(re.findall(r"^✗ \w+ +(.*?)  ", said, re.MULTILINE)) == places
+
+
 ROWS = [
     {"id": one["id"], "total": "1", "model": "gpt", "n": 3, "note": "as asked", "result": {**one}}
     for one in SHOP

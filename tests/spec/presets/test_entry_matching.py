@@ -76,7 +76,7 @@ def figures(gold, predicted, total, matched):
     return {
         "imq": imq,
         "imq_predicted": imq_predicted,
-        "imq_f1": harmonic(imq, imq_predicted),
+        "imq_f1": share(2 * total, gold + predicted),
         "average_matching_quality": share(total, matched),
         "matching_precision": precision,
         "matching_recall": recall,
@@ -255,11 +255,11 @@ def test_every_figure_of_one_page_by_hand():
     [
         pytest.param([], [], {"imq": None, "imq_predicted": None, "matching_f1": None},
             id="nothing-on-either-side"),
-        pytest.param(GOLD, [], {"imq": 0, "imq_predicted": None, "imq_f1": None, "matching_precision": None},
+        pytest.param(GOLD, [], {"imq": 0, "imq_predicted": None, "imq_f1": 0, "matching_precision": None},
             id="none-predicted"),
         pytest.param(GOLD, [], {"matching_recall": 0, "matching_f1": None, "average_matching_quality": None},
             id="none-matched"),
-        pytest.param([], GOLD, {"imq": None, "imq_predicted": 0, "imq_f1": None, "matching_precision": 0},
+        pytest.param([], GOLD, {"imq": None, "imq_predicted": 0, "imq_f1": 0, "matching_precision": 0},
             id="none-in-gold"),
         pytest.param([{"name": "a", "pages": [1]}], [{"name": "b", "pages": [2]}],
             {"imq": 0, "imq_f1": 0, "matching_f1": 1}, id="nothing-in-common"),

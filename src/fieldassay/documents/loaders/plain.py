@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.documents.layout import lay_out, lay_out_scan, row_of
 from fieldassay.documents.sources import Content, LoadTask, decode, parse_xml, plain_line
@@ -130,13 +131,13 @@ def load_words(data: bytes, _task: LoadTask) -> Content:
 
     The JSON: `{"id", "pages": [{"width", "height", "words": [[left, top, right, bottom, text], …]}]}`.
 
-    The layout of each page is made from the boxes, in points (in XML: pixels) from the top left corner.
+    The layout of each page is made from the boxes, in points (in XML: pixels) from the top left corner; in
+    PAGE XML that of each region, in the reading order.
     """
     import msgspec
 
     if data[:1] != b"{":
-        pages = _pages_of_xml(data)
-        return Content(tuple(page_of_words(page, number) for number, page in enumerate(pages, start=1)))
+        return Content(tuple(_pages_of_xml(data)))
     try:
         held = msgspec.json.decode(data, type=_WordsDocument)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -148,24 +149,41 @@ _UNITS = {"mm10": 72 / 254, "inch1200": 72 / 1200}
 """Points for a unit of ALTO; pixels count as points."""
 
 
-def _pages_of_xml(data: bytes) -> list[WordsPage]:
-    """Return the pages of PAGE XML, as PERO and Transkribus write it, or of ALTO."""
+def _pages_of_xml(data: bytes) -> Iterator[Page]:
+    """Yield the pages of PAGE XML, as PERO and Transkribus write it, or of ALTO."""
     root = parse_xml(data, "is damaged XML", "has a document type of its own, which is not read")
     unit = _UNITS.get((root.findtext("{*}Description/{*}MeasurementUnit") or "").strip(), 1.0)
-    pages = []
-    for page in root.iter("{*}Page"):
+    for number, page in enumerate(root.iter("{*}Page"), start=1):
         width = _size_of(page, "imageWidth", "WIDTH") * unit
         height = _size_of(page, "imageHeight", "HEIGHT") * unit
-        # A region or line without parts that have text is read by its own text.
-        parts = [
-            word
-            for region in page.iter("{*}TextRegion", "{*}TextBlock")
-            for line in _parts_with_text(region, "{*}TextLine")
-            for word in _parts_with_text(line, "{*}Word", "{*}String")
-        ]
-        words = [word for part in parts for word in _words_of(part, Box(0, 0, width, height), unit)]
-        pages.append(WordsPage(width, height, tuple(words)))
-    return pages
+        # The regions of PAGE are columns and paragraphs; the blocks of ALTO may be the parts of one line.
+        parts = [[region] for region in _regions_of(page)] or [list(page.iter("{*}TextBlock"))]
+        lines: list[Line] = []
+        tables: list[Table] = []
+        for regions in parts:
+            # A region or line without parts that have text is read by its own text.
+            words = [
+                word
+                for region in regions
+                for line in _parts_with_text(region, "{*}TextLine")
+                for part in _parts_with_text(line, "{*}Word", "{*}String")
+                for word in _words_of(part, Box(0, 0, width, height), unit)
+            ]
+            found = page_of_words(WordsPage(width, height, tuple(words)), number)
+            tables += [replace(table, after=table.after + len(lines)) for table in found.tables]
+            lines += found.lines
+        yield Page(number, tuple(lines), tuple(tables), width, height)
+
+
+def _regions_of(page: Any) -> list[Any]:
+    """Return the regions of a page of PAGE XML in its reading order; those not named there come last."""
+    order: dict[str, int] = {}
+    for group in page.iter("{*}OrderedGroup", "{*}OrderedGroupIndexed"):
+        references = group.iterfind("{*}RegionRefIndexed")
+        named = [(one.get("index") or "", one.get("regionRef")) for one in references]
+        for _, name in sorted(named, key=lambda one: (len(one[0]), one[0])):
+            order.setdefault(name, len(order))
+    return sorted(page.iter("{*}TextRegion"), key=lambda one: order.get(one.get("id"), len(order)))
 
 
 def _parts_with_text(element: Any, *names: str) -> list[Any]:

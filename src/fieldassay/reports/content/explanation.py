@@ -231,7 +231,7 @@ def _count(number: int) -> str:
 
 # The output of `fieldassay explain`.
 
-_STRUCTURE = ("list", "object", "item")
+_STRUCTURE = ("list", "object")
 _PATH, _VALUE, _LONG, _QUOTE = 300, 300, 2000, 60
 """The most characters shown of a path, of a value among others, of the explained value, of a quote."""
 
@@ -312,7 +312,8 @@ def _rows(page: ScreenPage, rows: Sequence[dict[str, Any]], has_all: bool) -> No
         row
         for row in rows
         if row["outcome"] != "absent"
-        and (row["kind"] not in _STRUCTURE[:2] or row["outcome"] != "match")
+        and row["kind"] not in _STRUCTURE  # the values inside say it
+        and (row["kind"] == "item" or _key(row) not in lost)
         and (has_all or _is_wrong(row, lost))
     ]
     right, absent = (sum(row["outcome"] == name for row in _values(rows)) for name in ("match", "absent"))
@@ -348,17 +349,16 @@ def _key(row: Mapping[str, Any], path: str | None = None) -> tuple[Any, ...]:
 
 
 def _keys_around(row: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Return the keys of the items that a row of one side may be in."""
+    """Return the keys of the items that a row of one side may be in; a value may stand in place of one."""
     steps = split_path(_key(row)[-1])
-    return [_key(row, join_path(steps[:length])) for length in range(1, len(steps))]
+    most = len(steps) + (row["kind"] == "value")
+    return [_key(row, join_path(steps[:length])) for length in range(1, most)]
 
 
 def _is_wrong(row: Mapping[str, Any], lost: Container[tuple[Any, ...]]) -> bool:
     """Return whether a row is wrong and news: no pair of items, and not inside a lost one."""
     if row["outcome"] == "match" or (row["kind"] == "item" and not _is_lost_item(row)):
         return False
-    if row["kind"] in _STRUCTURE[:2] and "wrong_kind" not in (row["diagnoses"] or ()):
-        return False  # the values inside say it
     return not any(key in lost for key in _keys_around(row))
 
 

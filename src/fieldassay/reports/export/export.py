@@ -509,9 +509,9 @@ def list_metrics_by_system(run: Run, system: str | None) -> ExportRows:
 
     summary = summarize(run.result)
     columns = {"metric": [line.label for line in summary.headline]}
-    for at, name in enumerate(summary.systems):
-        if system in (None, name):
-            columns[name] = [format_both(line.estimates[at]) for line in summary.headline]
+    for name in run.result.systems if system is None else (system,):
+        at = summary.systems.index(name)
+        columns[name] = [format_both(line.estimates[at]) for line in summary.headline]
     note = f"{clip(summary.name, 100)}, {summary.counted}"
     return ExportRows(pl.LazyFrame(columns), note=f"{note}; {describe_method(summary)}")
 

@@ -359,11 +359,10 @@ def make_loss(
 
 # Wrong values as reports for CI name them, and the documents that have most of them.
 
-SHOWN = ("gold_path", "pred_path", "kind", "gold", "pred", "outcome", "reason", "diagnoses", "critical")
+SHOWN = ("gold_path", "pred_path", "gold", "pred", "outcome", "reason", "diagnoses", "critical")
 """The columns of evidence that a wrong value is made from, beside system, document and field."""
 
 _LONGEST = 10_000
-_CONTAINERS = {"list": "a list", "object": "an object", "item": "an object"}
 
 
 class WrongValue(Struct, frozen=True):
@@ -390,20 +389,11 @@ class WorstDocument(Struct, frozen=True):
     values: tuple[WrongValue, ...]
 
 
-def is_case_row() -> pl.Expr:
-    """Return whether rows of evidence count: values, and places with another kind of JSON predicted."""
-    import polars as pl
-
-    return (pl.col("kind") == "value") | is_wrong_row()
-
-
 def is_wrong_row() -> pl.Expr:
-    """Return whether rows of evidence are errors."""
+    """Return whether rows of evidence are wrong values, such as one in place of an object or a list."""
     import polars as pl
 
-    return pl.col("outcome").is_in(WRONG) & (
-        (pl.col("kind") == "value") | pl.col("flags").list.contains("wrong_kind")
-    )
+    return pl.col("outcome").is_in(WRONG) & (pl.col("kind") == "value")
 
 
 def cut_values() -> list[pl.Expr]:
@@ -423,8 +413,8 @@ def cut_values() -> list[pl.Expr]:
 def read_wrong_value(row: dict[str, Any]) -> WrongValue:
     """Return the wrong value that a row of evidence is."""
     path = describe_place(row["gold_path"], row["pred_path"]) or row["field"]
-    gold = _CONTAINERS.get(row["kind"], row["gold"])
-    return WrongValue(path, gold, row["pred"], row["outcome"], row["reason"], (row["diagnoses"] or ("",))[0])
+    main = (row["diagnoses"] or ("",))[0]
+    return WrongValue(path, row["gold"], row["pred"], row["outcome"], row["reason"], main)
 
 
 def find_worst(evidence: pl.LazyFrame, most: int, values: int = 3) -> tuple[WorstDocument, ...]:
@@ -541,7 +531,7 @@ class Cases(Struct, frozen=True, eq=False):
         """
         import polars as pl
 
-        rows = self._read(portion, ("kind", "outcome", "flags")).filter(is_case_row())
+        rows = self._read(portion, ("kind", "outcome")).filter(pl.col("kind") == "value")
         outcome = pl.col("outcome")
         grouped = rows.group_by(_KEY, maintain_order=True).agg(
             outcome.is_in(WRONG).any().alias("wrong"),
@@ -567,7 +557,7 @@ class Cases(Struct, frozen=True, eq=False):
         import polars as pl
 
         outcomes = WRONG if status == "failed" else ("failed",)
-        wanted = is_case_row() & pl.col("outcome").is_in(outcomes)
+        wanted = (pl.col("kind") == "value") & pl.col("outcome").is_in(outcomes)
         rows = (
             self.evidence.slice(*portion)
             .filter(wanted)

@@ -220,14 +220,19 @@ def over_protocol(
 
     What the spec says of a field, a type, a metric, a gate … takes the place of what the protocol says of the
     same one, and the protocol's others stay, unless their key is one of `replaced`; of `all` nothing stays.
+    Another score is also the first metric, if the spec lists none.
 
     >>> own = {"fields": {"due": "date"}, "gates": ["accuracy >= .9"]}
     >>> over_protocol(own, {"fields": {"total": "money"}, "gates": ["accuracy >= .8", "f1 >= .8"]})
     {'fields': {'total': 'money', 'due': 'date'}, 'gates': ['accuracy >= .9', 'f1 >= .8']}
+    >>> over_protocol({"score": "f1"}, {"score": "accuracy", "metrics": ["accuracy"]})
+    {'score': 'f1', 'metrics': ['f1', 'accuracy']}
     """
     own = {key: value for key, value in data.items() if value is not None}
     if "all" in replaced:
         return own
+    if isinstance(own.get("score"), str) and "metrics" not in own:
+        own["metrics"] = [own["score"]]
     fields, is_tree = own.get("fields"), _is_tree(protocol.get("fields"))
     is_apart = (
         "fields" in replaced
