@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.effort import few_examples
 
 from fieldassay import score
+from fieldassay.decisions.losses import find_losses
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.findings.losses import find_losses
 
 
 def list_losses(result: Result) -> dict[tuple[str, str], float]:

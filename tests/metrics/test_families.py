@@ -12,10 +12,10 @@ from fieldassay import agreement
 from fieldassay.attribution.share import AT, COUNTS, estimate_shares
 from fieldassay.decisions.calibration.certificate import RankedLabels, ratio_interval
 from fieldassay.decisions.calibration.policy import calibrate
+from fieldassay.decisions.losses import find_losses
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.comparisons.systems import compare
 from fieldassay.metrics.uncertainty.bootstrap import BootstrapSettings, quantile_interval
-from fieldassay.reports.findings.losses import find_losses
 from fieldassay.review.log import create_tables
 from fieldassay.review.status import ReviewedValue, name_documents, share_of, wrong_of
 from fieldassay.scoring.score import score

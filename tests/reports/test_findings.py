@@ -10,6 +10,7 @@ from tests.effort import few_examples
 
 from fieldassay import report, score
 from fieldassay.decisions.gate import decide_result
+from fieldassay.decisions.losses import Loss, find_losses
 from fieldassay.metrics.evidence import FLAGS as BITS
 from fieldassay.metrics.evidence import Outcome
 from fieldassay.metrics.result.result import Result
@@ -18,7 +19,6 @@ from fieldassay.reports.content.run.parts import report_parts
 from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.export.pages import render_executive
-from fieldassay.reports.findings.losses import Loss, find_losses
 from fieldassay.reports.findings.recommendation import (
     describe_cause,
     describe_loss,

@@ -16,6 +16,7 @@ from rich.cells import cell_len
 from tests.effort import few_examples
 
 from fieldassay import score as score_fully
+from fieldassay.decisions.losses import read_cases
 from fieldassay.io.text.shown import clip, escape_markdown, format_json, format_pair, shorten, visible
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.estimate import format_in_unit, format_number, format_rounded, format_value
@@ -27,7 +28,6 @@ from fieldassay.reports.content.run.sections import gates_parts
 from fieldassay.reports.content.run.summary import Summary, summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.export.export import escape_latex, export_run
-from fieldassay.reports.findings.losses import read_cases
 from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.writers.page import Extent, PageColumn, Screen, ScreenPage, fit
 from fieldassay.reports.writers.tables import add_part, render_markdown
@@ -206,7 +206,7 @@ def test_any_text_gives_a_valid_file(texts: list[str]) -> None:
 
 @pytest.mark.parametrize("batch", [1, 2, 1000])
 def test_cases_do_not_depend_on_how_the_evidence_is_read(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fieldassay.reports.findings.losses._ROWS_AT_ONCE", batch)
+    monkeypatch.setattr("fieldassay.decisions.losses._ROWS_AT_ONCE", batch)
     run = small()
     assert sum(size for _, size in read_cases(run.evidence).portions) == run.evidence.collect().height
     found = suite(parsed(run), "all documents")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.judging import leaves_of, result_of, rows_of
 
 from fieldassay import explain_values
-from fieldassay.reports.findings.losses import count_mistakes, find_losses
+from fieldassay.decisions.losses import count_mistakes, find_losses
 
 # Judging records.
 

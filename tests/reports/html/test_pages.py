@@ -21,10 +21,10 @@ from fieldassay import score
 from fieldassay.commands.cli.main import main
 from fieldassay.decisions.calibration.certificate import describe_certificate, describe_guarantee
 from fieldassay.decisions.calibration.policy import CalibrationOptions, calibrate
+from fieldassay.decisions.losses import WRONG
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.findings.losses import WRONG
 from fieldassay.reports.html.page import SCRIPTS, STYLES, hash_source, join_charts
 from fieldassay.reports.wording import LETTERS, MEANINGS
 

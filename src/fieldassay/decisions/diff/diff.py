@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +20,7 @@ from fieldassay.decisions.basis import (
     join_data,
     keep_needed,
 )
+from fieldassay.decisions.losses import find_losses
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.files.tables import csv_text, show_names
 from fieldassay.io.text.shown import Brief, format_count, make_printable
@@ -149,13 +151,24 @@ def _tally(table: pl.DataFrame, column: str) -> tuple[Tally, ...]:
     return tuple(Tally(*row) for row in found.select(column, "fixed", "broken").iter_rows())
 
 
+class FieldLoss(Struct, frozen=True):
+    """What the wrong values of a field cost before and after, in shares of the score of documents.
+
+    Items that are missing or invented are of the field of their list; failed answers are of no field.
+    """
+
+    field: str
+    before: float
+    after: float
+
+
 class Diff(Brief, Struct, frozen=True, eq=False):
     """Two systems, the first before and the second after, or more of them, on the same documents.
 
     `overall`, `by_field` and `by_slice` are comparisons with the first system (of more than two: with the
     reference); p values are adjusted within each of them, of slices within each key. Of more than two systems
     there are `rankings` and no changes. `reason` explains missing changes; `notes` are for the
-    reader, `warnings` against wrong conclusions.
+    reader, `warnings` against wrong conclusions. `losses` are those of a pair, what lost most first.
     """
 
     sides: tuple[DiffSide, ...]
@@ -165,6 +178,7 @@ class Diff(Brief, Struct, frozen=True, eq=False):
     by_slice: tuple[Comparison, ...] = ()
     rankings: tuple[Ranking, ...] = ()
     changes: Changes | None = None
+    losses: tuple[FieldLoss, ...] = ()
     reason: str = ""
     replicates: int = 2000
     seed: int = 0
@@ -202,6 +216,7 @@ class Diff(Brief, Struct, frozen=True, eq=False):
             "bootstrap": {"replicates": self.replicates, "seed": self.seed, "level": self.level},
             **lists,
             "changes": _changes_data(self.changes),
+            "losses": [asdict(one) for one in self.losses],
             "reason": self.reason,
             "notes": list(self.notes),
             "warnings": list(self.warnings),
@@ -398,6 +413,7 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
         by_slice=found.comparisons[overall:],
         rankings=found.rankings,
         changes=changes,
+        losses=() if changes is None else _compare_losses(entries, documents),
         reason=reason,
         replicates=data.replicates,
         seed=data.seed,
@@ -580,6 +596,33 @@ def _find_changes(
         return None, f"{' and '.join(lacking)} kept no judged values; score with --evidence all or errors"
     names = None if documents is None else tuple(map(make_printable, documents))
     return find_changes(before, after, names), ""
+
+
+def _compare_losses(
+    entries: Sequence[Contestant], documents: tuple[str, ...] | None
+) -> tuple[FieldLoss, ...]:
+    """Return what each field lost of the score before and after."""
+    before, after = (_sum_losses(entry, documents) for entry in entries)
+    found = [FieldLoss(name, before[name], after[name]) for name in {**before, **after}]
+    return tuple(sorted(found, key=lambda one: (one.before - one.after, one.field)))
+
+
+def _sum_losses(entry: Contestant, documents: tuple[str, ...] | None) -> Counter[str]:
+    """Return what a system lost in each field, over the documents that are compared."""
+    import polars as pl
+
+    rows, result = _rows_of(entry), entry.run.run.result
+    assert rows is not None and result.documents is not None
+    if documents is not None:
+        is_compared = pl.col("doc").is_in(
+            pl.Series(map(make_printable, documents), dtype=pl.String).implode()
+        )
+        table, rows = result.documents.filter(is_compared), rows.filter(is_compared)
+        result = replace(result, documents_table=lambda: table)
+    found: Counter[str] = Counter()
+    for loss in find_losses(rows, result, most=None, replicates=0)[entry.system]:
+        found[loss.field] += loss.points
+    return found
 
 
 def _side(entry: Contestant) -> DiffSide:

@@ -8,14 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.decisions.diff.diff import Diff
-from fieldassay.io.text.shown import break_commands, clip, format_count, format_markdown, format_pair, visible
-from fieldassay.metrics.estimate import Estimate, format_value
-from fieldassay.metrics.result.verdicts import VERDICT_WORDS, Decision, GateOutcome, Verdict
-from fieldassay.reports.content.diff import describe_diff
-from fieldassay.reports.content.run.fields import worst_fields
-from fieldassay.reports.content.run.parts import answer_part, describe_answers, detail_parts, remarks_part
-from fieldassay.reports.content.run.summary import Summary, summarize
-from fieldassay.reports.findings.losses import (
+from fieldassay.decisions.losses import (
     STATUSES,
     Cases,
     FieldCase,
@@ -28,6 +21,13 @@ from fieldassay.reports.findings.losses import (
     list_wrong,
     read_cases,
 )
+from fieldassay.io.text.shown import break_commands, clip, format_count, format_markdown, format_pair, visible
+from fieldassay.metrics.estimate import Estimate, format_value
+from fieldassay.metrics.result.verdicts import VERDICT_WORDS, Decision, GateOutcome, Verdict
+from fieldassay.reports.content.diff import describe_diff
+from fieldassay.reports.content.run.fields import worst_fields
+from fieldassay.reports.content.run.parts import answer_part, describe_answers, detail_parts, remarks_part
+from fieldassay.reports.content.run.summary import Summary, summarize
 from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.wording import DIAGNOSES, REASONS, SHORT_DIAGNOSES, describe
 from fieldassay.reports.writers.tables import Marked, Part, ReportTable, write_markdown

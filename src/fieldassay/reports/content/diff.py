@@ -6,7 +6,7 @@ from typing import Any, Literal
 from msgspec.structs import asdict
 
 from fieldassay.decisions.baseline import Baseline, ChangeLine, Headline
-from fieldassay.decisions.diff.diff import Change, Changes, Diff, DiffSide, Tally
+from fieldassay.decisions.diff.diff import Change, Changes, Diff, DiffSide, FieldLoss, Tally
 from fieldassay.io.text.shown import clip, format_count, format_json, visible
 from fieldassay.metrics.estimate import (
     FEW,
@@ -16,6 +16,7 @@ from fieldassay.metrics.estimate import (
     format_in_unit,
     format_p,
     format_p_cell,
+    format_points,
     format_share,
     format_signed_points,
 )
@@ -227,6 +228,7 @@ def changes_part(found: Diff, most: int) -> Part:
         return Part(_TITLE, lines)
     worst = tuple(one for one in changes.by_document() if one.broken > one.fixed)
     tables = [
+        *([_losses(found.losses, most)] if found.losses else []),
         _tally("values by field", "field", changes.by_field(), most),
         _tally("values by kind of error", "kind of error", changes.by_diagnosis(), most),
         *(
@@ -274,6 +276,23 @@ def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> Re
     hidden = len(tallies) - len(shown)
     rows += [(f"and {hidden:,} more", "", "")] if hidden else []
     return ReportTable(caption, (head, "fixed", "broken"), tuple(rows), (1, 2))
+
+
+def _losses(losses: Sequence[FieldLoss], most: int) -> ReportTable:
+    """Return what fields cost of the score before and after: those that changed most."""
+    shown = sorted(losses, key=lambda one: -abs(one.before - one.after))[: max(most, _FEWEST)]
+    rows = [
+        (
+            clip(one.field or "failed answers", _PATH),
+            format_points(one.before, "ratio"),
+            format_points(one.after, "ratio"),
+            format_signed_points(one.before - one.after),
+        )
+        for one in shown
+    ]
+    return ReportTable(
+        "points of the score lost by field", ("field", "before", "after", "gain"), rows, (1, 2, 3)
+    )
 
 
 def _change_row(one: Change) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from fieldassay.attribution.share import Suspicion, suspicious_gold_of_run
+from fieldassay.decisions.losses import JUDGED, find_losses
 from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.io.files.tables import WorkbookTable, csv_text, format_hidden, workbook_bytes, write_parquet
 from fieldassay.io.files.whole_files import write_whole
@@ -34,7 +35,6 @@ from fieldassay.public import public
 from fieldassay.reports.content.run.sections import decisions_of_run
 from fieldassay.reports.content.run.summary import LEVELS, describe_method, list_levels, summarize
 from fieldassay.reports.export.pages import find_kept, render_error_report, render_executive
-from fieldassay.reports.findings.losses import JUDGED, find_losses
 from fieldassay.reports.findings.recommendation import advise
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 from fieldassay.reports.writers.tables import markdown_row

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.decisions.gate import decide_result
+from fieldassay.decisions.losses import Loss
 from fieldassay.errors import problem
 from fieldassay.io.text.shown import clip, format_count, format_json, format_markdown, format_pair
 from fieldassay.metrics.catalogue.grammar import parse_metric
@@ -28,7 +29,6 @@ from fieldassay.paths import describe_place, is_unit_key
 from fieldassay.reports.content.run.fields import describe_rest, fields_table, tabulate_by_system
 from fieldassay.reports.content.run.parts import remarks_part
 from fieldassay.reports.content.run.summary import is_whole
-from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.findings.recommendation import (
     Recommendation,
     Standing,

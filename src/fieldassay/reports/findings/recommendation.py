@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.decisions.losses import Loss, mean_share, read_shares
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.estimate import (
     HIGHEST,
@@ -30,7 +31,6 @@ from fieldassay.metrics.result.verdicts import (
     Verdict,
     name_changes,
 )
-from fieldassay.reports.findings.losses import Loss, mean_share, read_shares
 from fieldassay.reports.wording import (
     CAUSES,
     DIAGNOSES,

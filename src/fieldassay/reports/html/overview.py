@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.decisions.diff.diff import find_changes
+from fieldassay.decisions.losses import Loss, count_mistakes, find_losses
 from fieldassay.io.text.shown import format_pair
 from fieldassay.metrics.catalogue.grammar import Gate
 from fieldassay.metrics.estimate import (
@@ -31,7 +32,6 @@ from fieldassay.reports.content.run.summary import (
     describe_units,
     summarize,
 )
-from fieldassay.reports.findings.losses import Loss, count_mistakes, find_losses
 from fieldassay.reports.findings.recommendation import (
     Recommendation,
     Standing,

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
 from fieldassay.decisions.diff.diff import Diff
+from fieldassay.decisions.losses import join_items
 from fieldassay.documents.pages import PictureOptions, render_pages
 from fieldassay.documents.sources import DocumentFile, DocumentPool, list_documents
 from fieldassay.documents.transcript import Box, DocumentError, TranscriptStore, union
@@ -29,7 +30,6 @@ from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.tables import WRONG
 from fieldassay.metrics.result.verdicts import Decision
-from fieldassay.reports.findings.losses import join_items
 from fieldassay.runs.run import ANSWERS
 from fieldassay.runs.value_sources import ExtractedDocument, SourceOfValue, ValueSources
 from fieldassay.scoring.provenance import recorded_paths, recorded_spec

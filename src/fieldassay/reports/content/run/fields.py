@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.decisions.losses import Mistake
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.estimate import (
     NOTHING,
@@ -17,7 +18,6 @@ from fieldassay.metrics.estimate import (
 )
 from fieldassay.metrics.result.result import Result, tabulate_estimates
 from fieldassay.metrics.result.verdicts import Comparison
-from fieldassay.reports.findings.losses import Mistake
 from fieldassay.reports.findings.recommendation import drop_silent
 from fieldassay.reports.wording import SHORT_DIAGNOSES, describe
 from fieldassay.reports.writers.tables import ReportTable

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fieldassay.attribution.share import FEWEST
+from fieldassay.decisions.losses import Loss
 from fieldassay.io.text.shown import clip, format_count, format_markdown, format_pair, visible
 from fieldassay.metrics.estimate import NOTHING, format_both, format_cost, format_size, format_value
 from fieldassay.metrics.result.verdicts import Decision, GateAnswer
@@ -19,7 +20,6 @@ from fieldassay.reports.content.run.summary import (
     SummaryLine,
     describe_method,
 )
-from fieldassay.reports.findings.losses import Loss
 from fieldassay.reports.findings.recommendation import (
     LONGEST_NAME,
     Standing,

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
+from fieldassay.decisions.losses import Loss, Mistake, count_mistakes, find_losses
 from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.catalogue.definitions import list_groups
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
@@ -30,7 +31,6 @@ from fieldassay.reports.content.run.sections import (
     describe_comparisons,
     list_repeats,
 )
-from fieldassay.reports.findings.losses import Loss, Mistake, count_mistakes, find_losses
 from fieldassay.reports.findings.recommendation import (
     FAILURES,
     Recommendation,

@@ -125,9 +125,9 @@ class Loss(Struct, frozen=True):
 
 
 def find_losses(
-    evidence: pl.LazyFrame, result: Result, most: int = 5, replicates: int = REPLICATES
+    evidence: pl.LazyFrame, result: Result, most: int | None = 5, replicates: int = REPLICATES
 ) -> dict[str, tuple[Loss, ...]]:
-    """Return the costliest losses of each system of a result, the costliest first.
+    """Return the costliest losses of each system of a result, the costliest first (all without `most`).
 
     The cost of a cause is the mean over documents of what its values cost in the document's score; the
     documents weigh in it as in the score. Each value has one cause: its document's answer, if it failed or
@@ -237,7 +237,7 @@ def _of_system(
     known: pl.DataFrame,
     system: str,
     families: Mapping[str, str],
-    most: int,
+    most: int | None,
     replicates: int,
 ) -> tuple[Loss, ...]:
     import numpy as np
@@ -280,7 +280,7 @@ def _of_system(
     )
 
 
-def find_worst_systems(groups: Iterable[dict[str, Any]], of: int, most: int) -> list[dict[str, Any]]:
+def find_worst_systems(groups: Iterable[dict[str, Any]], of: int, most: int | None) -> list[dict[str, Any]]:
     """Return the costliest groups, equal ones by name; `of` documents have anything to judge."""
 
     def rank(group: dict[str, Any]) -> tuple[float, str, str]:
