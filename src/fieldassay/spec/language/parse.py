@@ -29,20 +29,18 @@ from fieldassay.spec.language.fields import (
     refuse_mixture,
 )
 from fieldassay.spec.language.model import (
+    ADDED,
+    MOVED,
+    SPEC_KEYS,
+    TOKEN_KINDS,
     DataOptions,
     DocumentType,
     Field,
     Options,
     Spec,
     StatisticsOptions,
-    fold_type,
-)
-from fieldassay.spec.language.names import (
-    ADDED,
-    MOVED,
-    SPEC_KEYS,
-    TOKEN_KINDS,
     Templates,
+    fold_type,
     over_protocol,
     read_types,
 )
