@@ -21,6 +21,7 @@ from fieldassay.decisions.diff.diff import (
     Changes,
     Diff,
     DiffOptions,
+    FieldLoss,
     diff_runs,
     find_changes,
 )
@@ -276,6 +277,7 @@ def test_a_real_loss_is_called_worse_with_its_values(make_run: Make) -> None:
     assert "0 values fixed, 12 broken, 0 wrong in both" in text
     assert "3 of 12" in text
     assert re.search(r"d0 +total +0 +0 +1 .*\(critical\)", text)
+    assert re.search(r"points of the score lost by field.*total +0\.0 +50\.0 +−50\.0", text, re.DOTALL)
 
 
 def spoiled(documents: range) -> list[dict[str, Any]]:
@@ -514,6 +516,7 @@ def test_other_labels_are_refused_or_left_out_loudly(make_run: Make, one: Path) 
     assert "1 document in common left out" in warning
     assert (found.documents, found.overall[0].documents) == (7, 7)
     assert {row.doc for row in found.changes.rows("fixed")} == {f"d{at}" for at in range(1, 8)}
+    assert found.losses == (FieldLoss("total", 0.5, 0.0),)
 
 
 def test_common_documents_need_no_evidence(make_run: Make, one: Path) -> None:
