@@ -534,8 +534,10 @@ ALTO = """<alto xmlns="http://www.loc.gov/standards/alto/ns-v4#"><Layout><Page W
     ("xml", "lines"),
     [(PAGE_XML.encode(), ["Table", "Abadie (Jean), 105"]), (ALTO.encode(), ["Abadie 105"]),
      (PAGE_XML.replace("UTF-8", "UTF-16").encode("utf-16"), ["Table", "Abadie (Jean), 105"]),
-     (COLUMNS.encode(), ["Abadie, 105", "Arago, 3", "Bonnet, 7"])],
-    ids=["PAGE", "ALTO", "UTF-16", "columns in reading order"],
+     (COLUMNS.encode(), ["Abadie, 105", "Arago, 3", "Bonnet, 7"]),
+     (PAGE_XML.replace('TextRegion id="r"', "TableRegion><TableCell").replace("TextRegion", "TableCell></TableRegion").encode(),
+      ["Table", "Abadie (Jean), 105"])],
+    ids=["PAGE", "ALTO", "UTF-16", "columns in reading order", "a table"],
 )  # fmt: skip
 def test_recognized_text_as_xml_is_read_line_by_line(tmp_path: Path, xml: bytes, lines: list[str]) -> None:
     (tmp_path / "page1.xml").write_bytes(xml)

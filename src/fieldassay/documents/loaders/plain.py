@@ -157,7 +157,8 @@ def _pages_of_xml(data: bytes) -> Iterator[Page]:
         width = _size_of(page, "imageWidth", "WIDTH") * unit
         height = _size_of(page, "imageHeight", "HEIGHT") * unit
         # The regions of PAGE are columns and paragraphs; the blocks of ALTO may be the parts of one line.
-        parts = [[region] for region in _regions_of(page)] or [list(page.iter("{*}TextBlock"))]
+        parts = [list(region.iter("{*}TableCell")) or [region] for region in _regions_of(page)]
+        parts = parts or [list(page.iter("{*}TextBlock"))]
         lines: list[Line] = []
         tables: list[Table] = []
         for regions in parts:
@@ -183,7 +184,8 @@ def _regions_of(page: Any) -> list[Any]:
         named = [(one.get("index") or "", one.get("regionRef")) for one in references]
         for _, name in sorted(named, key=lambda one: (len(one[0]), one[0])):
             order.setdefault(name, len(order))
-    return sorted(page.iter("{*}TextRegion"), key=lambda one: order.get(one.get("id"), len(order)))
+    regions = page.iter("{*}TextRegion", "{*}TableRegion")
+    return sorted(regions, key=lambda one: order.get(one.get("id"), len(order)))
 
 
 def _parts_with_text(element: Any, *names: str) -> list[Any]:
