@@ -164,9 +164,9 @@ def _punctuation(keep: frozenset[str]) -> re.Pattern[str]:
 class Punctuation(Normalizer, Struct, frozen=True):
     """Deletes punctuation (every Unicode category P), or replaces each mark by a space.
 
-    `keep` lists exceptions: `decimal_point` (a point between two digits), `minus_sign` (a dash of any width
-    before a digit, as `-`, with no letter or digit before it, nor a digit and spaces: `70 -100` is a range),
-    `slash` (between two digits, without the spaces around it), `percent`
+    `keep` lists exceptions: `decimal_point` (a point between two digits), `minus_sign` (a `-` before a digit
+    with no letter or digit before it, nor a digit and spaces: `70 -100` is a range), `slash` (between two
+    digits, without the spaces around it), `percent`
     (`%`, a word of its own among spaces), or single characters. The context is that of the original text.
 
     >>> Punctuation("space", ("decimal_point", "minus_sign")).apply("1-2 tab. (0.5), -3")
@@ -189,13 +189,12 @@ class Punctuation(Normalizer, Struct, frozen=True):
         if "slash" in self.keep:
             text = _SPACED_SLASH.sub("/", text)
         if "minus_sign" in self.keep:
-            text = _SPACED_DASH.sub("-", text.translate(_DASHES))
+            text = _SPACED_DASH.sub("-", text)
         text = _punctuation(frozenset(self.keep)).sub(" " if self.mode == "space" else "", text)
         return text.replace("%", " % ") if "percent" in self.keep and self.mode == "space" else text
 
 
 _SPACED_SLASH = re.compile(r"(?<=\d)\s*/\s*(?=\d)")
-_DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−"), "-")
 _SPACED_DASH = re.compile(r"(?<=\d)\s+-\s*(?=\d)")
 
 
