@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -607,7 +607,7 @@ def _compare_losses(
     return tuple(sorted(found, key=lambda one: (one.before - one.after, one.field)))
 
 
-def _sum_losses(entry: Contestant, documents: tuple[str, ...] | None) -> Counter[str]:
+def _sum_losses(entry: Contestant, documents: tuple[str, ...] | None) -> Mapping[str, float]:
     """Return what a system lost in each field, over the documents that are compared."""
     import polars as pl
 
@@ -619,7 +619,7 @@ def _sum_losses(entry: Contestant, documents: tuple[str, ...] | None) -> Counter
         )
         table, rows = result.documents.filter(is_compared), rows.filter(is_compared)
         result = replace(result, documents_table=lambda: table)
-    found: Counter[str] = Counter()
+    found: defaultdict[str, float] = defaultdict(float)
     for loss in find_losses(rows, result, most=None, replicates=0)[entry.system]:
         found[loss.field] += loss.points
     return found
