@@ -38,16 +38,8 @@ from fieldassay.runs.files import COMPARISONS, DOCUMENTS, EVIDENCE, GATES, METRI
 from fieldassay.scoring.inputs import ScoreOptions
 from fieldassay.scoring.score import sample
 from fieldassay.scoring.shards import CLASSES
-from fieldassay.spec.language.model import (
-    FIELD_KEYS,
-    SPEC_KEYS,
-    DataOptions,
-    DocumentType,
-    Field,
-    Spec,
-    StatisticsOptions,
-    type_names,
-)
+from fieldassay.spec.language.model import DataOptions, DocumentType, Field, Spec, StatisticsOptions
+from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS, type_names
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.presets.catalogue import preset_names
 from fieldassay.values.catalogue import ALIGNERS, CHECKS, COMPARATORS, DIAGNOSES, NORMALIZERS, READERS

@@ -17,7 +17,7 @@ from fieldassay.errors import FieldassayError, NothingEvaluatedError, ProblemsEr
 from fieldassay.records.envelope import META_SHAPES
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.source import open_source
-from fieldassay.spec.language.model import ID_NAMES
+from fieldassay.spec.language.names import ID_NAMES
 
 # The page on data names everything that can be met.
 

@@ -9,7 +9,7 @@ from fieldassay.errors import ProblemsError
 from fieldassay.metrics.evidence import Kind
 from fieldassay.scoring.explain import explain_values
 from fieldassay.scoring.score import score
-from fieldassay.spec.language.model import apply_aliases
+from fieldassay.spec.language.names import apply_aliases
 from fieldassay.spec.plan.compile import compile_plan, read_plan
 from fieldassay.spec.plan.nodes import COLUMNS, ListNode, ObjectNode, describe
 

@@ -36,7 +36,8 @@ from fieldassay.spec.drafts import (
     sight,
     with_gold,
 )
-from fieldassay.spec.language.model import ID_NAMES, DataOptions, Field, Spec
+from fieldassay.spec.language.model import DataOptions, Field, Spec
+from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.language.parse import named_source, parse_spec, read_spec
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import compile_plan, read_plan

@@ -18,7 +18,7 @@ from fieldassay.extraction.endpoints.exchange import Attachment, Failure, Finish
 from fieldassay.io.json_value import Json
 from fieldassay.paths import Step, join_path, leaves_of
 from fieldassay.records.record import PREDICTION_KEY
-from fieldassay.spec.language.model import loosen
+from fieldassay.spec.language.names import loosen
 
 if TYPE_CHECKING:
     from fieldassay.spec.language.model import Field

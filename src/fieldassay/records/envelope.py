@@ -45,7 +45,8 @@ from fieldassay.records.services import (
     read_response,
     take_values,
 )
-from fieldassay.spec.language.model import ID_NAMES, DataOptions, apply_aliases, loosen
+from fieldassay.spec.language.model import DataOptions
+from fieldassay.spec.language.names import ID_NAMES, apply_aliases, loosen
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 
 # Texts that stand in place of the lists and objects of a record.

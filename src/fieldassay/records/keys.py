@@ -13,7 +13,7 @@ from fieldassay.errors import Problem
 from fieldassay.io.json_value import id_text
 from fieldassay.records.record import CASE_KEY, PREDICTION_KEY, decode_json, is_prediction
 from fieldassay.records.services import ID_KEYS, Scalars, names_of_id
-from fieldassay.spec.language.model import ID_NAMES, OtherNames
+from fieldassay.spec.language.names import ID_NAMES, OtherNames
 from fieldassay.spec.plan.nodes import ObjectNode
 
 # Ids of rows, found, trimmed or numbered where a source has none.

@@ -34,7 +34,7 @@ from fieldassay.records.files import Input, Spool, is_url, unpack_archive, unpac
 from fieldassay.records.keys import Positions, SourceOptions, cap_problems, find_id
 from fieldassay.records.record import CASE_KEY, Row, decode_json, decode_rows
 from fieldassay.records.services import ID_KEYS, is_log, read_response
-from fieldassay.spec.language.model import ID_NAMES
+from fieldassay.spec.language.names import ID_NAMES
 
 # Rows of a source by position: slices of a file, held in memory, or one file each.
 

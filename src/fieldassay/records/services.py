@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from fieldassay.io.json_value import Json
 from fieldassay.records.record import read_number
-from fieldassay.spec.language.model import ID_NAMES
+from fieldassay.spec.language.names import ID_NAMES
 
 # Responses of services as they were saved: one alone, or as a line of a batch's output.
 

@@ -51,7 +51,7 @@ from fieldassay.records.rows import (
 from fieldassay.records.services import BATCH_ID, read_response
 from fieldassay.records.tables import hold_frame, hold_table, read_parquet, read_table, table_of
 from fieldassay.records.workbooks import read_workbook
-from fieldassay.spec.language.model import ID_NAMES
+from fieldassay.spec.language.names import ID_NAMES
 
 # Sources: records by position, from files, standard input or memory.
 

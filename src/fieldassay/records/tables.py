@@ -30,7 +30,7 @@ from fieldassay.records.record import (
     to_rows,
 )
 from fieldassay.records.rows import Contents, HeldRows, SourceRows, find_ids
-from fieldassay.spec.language.model import ID_NAMES
+from fieldassay.spec.language.names import ID_NAMES
 
 if TYPE_CHECKING:
     import polars as pl

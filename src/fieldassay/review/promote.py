@@ -41,7 +41,8 @@ from fieldassay.review.log import ReviewEvent, Store, items_above
 from fieldassay.review.sheets.sheets import ReviewForm, find_problem, read_form, show
 from fieldassay.scoring.engine.scopes import canonical_type
 from fieldassay.scoring.inputs import open_gold as read_records
-from fieldassay.spec.language.model import ID_NAMES, DataOptions
+from fieldassay.spec.language.model import DataOptions
+from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.plan.nodes import Leaf, ListNode, ObjectNode, Plan, single_values
 
 Labels = Mapping[str, Label]

@@ -33,7 +33,7 @@ from fieldassay.scoring.engine.flatten import Undeclared
 from fieldassay.scoring.engine.judge import Judged, judge
 from fieldassay.scoring.engine.scopes import Masks, applicability, is_folded
 from fieldassay.scoring.inputs import document_types
-from fieldassay.spec.language.model import ID_NAMES, apply_aliases, fold_key
+from fieldassay.spec.language.names import ID_NAMES, apply_aliases, fold_key
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, list_leaves
 from fieldassay.spec.presets.catalogue import preset_names
 from fieldassay.values.types.closed_sets import ListReader

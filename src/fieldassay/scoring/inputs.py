@@ -38,15 +38,8 @@ from fieldassay.records.source import (
     split_variants,
 )
 from fieldassay.scoring.engine.scopes import canonical_type
-from fieldassay.spec.language.model import (
-    ID_NAMES,
-    TOKEN_KINDS,
-    DataOptions,
-    Options,
-    StatisticsOptions,
-    Table,
-    cost_usd,
-)
+from fieldassay.spec.language.model import DataOptions, Options, StatisticsOptions
+from fieldassay.spec.language.names import ID_NAMES, TOKEN_KINDS, Table, cost_usd
 from fieldassay.spec.plan.compile import read_plan, with_sections
 from fieldassay.spec.plan.nodes import Plan
 

@@ -14,7 +14,8 @@ from fieldassay.options import option_names, with_options
 from fieldassay.paths import ITEM, join_path
 from fieldassay.records.matching import Matching, batches
 from fieldassay.spec.drafts import Guess, Place, guess_type
-from fieldassay.spec.language.model import Field, Spec, fold_key, freeze_options
+from fieldassay.spec.language.model import Field, Spec, freeze_options
+from fieldassay.spec.language.names import fold_key
 from fieldassay.spec.language.write import emit_flow, field_data
 from fieldassay.spec.plan.compile import compile_plan
 from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan

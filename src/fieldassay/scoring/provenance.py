@@ -27,7 +27,8 @@ from fieldassay.paths import split_path
 from fieldassay.records.files import is_url, list_urls, open_url, split_sheet
 from fieldassay.records.matching import Matching
 from fieldassay.records.record import Record
-from fieldassay.spec.language.model import Spec, apply_aliases
+from fieldassay.spec.language.model import Spec
+from fieldassay.spec.language.names import apply_aliases
 from fieldassay.spec.language.parse import RecordedSpec, read_spec
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import field_paths, scoring_data

@@ -74,7 +74,7 @@ from fieldassay.scoring.shards import (
     remark_repairs,
     run_shards,
 )
-from fieldassay.spec.language.model import ID_NAMES
+from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.yaml_text import Places, Report
 from fieldassay.spec.plan.compile import check_expressions, gate_metrics, restrict, vocabulary_of

@@ -15,7 +15,8 @@ from fieldassay.errors import list_names
 from fieldassay.io.json_value import Scalar
 from fieldassay.options import option_names
 from fieldassay.paths import ITEM, join_path
-from fieldassay.spec.language.model import ID_NAMES, DataOptions, DocumentType, Field, Spec, freeze_options
+from fieldassay.spec.language.model import DataOptions, DocumentType, Field, Spec, freeze_options
+from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.language.yaml_text import Steps
 from fieldassay.values.catalogue import READERS
 from fieldassay.values.types.column import Reader, Reading

@@ -26,7 +26,8 @@ from fieldassay.commands.cli.main import commands
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.options import option_names
 from fieldassay.scoring.score import score
-from fieldassay.spec.language.model import FIELD_KEYS, SPEC_KEYS, DataOptions, StatisticsOptions
+from fieldassay.spec.language.model import DataOptions, StatisticsOptions
+from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.presets.catalogue import own_copy, preset_heads, preset_names, preset_text
 from fieldassay.values.catalogue import ALIGNERS, CHECKS, COMPARATORS, NORMALIZERS, READERS

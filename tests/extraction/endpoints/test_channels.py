@@ -29,7 +29,7 @@ from fieldassay.extraction.endpoints.driver import DriveOptions
 from fieldassay.extraction.endpoints.endpoint import Endpoint, Prices
 from fieldassay.extraction.endpoints.exchange import NAME, Channel, Job, ModelAnswer, Request, Usage, lines_of
 from fieldassay.extraction.endpoints.outcome import Action
-from fieldassay.spec.language.model import cost_usd
+from fieldassay.spec.language.names import cost_usd
 
 # Programs and Python functions answer requests; one that dies, hangs or babbles fails alone
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from fieldassay.errors import FieldassayError, Problem, ProblemsError
 from fieldassay.io.json_value import Json
 from fieldassay.options import AboveZero, Positive
-from fieldassay.spec.language.model import Table, cost_usd
+from fieldassay.spec.language.names import Table, cost_usd
 
 if TYPE_CHECKING:
     from fieldassay.extraction.endpoints.exchange import Usage

@@ -20,7 +20,7 @@ from fieldassay.records.answers.mend import (
     rewrite,
 )
 from fieldassay.records.record import TOO_DEEP, Row, decode_json, is_too_deep
-from fieldassay.spec.language.model import fold_key
+from fieldassay.spec.language.names import fold_key
 from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode
 
 # The number of an object's values that a spec's fields can read. It tells the record from templates, scores

@@ -36,7 +36,8 @@ from fieldassay.scoring.engine.scopes import (
     member_path,
     with_items_of_gold,
 )
-from fieldassay.spec.language.model import apply_aliases, thaw
+from fieldassay.spec.language.model import thaw
+from fieldassay.spec.language.names import apply_aliases
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, with_units
 from fieldassay.values.types.closed_sets import ListReader
 

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from fieldassay.io.json_value import is_empty_text
 from fieldassay.metrics.evidence import FieldInfo, Kind
 from fieldassay.paths import ITEM, KEY, AnyKey, Pattern, Step, field_of, is_item_path, join_path, split_path
-from fieldassay.spec.language.model import Accept, apply_aliases, fold_type
+from fieldassay.spec.language.model import Accept, fold_type
+from fieldassay.spec.language.names import apply_aliases
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, with_units
 from fieldassay.values.aligners import MapKeys, Ordered
 from fieldassay.values.comparators.base import Exact

@@ -13,19 +13,12 @@ from fieldassay.errors import kind_of, nearest
 from fieldassay.metrics.catalogue.definitions import DIRECTIONS, SCOPES, Definition
 from fieldassay.metrics.catalogue.grammar import is_metric_name
 from fieldassay.paths import Pattern
-from fieldassay.spec.language.model import (
+from fieldassay.spec.language.model import ONLY_ITEM, Accept, Call, Field, Find, freeze, freeze_options, thaw
+from fieldassay.spec.language.names import (
     CATALOGUES,
-    ONLY_ITEM,
-    Accept,
-    Call,
-    Field,
-    Find,
     Templates,
     as_definition,
-    freeze,
-    freeze_options,
     option_keys,
-    thaw,
     unknown,
 )
 from fieldassay.spec.language.yaml_text import Cursor, Report, Steps, as_number

@@ -29,18 +29,20 @@ from fieldassay.spec.language.fields import (
     refuse_mixture,
 )
 from fieldassay.spec.language.model import (
-    ADDED,
-    MOVED,
-    SPEC_KEYS,
-    TOKEN_KINDS,
     DataOptions,
     DocumentType,
     Field,
     Options,
     Spec,
     StatisticsOptions,
-    Templates,
     fold_type,
+)
+from fieldassay.spec.language.names import (
+    ADDED,
+    MOVED,
+    SPEC_KEYS,
+    TOKEN_KINDS,
+    Templates,
     over_protocol,
     read_types,
 )

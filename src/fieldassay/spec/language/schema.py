@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, kind_of, nearest
 from fieldassay.paths import Step, join_path
-from fieldassay.spec.language.model import as_definition
+from fieldassay.spec.language.names import as_definition
 from fieldassay.spec.language.yaml_text import DEEPEST, Report, Steps, as_text
 
 # The results of unions and intersections of JSON Schemas.

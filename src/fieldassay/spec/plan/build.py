@@ -17,15 +17,11 @@ from fieldassay.errors import Problem, ProblemsError, kind_of, nearest
 from fieldassay.options import REQUIRED, Catalogue, option_names, options_of, undefined_methods
 from fieldassay.paths import ITEM, Pattern, Step, join_path, split_path
 from fieldassay.spec.language.fields import FIRST, call_data, parse_call
-from fieldassay.spec.language.model import (
+from fieldassay.spec.language.model import Call, Field, Spec, freeze, thaw
+from fieldassay.spec.language.names import (
     FIELD_KEYS,
-    Call,
-    Field,
-    Spec,
     apply_aliases,
-    freeze,
     is_type,
-    thaw,
     type_names,
     unknown,
     without_options,

@@ -33,11 +33,11 @@ from fieldassay.spec.language.model import (
     DataOptions,
     Field,
     Find,
-    OtherNames,
     Spec,
     StatisticsOptions,
     fold_type,
 )
+from fieldassay.spec.language.names import OtherNames
 from fieldassay.spec.language.parse import ParsedSpec, parse_spec
 from fieldassay.spec.language.write import spec_data
 from fieldassay.spec.language.yaml_text import Places, Report, Steps, in_order

@@ -14,7 +14,8 @@ from fieldassay.metrics.evidence import FieldInfo
 from fieldassay.options import Catalogue, has_options, options_of
 from fieldassay.paths import Pattern, field_of
 from fieldassay.public import public
-from fieldassay.spec.language.model import Accept, Field, OtherNames, Spec
+from fieldassay.spec.language.model import Accept, Field, Spec
+from fieldassay.spec.language.names import OtherNames
 from fieldassay.spec.language.yaml_text import Report, Steps
 from fieldassay.values.aligners import Aligner
 from fieldassay.values.catalogue import ALIGNERS, CHECKS, COMPARATORS, NORMALIZERS
