@@ -637,17 +637,11 @@ def find_named(result: Result, system: str, names: tuple[str, ...]) -> Estimate 
 
 
 def list_fields(result: Result, system: str) -> dict[str, Estimate]:
-    """Return a system's accuracy estimates by field, over all documents, in the order of the fields."""
-    found: dict[str, Estimate] = {}
-    for estimate in result.estimates:
-        if (
-            estimate.metric == "field_accuracy"
-            and estimate.system == system
-            and estimate.field is not None
-            and not estimate.slice
-        ):
-            found.setdefault(estimate.field, estimate)
-    return found
+    """Return a system's estimates by field: its accuracy, or the first of the spec's own metrics by field."""
+    table = tabulate_estimates(result, system)
+    names = ("field_accuracy", "field_accuracy_strict", *map(str, result.run.get("definitions", ())))
+    main = next((table[name] for name in names if any(table.get(name, ()))), {})
+    return {field: one for field, one in main.items() if field is not None}
 
 
 def tabulate_estimates(result: Result, system: str) -> dict[str, dict[str | None, Estimate]]:

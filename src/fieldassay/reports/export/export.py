@@ -54,11 +54,12 @@ MOST_FIELDS = 5
 def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
     """Return one system's result in the form of the guide's programmatic evaluation; any spec works.
 
-    `overall_accuracy` is the main metric (the spec's score, else the accuracy); `overall_correct` and
-    `overall_total` are numerator and denominator of the pooled one: the sum of scores, and the number of
-    values; `scores` has every metric of the run. Without `field_accuracy` no field is listed. Each field has
-    `accuracy`, `correct` (a sum of scores) and `total`; each image its accuracy and its fields. A missing
-    value is None, and so is an undefined figure. `best_fields` and `worst_fields` pair names and figures.
+    `overall_accuracy` is the main metric (the spec's score, else the accuracy). `overall_correct` and
+    `overall_total` are its numerator and denominator, or those of the pooled accuracy; where both are means
+    over documents, the sum of scores and the number of values. `scores` has every metric of the run. Each
+    field has `accuracy` (or the spec's first metric by field), `correct` (a sum of scores) and `total`; each
+    image its accuracy and its fields. A missing value is None, and so is an undefined figure. `best_fields`
+    and `worst_fields` pair names and figures.
 
     Raises `ProblemsError` if the system is ambiguous, or if the result kept no evidence or not all of it.
 
@@ -77,7 +78,10 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
         raise _refusal("the result kept no evidence", "score with `evidence` set to all")
     main = find_main(result)
     overall = None if main is None else find_named(result, name, (main.metric,))
-    pooled, fields = find_named(result, name, POOLED), list_fields(result, name)
+    pooled = find_named(result, name, POOLED)
+    if pooled is None and overall is not None and overall.n > overall.documents:
+        pooled = overall
+    fields = list_fields(result, name)
     table = {
         field: {"accuracy": estimate.value, "correct": _numerator(estimate), "total": estimate.n}
         for field, estimate in fields.items()

@@ -16,7 +16,7 @@ from fieldassay.metrics.estimate import (
     format_signed_points,
     format_value,
 )
-from fieldassay.metrics.result.result import Result, tabulate_estimates
+from fieldassay.metrics.result.result import Result, list_fields
 from fieldassay.metrics.result.verdicts import Comparison
 from fieldassay.reports.findings.recommendation import drop_silent
 from fieldassay.reports.wording import SHORT_DIAGNOSES, describe
@@ -74,7 +74,10 @@ def tabulate_by_system(result: Result, systems: Sequence[str], mistakes: Sequenc
         return FieldsBySystem((), ())
     reference = result.field_comparisons[0].systems[0] if result.field_comparisons else systems[0]
     ordered = (reference, *(name for name in systems if name != reference))
-    estimates = {system: _list_estimates(result, system) for system in ordered}
+    estimates = {
+        system: {field: one for field, one in list_fields(result, system).items() if one.value is not None}
+        for system in ordered
+    }
     compared = drop_silent(result, result.field_comparisons)
     changes = {(one.systems[1], one.field): one for one in compared}
     by_field: dict[str, list[Mistake]] = {}
@@ -106,14 +109,6 @@ def _pair(found: Sequence[Estimate | None], change: Comparison | None) -> tuple[
         return tuple(found)
     values = zip(found, change.values, strict=True)
     return tuple(None if one is None else replace(one, value=value) for one, value in values)
-
-
-def _list_estimates(result: Result, system: str) -> dict[str, Estimate]:
-    """Return a system's estimates by field: its accuracy, or the first of the spec's own metrics by field."""
-    table = tabulate_estimates(result, system)
-    names = ("field_accuracy", "field_accuracy_strict", *map(str, result.run.get("definitions", ())))
-    main = next((table[name] for name in names if any(table.get(name, ()))), {})
-    return {field: one for field, one in main.items() if field is not None and one.value is not None}
 
 
 def _name_error(mistakes: Sequence[Mistake], systems: Sequence[str]) -> str:
