@@ -53,6 +53,7 @@ _CHAPTERS = {
     **dict.fromkeys(("demo", "init", "protocols"), "begin"),
     **dict.fromkeys(("diff", "gate", "baseline"), "decide"),
     **dict.fromkeys(("explain", "attribute"), "why"),
+    "run": "extract",
 }
 COMMANDS = {
     name: f"fieldassay.commands.cli.{_CHAPTERS.get(name, name)}:{name}"
