@@ -217,7 +217,7 @@ def _read_run(folder: Path, system: str | None, record: Cursor) -> RowRun | None
 
 def _count_stable(runs: Sequence[RowRun | None]) -> tuple[int, list[str]]:
     """Return how many runs up to the last succeeded in a row on the same basis, and sentences on them."""
-    stable, end, before, begun = list[str](), "", None, set[datetime]()
+    stable, end, before, last, begun = list[str](), "", None, 0, set[datetime]()
     for number, run in enumerate(runs, 1):
         if run is not None and run.started in begun:
             end = f"run {number} repeats an earlier run"
@@ -230,7 +230,7 @@ def _count_stable(runs: Sequence[RowRun | None]) -> tuple[int, list[str]]:
         why = (
             f"the record of run {number} is not valid"
             if run is None
-            else f"run {number} did not start after the one before"
+            else f"run {number} began before run {last} had ended"
             if before is not None and run.started < before.ended
             else f"run {number} failed"
             if not run.success
@@ -242,7 +242,7 @@ def _count_stable(runs: Sequence[RowRun | None]) -> tuple[int, list[str]]:
         if run is None or (before is not None and run.started < before.ended):
             continue
         begun.add(run.started)
-        before = run
+        before, last = run, number
         if run.success:
             stable.append(f"run {number}, {run.started.isoformat(timespec='seconds')}: success, {run.said}")
     if not runs:
