@@ -226,7 +226,10 @@ def _no_id_key(label: str, rows: Sequence[Mapping[str, Any]], names: Sequence[st
         given = " ".join(f"--id-key {shlex.quote(name)}" for name in (*names[:8], *usual))
         near = f"; {remedy}" if remedy.startswith("did you mean") else ""
         remedy = f"if {usual[0]!r} is the id there: {given}{near}"
-    return Problem(label, f"no row has {named}", remedy.replace("one of: ", "its keys: "), "no_id_key")
+    remedy = remedy.replace("one of: ", "its keys: ")
+    if len(rows) == 1:
+        remedy += "; or give a folder of files that are named by their ids"
+    return Problem(label, f"no row has {named}", remedy, "no_id_key")
 
 
 def _settle_key(label: str, rows: Sequence[Mapping[str, Any]], options: SourceOptions) -> SourceOptions:
