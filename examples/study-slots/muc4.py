@@ -2,7 +2,8 @@
 
 Reads key files (`2.  INCIDENT: DATE   - 02 FEB 90`), and JSON of messages with `templates` or `extracts`. A
 message is one record with the fillers of all its templates. The first mention of a filler is gold, its other
-mentions are accepted, and an optional filler (`?`) accepts silence.
+mentions are accepted. An optional filler (`?`), and each filler of an optional template, accepts silence. Of a
+range of days, both ends are accepted.
 """
 
 import json
@@ -32,23 +33,28 @@ SLOTS = {
 SINGLE = ("incident_type", "incident_date", "incident_location")
 LINE = re.compile(r"\d+\.\s+([A-Z][A-Z: ]*[A-Z])\s{2,}(.*)")
 QUOTED = re.compile(r'"((?:\\.|[^"\\])*)"')
-DAY = re.compile(r"[-( ]*(\d{1,2} [A-Z]{3} \d{2})\)?")
+MENTIONS = re.compile(rf"\(?{QUOTED.pattern}(?:\s*/\s*{QUOTED.pattern})*")
+DAY = re.compile(r"\d{1,2} [A-Z]{3} \d{2}")
 Filler = tuple[list[str], bool]
 """The mentions of a filler, and whether it is optional."""
 
 
 def read_keys(text: str) -> Iterator[tuple[str, str, Filler]]:
     """Yield the message, slot and filler of each line of a key file."""
-    message = slot = ""
+    message = slot = template = ""
     for line in text.splitlines():
         begun = LINE.match(line)
         slot = begun[1] if begun else slot
         value = (begun[2] if begun else line).strip()
         if slot == "MESSAGE: ID" and begun:
             message = value.partition(" (")[0]
+            template = ""
             yield message, "", ([], False)
-        elif slot in SLOTS and value not in ("", "-", "*") and not value.startswith(";"):
-            yield message, SLOTS[slot], read_filler(value)
+        elif slot == "MESSAGE: TEMPLATE" and begun:
+            template = value
+        elif slot in SLOTS and value.strip("? ") not in ("", "-", "*") and not value.startswith(";"):
+            mentions, is_optional = read_filler(value)
+            yield message, SLOTS[slot], (mentions, is_optional or "OPTIONAL" in template)
 
 
 def read_filler(value: str) -> Filler:
@@ -56,18 +62,22 @@ def read_filler(value: str) -> Filler:
 
     >>> read_filler('? "THE MEN" / "GUERRILLAS"'), read_filler("BOMBING / ATTACK"), read_filler("- 02 FEB 90")
     ((['THE MEN', 'GUERRILLAS'], True), (['BOMBING', 'ATTACK'], False), (['1990-02-02'], False))
+    >>> read_filler('"7 / 24 STORE"/"STORE": "X"'), read_filler("(01 FEB 90 - 03 FEB 90)")
+    ((['7 / 24 STORE', 'STORE'], False), (['1990-02-01', '1990-02-03'], False))
     """
-    parts = [part.lstrip("? ") for part in value.split(" / ")]
-    return [read_mention(part) for part in parts], value.startswith("?")
+    text = value.lstrip("? ")
+    if quoted := MENTIONS.match(text):
+        return [re.sub(r"\\(.)", r"\1", one) for one in QUOTED.findall(quoted[0])], value.startswith("?")
+    mentions = [read_day(day) for day in DAY.findall(text)] or [part.strip() for part in text.split(" / ")]
+    return mentions, value.startswith("?")
 
 
-def read_mention(text: str) -> str:
-    """Return the text in quotes, a day as ISO 8601, or the text as it is."""
-    if quoted := QUOTED.match(text):
-        return re.sub(r"\\(.)", r"\1", quoted[1])
-    if day := DAY.fullmatch(text):
-        return datetime.strptime(day[1].title(), "%d %b %y").date().isoformat()
-    return text.strip()
+def read_day(text: str) -> str:
+    """Return a day as ISO 8601, or the text of a day that no calendar has."""
+    try:
+        return datetime.strptime(text.title(), "%d %b %y").date().isoformat()
+    except ValueError:
+        return text
 
 
 def read_messages(messages: list[dict[str, object]]) -> Iterator[tuple[str, str, Filler]]:

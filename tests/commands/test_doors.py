@@ -175,6 +175,18 @@ def test_a_mapping_with_the_ids_of_gold_is_the_records_of_one_system(gold: Any) 
     assert list(score(gold, {"r0": by_id, "r1": by_id}, SPEC).systems) == ["r0", "r1"]
 
 
+def test_records_under_numbers_and_under_names_of_fields_are_those_of_one_system() -> None:
+    gold = {7: {"total": 1, "shop": "A"}, "total": {"total": 2, "shop": "B"}}
+    pred = {7: {"total": 1, "shop": "A"}, " total": {"total": 2, "shop": "C"}}
+    assert score(gold, pred, SPEC).value("accuracy") == 0.75
+
+
+@pytest.mark.parametrize("name", ["", 7, None])
+def test_a_system_without_a_name_is_refused(name: Any) -> None:
+    with pytest.raises(ProblemsError, match=f"a system is named {name!r}; name it by a text"):
+        score(GOLD, {name: SYSTEMS["qwen"]}, SPEC)
+
+
 @pytest.mark.slow
 def test_importing_the_package_loads_its_version_alone_and_names_stand_beside_folders_of_the_same_name() -> (
     None

@@ -521,7 +521,8 @@ PAGE_XML = """<?xml version="1.0" encoding="UTF-8"?>
 <TextLine id="a"><Coords points="100,100 300,100 300,130 100,130"/><Word><Coords points="100,100 180,100 180,130 100,130"/>
 <TextEquiv><Unicode>Table</Unicode></TextEquiv></Word></TextLine></TextRegion></Page></PcGts>"""
 COLUMNS = """<PcGts><Page imageWidth="800" imageHeight="600"><ReadingOrder><OrderedGroup>
-<RegionRefIndexed index="10" regionRef="right"/><RegionRefIndexed index="9" regionRef="left"/></OrderedGroup></ReadingOrder>
+<RegionRefIndexed index="10" regionRef="right"/><UnorderedGroupIndexed index="9"><RegionRef regionRef="left"/></UnorderedGroupIndexed>
+</OrderedGroup></ReadingOrder>
 <TextRegion id="right"><TextLine><Coords points="410,100 545,130"/><TextEquiv><Unicode>Bonnet, 7</Unicode></TextEquiv></TextLine></TextRegion>
 <TextRegion id="left"><TextLine><Coords points="100,100 265,130"/><TextEquiv><Unicode>Abadie, 105</Unicode></TextEquiv></TextLine>
 <TextLine><Coords points="100,140 220,170"/><TextEquiv><Unicode>Arago, 3</Unicode></TextEquiv></TextLine></TextRegion></Page></PcGts>"""

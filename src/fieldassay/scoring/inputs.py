@@ -3,7 +3,7 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -604,7 +604,14 @@ def _are_documents(predictions: Mapping[str, Records] | Records, ids: Sequence[s
     ):
         return False
     known = set(ids)
-    return not known.isdisjoint(predictions) and all(known.isdisjoint(one) for one in predictions.values())
+    return _has_record(predictions, known) and not any(
+        _has_record(one, known) for one in predictions.values()
+    )
+
+
+def _has_record(records: Mapping[Any, Any], known: Collection[str]) -> bool:
+    """Return whether a mapping has a record under a known id; a field of that name has another value."""
+    return any(isinstance(one, Mapping) and id_text(name) in known for name, one in records.items())
 
 
 def open_gold(plan: Plan, gold: Records) -> Source:
@@ -714,6 +721,7 @@ def _open_system(
     name: str, records: Records, options: SourceOptions
 ) -> tuple[dict[str, Source], dict[str, Repeat]]:
     """Return the sources of a system by name, and of which system each is a repeated run."""
+    _check_name(name)
     if not are_runs(records):
         found = _open_predictions(name, records, options)
         runs = {system: parts for system, one in found.items() if (parts := split_runs(system, one))}
@@ -725,12 +733,19 @@ def _open_system(
     named: dict[str, Source] = {}
     repeats: dict[str, Repeat] = {}
     for system, source in found.items():
+        _check_name(system)
         if system not in runs:
             named[system] = source
             continue
         for repeat, part in zip(name_repeats(system, len(runs[system])), runs[system], strict=True):
             named[repeat.name], repeats[repeat.name] = part, repeat
     return named, repeats
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not name:
+        remedy = "name it by a text, or documents by their ids in gold"
+        raise problem("predictions", f"a system is named {name!r}", remedy, "unclear_system")
 
 
 def _open_runs(name: str, records: Sequence[Records], options: SourceOptions) -> list[Source]:

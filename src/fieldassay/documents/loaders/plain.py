@@ -178,14 +178,23 @@ def _pages_of_xml(data: bytes) -> Iterator[Page]:
 
 def _regions_of(page: Any) -> list[Any]:
     """Return the regions of a page of PAGE XML in its reading order; those not named there come last."""
-    order: dict[str, int] = {}
-    for group in page.iter("{*}OrderedGroup", "{*}OrderedGroupIndexed"):
-        references = group.iterfind("{*}RegionRefIndexed")
-        named = [(one.get("index") or "", one.get("regionRef")) for one in references]
-        for _, name in sorted(named, key=lambda one: (len(one[0]), one[0])):
-            order.setdefault(name, len(order))
+    names = (name for group in page.iterfind("{*}ReadingOrder") for name in _names_of(group))
+    order = {name: at for at, name in enumerate(dict.fromkeys(names))}
     regions = page.iter("{*}TextRegion", "{*}TableRegion")
     return sorted(regions, key=lambda one: order.get(one.get("id"), len(order)))
+
+
+def _names_of(group: Any) -> Iterator[str]:
+    """Yield the regions that a group of a reading order names, those of groups in it at their places."""
+
+    def place(part: Any) -> tuple[int, str]:
+        digits = (part.get("index") or "").lstrip("0")
+        return len(digits), digits
+
+    for part in sorted(group, key=place):
+        if name := part.get("regionRef"):
+            yield name
+        yield from _names_of(part)
 
 
 def _parts_with_text(element: Any, *names: str) -> list[Any]:
