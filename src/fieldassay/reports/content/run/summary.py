@@ -401,6 +401,12 @@ def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tupl
         lines += [
             _line(result, systems, usual[name], label) for name, label in HEADLINE.items() if name in usual
         ]
+        named = {parse_metric(str(text)) for text in result.run.get("asked", ())}
+        lines += [
+            _line(result, systems, call, name_call(call, result.run))
+            for call in calls
+            if call in named and call.name not in {*known, *HEADLINE} and is_whole(call)
+        ]
     told = [line for line in lines if any(line.estimates)]
     if shows_all:
         return tuple(told)
