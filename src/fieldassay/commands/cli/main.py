@@ -51,7 +51,7 @@ GROUPS: dict[str, dict[str, str]] = {
 
 _CHAPTERS = {
     **dict.fromkeys(("demo", "init", "protocols"), "begin"),
-    **dict.fromkeys(("diff", "gate", "baseline"), "decide"),
+    **dict.fromkeys(("diff", "gate", "baseline", "calibrate"), "decide"),
     **dict.fromkeys(("explain", "attribute"), "why"),
     "run": "extract",
 }

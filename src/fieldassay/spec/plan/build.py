@@ -341,8 +341,10 @@ class LeafBuilder(Struct, frozen=True):
         shared = self._shared(field, reader_entry, entry, steps)
         reader = self._reader(field, reader_entry, shared[0], steps)
         comparator = build_call(call, COMPARATORS, (*steps, "compare"), self.report, shared[1])
-        return (
-            ReaderAndComparator(reader, comparator) if reader is not None and comparator is not None else None
+        if reader is None or comparator is None:
+            return None
+        return ReaderAndComparator(
+            reader, comparator.read_words(lambda text: reader.read(text).canonical or text)
         )
 
     def _handed_down(

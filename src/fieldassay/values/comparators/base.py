@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from fieldassay.values.types.column import Column, Indices, Objects, Reading, objects
 
@@ -55,6 +55,10 @@ class Comparator:
 
     extra_names: ClassVar[tuple[str, ...]] = ()
     """The names of the `extras`; a pair settled without the comparator has its score in each."""
+
+    def read_words(self, read: Callable[[str], str]) -> "Comparator":  # noqa: ARG002
+        """Return the comparator with the words among its options as the field reads them."""
+        return self
 
     @abstractmethod
     def compare(self, gold: Column, pred: Column) -> Scores:
@@ -247,6 +251,9 @@ class ByKind(Comparator, Struct, frozen=True):
         force_setattr(self, "reasons", tuple(dict.fromkeys(("equal", "different", "other_kind", *inner))))
         force_setattr(self, "is_expensive", self.number.is_expensive or self.text.is_expensive)
 
+    def read_words(self, read: Callable[[str], str]) -> "Comparator":
+        return replace(self, number=self.number.read_words(read), text=self.text.read_words(read))
+
     def compare(self, gold: Column, pred: Column) -> Scores:
         score, reason = np.zeros(len(gold)), np.ones(len(gold), dtype=np.int16)
         kinds = tuple((_are_numbers(column.values), _are(column.values, (str,))) for column in (gold, pred))
@@ -311,6 +318,9 @@ class Cascade(Comparator, Struct, frozen=True):
         force_setattr(self, "accept", self.steps[-1].accept)
         force_setattr(self, "is_expensive", any(step.is_expensive for step in self.steps))
 
+    def read_words(self, read: Callable[[str], str]) -> "Comparator":
+        return replace(self, steps=tuple(step.read_words(read) for step in self.steps))
+
     def compare(self, gold: Column, pred: Column) -> Scores:
         score, reason = np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16)
         pending = np.arange(len(gold))
@@ -337,9 +347,8 @@ Words: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...] | dict[str, tuple[str
 class Synonyms(Comparator, Struct, frozen=True):
     """1 if the two texts have the same meaning, else 0.
 
-    `words` map a name to its synonyms. Letter case counts unless the field's `normalize` removes it; the
-    words themselves are not normalized. A text outside the words has no meaning, so that it scores 0 unless
-    both texts are equal.
+    `words` map a name to its synonyms; a field reads them as its values. A text outside the words has no
+    meaning, so that it scores 0 unless both texts are equal.
 
     >>> from fieldassay.values.types.column import Reading
     >>> judge = Synonyms(words={"invoice": ("tax invoice", "bill"), "receipt": ()})
@@ -362,6 +371,9 @@ class Synonyms(Comparator, Struct, frozen=True):
                     )
         if not names:
             raise ValueError("synonyms: there are no words; name at least one under `words`")
+
+    def read_words(self, read: Callable[[str], str]) -> "Comparator":
+        return Synonyms({read(name): tuple(map(read, others)) for name, others in dict(self.words).items()})
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         names = {word: name for name, others in dict(self.words).items() for word in (name, *others)}
