@@ -131,7 +131,7 @@ def code(place: LeafPlace) -> Coded:
         for node in place.accepted
         if codes[node] >= 0 and not (place.is_grown and is_container[codes[node]])
     ]
-    amended = [n + node for node in place.amended if codes[n + node] >= 0]
+    amended = [node for node in place.amended if codes[node] >= 0 and node not in noted]
     if place.accepted or leaf.accepted:
         accepted, spared = _accepted(place, (raws, column, is_container), noted, codes[amended].tolist())
     if noted or amended:  # each has a code of its own
@@ -145,7 +145,7 @@ def code(place: LeafPlace) -> Coded:
         flags = dict(column.flags)
         for node in amended:
             at = int(codes[node])
-            raws[at], flags[at] = place.amended[node - n], (*flags.get(at, ()), "accepted_variation")
+            raws[at], flags[at] = place.amended[node], (*flags.get(at, ()), "accepted_variation")
         column = replace(column, flags=flags)
     return Coded(
         leaf,

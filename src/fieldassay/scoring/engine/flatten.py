@@ -139,11 +139,9 @@ class Flattener(Struct, frozen=True, eq=False):
         elif isinstance(node, Leaf):
             accepted = scope.noted.at(node.path) if scope.noted is not None else {}
             excuse = self._excuse(node, scope, values)
-            pred, amended, lists = _with_items_of_gold(node, scope, values)
+            (gold, pred), amended, lists = _with_items_of_gold(node, scope, values)
             accepted = {at: (*accepted.get(at, ()), *lists.get(at, ())) for at in {*accepted, *lists}}
-            scope.leaves.append(
-                LeafPlace(node, values[0], pred, ancestors, is_grown, accepted, excuse, amended)
-            )
+            scope.leaves.append(LeafPlace(node, gold, pred, ancestors, is_grown, accepted, excuse, amended))
         elif isinstance(node, ObjectNode):
             (gold, gold_kinds), (pred, pred_kinds) = (
                 self._as_objects(column, node, is_grown) for column in values
@@ -396,20 +394,22 @@ def _joint(leaf: Leaf, holders: list[Any], values: list[Any]) -> list[Any]:
 
 def _with_items_of_gold(
     leaf: Leaf, scope: Scope, values: tuple[list[Any], list[Any]]
-) -> tuple[list[Any], dict[int, Any], dict[int, list[Any]]]:
-    """Return the predictions with gold's item for each accepted one, and the amended ones as they were.
+) -> tuple[tuple[list[Any], list[Any]], dict[int, Any], dict[int, list[Any]]]:
+    """Return both sides with gold's item for each accepted one, and the amended values as they were.
 
-    In items of a list it is not known yet which are paired: there whole lists are accepted, by gold node.
+    These are by their place among the values of gold and, after them, of the predictions. In items of a list
+    it is not known yet which are paired: there whole lists are accepted, by gold node.
     """
     (gold, pred), reader = values, leaf.reader
     amended: dict[int, Any] = {}
     lists: dict[int, list[Any]] = {}
     everywhere = list(map(thaw, leaf.accepted_items))
     if not (scope.noted or everywhere) or not isinstance(reader, ListReader):
-        return pred, amended, lists
+        return values, amended, lists
     is_record = scope.gold is scope.pred
     noted = scope.noted.of_items(leaf.path) if scope.noted is not None else {}
     filled = (node for node, value in enumerate(gold if everywhere else ()) if value not in (None, ABSENT))
+    sides = [*gold, *pred]
     for node in dict.fromkeys((*noted, *filled)):
         of_items = {**noted.get(node, {})}
         of_items[ITEM] = [*of_items.get(ITEM, ()), *everywhere]
@@ -417,12 +417,15 @@ def _with_items_of_gold(
             lists[node] = list(accepted_lists(reader, gold[node], of_items))
             continue
         before = [] if pred[node] in (None, ABSENT) else pred[node]
-        after = with_items_of_gold(reader, gold[node], before, of_items)
-        if after != reader.split(before):
-            pred = pred if amended else list(pred)
-            amended[node] = before
-            pred[node] = after
-    return pred, amended, lists
+        for at, raw, after in zip(
+            (node, len(gold) + node),
+            (gold[node], before),
+            with_items_of_gold(reader, gold[node], before, of_items),
+            strict=True,
+        ):
+            if after != reader.split(raw):
+                amended[at], sides[at] = raw, after
+    return (sides[: len(gold)], sides[len(gold) :]), amended, lists
 
 
 def _masked(column: list[Any], mask: Masks) -> list[Any]:

@@ -164,22 +164,23 @@ def find_accepted(
 
 def with_items_of_gold(
     reader: ListReader, gold: Any, pred: Any, accepted: Mapping[Step, Sequence[Any]]
-) -> list[Any]:
-    """Return a predicted list in which each accepted item is the item of gold that it stands for.
+) -> tuple[list[Any], list[Any]]:
+    """Return the lists of gold and of a prediction, with gold's item for each accepted one that stands for it.
 
     A predicted item stands for one item of gold at most, and as many as can be stand for one. Where null is
-    accepted for an item that nothing stands for, the item is put in its place; an empty list is right where
-    null is accepted for every item.
+    accepted for an item that nothing stands for, gold is without it, unless it has no other; an empty list is
+    right where null is accepted for every item.
 
     >>> from fieldassay.values.types.text import TextReader
     >>> accepted = {0: ["guerrillas"], 1: [None]}
     >>> with_items_of_gold(ListReader(TextReader()), ["rebels", "a man"], ["x", "guerrillas"], accepted)
-    ['x', 'a man', 'rebels']
+    (['rebels'], ['x', 'rebels'])
     """
     wanted, items = reader.numbered(gold), reader.split(pred)
     others = {at: [*accepted.get(at, ()), *accepted.get(ITEM, ())] for at in wanted}
-    if not items and not all(None in listed for listed in others.values()):
-        return items
+    whole = list(wanted.values())
+    if not items:
+        return whole, whole if all(None in listed for listed in others.values()) else items
     texts = [_item_text(reader, item) for item in items]
     choices = {
         at: [place for place, text in enumerate(texts) if text is not None and text in contents]
@@ -198,10 +199,12 @@ def with_items_of_gold(
     for item, place in zip(wanted.values(), partners.tolist(), strict=True):
         if place >= 0:
             items[place] = item
-    for number, (at, place) in enumerate(zip(wanted, partners.tolist(), strict=True)):
-        if place < 0 and None in others[at]:
-            items.insert(min(number, len(items)), wanted[at])
-    return items
+    needed = [
+        item
+        for (at, item), place in zip(wanted.items(), partners.tolist(), strict=True)
+        if place >= 0 or None not in others[at]
+    ]
+    return needed or whole, items
 
 
 MOST_LISTS = 1000
