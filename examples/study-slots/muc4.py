@@ -2,8 +2,8 @@
 
 Reads key files (`2.  INCIDENT: DATE   - 02 FEB 90`), and JSON of messages with `templates` or `extracts`. A
 message is one record with the fillers of all its templates. The first mention of a filler is gold, its other
-mentions are accepted. An optional filler (`?`), and each filler of an optional template, accepts silence. Of a
-range of days, both ends are accepted.
+mentions are accepted. An optional filler (`?`), and any filler of an optional template, accepts silence. Both
+ends of a range of days are accepted.
 """
 
 import json

@@ -186,12 +186,7 @@ def _regions_of(page: Any) -> list[Any]:
 
 def _names_of(group: Any) -> Iterator[str]:
     """Yield the regions that a group of a reading order names, those of groups in it at their places."""
-
-    def place(part: Any) -> tuple[int, str]:
-        digits = (part.get("index") or "").lstrip("0")
-        return len(digits), digits
-
-    for part in sorted(group, key=place):
+    for part in sorted(group, key=lambda one: (one.get("index") or "").zfill(9)):
         if name := part.get("regionRef"):
             yield name
         yield from _names_of(part)

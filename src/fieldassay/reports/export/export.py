@@ -20,7 +20,14 @@ from fieldassay.io.files.whole_files import write_whole
 from fieldassay.io.json_value import json_line, read_given
 from fieldassay.io.text.shown import clip, format_markdown
 from fieldassay.metrics.catalogue.grammar import parse_metric
-from fieldassay.metrics.estimate import NOTHING, Estimate, format_both, format_number, format_slice
+from fieldassay.metrics.estimate import (
+    HIGHEST,
+    NOTHING,
+    Estimate,
+    format_both,
+    format_number,
+    format_slice,
+)
 from fieldassay.metrics.evidence import value_places
 from fieldassay.metrics.result.result import (
     POOLED,
@@ -83,7 +90,7 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
         pooled = overall
     fields = list_fields(result, name)
     table = {
-        field: {"accuracy": estimate.value, "correct": _numerator(estimate), "total": estimate.n}
+        field: {"accuracy": _share(estimate), "correct": _numerator(estimate), "total": estimate.n}
         for field, estimate in fields.items()
     }
     own = documents.filter(documents["system"] == name)
@@ -97,7 +104,7 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
         }
     perfect = find_named(result, name, ("perfect_documents",))
     found = {
-        "overall_accuracy": None if overall is None else overall.value,
+        "overall_accuracy": None if overall is None else _share(overall),
         "overall_correct": round(float(values["score"].sum()), 9) if pooled is None else _numerator(pooled),
         "overall_total": len(values) if pooled is None else pooled.n,
         "field_accuracies": table,
@@ -151,7 +158,13 @@ def _refusal(what: str, remedy: str) -> ProblemsError:
 
 
 def _numerator(estimate: Estimate) -> float | None:
-    return None if estimate.value is None else round(estimate.value * estimate.n, 9)
+    share = _share(estimate)
+    return None if share is None else round(share * estimate.n, 9)
+
+
+def _share(estimate: Estimate) -> float | None:
+    """Return the value of an estimate; percent are parts of one, as the figures of images are."""
+    return None if estimate.value is None else estimate.value / HIGHEST.get(estimate.unit, 1.0)
 
 
 def judge_rows(evidence: pl.LazyFrame, system: str | None, *, with_silence: bool) -> pl.LazyFrame:
