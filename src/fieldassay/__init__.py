@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from fieldassay.runs.run import list_stored as list_stored
     from fieldassay.scoring.explain import explain_field as explain_field
     from fieldassay.scoring.explain import explain_values as explain_values
+    from fieldassay.scoring.explain import validate as validate
     from fieldassay.scoring.inputs import ScoreOptions as ScoreOptions
     from fieldassay.scoring.score import sample as sample
-    from fieldassay.scoring.validate import validate as validate
     from fieldassay.spec.language.model import Spec as Spec
     from fieldassay.spec.language.parse import read_spec as read_spec
     from fieldassay.spec.language.write import write_spec as write_spec
@@ -100,7 +100,7 @@ _HOMES = {
     "write_spec": "fieldassay.spec.language.write",
     "read_plan": "fieldassay.spec.plan.compile",
     "describe": "fieldassay.spec.plan.nodes",
-    "validate": "fieldassay.scoring.validate",
+    "validate": "fieldassay.scoring.explain",
     "explain_values": "fieldassay.scoring.explain",
     "explain_field": "fieldassay.scoring.explain",
     "explain_document": "fieldassay.commands.runs",

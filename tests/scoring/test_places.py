@@ -18,11 +18,10 @@ import fieldassay
 from fieldassay.errors import ProblemsError
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.review.agreement import Answers, measure_agreement
-from fieldassay.scoring.explain import judge_without_gold
+from fieldassay.scoring.explain import judge_without_gold, validate
 from fieldassay.scoring.fit import FEW_DOCUMENTS, MOST_KEYS
 from fieldassay.scoring.inputs import open_predictions
 from fieldassay.scoring.score import score
-from fieldassay.scoring.validate import validate
 from fieldassay.spec.language.parse import parse_spec
 from fieldassay.spec.plan.compile import plan_of, read_plan
 

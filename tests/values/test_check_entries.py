@@ -14,7 +14,7 @@ from tests.effort import costs_at_most
 from fieldassay.commands.cli.main import main
 from fieldassay.records.record import Meta, Record
 from fieldassay.scoring.checking import check_records
-from fieldassay.scoring.validate import validate
+from fieldassay.scoring.explain import validate
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.values.catalogue import CHECKS
 

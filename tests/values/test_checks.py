@@ -24,8 +24,8 @@ from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown
 from fieldassay.runs.files import VIOLATIONS, make_folder, read_violations
 from fieldassay.scoring.checking import check_records, shown_value
+from fieldassay.scoring.explain import validate
 from fieldassay.scoring.inputs import ScoreOptions
-from fieldassay.scoring.validate import validate
 from fieldassay.spec.language.model import Call, Field, Spec, freeze_options
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.write import write_spec

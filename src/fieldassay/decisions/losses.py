@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.metrics.costs import is_costed
 from fieldassay.metrics.evidence import COST, COST_SIZE, read_families
+from fieldassay.metrics.fold import is_costed
 from fieldassay.metrics.result.documents import SCORE_WEIGHT
 from fieldassay.metrics.result.estimation import highest_value
 from fieldassay.metrics.result.tables import WRONG

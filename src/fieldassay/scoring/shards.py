@@ -22,9 +22,8 @@ from fieldassay.io.files.tables import write_parquet
 from fieldassay.io.json_value import fold_null_values, is_empty_text
 from fieldassay.io.text.shown import clip
 from fieldassay.io.workers.program import run_ray
-from fieldassay.metrics.costs import Costs, find_costs
 from fieldassay.metrics.evidence import COST, COST_SIZE, FLAG, BatchEvidence, DocumentTable, Outcome
-from fieldassay.metrics.fold import FoldPlan, Partial, fold, fold_repeats, merge
+from fieldassay.metrics.fold import Costs, FoldPlan, Partial, find_costs, fold, fold_repeats, merge
 from fieldassay.paths import field_of, plain_path
 from fieldassay.records.matching import Matching, batches
 from fieldassay.records.record import Batch, Record, Repeat

@@ -9,9 +9,8 @@ from tests.spec.presets.engineering_cases import counts, judge
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary, select_metrics
-from fieldassay.scoring.explain import explain_field
+from fieldassay.scoring.explain import explain_field, list_changes, validate
 from fieldassay.scoring.score import score
-from fieldassay.scoring.validate import list_changes, validate
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.presets.catalogue import preset_head, preset_names
 

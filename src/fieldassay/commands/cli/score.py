@@ -251,7 +251,7 @@ def _check(given: Mapping[str, Any]) -> int:
     from fieldassay.commands.cli.inputs import read_inputs, read_spec_option
     from fieldassay.commands.cli.output import complain, screen, write
     from fieldassay.reports.content.explanation import render_validation
-    from fieldassay.scoring.validate import validate
+    from fieldassay.scoring.explain import validate
 
     inputs, spec = read_inputs(given, needs_data=False), read_spec_option(given)
     checked = validate(

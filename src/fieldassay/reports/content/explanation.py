@@ -21,9 +21,14 @@ from fieldassay.reports.wording import (
     describe_source,
 )
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
-from fieldassay.scoring.explain import ComparisonStep, DocumentExplanation, ExplainedSide, Explanation
+from fieldassay.scoring.explain import (
+    ComparisonStep,
+    DocumentExplanation,
+    ExplainedSide,
+    Explanation,
+    Validation,
+)
 from fieldassay.scoring.fit import DataProfile, ExampleValue, SideContent
-from fieldassay.scoring.validate import Validation
 from fieldassay.values.diagnosis.wording import find_parts
 
 # The output of `fieldassay score --check`.

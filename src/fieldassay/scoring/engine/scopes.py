@@ -165,7 +165,7 @@ def find_accepted(
 def with_items_of_gold(
     reader: ListReader, gold: Any, pred: Any, accepted: Mapping[Step, Sequence[Any]]
 ) -> tuple[list[Any], list[Any]]:
-    """Return the lists of gold and of a prediction, with gold's item for each accepted one that stands for it.
+    """Return the lists of gold and of a prediction, with gold's item for each accepted one in the prediction.
 
     A predicted item stands for one item of gold at most, and as many as can be stand for one. Where null is
     accepted for an item that nothing stands for, gold is without it, unless it has no other; an empty list is
