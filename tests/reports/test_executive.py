@@ -34,7 +34,7 @@ HALF = [number % 4 < 2 for number in range(40)]
 
 def test_a_leader_must_be_ahead_of_every_other_system() -> None:
     text = report({"far": [False] * 40, "one": [True] * 40, "near": [True] * 39 + [False]})
-    assert "one has 100.0%, near 98.8%, far 50.0%; no clear difference to near (p" in text
+    assert "one has 100.0%, near 98.8%, far 50.0%; no clear difference from near (p" in text
     text = report({"far": [False] * 40, "one": [True] * 40, "half": HALF})
     assert "one is best with 100.0%, ahead of half by 25.0 points (p &lt; .001), far by 50.0" in text
 

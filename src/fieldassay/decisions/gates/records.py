@@ -276,7 +276,7 @@ def _tell_offline(folder: Path, system: str | None, record: Cursor) -> tuple[str
     if away or not (own["endpoints"] or strategy == "rules"):
         raise problem(
             name,
-            f"{name!r} asked {list_names(away, 3) or f'a {strategy}'}, which may be elsewhere",
+            f"{name!r} asked {list_names(away, 3) or f'a {strategy}'}, which may have used the network",
             "write down its backend, command, hardware and latency_seconds",
             "invalid_record",
         )

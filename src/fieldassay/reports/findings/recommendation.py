@@ -247,7 +247,7 @@ def _doubt(order: Order) -> str:
     if not open_:
         return "the difference was not tested"
     whom = "any of them" if len(open_) == len(order.leads) > _MOST else _join(open_)
-    return f"no clear difference to {whom} with {format_count(order.documents, 'document')}"
+    return f"no clear difference from {whom} with {format_count(order.documents, 'document')}"
 
 
 # What differs between systems, overall and in which fields: the first sentence of every report.
@@ -402,7 +402,7 @@ def describe_cause(loss: Loss) -> str:
             return f"{of} ({kinds})" if len(loss.kinds) > 1 else of
         return f"{format_count(loss.count, noun)} {one if loss.count == 1 else several}"
     what = (
-        "accepted, though another value"
+        "close enough to be accepted"
         if loss.diagnosis == "accepted"
         else describe(DIAGNOSES, loss.diagnosis)
     )
