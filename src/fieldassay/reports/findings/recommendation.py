@@ -402,9 +402,7 @@ def describe_cause(loss: Loss) -> str:
             return f"{of} ({kinds})" if len(loss.kinds) > 1 else of
         return f"{format_count(loss.count, noun)} {one if loss.count == 1 else several}"
     what = (
-        "close enough to be accepted"
-        if loss.diagnosis == "accepted"
-        else describe(DIAGNOSES, loss.diagnosis)
+        "close enough to be accepted" if loss.diagnosis == "accepted" else describe(DIAGNOSES, loss.diagnosis)
     )
     if loss.mend:
         what = f"the spec may need {loss.mend}"
