@@ -28,7 +28,7 @@ from fieldassay.metrics.estimate import (
     format_number,
     format_slice,
 )
-from fieldassay.metrics.evidence import value_places
+from fieldassay.metrics.evidence import COST, value_places
 from fieldassay.metrics.result.result import (
     POOLED,
     Result,
@@ -484,6 +484,7 @@ def _shape_values(part: pl.LazyFrame, system: str | None, *, with_silence: bool)
         "doc", "system", "field",
         as_text["pred"].alias("extracted"), as_text["gold"].alias("ground_truth"),
         "correct", "score", "outcome", "reason", pl.col("diagnoses").list.join(" | ").alias("diagnosis"),
+        *([COST] if COST in part.collect_schema() else []),
     )  # fmt: skip
 
 
