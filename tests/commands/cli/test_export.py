@@ -56,6 +56,7 @@ def test_a_csv_has_every_judged_value_of_every_system(run: Run, folder: Path, tm
         "outcome",
         "reason",
         "diagnosis",
+        "cost",
     ]
     assert {row["system"]: sum(1 for other in rows if other["system"] == row["system"]) for row in rows} == {
         "atlas": 110,

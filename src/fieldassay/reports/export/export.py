@@ -484,7 +484,7 @@ def _shape_values(part: pl.LazyFrame, system: str | None, *, with_silence: bool)
         "doc", "system", "field",
         as_text["pred"].alias("extracted"), as_text["gold"].alias("ground_truth"),
         "correct", "score", "outcome", "reason", pl.col("diagnoses").list.join(" | ").alias("diagnosis"),
-        *([COST] if COST in part.collect_schema() else []),
+        *([pl.col(COST).round(9)] if COST in part.collect_schema() else []),
     )  # fmt: skip
 
 
