@@ -27,7 +27,7 @@ from fieldassay.metrics.estimate import format_value
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.outputs import render_comment
 from fieldassay.reports.content.run.parts import report_parts
-from fieldassay.reports.content.run.summary import Summary, list_grids, summarize
+from fieldassay.reports.content.run.summary import Summary, list_grids, share_levels, summarize
 from fieldassay.reports.content.run.terminal import render_answer, render_terminal
 from fieldassay.reports.export.pages import (
     KINDS,
@@ -240,6 +240,17 @@ def test_every_report_has_the_tables(shape: str) -> None:
         "0.46 s",
     ):
         assert said in text.replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize("names", [[f"f{at:02}" for at in range(45)]], ids=["45 fields"])
+def test_levels_are_those_of_every_field_under_the_name_of_its_system(names: list[str]) -> None:
+    result = score(
+        [{"id": 1, **dict.fromkeys(names, "abcd")}],
+        {"a, b": [{"id": 1, **dict.fromkeys(names, "abce")}]},
+        {"fields": {name: {"type": "text", "compare": "levenshtein"} for name in names}},
+        bootstrap=0,
+    )
+    assert [row[0] for row in share_levels(result.evidence.lazy(), result)["a, b"]] == names
 
 
 # The error report: every error once, under its kind, escaped; counts equal the protocol's metrics

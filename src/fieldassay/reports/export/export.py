@@ -40,7 +40,7 @@ from fieldassay.metrics.result.result import (
 from fieldassay.metrics.result.tables import trace_curves
 from fieldassay.public import public
 from fieldassay.reports.content.run.sections import decisions_of_run
-from fieldassay.reports.content.run.summary import LEVELS, describe_method, list_levels, summarize
+from fieldassay.reports.content.run.summary import LEVELS, describe_method, share_levels, summarize
 from fieldassay.reports.export.pages import find_kept, render_error_report, render_executive
 from fieldassay.reports.findings.recommendation import advise
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
@@ -595,8 +595,7 @@ def list_shares_by_level(run: Run, system: str | None) -> ExportRows:
 
     result, rows = _with_evidence(run)
     chosen = rows if system is None else rows.filter(pl.col("system") == system)
-    tables = [(table.title.partition(", ")[2], table.rows) for table in list_levels(chosen, result)]
-    found = [(name, *row) for name, shares in tables for row in shares]
+    found = [(name, *row) for name, shares in share_levels(chosen, result).items() for row in shares]
     columns = ("system", "field", *LEVELS)
     return ExportRows(pl.LazyFrame(found, schema=columns, orient="row", infer_schema_length=None))
 

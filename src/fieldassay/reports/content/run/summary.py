@@ -83,8 +83,8 @@ LEVELS = {"perfect": 1.0, "0.8 and more": 0.8, "0.5 and more": 0.5, "below 0.5":
 """The levels of scores, each with its least score: from there to the level before."""
 
 
-def list_levels(evidence: pl.LazyFrame, result: Result) -> Iterator[SummaryTable]:
-    """Yield for each system the shares of scores of each level, of the fields that have any between 0 and 1.
+def share_levels(evidence: pl.LazyFrame, result: Result) -> dict[str, list[tuple[str, ...]]]:
+    """Return by system the fields that have any score between 0 and 1, each with its share of each level.
 
     Where neither side has a value counts as the fields do in the spec's own metric: perfect, or not at all.
     """
@@ -100,20 +100,27 @@ def list_levels(evidence: pl.LazyFrame, result: Result) -> Iterator[SummaryTable
         level = pl.when(score >= least - SLACK).then(pl.lit(name)).otherwise(level)
     rows = evidence.filter((pl.col("kind") == "value") & (pl.col("outcome") != "failed"))
     found = rows.group_by("system", "field", level=level, silent=is_silent).len().collect()
+    shares: dict[str, list[tuple[str, ...]]] = {}
     for system in result.systems:
         own = found.filter((pl.col("system") == system) & (~pl.col("silent") | counted.get(system, False)))
         counts: dict[str, dict[str, int]] = {}
         for field, name, count in own.select("field", "level", "len").iter_rows():
             counts.setdefault(field, dict.fromkeys(LEVELS, 0))[name] += count
-        shown = [
+        shares[system] = [
             (field, *(format_share(one / sum(counts[field].values()), 0) for one in counts[field].values()))
             for field in result.fields
             if any(list(counts.get(field, dict.fromkeys(LEVELS, 0)).values())[1:-1])
         ]
-        if shown:
-            hidden = max(0, len(shown) - MOST_ROWS)
+    return shares
+
+
+def list_levels(evidence: pl.LazyFrame, result: Result) -> Iterator[SummaryTable]:
+    """Yield the levels of each system that has any, as far as a report has room."""
+    for system, shares in share_levels(evidence, result).items():
+        if shares:
+            hidden = max(0, len(shares) - MOST_ROWS)
             yield SummaryTable(
-                f"Scores by level, {system}", ("field", *LEVELS), tuple(shown[:MOST_ROWS]), hidden
+                f"Scores by level, {system}", ("field", *LEVELS), tuple(shares[:MOST_ROWS]), hidden
             )
 
 
