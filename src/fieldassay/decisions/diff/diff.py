@@ -316,7 +316,7 @@ def _keyed(frame: pl.LazyFrame, documents: tuple[str, ...] | None) -> pl.LazyFra
         (pl.col("kind") == "value") & (pl.col("gold_path").is_not_null() | pl.col("pred_path").is_not_null())
     ).select(*_READ, "score", REPEAT)
     if documents is not None:
-        rows = rows.filter(pl.col("doc").is_in(pl.Series(documents, dtype=pl.String).implode()))
+        rows = rows.filter(_is_compared(documents))
     has_gold = pl.col("gold_path").is_not_null()
     by_gold = rows.filter(has_gold).with_columns(
         pl.concat_str(pl.lit("."), "gold_path").alias("place"), pl.lit(0, pl.UInt32).alias("number")
@@ -327,6 +327,13 @@ def _keyed(frame: pl.LazyFrame, documents: tuple[str, ...] | None) -> pl.LazyFra
     spurious = rows.filter(~has_gold).with_columns(place.alias("place"))
     number = pl.col("pred_path").rank("ordinal").over("doc", "field", "place", REPEAT).cast(pl.UInt32)
     return pl.concat([by_gold, spurious.with_columns(number.alias("number"))])
+
+
+def _is_compared(documents: tuple[str, ...]) -> pl.Expr:
+    """Return whether rows are of documents with these ids, which tables have in printable form."""
+    import polars as pl
+
+    return pl.col("doc").is_in(pl.Series(map(make_printable, documents), dtype=pl.String).implode())
 
 
 def _shown(rows: pl.DataFrame) -> pl.DataFrame:
@@ -594,8 +601,7 @@ def _find_changes(
     before, after = frames
     if lacking or before is None or after is None:
         return None, f"{' and '.join(lacking)} kept no judged values; score with --evidence all or errors"
-    names = None if documents is None else tuple(map(make_printable, documents))
-    return find_changes(before, after, names), ""
+    return find_changes(before, after, documents), ""
 
 
 def _compare_losses(
@@ -609,15 +615,11 @@ def _compare_losses(
 
 def _sum_losses(entry: Contestant, documents: tuple[str, ...] | None) -> Mapping[str, float]:
     """Return what a system lost in each field, over the documents that are compared."""
-    import polars as pl
-
     rows, result = _rows_of(entry), entry.run.run.result
     assert rows is not None and result.documents is not None
     if documents is not None:
-        is_compared = pl.col("doc").is_in(
-            pl.Series(map(make_printable, documents), dtype=pl.String).implode()
-        )
-        table, rows = result.documents.filter(is_compared), rows.filter(is_compared)
+        rows = rows.filter(_is_compared(documents))
+        table = result.documents.filter(_is_compared(documents))
         result = replace(result, documents_table=lambda: table)
     found: defaultdict[str, float] = defaultdict(float)
     for loss in find_losses(rows, result, most=None, replicates=0)[entry.system]:
