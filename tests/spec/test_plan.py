@@ -145,6 +145,11 @@ def test_document_types_are_known_by_all_their_names():
             "did you mean 'words'?",
         ),
         (
+            {"a": {"type": "text", "compare": {"synonyms": {"words": {"Yes": ["Y"], "No": ["y"]}}}}},
+            "$.fields.a.compare",
+            "'y' cannot stand for both 'no' and 'yes'",
+        ),
+        (
             {"a": {"type": "any", "fields": {"**.x": {"fields": {"b": "id"}}}}},
             "$.fields.a.fields",
             "a pattern cannot have the type 'object'",

@@ -155,8 +155,7 @@ def _parse(raw: Any, steps: Steps, report: Report) -> Call | None:
     try:
         return parse_call(raw)
     except ValueError as error:
-        what, _, remedy = str(error).partition("; ")
-        report.add(steps, what, remedy)
+        report.add_error(steps, error)
         return None
 
 
@@ -445,8 +444,7 @@ class Parser(Struct, frozen=True):
         try:
             return parse()
         except ValueError as error:
-            what, _, remedy = str(error).partition("; ")
-            self.report.add(steps, what, remedy)
+            self.report.add_error(steps, error)
             return None
 
 

@@ -72,6 +72,11 @@ class Report:
         """Note a problem at a place of the source."""
         self.problems.append(Problem(self.places.where(steps), what, remedy, kind))
 
+    def add_error(self, steps: Steps, error: Exception, kind: str = "invalid") -> None:
+        """Note an error whose message is `WHAT; REMEDY`."""
+        what, _, remedy = str(error).partition("; ")
+        self.add(steps, what, remedy, kind)
+
     def raise_any(self) -> None:
         """Raise `ProblemsError` with every distinct problem, if any."""
         if self.problems:

@@ -134,8 +134,7 @@ def construct(
         for problem in error.problems:
             report.add(steps, problem.what, problem.remedy, problem.kind)
     except (ValueError, TypeError) as error:
-        what, _, remedy = str(error).partition("; ")
-        report.add(steps, what, remedy, "invalid_option")
+        report.add_error(steps, error, "invalid_option")
     return None
 
 
@@ -172,8 +171,7 @@ def _entry(data: Any, catalogue: Catalogue, steps: Steps, report: Report) -> Any
     try:
         call = parse_call(data)
     except ValueError as error:
-        what, _, remedy = str(error).partition("; ")
-        report.add(steps, what, remedy)
+        report.add_error(steps, error)
         return _FAILED
     built = build_call(call, catalogue, steps, report)
     return _FAILED if built is None else built
@@ -343,9 +341,12 @@ class LeafBuilder(Struct, frozen=True):
         comparator = build_call(call, COMPARATORS, (*steps, "compare"), self.report, shared[1])
         if reader is None or comparator is None:
             return None
-        return ReaderAndComparator(
-            reader, comparator.read_words(lambda text: reader.read(text).canonical or text)
-        )
+        try:
+            comparator = comparator.read_words(lambda text: reader.read(text).canonical or text)
+        except ValueError as error:  # two words are one as the field reads them
+            self.report.add_error((*steps, "compare"), error, "invalid_option")
+            return None
+        return ReaderAndComparator(reader, comparator)
 
     def _handed_down(
         self, field: Field, call: Call, entries: tuple[type[Any], type[Any]]

@@ -283,8 +283,7 @@ def _check_definition(definition: Definition, vocabulary: Vocabulary, report: Re
     except ValueError as error:
         if "needs the parameter" in str(error):
             return  # the metric's own check reports it
-        what, _, remedy = str(error).partition("; ")
-        report.add(("definitions", definition.name), what, remedy, "invalid_expression")
+        report.add_error(("definitions", definition.name), error, "invalid_expression")
 
 
 def _trees(field: Field, steps: Steps) -> list[str]:

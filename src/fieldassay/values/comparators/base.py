@@ -354,6 +354,8 @@ class Synonyms(Comparator, Struct, frozen=True):
     >>> judge = Synonyms(words={"invoice": ("tax invoice", "bill"), "receipt": ()})
     >>> judge.compare_one(*(Reading(text, text, text) for text in ("invoice", "bill")))
     (1.0, 'same_meaning')
+    >>> Synonyms(words={"Yes": ("Y",), "YES": ("ja",)}).read_words(str.lower).words
+    (('yes', ('y', 'ja')),)
     """
 
     words: Words
@@ -373,7 +375,11 @@ class Synonyms(Comparator, Struct, frozen=True):
             raise ValueError("synonyms: there are no words; name at least one under `words`")
 
     def read_words(self, read: Callable[[str], str]) -> "Comparator":
-        return Synonyms({read(name): tuple(map(read, others)) for name, others in dict(self.words).items()})
+        words: dict[str, tuple[str, ...]] = {}
+        for name, others in dict(self.words).items():
+            own = read(name)
+            words[own] = (*words.get(own, ()), *map(read, others))
+        return Synonyms(words)
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         names = {word: name for name, others in dict(self.words).items() for word in (name, *others)}
