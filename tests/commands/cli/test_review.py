@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.review.receipts import make_receipts
 
 from fieldassay.commands.cli.main import main
 
@@ -12,8 +13,6 @@ from fieldassay.commands.cli.main import main
 def test_status_tells_what_is_known_and_close_ends_a_review(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tests.review.receipts import make_receipts
-
     make_receipts(tmp_path, 2)
     assert main(["review", "status", str(tmp_path)]) == 0
     out = capsys.readouterr().out
@@ -32,8 +31,6 @@ def test_status_tells_what_is_known_and_close_ends_a_review(
 def test_without_the_extra_the_server_says_how_to_install_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.review.receipts import make_receipts
-
     make_receipts(tmp_path, 1)
     monkeypatch.delitem(sys.modules, "fieldassay.review.web.serve", raising=False)
     monkeypatch.delattr("fieldassay.review.web.serve", raising=False)
