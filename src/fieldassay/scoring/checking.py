@@ -49,16 +49,18 @@ class Findings(Struct):
 
     def look(self, system: str, records: Sequence[Record | None]) -> None:
         """Check more records of a system."""
-        found = check_records(self.plan, system, records, self._keep if self.violations is not None else None)
-        self.tallies[system] = join_tallies([self.tallies.get(system, {}), found.tallies])
+        checked = check_records(
+            self.plan, system, records, self._keep if self.violations is not None else None
+        )
+        self.tallies[system] = join_tallies([self.tallies.get(system, {}), checked.tallies])
 
     def look_at_gold(self, records: Sequence[Record | None]) -> None:
         """Check more gold records against the relations."""
         if any(isinstance(planned.check, Holds) for planned in self.plan.checks):
-            found = check_records(
+            checked = check_records(
                 self.plan, GOLD, records, self._keep if self.violations is not None else None, only=Holds
             )
-            self.gold = join_tallies([self.gold, found.tallies])
+            self.gold = join_tallies([self.gold, checked.tallies])
 
     def counts(self) -> tuple[CheckCount, ...]:
         """Return the counts of every check and system, those of gold first."""
@@ -101,8 +103,8 @@ class CheckTally(Struct):
             self._show(example)
 
     def _show(self, violation: Violation) -> None:
-        known = {(example.value, example.message) for example in self.examples}
-        if len(self.examples) < MOST_EXAMPLES and (violation.value, violation.message) not in known:
+        shown = {(example.value, example.message) for example in self.examples}
+        if len(self.examples) < MOST_EXAMPLES and (violation.value, violation.message) not in shown:
             self.examples.append(violation)
 
 
@@ -198,15 +200,15 @@ def _places(
 
     The check is None where one of an earlier pattern with the same name counts.
     """
-    done: dict[str, set[tuple[Step, ...]]] = {}
+    seen: dict[str, set[tuple[Step, ...]]] = {}
     for group in groups:
         for steps, value in group.pattern.find(data):
             names = {planned.name for number, planned in group.checks if number in group.shared}
-            settled = {name for name in names if steps in done.setdefault(name, set())}
+            settled = {name for name in names if steps in seen.setdefault(name, set())}
             for number, planned in group.checks:
                 yield number, None if planned.name in settled else planned, steps, value
             for name in names:
-                done[name].add(steps)
+                seen[name].add(steps)
 
 
 def _violation(
@@ -244,17 +246,17 @@ def join_tallies(parts: Sequence[Tallies]) -> Tallies:
 
 def count_checks(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[CheckCount, ...]:
     """Return the counts of every check, by system and then in the order of the spec; 0 without violations."""
-    found = []
-    for system, known in tallies.items():
+    counts = []
+    for system, tally_of in tallies.items():
         for number, planned in enumerate(plan.checks):
-            tally = known.get(number, CheckTally())
+            tally = tally_of.get(number, CheckTally())
             counted = (tally.values, tally.violations, tally.documents)
-            found.append(
+            counts.append(
                 CheckCount(
                     system, planned.path, planned.name, *counted, tuple(tally.examples), tally.not_applicable
                 )
             )
-    return tuple(found)
+    return tuple(counts)
 
 
 def name_idle(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[str, ...]:
@@ -266,18 +268,18 @@ def name_idle(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[str, ...]:
     silent = [
         planned
         for number, planned in enumerate(plan.checks)
-        if not any(number in known for known in tallies.values())
+        if not any(number in tally_of for tally_of in tallies.values())
     ]
     declared = {info.path for info in plan.fields}
     published = _published(plan.spec.protocol) if silent else {}
     mute = [
         planned.name
         for number, planned in enumerate(plan.checks)
-        if (known := [found[number] for found in tallies.values() if number in found])
-        and not any(tally.values for tally in known)
-        and any(tally.not_applicable for tally in known)
+        if (own := [by_check[number] for by_check in tallies.values() if number in by_check])
+        and not any(tally.values for tally in own)
+        and any(tally.not_applicable for tally in own)
     ]
-    told = (
+    sentences = (
         ("no prediction has all the values that these relations need: " + ", ".join(mute[:MOST_NAMED]),)
         if mute
         else ()
@@ -290,10 +292,10 @@ def name_idle(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[str, ...]:
         and planned.name not in published.get(planned.path, ())
     ]
     if not idle:
-        return told
+        return sentences
     listed = list_names([f"{planned.name} at {planned.path}" for planned in idle], MOST_NAMED)
     return (
-        *told,
+        *sentences,
         f"no prediction has a value for these checks; are their paths right? {listed}",
     )
 

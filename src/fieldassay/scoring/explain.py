@@ -116,16 +116,23 @@ def try_steps(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[Com
 def _try_items(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[ComparisonStep, ...]:
     if not isinstance(comparator, ByPosition | ContainedItems) or gold.canonical == pred.canonical:
         return ()
-    given, found = (
+    gold_items, pred_items = (
         (reading.value if isinstance(reading.value, Column) else Column.of([reading]))
         for reading in (gold, pred)
     )
     trials = []
     for place in range(
-        min(MOST_ITEMS, len(found) if isinstance(comparator, ContainedItems) else max(len(given), len(found)))
+        min(
+            MOST_ITEMS,
+            len(pred_items)
+            if isinstance(comparator, ContainedItems)
+            else max(len(gold_items), len(pred_items)),
+        )
     ):
-        candidates = given if isinstance(comparator, ContainedItems) else given.take(_at(place, given))
-        trials.append(_try_item(comparator.items, candidates, found.take(_at(place, found)), place))
+        candidates = (
+            gold_items if isinstance(comparator, ContainedItems) else gold_items.take(_at(place, gold_items))
+        )
+        trials.append(_try_item(comparator.items, candidates, pred_items.take(_at(place, pred_items)), place))
     return tuple(trials)
 
 
@@ -255,7 +262,7 @@ def explain_field(plan: Plan, field: str, gold: Any, pred: Any) -> tuple[Explana
     """
     steps = (field,) if field in plan.slots else _steps_to(plan, field)
     path = plan.field_of(join_path(steps))
-    rows = judge_rows(plan, _alone(steps, to_json(gold)), _alone(steps, to_json(pred)))
+    rows = judge_rows(plan, _record_of(steps, to_json(gold)), _record_of(steps, to_json(pred)))
     return tuple(
         explain_row(plan, row) for row in rows if row["kind"] == "value" and _is_under(row["field"], path)
     )
@@ -263,23 +270,23 @@ def explain_field(plan: Plan, field: str, gold: Any, pred: Any) -> tuple[Explana
 
 def _steps_to(plan: Plan, field: str) -> tuple[Step, ...]:
     """Return the steps to a nested field."""
-    known = {info.path for info in plan.fields if info.path}
+    nested = {info.path for info in plan.fields if info.path}
     try:
         steps = split_path(field)
     except ValueError as error:
         raise problem("field", str(error), "write one such as lines[].amount", "invalid_path") from None
     path = plan.field_of(join_path(steps))
-    if not steps or isinstance(steps[0], int) or (path not in known and find_leaf(plan, path)[0] is None):
+    if not steps or isinstance(steps[0], int) or (path not in nested and find_leaf(plan, path)[0] is None):
         raise problem(
             "field",
             f"no field {field[:200]!r}",
-            nearest(field[:200], known or {"a.path.of.the.tree"}),
+            nearest(field[:200], nested or {"a.path.of.the.tree"}),
             "unknown_name",
         )
     return steps
 
 
-def _alone(steps: Sequence[Step], value: Any) -> dict[str, Any]:
+def _record_of(steps: Sequence[Step], value: Any) -> dict[str, Any]:
     """Return a record with nothing but a value, under the steps that lead to it; one item in each list."""
     for step in reversed(steps):
         value = [value] if isinstance(step, int) else {step: value}
@@ -296,10 +303,10 @@ def judge_rows(plan: Plan, gold: Mapping[str, Any], pred: Mapping[str, Any]) -> 
 
 def explain_row(plan: Plan, row: Mapping[str, Any]) -> Explanation:
     """Return the steps behind a row of evidence about a value."""
-    leaf, told = find_leaf(plan, row["field"])
+    leaf, descriptions = find_leaf(plan, row["field"])
     return Explanation(
         row["field"], row["gold_path"], row["pred_path"], row["type"],
-        told.get("read", ""), told.get("compared", ""), told.get("accept", ""),
+        descriptions.get("read", ""), descriptions.get("compared", ""), descriptions.get("accept", ""),
         _side(leaf, row["gold"], row["gold_value"]), _side(leaf, row["pred"], row["pred_value"]),
         row["score"], row["reason"], row["outcome"],
         tuple(row["diagnoses"] or ()), tuple(row["flags"] or ()), _trials(leaf, row),
@@ -356,9 +363,9 @@ def _find(node: Node, path: str) -> Node | None:
     if isinstance(node, Leaf):
         return node if node.path == path else None
     children = node.children if isinstance(node, ObjectNode) else (node.items,)
-    found = (_find(child, path) for child in children)
+    matches = (_find(child, path) for child in children)
     return next(
-        (inner for inner in found if inner is not None),
+        (inner for inner in matches if inner is not None),
         node if isinstance(node, ListNode) and node.path == path else None,
     )
 
@@ -402,7 +409,7 @@ def _remarks(record: Record | None) -> list[str]:
     )
 
 
-def choose_field(plan: Plan, found: DocumentExplanation, path: str) -> DocumentExplanation:
+def choose_field(plan: Plan, explanation: DocumentExplanation, path: str) -> DocumentExplanation:
     """Return the explanation of only one field (`lines[].amount`) or value (`lines[3].amount`), with steps.
 
     Values below the path are included. Raises `ProblemsError` with the nearest field if the document has
@@ -413,12 +420,12 @@ def choose_field(plan: Plan, found: DocumentExplanation, path: str) -> DocumentE
     except ValueError as error:
         raise problem("field", str(error), "write one such as lines[].amount", "invalid_path") from None
     keys = ("field",) if wanted == path else ("gold_path", "pred_path")
-    rows = tuple(row for row in found.rows if any(_is_under(row[key], path) for key in keys))
-    known = {row["field"] for row in found.rows} | {info.path for info in plan.fields}
-    if not rows and wanted not in known:
-        raise problem("field", f"no field {path[:200]!r}", nearest(path[:200], known), "unknown_name")
+    rows = tuple(row for row in explanation.rows if any(_is_under(row[key], path) for key in keys))
+    fields = {row["field"] for row in explanation.rows} | {info.path for info in plan.fields}
+    if not rows and wanted not in fields:
+        raise problem("field", f"no field {path[:200]!r}", nearest(path[:200], fields), "unknown_name")
     steps = tuple(explain_row(plan, row) for row in rows if row["kind"] == "value")
-    return replace(found, field=path, rows=rows, steps=steps)
+    return replace(explanation, field=path, rows=rows, steps=steps)
 
 
 def _is_under(path: str | None, wanted: str) -> bool:
@@ -516,8 +523,8 @@ def validate(
     Predictions need no gold. `lists_violations`: every violation of a check is kept, not only counted.
     `keywords` are as for `score`.
 
-    >>> found = validate("fields: {total: number}", [{"id": 1, "total": "5"}, {"id": 2, "total": "five"}])
-    >>> [(example.document, example.value) for example in found.surveys[""].findings["total"].examples]
+    >>> checked = validate("fields: {total: number}", [{"id": 1, "total": "5"}, {"id": 2, "total": "five"}])
+    >>> [(example.document, example.value) for example in checked.surveys[""].findings["total"].examples]
     [('2', '"five"')]
     >>> print(validate("fields: {total: mony}").problems[0].what)
     unknown type 'mony'
@@ -525,16 +532,16 @@ def validate(
     problems: list[Problem] = []
     plan, is_sound = _read(spec, problems)
     plan, options = with_keywords(plan, ScoreOptions(), keywords)
-    found = _of_spec(plan) if is_sound else Validation(())
+    validation = _of_spec(plan) if is_sound else Validation(())
     findings = Findings(plan, violations=[] if lists_violations else None)
-    given = predictions or {}
+    systems = predictions or {}
     if gold is not None:
-        found = _of_data(found, gold, given, options.where, findings, problems)
-    elif given:
-        found = _of_predictions(found, given, options.where, findings, problems)
-    notes = (*found.notes, *(name_idle(plan, findings.tallies) if findings.tallies else ()))
+        validation = _of_data(validation, gold, systems, options.where, findings, problems)
+    elif systems:
+        validation = _of_predictions(validation, systems, options.where, findings, problems)
+    notes = (*validation.notes, *(name_idle(plan, findings.tallies) if findings.tallies else ()))
     return replace(
-        found,
+        validation,
         problems=tuple(problems),
         notes=notes,
         counts=findings.counts(),
@@ -567,17 +574,17 @@ def list_changes(spec: Spec, protocol: Spec) -> Iterator[str]:
     ['fields.a: text → id', 'fields.b: added id']
     """
     own, below = (
-        {key: value for key, value in spec_data(one).items() if key not in _UNCOMPARED}
-        for one in (spec, protocol)
+        {key: value for key, value in spec_data(source).items() if key not in _UNCOMPARED}
+        for source in (spec, protocol)
     )
     of_fields: dict[tuple[Steps, str], list[str]] = {}
-    for steps, told in _differences(below, own, ()):
+    for steps, change in _differences(below, own, ()):
         if steps[0] == "fields" and len(steps) > 2:
-            of_fields.setdefault((steps[2:], told), []).append(str(steps[1]))
+            of_fields.setdefault((steps[2:], change), []).append(str(steps[1]))
         else:
-            yield f"{join_path(steps)}: {told}"
-    for (steps, told), names in of_fields.items():
-        yield f"fields.{list_names(names, 5)}.{join_path(steps)}: {told}"
+            yield f"{join_path(steps)}: {change}"
+    for (steps, change), names in of_fields.items():
+        yield f"fields.{list_names(names, 5)}.{join_path(steps)}: {change}"
 
 
 def _differences(below: Any, own: Any, steps: Steps) -> Iterator[tuple[Steps, str]]:
@@ -623,7 +630,7 @@ def _compare_with_nearest(field: Any, others: Mapping[str, Any]) -> str:
 
 def _clip_both(before: str, after: str) -> tuple[str, str]:
     """Return two texts clipped to the part around their first difference."""
-    differing = (at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other)
+    differing = (at for at, (left, right) in enumerate(zip(before, after, strict=False)) if left != right)
     is_long = max(len(before), len(after)) > 80
     start = max(0, next(differing, 0) - 30) if is_long else 0
     first, second = (f"{'…' if start else ''}{clip(text[start:], 80)}" for text in (before, after))
@@ -631,8 +638,8 @@ def _clip_both(before: str, after: str) -> tuple[str, str]:
 
 
 def _of_predictions(
-    found: Validation,
-    given: Mapping[str, Records],
+    validation: Validation,
+    predictions: Mapping[str, Records],
     where: Sequence[str],
     findings: Findings,
     problems: list[Problem],
@@ -645,22 +652,22 @@ def _of_predictions(
         what = "chooses documents by their gold, which is missing"
         problems.append(Problem("--where", what, "add --gold", "no_gold"))
     try:
-        sources = open_predictions(findings.plan, given)
+        sources = open_predictions(findings.plan, predictions)
         if problems:
-            return found
+            return validation
         plan = fold_keys_of_sources(findings.plan, sources.values())
         surveys = survey_predictions(plan, sources, findings)
     except ProblemsError as error:
         problems += error.problems
-        return found
+        return validation
     notes = tuple(str(note) for source in sources.values() for note in source.notes)
-    return replace(_with_surveys(found, findings.plan, sources, surveys, problems), notes=notes)
+    return replace(_with_surveys(validation, findings.plan, sources, surveys, problems), notes=notes)
 
 
 def _of_data(
-    found: Validation,
+    validation: Validation,
     gold: Records,
-    given: Mapping[str, Records],
+    predictions: Mapping[str, Records],
     where: Sequence[str],
     findings: Findings,
     problems: list[Problem],
@@ -671,22 +678,22 @@ def _of_data(
     """
     plan = findings.plan
     try:
-        matching = open_inputs(plan, gold, given, where)
-        found = replace(found, documents=len(matching))
+        matching = open_inputs(plan, gold, predictions, where)
+        validation = replace(validation, documents=len(matching))
         if problems:
-            return found
+            return validation
         surveys = survey(fold_keys_of_matching(plan, matching), matching, findings)
     except ProblemsError as error:
         problems += error.problems
-        return found
+        return validation
     except NothingEvaluatedError as error:
         problems.append(Problem("predictions", str(error), "", "no_match"))
-        return found
-    found = _with_surveys(found, plan, matching.sources, surveys, problems)
+        return validation
+    validation = _with_surveys(validation, plan, matching.sources, surveys, problems)
     misplaced = describe_misplaced(matching.gold.label, surveys[""].misplaced)
     return replace(
-        found,
-        warnings=(*found.warnings, *map(str, misplaced)),
+        validation,
+        warnings=(*validation.warnings, *map(str, misplaced)),
         missing=matching.missing,
         unmatched=matching.unmatched,
         notes=(*map(str, matching.notes), *describe_mixed(surveys[""])),
@@ -694,7 +701,7 @@ def _of_data(
 
 
 def _with_surveys(
-    found: Validation,
+    validation: Validation,
     plan: Plan,
     sources: Mapping[str, Source],
     surveys: Mapping[str, DataProfile],
@@ -704,15 +711,17 @@ def _with_surveys(
 
     Where the spec cannot be for any of them, that is a problem, unless its checks look at predictions alone.
     """
-    undeclared = {name: one.undeclared for name, one in surveys.items()}
+    undeclared = {name: survey.undeclared for name, survey in surveys.items()}
     empty = [
-        name for name, one in surveys.items() if not any(finding.present for finding in one.findings.values())
+        name
+        for name, survey in surveys.items()
+        if not any(finding.present for finding in survey.findings.values())
     ]
-    is_checked = found.documents is None and bool(plan.checks)
+    is_checked = validation.documents is None and bool(plan.checks)
     misfits = [] if is_checked or "" in plan.slots else find_misfits(plan, sources, undeclared, empty)
     if misfits:
         problems += [Problem("spec", misfit, kind="no_match") for misfit in misfits]
-        return replace(found, surveys=surveys)
+        return replace(validation, surveys=surveys)
     warnings = (
         describe_empty(plan, sources[name], name, undeclared[name])
         if undeclared[name]
@@ -720,7 +729,7 @@ def _with_surveys(
         for name in empty
         if undeclared[name] or surveys[name].invalid == surveys[name].records > 0
     )
-    return replace(found, surveys=surveys, warnings=tuple(warnings))
+    return replace(validation, surveys=surveys, warnings=tuple(warnings))
 
 
 def _read(spec: Any, problems: list[Problem]) -> tuple[Plan, bool]:

@@ -72,7 +72,7 @@ def fold_keys(plan: Plan, read_documents: Callable[[], Iterable[Sequence[Any]]])
         if not crowded:
             break
         folds |= crowded
-    return replace(plan, folds={join_path(steps): kept for steps, kept in folds.items()}) if folds else plan
+    return replace(plan, folds={join_path(steps): keys for steps, keys in folds.items()}) if folds else plan
 
 
 def fold_keys_of_matching(plan: Plan, matching: Matching) -> Plan:
@@ -113,8 +113,8 @@ def walk_values(node: Node, value: Any) -> Iterator[tuple[Leaf | AnyNode, Any]]:
             yield from walk_values(child, value.get(child.name) if child.path else value)
     elif isinstance(node, ListNode) and not isinstance(node.items, Leaf):
         own = dict if node.is_map else list
-        held: Any = value if isinstance(value, own) else own()
-        for item in held.values() if node.is_map else held:
+        members: Any = value if isinstance(value, own) else own()
+        for item in members.values() if node.is_map else members:
             yield from walk_values(node.items, item)
 
 
@@ -151,14 +151,14 @@ class _Census(Struct):
             for item in value:
                 self._tree(node, (*steps, ITEM), item, seen)
         elif value.__class__ is dict:
-            kept = self.folds.get(steps)
-            if kept is None:
+            kept_keys = self.folds.get(steps)
+            if kept_keys is None:
                 seen[steps].update(value)
                 if len(seen[steps]) > MOST_KEYS or len(self.counts[steps]) > MOST_KEYS:
                     return
             for key, inner in value.items():
                 if inner.__class__ is dict or inner.__class__ is list:
-                    folds = kept is not None and is_folded(node, steps, key, kept)
+                    folds = kept_keys is not None and is_folded(node, steps, key, kept_keys)
                     self._tree(node, (*steps, KEY if folds else key), inner, seen)
 
 
@@ -220,13 +220,13 @@ _BESIDE = {
 """The paths that stand beside gold, and their names in `Meta`."""
 
 
-def count_misplaced(plan: Plan, records: Sequence[Record], found: Misplaced) -> Misplaced:
+def count_misplaced(plan: Plan, records: Sequence[Record], misplaced: Misplaced) -> Misplaced:
     """Add what records of gold have in a place of no use."""
 
     def add(path: str, kind: str, document: str) -> None:
-        count, first = found.get((path, kind), (0, document))
-        if count or len(found) < _MOST_KEPT:
-            found[path, kind] = count + 1, first
+        count, first = misplaced.get((path, kind), (0, document))
+        if count or len(misplaced) < _MOST_KEPT:
+            misplaced[path, kind] = count + 1, first
 
     wanted = [child for child in plan.root.children if any(leaf.is_list for leaf in list_leaves(child))]
     root = replace(plan.root, children=tuple(wanted))
@@ -240,7 +240,7 @@ def count_misplaced(plan: Plan, records: Sequence[Record], found: Misplaced) -> 
             for path in getattr(record.meta, name):
                 if not _has_place(plan.root, record.data, path):
                     add(path, key, record.id)
-    return found
+    return misplaced
 
 
 def _has_place(root: Node, data: Any, path: str) -> bool:
@@ -252,28 +252,28 @@ def _has_place(root: Node, data: Any, path: str) -> bool:
     places: list[tuple[Node, Any]] = [(root, data)]
     for at, step in enumerate(steps, 1):
         is_last = at == len(steps)
-        places = [found for node, value in places for found in _step_down(node, value, step, is_last)]
+        places = [below for node, value in places for below in _step_down(node, value, step, is_last)]
     return bool(places)
 
 
 def _step_down(node: Node, value: Any, step: Step, is_last: bool) -> Iterator[tuple[Node, Any]]:
     if isinstance(node, ObjectNode):
-        held = apply_aliases(value, node.other_names) if isinstance(value, dict) else {}
+        renamed = apply_aliases(value, node.other_names) if isinstance(value, dict) else {}
         for child in node.children:
             if not child.path:
                 yield from _step_down(child, value, step, is_last)
             elif step in (child.name, *getattr(child, "unit_fields", ())):
-                yield child, held.get(str(step))
+                yield child, renamed.get(str(step))
     elif isinstance(node, Leaf):
         items = node.reader.numbered(value) if isinstance(node.reader, ListReader) else {}
         yield from ((node, item) for at, item in items.items() if step in (at, ITEM))
     else:
         listed = value if isinstance(value, list) else ()
         members = value.items() if isinstance(value, dict) else enumerate(listed)
-        fits = [one for key, one in members if step in (key, ITEM, KEY)]
+        fits = [member for key, member in members if step in (key, ITEM, KEY)]
         inner = node.items if isinstance(node, ListNode) else node
         is_open = step in (ITEM, KEY) or (inner is node and is_last and isinstance(value, dict))
-        yield from ((inner, one) for one in (fits or [None] * is_open))
+        yield from ((inner, member) for member in (fits or [None] * is_open))
 
 
 def describe_misplaced(gold: str, misplaced: Misplaced) -> Iterator[Problem]:
@@ -333,23 +333,23 @@ def _add_records(
     plan: Plan,
     records: Sequence[Record | None],
     applies: dict[str, Masks],
-    found: DataProfile,
+    profile: DataProfile,
     ids: tuple[str, ...] | None = None,
 ) -> None:
     """Add more records of one side; `ids` are those of the documents, of which some may have no record."""
     for record in records:
-        found.records += record is not None
+        profile.records += record is not None
         if record is not None and record.data is None:
-            found.invalid += 1
+            profile.invalid += 1
             _add(
-                found.examples,
+                profile.examples,
                 ExampleValue(record.id, "", f"{record.place}: {record.invalid or 'no answer'}"),
             )
     data = [(record.data or {}) if record is not None else {} for record in records]
     judged = judge(plan, [{} for _ in records], data, applies)
-    found.undeclared.update(judged.undeclared.pred)
+    profile.undeclared.update(judged.undeclared.pred)
     _count(
-        judged, ids or tuple(record.id if record is not None else "" for record in records), found.findings
+        judged, ids or tuple(record.id if record is not None else "" for record in records), profile.findings
     )
 
 
@@ -416,7 +416,9 @@ def describe_mixed(gold: DataProfile) -> list[str]:
         if total < LEAST_WRITTEN or ranked[0][1] < USUAL * total or ranked[0][1] == total:
             continue
         odd, first = finding.form_examples[ranked[1][0]], finding.form_examples[ranked[0][0]]
-        if "1" in ranked[0][0] and not _are_of_one_type(*(json.loads(one.value) for one in (odd, first))):
+        if "1" in ranked[0][0] and not _are_of_one_type(
+            *(json.loads(example.value) for example in (odd, first))
+        ):
             continue
         said.append(
             f"gold: {path} is written in several ways: {clip(odd.value, 40)} in "
@@ -434,10 +436,10 @@ def _are_of_one_type(text: str, other: str) -> bool:
     >>> _are_of_one_type("15-Mar-2025", "16/03/2025"), _are_of_one_type("2201 12", "220112")
     (True, False)
     """
-    dates, amounts = ([reader.read(one) for one in (text, other)] for reader in (DateReader(), MoneyReader()))
-    if any(one.problem is not None for one in amounts):
-        return all(one.problem is None for one in dates)
-    return any(one.value.currency is not None for one in amounts)
+    dates, amounts = ([reader.read(raw) for raw in (text, other)] for reader in (DateReader(), MoneyReader()))
+    if any(amount.problem is not None for amount in amounts):
+        return all(date.problem is None for date in dates)
+    return any(amount.value.currency is not None for amount in amounts)
 
 
 def _look(finding: SideContent, document: str, raw: Any, reading: Reading, reader: Reader) -> None:
@@ -473,15 +475,15 @@ def is_decided(reader: Any, raw: Any, reading: Reading) -> bool:
     >>> [is_decided(reader, text, reader.read(text)) for text in ("03/04/2025", "03/15/2025")]
     [True, False]
     """
-    given = {option: value for option in DECIDING if (value := getattr(reader, option, None)) is not None}
+    options = {option: value for option in DECIDING if (value := getattr(reader, option, None)) is not None}
     others = (
         with_options(reader, **{option: other})
-        for option, value in given.items()
+        for option, value in options.items()
         for other in DECIDING[option]
         if other != value
     )
-    found = (other.read(raw).value for other in others)
-    return any(value is not None and _unmarked(value) != _unmarked(reading.value) for value in found)
+    values = (other.read(raw).value for other in others)
+    return any(value is not None and _unmarked(value) != _unmarked(reading.value) for value in values)
 
 
 def _unmarked(value: Any) -> Any:
@@ -502,25 +504,25 @@ def _count_wrong(raws: Mapping[int, Any], documents: Any, ids: tuple[str, ...], 
 def _add(examples: list[ExampleValue], example: ExampleValue) -> None:
     """Keep a few examples; of a value that was seen already only the first."""
     if len(examples) < MOST_EXAMPLES and all(
-        (known.value, known.why) != (example.value, example.why) for known in examples
+        (shown.value, shown.why) != (example.value, example.why) for shown in examples
     ):
         examples.append(example)
 
 
-def survey_data(found: DataProfile) -> dict[str, Any]:
+def survey_data(profile: DataProfile) -> dict[str, Any]:
     """Return a survey as plain data."""
     return {
         "fields": [
             {
-                name: one
-                for name, one in record_data(finding).items()
+                name: data
+                for name, data in record_data(finding).items()
                 if name not in ("forms", "form_examples")
             }
-            for finding in found.findings.values()
+            for finding in profile.findings.values()
         ],
-        "invalid": found.invalid,
-        "invalid_examples": [record_data(example) for example in found.examples],
-        "undeclared": dict(found.undeclared.most_common()),
+        "invalid": profile.invalid,
+        "invalid_examples": [record_data(example) for example in profile.examples],
+        "undeclared": dict(profile.undeclared.most_common()),
     }
 
 
@@ -596,11 +598,11 @@ def fills_of(plan: Plan, evidence: BatchEvidence, undeclared: Undeclared) -> tup
 
 def merge_fills(parts: Iterable[Mapping[str, Fill]]) -> dict[str, Fill]:
     """Return the sums of the fills of parts of the documents, by system and for gold."""
-    found: dict[str, list[Fill]] = {}
+    fills_of: dict[str, list[Fill]] = {}
     for part in parts:
         for name, fill in part.items():
-            found.setdefault(name, []).append(fill)
-    return {name: _sum(fills) for name, fills in found.items()}
+            fills_of.setdefault(name, []).append(fill)
+    return {name: _sum(fills) for name, fills in fills_of.items()}
 
 
 def _sum(fills: Sequence[Fill]) -> Fill:
@@ -634,8 +636,8 @@ def find_misfits(
     any; `apart` names the sides without a value in any declared field, or at any place of gold's trees.
     """
     if "" in plan.slots and GOLD in sources:
-        told = [_describe_apart(sources[GOLD], sources[name], name) for name in apart if name]
-        return [each for each in told if each is not None]
+        sentences = [_describe_apart(sources[GOLD], sources[name], name) for name in apart if name]
+        return [each for each in sentences if each is not None]
     sides = [sources] if len(apart) == len(sources) else [{name: sources[name]} for name in apart if name]
     return [said for side in sides if (said := describe_misfit(plan, side, undeclared)) is not None]
 
@@ -681,9 +683,9 @@ def describe_misfit(
         for name, source in sources.items()
     }
     names = [top.name for top in plan.spec.fields if top.name]
-    known = {*names, *(key for _, others in plan.root.other_names for key in others)}
+    declared = {*names, *(key for _, others in plan.root.other_names for key in others)}
     if not any(keys.values()) or any(
-        not known.isdisjoint(record) for source in sources.values() for record in _probe(source)
+        not declared.isdisjoint(record) for source in sources.values() for record in _probe(source)
     ):
         return None
     said = [
@@ -712,7 +714,7 @@ def is_silent(result: Result) -> bool:
     return (
         all(side.get("is_empty", False) for side in sides)
         and bool(headline)
-        and all(one.value is None for one in headline)
+        and all(estimate.value is None for estimate in headline)
     )
 
 
@@ -724,8 +726,8 @@ def _name_keys(sides: Mapping[str, Sequence[str]]) -> list[str]:
             clip(label, _LONGEST_NAME)
         )
     return [
-        f"{told} in {' and '.join(labels) if len(labels) < 4 else f'{labels[0]} and {len(labels) - 1} more'}"
-        for told, labels in [*groups.items()][:3]
+        f"{what} in {' and '.join(labels) if len(labels) < 4 else f'{labels[0]} and {len(labels) - 1} more'}"
+        for what, labels in [*groups.items()][:3]
     ]
 
 
@@ -738,21 +740,21 @@ def describe_fit(
     """
     gold = fills[GOLD]
     is_preset = plan.spec.name in preset_names()
-    known = {} if is_preset else gold.undeclared
+    known_keys = {} if is_preset else gold.undeclared
     said = list(_describe_gold(plan, matching, gold))
     ignored = [(path, count) for path, count in _without_ids(plan, gold.undeclared) if path not in slices]
-    if known and gold.values.any() and ignored:
-        told = f"gold: keys that the spec lacks are ignored: {_counted(ignored)}"
-        said.append("; ".join(filter(None, (told, _name_alike(plan, known)))))
+    if known_keys and gold.values.any() and ignored:
+        ignoring = f"gold: keys that the spec lacks are ignored: {_counted(ignored)}"
+        said.append("; ".join(filter(None, (ignoring, _name_alike(plan, known_keys)))))
     for system in matching.predictions:
         fill = fills[system]
         undeclared = _without_ids(plan, fill.undeclared)
         if undeclared and not fill.values.any():
             said.append(describe_empty(plan, matching.predictions[system], system, fill.undeclared))
-        elif more := [(path, count) for path, count in undeclared if path not in known]:
-            told = f"{system}: keys that the spec lacks are ignored: {_counted(more)}"
+        elif more := [(path, count) for path, count in undeclared if path not in known_keys]:
+            ignoring = f"{system}: keys that the spec lacks are ignored: {_counted(more)}"
             hints = (_name_alike(plan, fill.undeclared), _hint(matching.predictions[system]))
-            said.append("; ".join(filter(None, (told, *hints))))
+            said.append("; ".join(filter(None, (ignoring, *hints))))
     sources = {**({} if is_preset else {"gold": matching.gold}), **matching.predictions}
     said += (_describe_beside(label, source, slices) for label, source in sources.items())
     return tuple(filter(None, said))
@@ -787,16 +789,16 @@ def describe_ambiguity(plan: Plan, fills: Mapping[str, Fill]) -> tuple[str, ...]
     """
     counts = np.max([fill.ambiguous for name, fill in fills.items() if name != GOLD], axis=0)
     leaves = {leaf.path: leaf for leaf in list_leaves(plan.root)}
-    found = Counter({info.path: count for info, count in zip(plan.fields, counts.tolist(), strict=True)})
+    ambiguous = Counter({info.path: count for info, count in zip(plan.fields, counts.tolist(), strict=True)})
     open_options = {
         path: ["signs"] * drops_words(leaves[path].reader)
         or [name for name in DECIDING if hasattr(leaves[path].reader, name)]
-        for path, count in found.items()
+        for path, count in ambiguous.items()
         if count and path in leaves and not any(getattr(leaves[path].reader, name, None) for name in DECIDING)
     }
     if not open_options:
         return ()
-    ranked = [(path, count) for path, count in _ranked(found) if path in open_options]
+    ranked = [(path, count) for path, count in _ranked(ambiguous) if path in open_options]
     options = list(dict.fromkeys(name for path, _ in ranked for name in open_options[path]))
     named = f"set {_either(options)}; " if options else ""
     count = format_count(sum(count for _, count in ranked), "value")
@@ -813,10 +815,10 @@ def describe_empty(plan: Plan, source: Source, side: str, undeclared: Counter[st
     whose, effect = (
         ("prediction", "all count as empty") if side else ("gold record", "every predicted value is wrong")
     )
-    told = f"no {whose} has a value in a field of {_spec_name(plan)}, so {effect}"
+    sentence = f"no {whose} has a value in a field of {_spec_name(plan)}, so {effect}"
     keys = _counted(_without_ids(plan, undeclared)) or "none"
     parts = (
-        f"{side}: {told}" if side else told,
+        f"{side}: {sentence}" if side else sentence,
         f"keys in {'them' if side else 'gold'}: {keys}",
         _name_alike(plan, undeclared),
         _hint(source),
@@ -840,8 +842,8 @@ def _describe_gold(plan: Plan, matching: Matching, gold: Fill) -> Iterator[str]:
             for path in unfilled
             if (key := near_key(path, gold.undeclared))
         ]
-        told = "; ".join(["an empty prediction is right there with regime=baseline", *near[:MOST_NAMED]])
-        yield f"gold never has a value in {_listed(unfilled)}: {told}"
+        hints = "; ".join(["an empty prediction is right there with regime=baseline", *near[:MOST_NAMED]])
+        yield f"gold never has a value in {_listed(unfilled)}: {hints}"
 
 
 def near_key(name: str, keys: Iterable[str]) -> str | None:
@@ -872,11 +874,11 @@ def _name_alike(plan: Plan, undeclared: Iterable[str]) -> str:
             line = f"`{own[-1]}: {{names: [{key}]}}`"
             pairs[path] = f"{clip(path, _LONGEST_NAME)!r} is {join_path(own)!r}: {line}"
             owners.add(own)
-    told = "nearly the names of fields: name them in the spec"
+    advice = "nearly the names of fields: name them in the spec"
     loose = ", or set `data: {names: loose}`"
     if len(owners) < len(pairs):
         loose = "; several fit one field, so `names: loose` cannot choose"
-    return f"{told} ({list_names([*pairs.values()], MOST_NAMED)}){loose}" if pairs else ""
+    return f"{advice} ({list_names([*pairs.values()], MOST_NAMED)}){loose}" if pairs else ""
 
 
 def _hint(source: Source, declared: frozenset[str] = frozenset()) -> str:

@@ -109,10 +109,10 @@ def with_keywords(spec: Any, options: ScoreOptions, keywords: Mapping[str, Any])
     """
     plan, own = read_plan(spec), option_names(ScoreOptions)
     check_names(keywords, (*own, *option_names(DataOptions), *option_names(StatisticsOptions)), "score")
-    asked = {name: value for name, value in keywords.items() if value is not None}
-    sections = {name: value for name, value in asked.items() if name not in own}
+    keywords_set = {name: value for name, value in keywords.items() if value is not None}
+    sections = {name: value for name, value in keywords_set.items() if name not in own}
     return with_sections(plan, **sections), replace(
-        options, **{name: asked[name] for name in own if name in asked}
+        options, **{name: keywords_set[name] for name in own if name in keywords_set}
     )
 
 
@@ -249,10 +249,10 @@ def _claims(predictions: Sequence[Record | None]) -> dict[str, npt.NDArray[np.bo
         for at, record in enumerate(predictions)
         if record is None or record.data is None or record.meta is not NOTHING_BESIDE
     ]
-    found = {name: np.full(len(predictions), name == "has_prediction") for name in claims}
+    masks = {name: np.full(len(predictions), name == "has_prediction") for name in claims}
     for name, claim in claims.items() if odd else ():
-        found[name][odd] = [claim(predictions[at]) for at in odd]
-    return found
+        masks[name][odd] = [claim(predictions[at]) for at in odd]
+    return masks
 
 
 def _is_timeout(record: Record) -> bool:
@@ -281,9 +281,9 @@ def read_slice(
             return (variant,) if variant else ()
         if key == "type" and kind:
             return (kind,)
-        found = _attribute(gold, prediction, name)
-        if found or key == "type":
-            return found
+        attribute = _attribute(gold, prediction, name)
+        if attribute or key == "type":
+            return attribute
         value = value_at(gold.data, steps)
         if value is None and key == FORMAT:
             value = format_of(gold.id)
@@ -306,8 +306,8 @@ def list_families(
 
     before, after = (".*?".join(map(re.escape, part.split("*"))) for part in cluster.split("{family}"))
     ids = pl.Series([make_printable(record.id) for record in gold], dtype=pl.String)
-    found = ids.str.extract(f"(?s)^{before}(.+){after}$")
-    return tuple(() if name is None else (name,) for name in found.to_list())
+    families = ids.str.extract(f"(?s)^{before}(.+){after}$")
+    return tuple(() if name is None else (name,) for name in families.to_list())
 
 
 def name_units(cluster: str | None, gold: Sequence[Record], types: Sequence[str | None]) -> tuple[str, ...]:
@@ -332,11 +332,11 @@ def list_candidates(plan: Plan, gold: Sequence[Record]) -> dict[str, tuple[str, 
     declared = plan.spec.document_type
     refused = {path for path, kind in types.items() if kind not in ("text", "id")}
     refused |= {"type", declared.field if declared else "type", *(plan.spec.data.id_key or ID_NAMES)}
-    held = [source for record in gold for source in (record.data or {}, record.meta.attributes) if source]
-    often = Counter(chain.from_iterable(held))
+    sources = [source for record in gold for source in (record.data or {}, record.meta.attributes) if source]
+    often = Counter(chain.from_iterable(sources))
 
     def count_values(key: str) -> int:
-        texts = [str(value) for source in held if (value := source.get(key)).__class__ in (str, int)]
+        texts = [str(value) for source in sources if (value := source.get(key)).__class__ in (str, int)]
         return len({text.strip() for text in texts if len(text) <= _LONGEST_VALUE})
 
     # Values of their own in more than half of the documents are no families.
@@ -374,12 +374,12 @@ def parse_conditions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     >>> parse_conditions(["type=invoice", "type=receipt", "difficulty=hard"])
     {'type': ('invoice', 'receipt'), 'difficulty': ('hard',)}
     """
-    found: dict[str, dict[str, None]] = {}
+    conditions: dict[str, dict[str, None]] = {}
     problems = []
     for text in texts:
         key, _, value = (part.strip() for part in text.partition("="))
         if key and value:
-            found.setdefault(key, {})[value] = None
+            conditions.setdefault(key, {})[value] = None
         else:
             problems.append(
                 Problem(
@@ -391,7 +391,7 @@ def parse_conditions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
             )
     if problems:
         raise ProblemsError(problems)
-    return {key: tuple(values) for key, values in found.items()}
+    return {key: tuple(values) for key, values in conditions.items()}
 
 
 def choose_documents(plan: Plan, gold: Source, texts: Sequence[str]) -> Choice | None:
@@ -409,9 +409,11 @@ def choose_documents(plan: Plan, gold: Source, texts: Sequence[str]) -> Choice |
     for start, records in _read(whole):
         types = document_types(plan, records)
         for key, values in wanted.items():
-            held = read_slice(key, records, types)
-            seen[key].update(value for found in held for value in found)
-            masks[key][start : start + len(records)] = [not set(values).isdisjoint(found) for found in held]
+            slices = read_slice(key, records, types)
+            seen[key].update(value for document_values in slices for value in document_values)
+            masks[key][start : start + len(records)] = [
+                not set(values).isdisjoint(document_values) for document_values in slices
+            ]
     problems = [
         problem
         for key, values in wanted.items()
@@ -465,10 +467,10 @@ def name_part(options: ScoreOptions, seed: int) -> str | None:
 
 def find_seen(matching: Matching) -> dict[str, Positions]:
     """Return by system the documents that it was shown as examples or tuned on, where that is known."""
-    known = {system: seen_documents(source.label) for system, source in matching.predictions.items()}
+    shown = {system: seen_documents(source.label) for system, source in matching.predictions.items()}
     return {
         system: np.flatnonzero([name in seen for name in matching.ids])
-        for system, seen in known.items()
+        for system, seen in shown.items()
         if seen and not seen.isdisjoint(matching.ids)
     }
 
@@ -507,9 +509,9 @@ def _find_unknown(
                 "where",
             )
         ]
-    known = _list([f"{value} ({count:,})" for value, count in seen.most_common()])
+    listed = _list([f"{value} ({count:,})" for value, count in seen.most_common()])
     return [
-        Problem(gold.label, f"no document has {key}={value[:100]}", f"its values: {known}", "where")
+        Problem(gold.label, f"no document has {key}={value[:100]}", f"its values: {listed}", "where")
         for value in values
         if value not in seen
     ]
@@ -517,7 +519,7 @@ def _find_unknown(
 
 def _keys(plan: Plan, gold: Source) -> list[str]:
     """Return the keys under which the first gold documents have a value, in order of appearance."""
-    found: dict[str, None] = {}
+    keys: dict[str, None] = {}
     for record in gold.fetch(range(min(CHUNK, len(gold)))):
         meta = record.meta
         named = {
@@ -525,13 +527,13 @@ def _keys(plan: Plan, gold: Source) -> list[str]:
             "variant": meta.variant is not None,
             "tag": bool(meta.tags),
         }
-        found |= dict.fromkeys(
+        keys |= dict.fromkeys(
             [*(key for key, is_there in named.items() if is_there), *meta.attributes, *meta.labels]
         )
-        found |= dict.fromkeys(
+        keys |= dict.fromkeys(
             key for key, value in (record.data or {}).items() if isinstance(value, str | int | float)
         )
-    return list(found)
+    return list(keys)
 
 
 def _list(names: Sequence[str]) -> str:
@@ -583,12 +585,12 @@ def open_inputs(
         predictions = {"prediction": predictions}
     for name, records in name_systems(predictions).items():
         try:
-            found, own = _open_system(name, records, of_predictions)
+            opened_sources, own = _open_system(name, records, of_predictions)
         except ProblemsError as error:
             problems += error.problems
             continue
-        problems += _taken(name, found, sources)
-        sources |= found
+        problems += _find_repeated(name, opened_sources, sources)
+        sources |= opened_sources
         repeats |= own
     if problems or opened is None:
         raise ProblemsError(problems)
@@ -600,18 +602,18 @@ def open_inputs(
 def _are_documents(predictions: Mapping[str, Records] | Records, ids: Sequence[str]) -> bool:
     """Return whether a mapping has a record for each id of gold, and not the records of each system."""
     if not isinstance(predictions, Mapping) or not all(
-        isinstance(one, Mapping) for one in predictions.values()
+        isinstance(records, Mapping) for records in predictions.values()
     ):
         return False
-    known = set(ids)
-    return _has_record(predictions, known) and not any(
-        _has_record(one, known) for one in predictions.values()
+    gold_ids = set(ids)
+    return _has_record(predictions, gold_ids) and not any(
+        _has_record(records, gold_ids) for records in predictions.values()
     )
 
 
-def _has_record(records: Mapping[Any, Any], known: Collection[str]) -> bool:
+def _has_record(records: Mapping[Any, Any], gold_ids: Collection[str]) -> bool:
     """Return whether a mapping has a record under a known id; a field of that name has another value."""
-    return any(isinstance(one, Mapping) and id_text(name) in known for name, one in records.items())
+    return any(isinstance(record, Mapping) and id_text(name) in gold_ids for name, record in records.items())
 
 
 def open_gold(plan: Plan, gold: Records) -> Source:
@@ -627,8 +629,8 @@ def gold_ids(plan: Plan, gold: Records) -> tuple[str, ...]:
 def gold_values(plan: Plan, gold: Records, name: str) -> dict[str, str]:
     """Return what gold records have under a name, declared or not, by id; records without it are left out."""
     records = open_gold(plan, gold)
-    found = ((record.id, (record.data or {}).get(name)) for record in records)
-    return {id_: str(value) for id_, value in found if value}
+    values = ((record.id, (record.data or {}).get(name)) for record in records)
+    return {id_: str(value) for id_, value in values if value}
 
 
 def gold_twins(plan: Plan, gold: Records) -> dict[str, tuple[str, str]]:
@@ -650,23 +652,23 @@ def open_predictions(plan: Plan, predictions: Mapping[str, Records]) -> dict[str
     sources: dict[str, Source] = {}
     for name, records in predictions.items():
         try:
-            found, _ = _open_system(name, records, options)
+            opened, _ = _open_system(name, records, options)
         except ProblemsError as error:
             problems += error.problems
             continue
-        problems += [problem for source in found.values() for problem in find_duplicates(source)]
-        problems += _taken(name, found, sources)
-        sources |= found
+        problems += [problem for source in opened.values() for problem in find_duplicates(source)]
+        problems += _find_repeated(name, opened, sources)
+        sources |= opened
     if problems:
         raise ProblemsError(problems)
     return sources
 
 
-def _taken(name: str, found: Mapping[str, Source], known: Mapping[str, Source]) -> list[Problem]:
+def _find_repeated(name: str, opened: Mapping[str, Source], sources: Mapping[str, Source]) -> list[Problem]:
     return [
         Problem(str(name), f"system {other!r} is given twice", "name them apart", "duplicate")
-        for other in found
-        if other in known
+        for other in opened
+        if other in sources
     ]
 
 
@@ -686,8 +688,8 @@ def drop_absent_fields(plan: Plan, gold: Source) -> Plan:
             return plan
     children = tuple(child for child in plan.root.children if child.name in present)
     slots = tuple(name for name in plan.slots if name in present)
-    kept = {name: number for number, name in enumerate(slots)}
-    fields = tuple(replace(info, slot=kept.get(plan.slots[info.slot], -1)) for info in plan.fields)
+    numbers = {name: number for number, name in enumerate(slots)}
+    fields = tuple(replace(info, slot=numbers.get(plan.slots[info.slot], -1)) for info in plan.fields)
     absent = (child for child in plan.root.children if child.name not in present)
     skipped = frozenset(name for child in absent for name in (child.name, *getattr(child, "unit_fields", ())))
     root = replace(plan.root, children=children, skipped=skipped)
@@ -723,16 +725,16 @@ def _open_system(
     """Return the sources of a system by name, and of which system each is a repeated run."""
     _check_name(name)
     if not are_runs(records):
-        found = _open_predictions(name, records, options)
-        runs = {system: parts for system, one in found.items() if (parts := split_runs(system, one))}
+        opened = _open_predictions(name, records, options)
+        runs = {system: parts for system, source in opened.items() if (parts := split_runs(system, source))}
     elif len(records) == 1:
         return _open_system(name, records[0], options)
     else:
         runs = {name: _open_runs(name, records, options)}
-        found = {name: runs[name][0]}
+        opened = {name: runs[name][0]}
     named: dict[str, Source] = {}
     repeats: dict[str, Repeat] = {}
-    for system, source in found.items():
+    for system, source in opened.items():
         _check_name(system)
         if system not in runs:
             named[system] = source
@@ -752,21 +754,21 @@ def _open_runs(name: str, records: Sequence[Records], options: SourceOptions) ->
     """Return the sources of the repeated runs of a system; raise `ProblemsError` with all problems of all."""
     problems: list[Problem] = []
     sources: list[Source] = []
-    for number, one in enumerate(records, 1):
+    for number, part in enumerate(records, 1):
         label = f"{name}, run {number}"
         if options.systems_key is not None:
             remedy = "give the file of one run at a time"
             problems.append(Problem(label, "a key of systems, and several runs", remedy, "systems_key"))
             continue
         try:
-            found = split_variants(name, open_source(one, options, label))
+            variants = split_variants(name, open_source(part, options, label))
         except ProblemsError as error:
             problems += error.problems
             continue
-        if len(found) > 1:
-            what = f"has several variants ({', '.join(found)}), and cannot be one run of {name}"
+        if len(variants) > 1:
+            what = f"has several variants ({', '.join(variants)}), and cannot be one run of {name}"
             problems.append(Problem(label, what, "give the runs of one variant", "variants"))
-        sources += found.values()
+        sources += variants.values()
     if problems:
         raise ProblemsError(problems)
     return sources
@@ -781,8 +783,8 @@ def _open_predictions(name: str, records: Records, options: SourceOptions) -> di
     opened = open_systems(records, options)
     return {
         part: source
-        for system, found in opened.items()
-        for part, source in split_variants(system, found).items()
+        for system, opened_source in opened.items()
+        for part, source in split_variants(system, opened_source).items()
     }
 
 
@@ -792,11 +794,11 @@ def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
     Those are data in predictions too, and so are those of `GOLD_ONLY` that no gold record has: predictions
     have no use for them as metadata.
     """
-    found: set[str] = set()
-    taken: Counter[str] = Counter()
+    data_keys: set[str] = set()
+    metadata_counts: Counter[str] = Counter()
     for record in gold:
-        found |= {*META_SHAPES, PREDICTION_KEY, CASE_KEY} & (record.data or {}).keys()
-        taken.update(
+        data_keys |= {*META_SHAPES, PREDICTION_KEY, CASE_KEY} & (record.data or {}).keys()
+        metadata_counts.update(
             {
                 "critical_fields": bool(record.meta.critical_paths),
                 "illegible_fields": bool(record.meta.illegible_paths),
@@ -812,9 +814,9 @@ def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
             remedy,
             "metadata",
         )
-        for key, count in taken.items()
+        for key, count in metadata_counts.items()
         if count and gold.options.key_of({}) is None
     ]
     if gold.options.key_of({}) is None:
-        found |= {key for key in GOLD_ONLY if not taken[key]}
-    return replace(gold, notes=(*gold.notes, *notes)), frozenset(found)
+        data_keys |= {key for key in GOLD_ONLY if not metadata_counts[key]}
+    return replace(gold, notes=(*gold.notes, *notes)), frozenset(data_keys)

@@ -64,47 +64,49 @@ class Proposal(Struct, frozen=True):
         >>> Proposal(("fields", "PO #"), {"names": ("po_number",)}, "equal in 28 of 30").line(spec)
         '`"PO #": {type: id, names: [po_number]}` (equal in 28 of 30)'
         """
-        fields, one = with_proposals(spec, [self]).fields, Field("")
+        fields, field = with_proposals(spec, [self]).fields, Field("")
         for step, name in zip(self.place, (*self.place[1:], ""), strict=True):
             if step == "fields":
-                one = next(field for field in fields if field.name == name)
-            elif step == "items" and one.items is not None and name:
-                one = one.items
-            fields = one.fields
-        data = field_data(one)
-        kept = (
+                field = next(field for field in fields if field.name == name)
+            elif step == "items" and field.items is not None and name:
+                field = field.items
+            fields = field.fields
+        data = field_data(field)
+        definition = (
             {key: value for key, value in data.items() if key != "fields"} if isinstance(data, dict) else data
         )
-        return f"`{emit_flow({one.name: kept})[1:-1]}` ({self.why})"
+        return f"`{emit_flow({field.name: definition})[1:-1]}` ({self.why})"
 
 
 def sample_pairs(matching: Matching) -> dict[str, Pairs]:
     """Return the records of gold and of each system's predictions, of documents evenly spread."""
     spread = np.linspace(0, len(matching) - 1, min(len(matching), MOST_DOCUMENTS)).astype(int)
     chosen = sorted(set(spread.tolist()))
-    found: dict[str, list[tuple[list[Any], list[Any]]]] = {name: [] for name in matching.predictions}
+    pairs_of: dict[str, list[tuple[list[Any], list[Any]]]] = {name: [] for name in matching.predictions}
     for batch in batches(matching, positions=chosen):
         for name, records in batch.predictions.items():
-            found[name] += [
+            pairs_of[name] += [
                 ([gold.data], [record.data])
                 for gold, record in zip(batch.gold, records, strict=True)
                 if gold.data is not None and record is not None and record.data is not None
             ]
-    return dict(found)
+    return dict(pairs_of)
 
 
 def propose(spec: Spec, systems: Mapping[str, Pairs]) -> tuple[Proposal, ...]:
     """Return the changes under which the predictions of some systems agree with gold, one for each field."""
-    changed, found = spec, dict[Place, Proposal]()
+    changed, proposals = spec, dict[Place, Proposal]()
     for pairs in systems.values():
-        for one in list(propose_names(compile_plan(changed).root, pairs)):
-            found[one.place] = one
-            changed = with_proposals(changed, [one])
-    for one in propose_reading(compile_plan(changed), [*chain(*systems.values())]):
-        named = found.get(one.place)
-        changes = {**(named.changes if named else {}), **one.changes}
-        found[one.place] = Proposal(one.place, changes, one.why if one.changes or not named else named.why)
-    return tuple(found.values())
+        for proposal in list(propose_names(compile_plan(changed).root, pairs)):
+            proposals[proposal.place] = proposal
+            changed = with_proposals(changed, [proposal])
+    for proposal in propose_reading(compile_plan(changed), [*chain(*systems.values())]):
+        named = proposals.get(proposal.place)
+        changes = {**(named.changes if named else {}), **proposal.changes}
+        proposals[proposal.place] = Proposal(
+            proposal.place, changes, proposal.why if proposal.changes or not named else named.why
+        )
+    return tuple(proposals.values())
 
 
 def propose_names(node: ObjectNode, pairs: Pairs, place: Place = ()) -> Iterator[Proposal]:
@@ -115,28 +117,28 @@ def propose_names(node: ObjectNode, pairs: Pairs, place: Place = ()) -> Iterator
     is that of the last field if their names share a word, and the field can read its values.
     """
     names = {child.name: keys for child, keys in node.keyed()}
-    known = {key for keys in names.values() for key in keys}
+    declared = {key for keys in names.values() for key in keys}
     keys = _keys(objects for _, objects in pairs)
-    free = [key for key in keys if key not in known]
+    free = [key for key in keys if key not in declared]
     lacking = [child for child in node.children if keys.keys().isdisjoint(names[child.name])]
     equal = _agreements(lacking, free, pairs)
-    alike = {(one.name, key) for one in lacking for key in free if fold_key(one.name) == fold_key(key)}
-    taken: set[str] = set()
+    alike = {(child.name, key) for child in lacking for key in free if fold_key(child.name) == fold_key(key)}
+    paired: set[str] = set()
     for scores in (
         {pair: (times, pair in alike) for pair, (times, _) in equal.items()},
         dict.fromkeys(alike, (0, True)),
     ):
-        for name, key in _best(scores, taken):
+        for name, key in _best(scores, paired):
             times, of = equal.get((name, key), (0, 0))
             why = f"equal in {times} of {of}" if times else "the same name in another spelling"
             yield Proposal((*place, "fields", name), {"names": (*names[name][1:], key)}, why)
             names[name] = (*names[name], key)
-            taken |= {name, key}
+            paired |= {name, key}
     last, spare = (
-        [one for one in side if one not in taken] for side in ([one.name for one in lacking], free)
+        [name for name in side if name not in paired] for side in ([name.name for name in lacking], free)
     )
     if len(last) == len(spare) == 1 and (word := _shared_word(last[0], spare[0])):
-        leaf = next(filter(None, (_leaf_of(one) for one in lacking if one.name == last[0])), None)
+        leaf = next(filter(None, (_leaf_of(child) for child in lacking if child.name == last[0])), None)
         if leaf is not None and any(_read_forms(leaf, leaf.reader)(_values(pairs, 1, (spare[0],)))):
             changes = {"names": (*names[last[0]][1:], spare[0])}
             yield Proposal(
@@ -154,30 +156,30 @@ def _shared_word(name: str, key: str) -> str:
     >>> _shared_word("VAT %", "vatRate"), _shared_word("net", "network")
     ('vat', '')
     """
-    ours, theirs = ({word.casefold() for word in _WORDS.findall(one)} for one in (name, key))
+    ours, theirs = ({word.casefold() for word in _WORDS.findall(text)} for text in (name, key))
     return max(ours & theirs, key=len, default="")
 
 
-def _best(scores: Mapping[tuple[str, str], tuple[int, bool]], taken: set[str]) -> list[tuple[str, str]]:
+def _best(scores: Mapping[tuple[str, str], tuple[int, bool]], paired: set[str]) -> list[tuple[str, str]]:
     """Return the pairs of a field and a key, neither of them taken, that are each other's only best."""
-    ranked = {pair: score for pair, score in scores.items() if taken.isdisjoint(pair)}
+    ranked = {pair: score for pair, score in scores.items() if paired.isdisjoint(pair)}
     own, other = (_tops((pair[side], score) for pair, score in ranked.items()) for side in (0, 1))
     return [(name, key) for (name, key), score in ranked.items() if own[name] == other[key] == {score: 1}]
 
 
 def _tops(scores: Iterable[tuple[str, tuple[int, bool]]]) -> dict[str, dict[tuple[int, bool], int]]:
     """Return the best score of each name, with the number of times that it has it."""
-    found: dict[str, list[tuple[int, bool]]] = defaultdict(list)
+    scores_of: dict[str, list[tuple[int, bool]]] = defaultdict(list)
     for name, score in scores:
-        found[name].append(score)
-    return {name: {max(all_): all_.count(max(all_))} for name, all_ in found.items()}
+        scores_of[name].append(score)
+    return {name: {max(all_): all_.count(max(all_))} for name, all_ in scores_of.items()}
 
 
 def _agreements(
     children: Sequence[Node], keys: Sequence[str], pairs: Pairs
 ) -> dict[tuple[str, str], tuple[int, int]]:
     """Return, of fields and keys that agree, the documents with equal values, and those that gold fills."""
-    found: dict[tuple[str, str], tuple[int, int]] = {}
+    agreements: dict[tuple[str, str], tuple[int, int]] = {}
     by_reader: dict[tuple[str, Reader], list[Leaf]] = defaultdict(list)
     for child in children:
         if (leaf := _leaf_of(child)) is not None:
@@ -187,15 +189,15 @@ def _agreements(
                 below = _inside(pairs, (child.name,), (key,))
                 members = _agreements(inner.children, [*_keys(objects for _, objects in below)], below)
                 if members:
-                    found[child.name, key] = max(members.values())
+                    agreements[child.name, key] = max(members.values())
     for leaves in by_reader.values():
         for reader, _ in _readings(leaves[0]):
             read = _read_forms(leaves[0], reader)
             theirs = {key: read(_values(pairs, 1, (key,))) for key in keys}
             ours = {leaf.name: read(_values(pairs, 0, (leaf.name,))) for leaf in leaves}
             for name, key, times, of in _count_equal(ours, theirs):
-                found[name, key] = max((times, of), found.get((name, key), (0, 0)))
-    return found
+                agreements[name, key] = max((times, of), agreements.get((name, key), (0, 0)))
+    return agreements
 
 
 def _count_equal(
@@ -217,7 +219,7 @@ def _count_equal(
 
 def _exceeds_chance(gold: Sequence[int], pred: Sequence[int], equal: int) -> bool:
     """Return whether Cohen's kappa of the documents with a value is above one half."""
-    ours, theirs = Counter(one for one in gold if one >= 0), Counter(pred)
+    ours, theirs = Counter(code for code in gold if code >= 0), Counter(pred)
     of = ours.total()
     chance = sum(times * theirs[value] for value, times in ours.items()) / of / len(pred)
     return chance < 1 and (equal / of - chance) / (1 - chance) > 0.5
@@ -231,7 +233,8 @@ def propose_reading(plan: Plan, pairs: Pairs) -> Iterator[Proposal]:
     """
     for place, leaf, gold, pred in _columns(plan.root, pairs):
         gold, pred = (
-            [[one for one in values if not _is_empty(leaf, one)] for values in side] for side in (gold, pred)
+            [[value for value in values if not _is_empty(leaf, value)] for values in side]
+            for side in (gold, pred)
         )
         theirs = [value for values in pred for value in values]
         if not theirs or leaf.is_list:
@@ -329,21 +332,21 @@ def _object_of(node: Node) -> ObjectNode | None:
 
 def _keys(sides: Iterable[list[Any]]) -> dict[str, None]:
     """Return the keys that have a value in any object."""
-    found = (one.items() for objects in sides for one in objects if isinstance(one, dict))
-    return {key: None for items in found for key, value in items if value is not None}
+    members = (record.items() for objects in sides for record in objects if isinstance(record, dict))
+    return {key: None for items in members for key, value in items if value is not None}
 
 
 def _under(objects: list[Any], keys: Sequence[str]) -> list[Any]:
     """Return the values under the first of the keys that an object has, those of lists one by one."""
-    found: list[Any] = []
-    for one in objects if len(keys) else ():
+    values: list[Any] = []
+    for item in objects if len(keys) else ():
         value = (
-            next((one[key] for key in keys if one.get(key) is not None), None)
-            if isinstance(one, dict)
+            next((item[key] for key in keys if item.get(key) is not None), None)
+            if isinstance(item, dict)
             else None
         )
-        found += value[:_MOST_ITEMS] if isinstance(value, list) else [value]
-    return [value for value in found if value is not None]
+        values += value[:_MOST_ITEMS] if isinstance(value, list) else [value]
+    return [value for value in values if value is not None]
 
 
 def _inside(pairs: Pairs, ours: Sequence[str], theirs: Sequence[str]) -> Pairs:
@@ -352,14 +355,16 @@ def _inside(pairs: Pairs, ours: Sequence[str], theirs: Sequence[str]) -> Pairs:
 
 def _values(pairs: Pairs, side: int, keys: Sequence[str]) -> list[list[Any]]:
     """Return the single values under some keys by document."""
-    found = [_under(pair[side], keys) for pair in pairs]
+    columns = [_under(pair[side], keys) for pair in pairs]
     return [
         [
-            one
-            for one in values
-            if not (isinstance(one, dict | list) or (isinstance(one, int) and one.bit_length() > _MOST_BITS))
+            value
+            for value in values
+            if not (
+                isinstance(value, dict | list) or (isinstance(value, int) and value.bit_length() > _MOST_BITS)
+            )
         ]
-        for values in found
+        for values in columns
     ]
 
 
@@ -375,11 +380,11 @@ def _read_forms(leaf: Leaf, reader: Reader) -> Callable[[list[list[Any]]], Forms
         return memo[key]
 
     def read(column: list[list[Any]]) -> Forms:
-        first = [one for values in column for one in values if not _is_empty(leaf, one)][:_FIRST_READ]
+        first = [value for values in column for value in values if not _is_empty(leaf, value)][:_FIRST_READ]
         if 4 * sum(form(value) is not None for value in first) < len(first):
             return [()] * len(column)
-        found = ([form(value) for value in values if not _is_empty(leaf, value)] for values in column)
-        return [tuple(sorted(map(str, forms))) if None not in forms else () for forms in found]
+        forms_of = ([form(value) for value in values if not _is_empty(leaf, value)] for values in column)
+        return [tuple(sorted(map(str, forms))) if None not in forms else () for forms in forms_of]
 
     return read
 
@@ -405,16 +410,16 @@ def with_proposals(spec: Spec, proposals: Iterable[Proposal]) -> Spec:
 
 def _changed(fields: tuple[Field, ...], place: Place, changes: Mapping[str, Any]) -> tuple[Field, ...]:
     _, name, *below = place
-    return tuple(_with(one, tuple(below), changes) if one.name == name else one for one in fields)
+    return tuple(_with(field, tuple(below), changes) if field.name == name else field for field in fields)
 
 
-def _with(one: Field, below: Place, changes: Mapping[str, Any]) -> Field:
+def _with(field: Field, below: Place, changes: Mapping[str, Any]) -> Field:
     if not below:
         options = changes.get("options", ())
-        kept = (
-            () if "type" in changes else tuple(pair for pair in one.options if pair[0] not in dict(options))
+        options_left = (
+            () if "type" in changes else tuple(pair for pair in field.options if pair[0] not in dict(options))
         )
-        return replace(one, **{**changes, "options": tuple(sorted((*kept, *options)))})
-    if below[0] == "items" and one.items is not None:
-        return replace(one, items=_with(one.items, below[1:], changes))
-    return replace(one, fields=_changed(one.fields, below, changes))
+        return replace(field, **{**changes, "options": tuple(sorted((*options_left, *options)))})
+    if below[0] == "items" and field.items is not None:
+        return replace(field, items=_with(field.items, below[1:], changes))
+    return replace(field, fields=_changed(field.fields, below, changes))

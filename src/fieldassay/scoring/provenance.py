@@ -178,12 +178,12 @@ def describe_documents(
         for kind, names in (("added", added), ("changed", changed), ("removed", removed))
         if names
     ]
-    found: list[str] = []
+    phrases: list[str] = []
     for kind, names in kinds:
-        noun = "" if found else " document" if len(names) == 1 else " documents"
+        noun = "" if phrases else " document" if len(names) == 1 else " documents"
         more = ", …" if len(names) > MOST_NAMED else ""
-        found.append(f"{len(names):,}{noun} {kind} ({', '.join(map(_short, names[:MOST_NAMED]))}{more})")
-    return ", ".join(found)
+        phrases.append(f"{len(names):,}{noun} {kind} ({', '.join(map(_short, names[:MOST_NAMED]))}{more})")
+    return ", ".join(phrases)
 
 
 def describe_changes(before: Any, after: Any) -> str:
@@ -205,7 +205,7 @@ def _list_changes(before: Any, after: Any, steps: tuple[str, ...] = ()) -> Itera
         yield f"{place} was removed ({_text(before)})"
         return
     if steps[-1:] == ("items",) or steps[-2:-1] == ("fields",):  # a field may be its type alone
-        before, after = ({"type": one} if isinstance(one, str) else one for one in (before, after))
+        before, after = ({"type": side} if isinstance(side, str) else side for side in (before, after))
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in sorted(before.keys() | after.keys()):
             yield from _list_changes(before.get(key, _ABSENT), after.get(key, _ABSENT), (*steps, key))
@@ -259,18 +259,22 @@ def _picker(node: Node, more: Sequence[Any] = ()) -> Picker | None:
         isinstance(child, AnyNode) and not child.path for child in node.children
     ):
         return None
-    known = _declared_keys(node)
+    declared = _declared_keys(node)
     deeper = {child.name: pick for child in node.children if (pick := _picker(child)) is not None}
 
     def pick_object(value: Any) -> Any:
         if value.__class__ is not dict:
             return value
-        held = apply_aliases(value, node.other_names) if node.other_names else value
-        found = held if known.issuperset(held) else {name: held[name] for name in held if name in known}
-        for name in deeper.keys() & found.keys():
-            picked = deeper[name](found[name])
-            found = found if picked is found[name] else found | {name: picked}
-        return {key: value[key] for key in more if key in value} | found if more else found
+        renamed = apply_aliases(value, node.other_names) if node.other_names else value
+        declared_part = (
+            renamed
+            if declared.issuperset(renamed)
+            else {name: renamed[name] for name in renamed if name in declared}
+        )
+        for name in deeper.keys() & declared_part.keys():
+            picked = deeper[name](declared_part[name])
+            declared_part = declared_part if picked is declared_part[name] else declared_part | {name: picked}
+        return {key: value[key] for key in more if key in value} | declared_part if more else declared_part
 
     return pick_object
 
@@ -287,12 +291,14 @@ def _list_picker(node: ListNode) -> Picker | None:
     is_flat = (
         isinstance(items, ObjectNode) and not items.other_names and not any(map(_picker, items.children))
     )
-    known = _declared_keys(items) if isinstance(items, ObjectNode) else frozenset()
+    declared = _declared_keys(items) if isinstance(items, ObjectNode) else frozenset()
 
     def pick_items(value: Any) -> Any:
         if value.__class__ is list:
             has_all = (
-                is_flat and set(map(type, value)) == {dict} and known.issuperset(chain.from_iterable(value))
+                is_flat
+                and set(map(type, value)) == {dict}
+                and declared.issuperset(chain.from_iterable(value))
             )
             return value if has_all else [pick(item) for item in value]
         if node.is_map and value.__class__ is dict:
@@ -405,7 +411,12 @@ def freeze_formulas(spec: Spec) -> BasisPart:
         "prices": prices,
         "score": spec.score,
     }
-    return part_of({**content, "definitions": {one.name: _definition(one) for one in spec.definitions}})
+    return part_of(
+        {
+            **content,
+            "definitions": {definition.name: _definition(definition) for definition in spec.definitions},
+        }
+    )
 
 
 def _definition(definition: Definition) -> dict[str, Any]:
@@ -449,24 +460,24 @@ def _freeze(spec: Spec, models: Iterable[Mapping[str, Any]]) -> dict[str, BasisP
 
 def models(plan: Plan) -> list[dict[str, Any]]:
     """Return the identity of every model that a comparator of the plan runs, each once."""
-    found: list[dict[str, Any]] = []
+    identities: list[dict[str, Any]] = []
     for leaf in list_leaves(plan.root):
         for comparator in _nested(leaf.comparator):
             identity = getattr(comparator, "identity", None)
-            if identity is not None and (told := dict(identity())) not in found:
-                found.append(told)
-    return found
+            if identity is not None and (own := dict(identity())) not in identities:
+                identities.append(own)
+    return identities
 
 
 def _nested(comparator: Comparator) -> list[Comparator]:
     """Return a comparator and those it is made of."""
-    found = [comparator]
+    comparators = [comparator]
     for option in options_of(type(comparator)):
         value = getattr(comparator, option.name)
         for inner in value if isinstance(value, tuple) else (value,):
             if isinstance(inner, Comparator):
-                found += _nested(inner)
-    return found
+                comparators += _nested(inner)
+    return comparators
 
 
 # Where a result comes from: versions, digests, seed and inputs.
@@ -496,7 +507,9 @@ def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, A
         "metrics": [str(call) for call in folding.metrics],
         "score": plan.spec.score,
         "definitions": [definition.name for definition in plan.spec.definitions],
-        "labels": {one.name: one.label for one in plan.spec.definitions if one.label},
+        "labels": {
+            definition.name: definition.label for definition in plan.spec.definitions if definition.label
+        },
         "kept": {
             "compared": [str(call) for call in folding.compared],
             "also": [str(call) for call in folding.also_kept],
@@ -532,9 +545,9 @@ def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, A
 @lru_cache(maxsize=64)
 def _version(name: str) -> str:
     """Return the version of an installed package, by the name of its folder if that says it."""
-    known = _installed().get(name.replace("-", "_"))
-    if known is not None:
-        return known
+    installed = _installed().get(name.replace("-", "_"))
+    if installed is not None:
+        return installed
     from importlib.metadata import PackageNotFoundError, version  # takes long, so only where it is needed
 
     try:

@@ -65,12 +65,12 @@ from fieldassay.scoring.inputs import (
 )
 from fieldassay.scoring.provenance import digest_rows, freeze_plan, provenance
 from fieldassay.scoring.shards import (
-    Done,
     EvidenceRows,
     Progress,
+    ShardResults,
     Work,
     count_classes,
-    join_outcomes,
+    join_results,
     remark_repairs,
     run_shards,
 )
@@ -178,8 +178,8 @@ def score(
     if options.only is not None:
         matching = _take(matching, _find_documents(matching, options.only))
     if options.holdout is not None:
-        held = hold_out(whole, matching.gold, options)
-        matching = _take(matching, held.positions, held.note)
+        part = hold_out(whole, matching.gold, options)
+        matching = _take(matching, part.positions, part.note)
     elif options.verdict:
         raise problem("verdict", "needs holdout", "write --holdout 0.5 --verdict", "missing_option")
     if options.limit is not None:
@@ -236,7 +236,7 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
     try:
         vocabulary = vocabulary_of(plan.spec)
         calls = select_metrics(names, vocabulary)
-        asked = [
+        gated = [
             call
             for text in (*plan.spec.gates, *options.gates)
             for call in gate_metrics(parse_gate(text), vocabulary)
@@ -246,7 +246,7 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
     report = Report(Places("options"))
     check_expressions(replace(plan.spec, metrics=options.metrics or (), gates=options.gates), report)
     report.raise_any()
-    calls = tuple(dict.fromkeys((*calls, *asked)))
+    calls = tuple(dict.fromkeys((*calls, *gated)))
     slices = plan.spec.slices if options.slices is None else options.slices
     statistics = plan.spec.statistics
     for key in (*slices, statistics.cluster or ""):
@@ -289,49 +289,51 @@ def _score(run: _Run, progress: Progress | None) -> Result:
     workers, batch = options.share(len(run.matching))
     whole = Work(run.plan, run.folding, run.matching, batch, options.evidence, 0, options.evidence_folder)
     with closing(run_shards(whole, workers, options.engine, progress)) as parts:
-        done = join_outcomes(parts)
-    undeclared = {name: fill.undeclared for name, fill in done.fills.items()}
-    apart = [name for name, fill in done.fills.items() if fill.is_apart(run.plan)]
+        results = join_results(parts)
+    undeclared = {name: fill.undeclared for name, fill in results.fills.items()}
+    apart = [name for name, fill in results.fills.items() if fill.is_apart(run.plan)]
     misfits = find_misfits(run.plan, run.matching.sources, undeclared, apart)
     if misfits:
         raise NothingEvaluatedError("\n".join(misfits))
-    return _result(run, done)
+    return _result(run, results)
 
 
-def _result(run: _Run, done: Done) -> Result:
+def _result(run: _Run, results: ShardResults) -> Result:
     systems = list(run.matching.systems)
-    partials = {system: done.partials[system] for system in systems}
-    found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
-    mends = _find_mends(run, done, found)
+    partials = {system: results.partials[system] for system in systems}
+    all_estimates = _distinct(
+        estimate for system in systems for estimate in estimates(run.folding, partials[system])
+    )
+    mends = _find_mends(run, results, all_estimates)
     paired, compared = compare_partials(
         run.folding, partials, run.plan.spec.statistics.reference or systems[0]
     )
-    gold, held = np.concatenate(done.labels), name_part(run.options, run.folding.seed)
+    gold, holdout = np.concatenate(results.labels), name_part(run.options, run.folding.seed)
     if paired is not None:
         ids = list(run.matching.ids)
         own = gold[sorted(range(len(ids)), key=ids.__getitem__)]  # as the statistics
-        paired = replace(paired, systems=tuple(replace(one, gold=own) for one in paired.systems))
-    scan = partial(scan_documents, [(name, one.without_sums()) for name, one in partials.items()])
+        paired = replace(paired, systems=tuple(replace(scores, gold=own) for scores in paired.systems))
+    scan = partial(scan_documents, [(name, sums.without_sums()) for name, sums in partials.items()])
     is_held = run.options.evidence != "none" and run.options.evidence_folder is None
     result = Result(
-        found,
+        all_estimates,
         Lazy(lambda: scan().collect()),
-        Lazy(partial(_evidence, done.frames)) if is_held else None,
+        Lazy(partial(_evidence, results.frames)) if is_held else None,
         {
             **provenance(run.plan, run.folding, run.matching),
-            **({"holdout": held} if held is not None else {}),
+            **({"holdout": holdout} if holdout is not None else {}),
             "asked": list(_name_metrics(run.plan, run.options)),
             "digests": {**run.frozen, "gold": digest_rows(gold)},
         },
-        _counts(run, done, mends),
+        _counts(run, results, mends),
         tuple(str(note) for note in run.matching.notes if note.kind not in _SHOWN),
         (
             *(str(note) for note in run.matching.notes if note.kind in _SHOWN),
-            *_warnings(run, done),
+            *_warnings(run, results),
             *describe_fit(
-                run.plan, run.matching, done.fills, (*run.folding.slices, run.folding.cluster or "")
+                run.plan, run.matching, results.fills, (*run.folding.slices, run.folding.cluster or "")
             ),
-            *describe_ambiguity(run.plan, done.fills),
+            *describe_ambiguity(run.plan, results.fills),
             *(
                 f"{system}: no value of {path} is right; if the spec is the cause, write {line}"
                 for system, lines in mends.items()
@@ -339,12 +341,12 @@ def _result(run: _Run, done: Done) -> Result:
             ),
             *remark_comparisons(paired),
             *_warn_of_families(run, partials),
-            *_warn_of_key(run, found),
+            *_warn_of_key(run, all_estimates),
             *warn_of_seen(run.matching),
         ),
-        checks=count_checks(run.plan, _tallies(run, done)),
-        parts=tuple(frame for frame in done.frames if isinstance(frame, Path)),
-        violations=tuple(part for name in run.matching.predictions for part in done.violations[name])
+        checks=count_checks(run.plan, _tallies(run, results)),
+        parts=tuple(frame for frame in results.frames if isinstance(frame, Path)),
+        violations=tuple(part for name in run.matching.predictions for part in results.violations[name])
         if run.plan.checks
         else None,
         comparisons=compared.comparisons,
@@ -354,19 +356,25 @@ def _result(run: _Run, done: Done) -> Result:
         paired=paired,
         scan_documents=scan,
         repeats=tuple(
-            Repeats(system, one.repeats, one.flaky) for system, one in partials.items() if one.repeats > 1
+            Repeats(system, repeated.repeats, repeated.flaky)
+            for system, repeated in partials.items()
+            if repeated.repeats > 1
         ),
     )
     return replace(result, warnings=(*result.warnings, *_warn_of_ungated(run, result)))
 
 
-def _warn_of_key(run: _Run, found: Sequence[Estimate]) -> tuple[str, ...]:
+def _warn_of_key(run: _Run, all_estimates: Sequence[Estimate]) -> tuple[str, ...]:
     """Return the warning on a field that holds the id of the document in gold and in all answers."""
     key = next((name for name in run.plan.spec.data.id_key or ID_NAMES if name in run.plan.slots), "")
-    own = [one.value for one in found if one.metric == "field_accuracy" and one.field == join_path((key,))]
+    own = [
+        estimate.value
+        for estimate in all_estimates
+        if estimate.metric == "field_accuracy" and estimate.field == join_path((key,))
+    ]
     gold, rows = run.matching.gold, run.matching.gold.head()
-    held = [id_text((record.data or {}).get(key)) for record in gold.open(range(len(rows)), rows)]
-    if not own or any(value != 1 for value in own) or held != [*gold.ids[: len(rows)]]:
+    ids = [id_text((record.data or {}).get(key)) for record in gold.open(range(len(rows)), rows)]
+    if not own or any(value != 1 for value in own) or ids != [*gold.ids[: len(rows)]]:
         return ()
     what = f"the field {key!r} holds the id of the document in gold and in all answers, so it is always right"
     return (f"{what}: remove it, if records are matched by it",)
@@ -389,31 +397,38 @@ def _warn_of_families(run: _Run, partials: Mapping[str, Partial]) -> tuple[str, 
         for part in partial_.documents:
             chosen = [at for at, name in enumerate(part.documents) if name in place]
             scores[system][[place[part.documents[at]] for at in chosen]] = part.values["score"][chosen]
-    known = ~np.any([np.isnan(values) for values in scores.values()], axis=0)
+    is_judged = ~np.any([np.isnan(values) for values in scores.values()], axis=0)
     values = list_candidates(
-        run.plan, [record for record, is_known in zip(records, known, strict=True) if is_known]
+        run.plan, [record for record, is_known in zip(records, is_judged, strict=True) if is_known]
     )
-    found = find_likeness({name: own[known] for name, own in scores.items()}, values, run.folding.seed)
-    if found is None:
+    likeness = find_likeness({name: own[is_judged] for name, own in scores.items()}, values, run.folding.seed)
+    if likeness is None:
         return ()
-    low, high = (f"{bound:.2f}" for bound in found.interval)
-    key = found.key if found.key.isidentifier() else json.dumps(found.key, ensure_ascii=False)
+    low, high = (f"{bound:.2f}" for bound in likeness.interval)
+    key = likeness.key if likeness.key.isidentifier() else json.dumps(likeness.key, ensure_ascii=False)
     return (
-        f"documents are not independent: those with the same `{clip(found.key, 60)}` are alike "
-        f"(intraclass correlation {found.correlation:.2f}, {low} to {high}), and the intervals should be "
-        f"{found.wider:.1f} times as wide; write `statistics: {{cluster: {key}}}`",
+        f"documents are not independent: those with the same `{clip(likeness.key, 60)}` are alike "
+        f"(intraclass correlation {likeness.correlation:.2f}, {low} to {high}), and the intervals should be "
+        f"{likeness.wider:.1f} times as wide; write `statistics: {{cluster: {key}}}`",
     )
 
 
-def _find_mends(run: _Run, done: Done, found: Sequence[Estimate]) -> dict[str, dict[str, str]]:
+def _find_mends(
+    run: _Run, results: ShardResults, all_estimates: Sequence[Estimate]
+) -> dict[str, dict[str, str]]:
     """Return by system the fields without a right value, and the line of the spec under which most are."""
     filled = {
-        info.path for info, count in zip(run.plan.fields, done.fills[GOLD].values, strict=True) if count
+        info.path for info, count in zip(run.plan.fields, results.fills[GOLD].values, strict=True) if count
     }
     zeros: dict[str, set[str]] = {}
-    for one in found:
-        if one.metric == "field_accuracy" and one.value == 0 and not one.slice and one.field in filled:
-            zeros.setdefault(one.system, set()).add(one.field)
+    for estimate in all_estimates:
+        if (
+            estimate.metric == "field_accuracy"
+            and estimate.value == 0
+            and not estimate.slice
+            and estimate.field in filled
+        ):
+            zeros.setdefault(estimate.system, set()).add(estimate.field)
     if not zeros:
         return {}
     from fieldassay.scoring.proposals import propose, sample_pairs  # 30 ms, which few scores need
@@ -429,53 +444,58 @@ def _find_mends(run: _Run, done: Done, found: Sequence[Estimate]) -> dict[str, d
 
 def _warn_of_ungated(run: _Run, result: Result) -> tuple[str, ...]:
     gates = tuple(parse_gate(text) for text in (*run.plan.spec.gates, *run.options.gates))
-    found = {system: [str(one) for one in find_ungated(gates, result, system)] for system in result.systems}
-    return tuple(f"{system}: {said}" for system, ungated in found.items() for said in ungated)
+    remarks = {
+        system: [str(remark) for remark in find_ungated(gates, result, system)] for system in result.systems
+    }
+    return tuple(f"{system}: {said}" for system, ungated in remarks.items() for said in ungated)
 
 
-def _distinct(found: Iterable[Estimate]) -> tuple[Estimate, ...]:
+def _distinct(all_estimates: Iterable[Estimate]) -> tuple[Estimate, ...]:
     """Return each estimate once: a gate may name a field or slice of a metric that is computed anyway."""
-    kept: dict[Any, Estimate] = {}
-    for one in found:
-        options = (one.regime, one.granularity, tuple(sorted(one.parameters.items())))
-        kept.setdefault((one.metric, one.system, one.field, tuple(one.slice.items()), options), one)
-    return tuple(kept.values())
+    distinct: dict[Any, Estimate] = {}
+    for estimate in all_estimates:
+        options = (estimate.regime, estimate.granularity, tuple(sorted(estimate.parameters.items())))
+        distinct.setdefault(
+            (estimate.metric, estimate.system, estimate.field, tuple(estimate.slice.items()), options),
+            estimate,
+        )
+    return tuple(distinct.values())
 
 
 def _evidence(frames: Sequence[Any]) -> pl.DataFrame:
     """Return the evidence held in memory as one table."""
     import polars as pl
 
-    made = [
+    tables = [
         frame.table() if isinstance(frame, EvidenceRows) else pl.read_parquet(io.BytesIO(frame))
         for frame in frames
     ]
-    return pl.concat(made, how="diagonal") if made else pl.DataFrame(schema=evidence_schema())
+    return pl.concat(tables, how="diagonal") if tables else pl.DataFrame(schema=evidence_schema())
 
 
-def _tallies(run: _Run, done: Done) -> dict[str, Tallies]:
+def _tallies(run: _Run, results: ShardResults) -> dict[str, Tallies]:
     return {
-        system: join_tallies([done.tallies.get(name, {}) for name in names])
+        system: join_tallies([results.tallies.get(name, {}) for name in names])
         for system, names in run.matching.systems.items()
     }
 
 
-def _counts(run: _Run, done: Done, mends: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+def _counts(run: _Run, results: ShardResults, mends: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
     """Return the counts of evaluated and of not evaluated documents, by system.
 
     Those of a system with repeated runs are over all its runs: a document with five runs counts five times.
     """
     counts: dict[str, Any] = {
         "documents": len(run.matching),
-        "gold": count_fill(done.fills[GOLD])
-        | ({"repairs": dict(done.repairs[GOLD].most_common())} if done.repairs[GOLD] else {}),
-        **({"unreviewed": dict(done.unreviewed)} if done.unreviewed["fields"] else {}),
-        **({} if run.folding.cluster is None else {"families": _count_families(run, done)}),
+        "gold": count_fill(results.fills[GOLD])
+        | ({"repairs": dict(results.repairs[GOLD].most_common())} if results.repairs[GOLD] else {}),
+        **({"unreviewed": dict(results.unreviewed)} if results.unreviewed["fields"] else {}),
+        **({} if run.folding.cluster is None else {"families": _count_families(run, results)}),
         "systems": {},
     }
     for system, names in run.matching.systems.items():
-        claims = _sum(done.claims.get(name) for name in names)
-        fill = merge_fills({GOLD: done.fills[name]} for name in names)[GOLD]
+        claims = _sum(results.claims.get(name) for name in names)
+        fill = merge_fills({GOLD: results.fills[name]} for name in names)[GOLD]
         counts["systems"][system] = {
             "documents": len(run.matching),
             **({"repeats": len(names)} if len(names) > 1 else {}),
@@ -483,58 +503,58 @@ def _counts(run: _Run, done: Done, mends: Mapping[str, Mapping[str, str]]) -> di
             "unmatched": sum(len(run.matching.unmatched.get(name, ())) for name in names),
             **{name: claims[claim] for name, claim in CLAIMS.items()},
             **count_fill(fill),
-            "repairs": dict(_sum(done.repairs.get(name) for name in names).most_common()),
-            **_count_without(run, done, names),
-            "classes": count_classes(_sum(done.classes.get(name) for name in names)),
+            "repairs": dict(_sum(results.repairs.get(name) for name in names).most_common()),
+            **_count_without(run, results, names),
+            "classes": count_classes(_sum(results.classes.get(name) for name in names)),
             **({"mends": mends[system]} if system in mends else {}),
         }
         if run.plan.checks:
-            tallies = {system: _tallies(run, done)[system]}
+            tallies = {system: _tallies(run, results)[system]}
             counts["systems"][system]["checks"] = [
                 count.to_dict() for count in count_checks(run.plan, tallies)
             ]
     return counts
 
 
-def _count_families(run: _Run, done: Done) -> dict[str, Any]:
+def _count_families(run: _Run, results: ShardResults) -> dict[str, Any]:
     """Return how many families the documents are in, and how many have none and are one of their own."""
-    cluster, parts = run.folding.cluster or "", next(iter(done.partials.values())).documents
+    cluster, parts = run.folding.cluster or "", next(iter(results.partials.values())).documents
     groups = Counter(group for part in parts for group in part.groups[cluster])
-    alone = groups.pop((), 0)
-    return {"cluster": cluster, "families": len(groups) + alone, "alone": alone}
+    single = groups.pop((), 0)
+    return {"cluster": cluster, "families": len(groups) + single, "alone": single}
 
 
 def _sum(counts: Iterable[Counter[str] | None]) -> Counter[str]:
-    return sum((one for one in counts if one is not None), Counter())
+    return sum((count for count in counts if count is not None), Counter())
 
 
-def _count_without(run: _Run, done: Done, names: Sequence[str]) -> dict[str, Any]:
+def _count_without(run: _Run, results: ShardResults, names: Sequence[str]) -> dict[str, Any]:
     """Return how many documents have no value for a slice key, where there are any."""
-    without = _sum(done.without.get(name) for name in names)
+    without = _sum(results.without.get(name) for name in names)
     return {WITHOUT: {key: without[key] for key in run.folding.slice_keys if without[key]}} if without else {}
 
 
-def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
+def _warnings(run: _Run, results: ShardResults) -> tuple[str, ...]:
     warnings = []
-    if done.untyped:
-        where = run.plan.spec.document_type.field if run.plan.spec.document_type else ""
+    if results.untyped:
+        key = run.plan.spec.document_type.field if run.plan.spec.document_type else ""
         warnings.append(
-            f"{done.untyped} gold documents have no known document type in {where!r}: all their fields count"
+            f"{results.untyped} gold documents have no known document type in {key!r}: all their fields count"
         )
-    if done.excluded:
-        named = ", ".join(f"{path} ({count})" for path, count in done.excluded.most_common(5))
+    if results.excluded:
+        named = ", ".join(f"{path} ({count})" for path, count in results.excluded.most_common(5))
         warnings.append(
             f"ignored, since the field does not apply to the document's type: {named}; see `applies_to`"
         )
-    if fields := done.unreviewed["fields"]:
-        documents = format_count(done.unreviewed["documents"], "document")
+    if fields := results.unreviewed["fields"]:
+        documents = format_count(results.unreviewed["documents"], "document")
         warnings.append(
             f"ignored, since nobody reviewed them: {format_count(fields, 'field')} in {documents}"
         )
-    if run.folding.cluster is not None and (alone := _count_families(run, done)["alone"]):
-        which = "no document has" if alone == len(run.matching) else f"{alone:,} documents have no"
+    if run.folding.cluster is not None and (single := _count_families(run, results)["alone"]):
+        which = "no document has" if single == len(run.matching) else f"{single:,} documents have no"
         warnings.append(f"{which} family by `cluster: {run.folding.cluster}`; each is one of its own")
-    empty = [key for key in run.folding.slice_keys if key not in done.grouped]
+    empty = [key for key in run.folding.slice_keys if key not in results.grouped]
     protocol = run.plan.spec.protocol if empty and run.options.slices is None else None
     published = () if protocol is None else read_spec({"protocol": protocol}).slices
     warnings += [f"no document has a value for the slice {key!r}" for key in empty if key not in published]
@@ -543,23 +563,23 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
         warnings.append(f"ignored, since no gold record has them: {', '.join(lacking[:20])}")
     unreadable = [
         _name_unreadable(run.matching.gold.label, *field, *counted)
-        for field, counted in sorted(done.unreadable.items())
+        for field, counted in sorted(results.unreadable.items())
     ]
     is_whole = run.options.fields is None  # else paths of other fields are no places here
-    misplaced = describe_misplaced(run.matching.gold.label, done.misplaced if is_whole else {})
-    warnings += map(str, cap_problems([*misplaced, *unreadable, *done.too_long]))
-    warnings += name_idle(run.plan, _tallies(run, done))
+    misplaced = describe_misplaced(run.matching.gold.label, results.misplaced if is_whole else {})
+    warnings += map(str, cap_problems([*misplaced, *unreadable, *results.too_long]))
+    warnings += name_idle(run.plan, _tallies(run, results))
     if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):
         warnings.append("the spec has no `checks:`, so there is nothing to check")
     gold = len(run.matching)
-    warnings += remark_repairs("gold", gold, done.repairs[GOLD], done.repaired[GOLD], "records")
+    warnings += remark_repairs("gold", gold, results.repairs[GOLD], results.repaired[GOLD], "records")
     for system in run.matching.predictions:
-        answers = done.claims[system]["has_prediction"]
-        if system in done.invalid:
-            count, first, why = done.invalid[system]
+        answers = results.claims[system]["has_prediction"]
+        if system in results.invalid:
+            count, first, why = results.invalid[system]
             example = f"{clip(first)}: {clip(why.split(': ')[0], 60)}"
             warnings.append(f"{system}: {count:,} of {answers:,} answers are unreadable ({example})")
-        warnings += remark_repairs(system, answers, done.repairs[system], done.repaired[system])
+        warnings += remark_repairs(system, answers, results.repairs[system], results.repaired[system])
     return tuple(warnings)
 
 

@@ -101,8 +101,8 @@ def remark_repairs(
     """
     return [
         f"{system}: {repairs[name]:,} of {answers:,} {noun} "
-        f"{told}{_listed(first.get(name, ()), repairs[name])}"
-        for name, told in _REMARKS.items()
+        f"{remark}{_listed(first.get(name, ()), repairs[name])}"
+        for name, remark in _REMARKS.items()
         if repairs.get(name)
     ]
 
@@ -129,7 +129,7 @@ def classify(evidence: BatchEvidence, table: DocumentTable) -> Counter[str]:
     cannot be read), `failed` (the answer was read, but some value of it could not be judged), or `scored`.
     """
     left = np.ones(len(table.documents), dtype=bool)
-    found: Counter[str] = Counter()
+    classes: Counter[str] = Counter()
     failed = np.zeros(len(left), dtype=bool)
     failed[evidence.doc[evidence.outcome == Outcome.FAILED]] = True
     masks = {
@@ -138,21 +138,21 @@ def classify(evidence: BatchEvidence, table: DocumentTable) -> Counter[str]:
         "failed": failed,
     }
     for name, mask in masks.items():
-        found[name] = int((left & mask).sum())
+        classes[name] = int((left & mask).sum())
         left &= ~mask
-    found["scored"] = int(left.sum())
-    return found
+    classes["scored"] = int(left.sum())
+    return classes
 
 
-def count_classes(found: Mapping[str, int]) -> dict[str, int]:
+def count_classes(classes: Mapping[str, int]) -> dict[str, int]:
     """Return the number of documents attempted, and of each class.
 
     >>> count_classes(Counter(scored=3, missing=1))
     {'attempted': 4, 'scored': 3, 'missing': 1, 'invalid': 0, 'error': 0, 'timeout': 0, 'failed': 0}
     """
     return {
-        "attempted": sum(found.get(name, 0) for name in CLASSES),
-        **{name: found.get(name, 0) for name in CLASSES},
+        "attempted": sum(classes.get(name, 0) for name in CLASSES),
+        **{name: classes.get(name, 0) for name in CLASSES},
     }
 
 
@@ -183,11 +183,11 @@ class EvidenceRows(Struct, frozen=True):
 
         assert self.evidence.table is not None
         frame = self.evidence.table()
-        found = self.find_costs()
-        costs = pl.Series(COST, found.shares / self.runs, nan_to_null=True)
+        of_rows = self.find_costs()
+        costs = pl.Series(COST, of_rows.shares / self.runs, nan_to_null=True)
         frame = frame.insert_column(frame.columns.index("other_field") + 1, costs)
-        if found.sizes is not None:
-            frame = frame.with_columns(pl.Series(COST_SIZE, found.sizes / self.runs, nan_to_null=True))
+        if of_rows.sizes is not None:
+            frame = frame.with_columns(pl.Series(COST_SIZE, of_rows.sizes / self.runs, nan_to_null=True))
         return frame.filter(~pl.col("outcome").is_in(["match", "absent"])) if self.only_errors else frame
 
     def pack(self) -> bytes:
@@ -197,7 +197,7 @@ class EvidenceRows(Struct, frozen=True):
         return packed.getvalue()
 
 
-class Done(Struct, frozen=True, eq=False):
+class ShardResults(Struct, frozen=True, eq=False):
     """The results of some documents.
 
     `frames` are evidence tables, in order: their batches where the work is local, or (where the work names a
@@ -242,13 +242,13 @@ class Done(Struct, frozen=True, eq=False):
     """By system, the violations of the spec's checks as lines of JSON, or (in a folder) their files."""
 
 
-def join_outcomes(parts: Iterable[Done]) -> Done:
+def join_results(parts: Iterable[ShardResults]) -> ShardResults:
     """Return the results of all parts, at least one, which follow one another; two are held at a time."""
     return reduce(_join, parts)
 
 
-def _join(first: Done, second: Done) -> Done:
-    return Done(
+def _join(first: ShardResults, second: ShardResults) -> ShardResults:
+    return ShardResults(
         partials=_by_name(first.partials, second.partials, merge),
         frames=_hold(first.frames + second.frames),
         fills=merge_fills([first.fills, second.fills]),
@@ -259,7 +259,7 @@ def _join(first: Done, second: Done) -> Done:
         unreviewed=_sum(first.unreviewed, second.unreviewed),
         grouped=first.grouped | second.grouped,
         without=_add(first.without, second.without),
-        tallies=_by_name(first.tallies, second.tallies, lambda one, other: join_tallies([one, other])),
+        tallies=_by_name(first.tallies, second.tallies, lambda left, right: join_tallies([left, right])),
         classes=_add(first.classes, second.classes),
         repairs=_add(first.repairs, second.repairs),
         repaired=_by_name(first.repaired, second.repaired, _name_first),
@@ -308,7 +308,7 @@ def _count_on(first: Any, second: Any) -> Any:
 def _name_first(
     first: Mapping[str, tuple[str, ...]], second: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    return _by_name(first, second, lambda one, other: (one + other)[:MOST_NAMED])
+    return _by_name(first, second, lambda left, right: (left + right)[:MOST_NAMED])
 
 
 # The work of one shard of documents: read, judge and fold batch by batch; its results merge exactly.
@@ -450,15 +450,15 @@ def _plain_paths(paths: tuple[str, ...]) -> frozenset[str]:
     return frozenset(map(plain_path, paths)) if paths else _NONE
 
 
-def do_work(work: Work, progress: Progress | None = None) -> Done:
+def do_work(work: Work, progress: Progress | None = None) -> ShardResults:
     """Return the results of the shard's documents."""
     systems, has_values = work.matching.predictions, work.evidence != "none"
     with open_sink(work.plan, work.folder, work.number, systems, has_values=has_values) as sink:
-        done = join_outcomes(_do(work, progress, sink))
-        return done if sink is None else replace(done, violations=sink.kept())
+        results = join_results(_do(work, progress, sink))
+        return results if sink is None else replace(results, violations=sink.kept())
 
 
-def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Iterator[Done]:
+def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Iterator[ShardResults]:
     """Yield the results of each system of each batch of the shard; those of all systems are the first's."""
     parts = chain.from_iterable(portions(work.plan, batch) for batch in batches(work.matching, work.batch))
     number = 0
@@ -467,9 +467,9 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Iterator[Do
         for position, judged in enumerate(
             judge_batch(work.plan, batch, work.folding.slice_keys, sink, work.folding.cluster)
         ):
-            kept = hide_values(judged) if work.evidence == "none" else judged
-            partials = _fold(work, batch.repeats.get(kept.name), kept, waiting)
-            yield _settle(work, batch, kept, partials, (number, position == 0))
+            reduced = hide_values(judged) if work.evidence == "none" else judged
+            partials = _fold(work, batch.repeats.get(reduced.name), reduced, waiting)
+            yield _settle(work, batch, reduced, partials, (number, position == 0))
             number += 1
         if progress is not None:
             progress(len(batch.ids))
@@ -478,7 +478,7 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Iterator[Do
 def hide_values(judged: JudgedBatch) -> JudgedBatch:
     """Return a batch without texts of answers; of an unreadable one the reason stays, without its quote."""
     for tally in judged.tallies.values():
-        tally.examples = [one.hide_value() for one in tally.examples]
+        tally.examples = [violation.hide_value() for violation in tally.examples]
     table = judged.documents
     reasons = zip(table.texts["answer_problem"], table.claims["is_invalid"], strict=True)
     texts = {
@@ -490,7 +490,7 @@ def hide_values(judged: JudgedBatch) -> JudgedBatch:
 
 def _settle(
     work: Work, batch: Batch, judged: JudgedBatch, partials: Mapping[str, Partial], place: tuple[int, bool]
-) -> Done:
+) -> ShardResults:
     """Return the results of a judged batch, and if it is the first of its documents, those of gold."""
     number, is_first = place
     system, table = judged.name, judged.documents
@@ -498,9 +498,9 @@ def _settle(
     repairs = {system: table.groups["repairs"]}
     if is_first:
         repairs[GOLD] = tuple(record.meta.repairs for record in batch.gold)
-    return Done(
+    return ShardResults(
         partials=partials,
-        frames=_kept(work, judged, number, batch.repeats.get(system)),
+        frames=_frames(work, judged, number, batch.repeats.get(system)),
         fills={system: of_system, GOLD: of_gold} if is_first else {system: of_system},
         claims={system: Counter({name: int(mask.sum()) for name, mask in table.claims.items()})},
         untyped=judged.untyped if is_first else 0,
@@ -515,8 +515,8 @@ def _settle(
         },
         tallies={system: judged.tallies},
         classes={system: Counter(classify(judged.evidence, table))},
-        repairs={name: Counter(chain.from_iterable(done)) for name, done in repairs.items()},
-        repaired={name: _name_repaired(batch, done) for name, done in repairs.items()},
+        repairs={name: Counter(chain.from_iterable(of_records)) for name, of_records in repairs.items()},
+        repaired={name: _name_repaired(batch, of_records) for name, of_records in repairs.items()},
         labels=(digest_part(work.plan, batch.gold),) if is_first else (),
         too_long=judged.too_long,
         unreadable=_find_unreadable(judged.evidence, batch) if is_first else {},
@@ -540,14 +540,16 @@ def _fold(
     return {repeat.system: fold_repeats(work.folding, repeat.system, pairs, votes)}
 
 
-def _name_repaired(batch: Batch, done: Sequence[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+def _name_repaired(batch: Batch, repairs: Sequence[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """Return the first documents of the repairs in `NAMED`."""
     return {
         repair: tuple(
-            islice((name for name, each in zip(batch.ids, done, strict=True) if repair in each), MOST_NAMED)
+            islice(
+                (name for name, each in zip(batch.ids, repairs, strict=True) if repair in each), MOST_NAMED
+            )
         )
         for repair in NAMED
-        if any(done)
+        if any(repairs)
     }
 
 
@@ -564,30 +566,30 @@ def _find_unreadable(evidence: BatchEvidence, batch: Batch) -> dict[tuple[str, s
 
     They are named by the path and the type of their field, and whether nothing of them counts.
     """
-    found = {}
+    unreadable = {}
     at = np.flatnonzero(evidence.flags & FLAG["unreadable_gold"])
     keys = np.stack([evidence.field[at], evidence.outcome[at] == int(Outcome.FAILED)], axis=1)
     for number, left_out in np.unique(keys, axis=0).tolist():
         info, docs = evidence.fields[number], evidence.doc[at[(keys == (number, left_out)).all(axis=1)]]
-        found[info.path, info.type, bool(left_out)] = len(docs), batch.ids[docs.min()]
-    return found
+        unreadable[info.path, info.type, bool(left_out)] = len(docs), batch.ids[docs.min()]
+    return unreadable
 
 
 def _count_unreviewed(plan: Plan, batch: Batch) -> Counter[str]:
     """Return how many fields and keys of maps and trees were never reviewed, and of how many documents."""
-    known = {info.path for info in plan.fields}
+    declared = {info.path for info in plan.fields}
     keyed = frozenset(info.path for info in plan.fields if info.type in ("any", "map"))
-    found = [
+    counts = [
         len(
             {
                 path
                 for path in _plain_paths(record.meta.unreviewed_paths)
-                if "" in known or field_of(path) in known or is_at_or_under(path, keyed)
+                if "" in declared or field_of(path) in declared or is_at_or_under(path, keyed)
             }
         )
         for record in batch.gold
     ]
-    return Counter(fields=sum(found), documents=sum(map(bool, found)))
+    return Counter(fields=sum(counts), documents=sum(map(bool, counts)))
 
 
 def _is_given(value: object, nulls: frozenset[str]) -> bool:
@@ -595,7 +597,7 @@ def _is_given(value: object, nulls: frozenset[str]) -> bool:
     return not is_empty_text(value, nulls) if isinstance(value, str) else value not in (None, [], {})
 
 
-def _kept(work: Work, judged: JudgedBatch, number: int, repeat: Repeat | None) -> tuple[Frame, ...]:
+def _frames(work: Work, judged: JudgedBatch, number: int, repeat: Repeat | None) -> tuple[Frame, ...]:
     evidence = judged.evidence
     if work.evidence == "none" or not len(evidence):
         return ()
@@ -622,7 +624,7 @@ BATCHES = 5
 
 def run_shards(
     whole: Work, workers: int, engine: str = "local", progress: Progress | None = None
-) -> Generator[Done]:
+) -> Generator[ShardResults]:
     """Yield the results of each shard of the work, in the order of documents."""
     documents, is_here = len(whole.matching), engine == "local" and workers == 1
     size = documents if is_here else min(-(-documents // (workers * 4)), BATCHES * whole.batch)
@@ -632,25 +634,25 @@ def run_shards(
         for work in works:
             yield do_work(work, progress)
         return
-    for done in _share_ids(whole.matching.ids, _run_apart(whole, works, workers, engine)):
+    for results in _share_ids(whole.matching.ids, _run_apart(whole, works, workers, engine)):
         if progress is not None:
-            progress(done.documents)
-        yield done
+            progress(results.documents)
+        yield results
 
 
-def _share_ids(ids: Sequence[str], parts: Iterable[Done]) -> Iterator[Done]:
+def _share_ids(ids: Sequence[str], parts: Iterable[ShardResults]) -> Iterator[ShardResults]:
     """Yield the results of shards with the ids that are here already in place of the copies that came."""
     start = 0
-    for done in parts:
+    for results in parts:
         partials = {}
-        for system, one in done.partials.items():
-            own = iter(ids[start : start + done.documents])
+        for system, sums in results.partials.items():
+            own = iter(ids[start : start + results.documents])
             documents = tuple(
-                replace(each, documents=tuple(islice(own, len(each.documents)))) for each in one.documents
+                replace(each, documents=tuple(islice(own, len(each.documents)))) for each in sums.documents
             )
-            partials[system] = replace(one, documents=documents)
-        start += done.documents
-        yield replace(done, partials=partials)
+            partials[system] = replace(sums, documents=documents)
+        start += results.documents
+        yield replace(results, partials=partials)
 
 
 class _Shards(Struct, frozen=True, eq=False):
@@ -671,7 +673,7 @@ class _Shards(Struct, frozen=True, eq=False):
         return replace(self.whole, matching=matching, number=number, is_local=False)
 
 
-def _run_apart(whole: Work, works: Iterator[Work], workers: int, engine: str) -> Iterator[Done]:
+def _run_apart(whole: Work, works: Iterator[Work], workers: int, engine: str) -> Iterator[ShardResults]:
     """Yield the results of shards that other processes judge."""
     engine, _, address = engine.partition("=")
     if engine == "local":
@@ -687,7 +689,7 @@ def _run_apart(whole: Work, works: Iterator[Work], workers: int, engine: str) ->
 class _Away(Struct, frozen=True, eq=False):
     """The results of a shard from another machine, with the content of the files of its evidence."""
 
-    done: Done
+    results: ShardResults
     files: Mapping[str, bytes]
 
 
@@ -696,20 +698,20 @@ def _do_away(work: Work) -> _Away:
     if work.folder is None:
         return _Away(do_work(replace(work, is_local=False)), {})
     with tempfile.TemporaryDirectory(prefix="fieldassay-") as place:
-        done = do_work(replace(work, folder=Path(place)))
+        results = do_work(replace(work, folder=Path(place)))
         files = {file.name: file.read_bytes() for file in sorted(Path(place).iterdir())}
-    return _Away(replace(done, frames=()), files)
+    return _Away(replace(results, frames=()), files)
 
 
-def _take_home(away: _Away, folder: Path | None) -> Done:
+def _take_home(away: _Away, folder: Path | None) -> ShardResults:
     """Return the results of a shard with its evidence in files here."""
     if folder is None:
-        return away.done
+        return away.results
     for name, content in away.files.items():
         (folder / name).write_bytes(content)
     violations = {
         system: tuple(part if isinstance(part, bytes) else folder / part.name for part in parts)
-        for system, parts in away.done.violations.items()
+        for system, parts in away.results.violations.items()
     }
     frames = tuple(folder / name for name in away.files if name.endswith(".parquet"))
-    return replace(away.done, frames=frames, violations=violations)
+    return replace(away.results, frames=frames, violations=violations)

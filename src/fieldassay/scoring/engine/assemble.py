@@ -86,21 +86,21 @@ def assemble(
 def _find_items(judged: Judged) -> npt.NDArray[np.intp]:
     """Return the row of the innermost item that each row is in, or, for an item, that it is in; -1: none."""
     starts = np.cumsum([0, *map(len, judged.blocks)])
-    known: dict[int, tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]] = {}
+    rows_of_items: dict[int, tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]] = {}
     for block, start in zip(judged.blocks, starts.tolist(), strict=False):
         prefix = block.pairs.prefix
         if block.kind == Kind.ITEM and prefix is not None:
             sides = [np.full(len(side), -1, np.intp) for side in (prefix.scope.gold, prefix.scope.pred)]
             for rows, nodes in zip(sides, (block.pairs.gold, block.pairs.pred), strict=True):
                 rows[nodes[nodes >= 0]] = start + np.flatnonzero(nodes >= 0)
-            known[id(prefix.scope)] = sides[0], sides[1]
-    found = np.full(starts[-1], -1, np.intp)
+            rows_of_items[id(prefix.scope)] = sides[0], sides[1]
+    item_rows = np.full(starts[-1], -1, np.intp)
     for block, start in zip(judged.blocks, starts.tolist(), strict=False):
         prefix, both = block.pairs.prefix, [block.pairs.gold, block.pairs.pred]
-        own, is_own = found[start : start + len(block)], block.kind == Kind.ITEM
+        own, is_own = item_rows[start : start + len(block)], block.kind == Kind.ITEM
         while prefix is not None:
             scope = prefix.scope
-            for rows, side in zip(() if is_own else known.get(id(scope), ()), both, strict=False):
+            for rows, side in zip(() if is_own else rows_of_items.get(id(scope), ()), both, strict=False):
                 at = np.flatnonzero((own < 0) & (side >= 0))
                 own[at] = rows[side[at]]
             both = [
@@ -108,7 +108,7 @@ def _find_items(judged: Judged) -> npt.NDArray[np.intp]:
                 for parent, side in zip((scope.gold.parent, scope.pred.parent), both, strict=True)
             ]
             prefix, is_own = prefix.above, False
-    return found
+    return item_rows
 
 
 def _evidence_table(evidence: BatchEvidence, judged: Judged) -> pl.DataFrame:
@@ -123,12 +123,12 @@ def _answer_table(judged: Judged) -> pl.DataFrame:
     return answer_table(judged)
 
 
-def _confidence(judged: Judged, given: Sequence[Mapping[str, float] | None]) -> npt.NDArray[np.float64]:
+def _confidence(judged: Judged, by_document: Sequence[Mapping[str, float] | None]) -> npt.NDArray[np.float64]:
     """Return each row's confidence: of its predicted path, else its field, else the record; else NaN."""
-    found = np.full(sum(map(len, judged.blocks)), np.nan)
-    if not any(given):
-        return found
-    has = np.array([bool(confidence) for confidence in given], dtype=bool)
+    confidences = np.full(sum(map(len, judged.blocks)), np.nan)
+    if not any(by_document):
+        return confidences
+    has = np.array([bool(confidence) for confidence in by_document], dtype=bool)
     paths = RowPaths()
     start = 0
     for block in judged.blocks:
@@ -136,12 +136,12 @@ def _confidence(judged: Judged, given: Sequence[Mapping[str, float] | None]) -> 
         rows = np.flatnonzero(has[block.pairs.doc])
         concrete = paths.of(block, judged.fields[block.field], "pred", rows) if len(rows) else []
         for row, own in zip(rows.tolist(), concrete, strict=True):
-            confidence = given[block.pairs.doc[row]] or {}
+            confidence = by_document[block.pairs.doc[row]] or {}
             value = confidence.get(own or "\0", confidence.get(path, confidence.get("")))
             if own is not None and value is not None:
-                found[start + row] = value
+                confidences[start + row] = value
         start += len(block)
-    return found
+    return confidences
 
 
 def _joined(parts: list[npt.NDArray[Any]], dtype: Any) -> npt.NDArray[Any]:
@@ -154,16 +154,16 @@ def list_values(judged: Judged, kinds: Collection[Kind]) -> Iterator[tuple[int, 
     Each comes with the number of its document.
     """
     paths, reasons = RowPaths(), judged.reasons.names
-    for block, found in zip(judged.blocks, diagnose(judged), strict=True):
+    for block, diagnosed in zip(judged.blocks, diagnose(judged), strict=True):
         if block.kind not in kinds:
             continue
         info = judged.fields[block.field]
-        arrays = (block.pairs.doc, block.outcome, block.score, block.reason, found.bits)
+        arrays = (block.pairs.doc, block.outcome, block.score, block.reason, diagnosed.bits)
         critical = repeat(info.critical, len(block)) if block.critical is None else block.critical.tolist()
         for doc, outcome, score, reason, bits, of_gold, of_pred, gold, pred, is_critical in zip(
             *(array.tolist() for array in arrays),
             *(paths.of(block, info, side) for side in ("gold", "pred")),
-            *(_given(block, side) for side in ("gold", "pred")),
+            *(_raw_values(block, side) for side in ("gold", "pred")),
             critical,
             strict=True,
         ):
@@ -179,7 +179,7 @@ _ABSENT = int(Outcome.ABSENT)
 _OUTCOMES = tuple(outcome.name.lower() for outcome in Outcome)
 
 
-def _given(block: Block, side: str) -> list[Any]:
+def _raw_values(block: Block, side: str) -> list[Any]:
     """Return the values as given on one side, None for none."""
     if block.coded is None:
         return list(map(getattr(block, f"{side}_raws").get, range(len(block))))

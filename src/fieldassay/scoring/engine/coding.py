@@ -119,8 +119,12 @@ def code(place: LeafPlace) -> Coded:
     column, is_container = _read(raws, leaf, kinds)
     hollow = leaf.find_empty(column)
     if hollow is not None and hollow.any():
-        kept, codes = _without(hollow, codes)
-        raws, column, is_container = [raws[at] for at in kept.tolist()], column.take(kept), is_container[kept]
+        filled, codes = _without(hollow, codes)
+        raws, column, is_container = (
+            [raws[at] for at in filled.tolist()],
+            column.take(filled),
+            is_container[filled],
+        )
     is_opaque = is_container.copy()
     is_opaque[list(column.problems)] = True
     meaning = _meanings(raws, column, is_opaque)
@@ -135,10 +139,10 @@ def code(place: LeafPlace) -> Coded:
     if place.accepted or leaf.accepted:
         accepted, spared = _accepted(place, (raws, column, is_container), noted, codes[amended].tolist())
     if noted or amended:  # each has a code of its own
-        own, known = [*noted, *amended], len(raws)
-        each = np.append(np.arange(known), codes[own])
+        own, count_of_raws = [*noted, *amended], len(raws)
+        each = np.append(np.arange(count_of_raws), codes[own])
         codes = codes.copy()
-        codes[own] = known + np.arange(len(own))
+        codes[own] = count_of_raws + np.arange(len(own))
         raws = [raws[at] for at in each.tolist()]
         column = column.take(each)
         meaning, is_opaque, is_container = meaning[each], is_opaque[each], is_container[each]
@@ -176,14 +180,14 @@ def only_item(value: Any) -> Any:
 
 
 def _accepted(
-    place: LeafPlace, known: tuple[list[Any], Column, Masks], noted: list[int], amended: list[int]
+    place: LeafPlace, read_values: tuple[list[Any], Column, Masks], noted: list[int], amended: list[int]
 ) -> tuple[Acceptance, Acceptance | None]:
     """Return the values accepted beside gold's values, and where gold has none.
 
     Gold values with variations of their own come after all known ones, then the amended predictions, given
     by the codes of what they are equal to.
     """
-    raws, column, is_container = known
+    raws, column, is_container = read_values
     leaf, plain = place.node, plain_leaf(place.node)
     texts = [
         leaf_content(leaf, raw, place.is_grown) if odd else list_content(leaf, text)
@@ -205,11 +209,11 @@ def _accepted(
         {len(raws) + at: own[node] for at, node in enumerate(noted)},
         frozenset(),
     )
-    found = replace(every, pairs=each.pairs, lacking=every.lacking | each.lacking)
+    beside = replace(every, pairs=each.pairs, lacking=every.lacking | each.lacking)
     silent = {node: listed for node, listed in own.items() if node not in noted}
     if not silent:
-        return found, None
-    return found, find_accepted(np.zeros(len(place.gold), dtype=bool), as_given, silent, frozenset())
+        return beside, None
+    return beside, find_accepted(np.zeros(len(place.gold), dtype=bool), as_given, silent, frozenset())
 
 
 def _distinct(
@@ -331,8 +335,8 @@ def _without_empty(raws: list[Any], codes: Codes, leaf: Leaf, kinds: set[type]) 
         return raws, codes
     is_empty = np.zeros(len(raws), dtype=bool)
     is_empty[empty] = True
-    kept, codes = _without(is_empty, codes)
-    return [raws[at] for at in kept.tolist()], codes
+    filled, codes = _without(is_empty, codes)
+    return [raws[at] for at in filled.tolist()], codes
 
 
 def _without(empty: Masks, codes: Codes) -> tuple[Codes, Codes]:
@@ -345,10 +349,10 @@ def _without(empty: Masks, codes: Codes) -> tuple[Codes, Codes]:
 def _read(raws: list[Any], leaf: Leaf, kinds: set[type]) -> tuple[Column, Masks]:
     if kinds <= {str, int, float, bool} or (leaf.is_list and dict not in kinds and type(None) not in kinds):
         return leaf.reader.read_column(raws), np.zeros(len(raws), dtype=bool)
-    known = [index for index, raw in enumerate(raws) if not _is_foreign(raw, leaf)]
-    column = leaf.reader.read_column([raws[index] for index in known])
+    native = [index for index, raw in enumerate(raws) if not _is_foreign(raw, leaf)]
+    column = leaf.reader.read_column([raws[index] for index in native])
     merged = [_foreign(raw) for raw in raws]
-    for position, index in enumerate(known):
+    for position, index in enumerate(native):
         merged[index] = column.reading(position)
     is_container = np.fromiter(
         (isinstance(raw, (dict, list)) and _is_foreign(raw, leaf) for raw in raws),
@@ -654,12 +658,12 @@ def _compare_open(
     if comparator.is_expensive:
         codes, spread = distinct_pairs(codes, len(coded.meaning))
     scores = comparator.compare_at(coded.column, codes[0], codes[1])
-    found = scores.score[spread]
+    field_scores = scores.score[spread]
     reason[at] = scores.reason[spread]
     if not comparator.can_fail:
-        too_long = np.isnan(found)
-        found, reason[at[too_long]] = np.where(too_long, 0.0, found), TOO_LONG
-    score[at] = found
+        too_long = np.isnan(field_scores)
+        field_scores, reason[at[too_long]] = np.where(too_long, 0.0, field_scores), TOO_LONG
+    score[at] = field_scores
     for name, values in scores.extras.items():
         worth = values[spread] if comparator.can_fail else np.nan_to_num(values[spread], nan=0.0)
         extras.setdefault(name, np.full(len(gold), np.nan))[at] = worth

@@ -34,13 +34,13 @@ def name_other_fields(
     fields = int(max(wrong.field.max(), gold.field.max(initial=0))) + 1
     places = np.sort((gold.doc.astype(np.int64) * scale + gold_codes) * fields + gold.field)
     places = places[np.diff(places, prepend=-1) != 0]
-    keys, found = np.divmod(places, fields)
+    keys, field_of_place = np.divmod(places, fields)
     wanted = wrong.doc.astype(np.int64) * scale + codes
     first, stop = np.searchsorted(keys, wanted), np.searchsorted(keys, wanted, side="right")
-    padded = np.concatenate([found, [-1]])
-    own = padded[np.minimum(first, len(found))] == wrong.field
+    padded = np.concatenate([field_of_place, [-1]])
+    own = padded[np.minimum(first, len(field_of_place))] == wrong.field
     first = first + (own & (first < stop))
-    others = np.where(first < stop, padded[np.minimum(first, len(found))], -1).astype(np.int32)
+    others = np.where(first < stop, padded[np.minimum(first, len(field_of_place))], -1).astype(np.int32)
     return others, ~own & (stop - first == 1)
 
 
@@ -59,14 +59,14 @@ def compare_items(
     compared = wrong.take(np.flatnonzero(wrong.item >= 0))
     with_wrong = set(positions.combine(compared, compared.item.astype(np.int64)).tolist())
     places = positions.combine(items, items.item.astype(np.int64)).tolist()
-    taken = np.fromiter(map(with_wrong.__contains__, places), bool, len(places))
+    is_compared = np.fromiter(map(with_wrong.__contains__, places), bool, len(places))
     texts = Scales(fields, int(codes.max()) + 1)
     lists, list_codes = texts.combine(wrong, codes), texts.combine(items, item_codes)
     distinct, inverse = np.unique(lists, return_inverse=True)
     spot = np.minimum(np.searchsorted(distinct, list_codes), len(distinct) - 1)
     is_wanted = distinct[spot] == list_codes
     in_gold = np.bincount(spot[is_wanted], minlength=len(distinct))[inverse]
-    matched = np.bincount(spot[is_wanted & ~taken], minlength=len(distinct))[inverse]
+    matched = np.bincount(spot[is_wanted & ~is_compared], minlength=len(distinct))[inverse]
     order = np.argsort(inverse, kind="stable")
     ordered = inverse[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -102,11 +102,11 @@ def find_cut_items(
     true: dict[_Place, set[str]] = defaultdict(set)
     for _, doc, field, text in _walk(gold, near):
         true[doc, field].add(text)
-    found: list[int] = []
+    cut_rows: list[int] = []
     for place, texts in predicted.items():
         rows_of = _joined_rows if are_texts[place[1]] else _cut_rows
-        found.extend(rows_of(texts, true.get(place, set())))
-    return np.array(sorted(found), dtype=np.intp)
+        cut_rows.extend(rows_of(texts, true.get(place, set())))
+    return np.array(sorted(cut_rows), dtype=np.intp)
 
 
 def _walk(values: ValueRows, rows: npt.NDArray[np.intp]) -> Iterator[tuple[int, int, int, str]]:
@@ -192,14 +192,14 @@ def diagnose_context(
         map(code_of.get, gold.canonical.tolist(), repeat(-1)), dtype=np.int64, count=len(gold)
     )
     is_known = all_codes >= 0
-    known, known_codes = gold.take(np.flatnonzero(is_known)), all_codes[is_known]
-    named, is_only = name_other_fields(wrong, codes, known, known_codes)
+    in_gold, known_codes = gold.take(np.flatnonzero(is_known)), all_codes[is_known]
+    named, is_only = name_other_fields(wrong, codes, in_gold, known_codes)
     other = np.where(
         _are_telling_numbers(wrong, named, is_only, are_numbers), named, _only_telling(named, texts, -1)
     )
     bits[other >= 0] |= BIT["value_of_another_field"]
     is_item = are_items[wrong.field]
-    repeated, is_another = compare_items(wrong, codes, known, known_codes)
+    repeated, is_another = compare_items(wrong, codes, in_gold, known_codes)
     bits[repeated & is_item] |= BIT["duplicate_item"]
     is_another = np.where(is_item, is_another & ~repeated, _only_telling(is_another, texts, False))
     bits[is_another] |= BIT["value_of_another_item"]
@@ -219,19 +219,19 @@ def _are_telling_numbers(
     """
     if are_numbers is None:
         return np.zeros(len(wrong), dtype=bool)
-    found = is_only & (named >= 0) & are_numbers[wrong.field] & are_numbers[named]
-    for row in np.flatnonzero(found).tolist():
-        found[row] = _TWO_DIGITS.fullmatch(wrong.canonical[row]) is not None
-    return found
+    is_telling = is_only & (named >= 0) & are_numbers[wrong.field] & are_numbers[named]
+    for row in np.flatnonzero(is_telling).tolist():
+        is_telling[row] = _TWO_DIGITS.fullmatch(wrong.canonical[row]) is not None
+    return is_telling
 
 
-def _only_telling(found: npt.NDArray[Any], texts: list[str], nothing: int) -> npt.NDArray[Any]:
+def _only_telling(findings: npt.NDArray[Any], texts: list[str], nothing: int) -> npt.NDArray[Any]:
     """Return the findings without those for short or trivial texts."""
-    found = found.copy()
-    for row in np.flatnonzero(found != nothing).tolist():
+    findings = findings.copy()
+    for row in np.flatnonzero(findings != nothing).tolist():
         if len(texts[row]) < SHORTEST_TELLING or texts[row].casefold() in TRIVIAL:
-            found[row] = nothing
-    return found
+            findings[row] = nothing
+    return findings
 
 
 def diagnose_outcomes(outcome: npt.NDArray[np.int8], flags: npt.NDArray[np.int64]) -> Bits:
@@ -317,13 +317,13 @@ def diagnose(judged: Judged) -> list[Diagnosed]:
         start = 0
         for at in chosen:
             rows = wrong[at]
-            found = slice(start, start + len(rows))
+            part_rows = slice(start, start + len(rows))
             start += len(rows)
-            bits[at][rows] |= findings.bits[found]
-            joined = rows[findings.bits[found] & BIT["list_split_or_joined"] != 0]
+            bits[at][rows] |= findings.bits[part_rows]
+            joined = rows[findings.bits[part_rows] & BIT["list_split_or_joined"] != 0]
             bits[at][joined] &= ~(BIT["extended"] | BIT["truncated"])  # the join says why
             others[at] = np.full(len(bits[at]), -1, dtype=np.int32)
-            others[at][rows] = named[found]  # type: ignore[index]
+            others[at][rows] = named[part_rows]  # type: ignore[index]
     return [Diagnosed(*pair) for pair in zip(bits, others, strict=True)]
 
 
@@ -350,10 +350,10 @@ def _diagnose_values(block: Block, path: str, bits: Bits, wrong: Nodes) -> None:
         np.stack([block.gold_code[at], block.pred_code[at]]), len(block.coded.raws)
     )
     kinds = block.coded.is_container
-    found = np.where(kinds[pairs[0]] | kinds[pairs[1]], np.int64(BIT["wrong_kind"]), np.int64(0))
-    scalar = np.flatnonzero(found == 0)
-    found[scalar] = _diagnose_scalars(block.coded, path, pairs[:, scalar])
-    bits[at] |= found[spread]
+    diagnoses = np.where(kinds[pairs[0]] | kinds[pairs[1]], np.int64(BIT["wrong_kind"]), np.int64(0))
+    scalar = np.flatnonzero(diagnoses == 0)
+    diagnoses[scalar] = _diagnose_scalars(block.coded, path, pairs[:, scalar])
+    bits[at] |= diagnoses[spread]
 
 
 def _find_forgiven_case(block: Block) -> Nodes:
@@ -371,15 +371,15 @@ def _diagnose_scalars(coded: Coded, path: str, pairs: Codes) -> Bits:
     A null opposite a value counts as no value.
     """
     gold, pred = (coded.column.take(side) for side in pairs)
-    found = diagnose_pairs(coded.leaf.type, gold, pred)
+    diagnoses = diagnose_pairs(coded.leaf.type, gold, pred)
     if coded.leaf.type in ("text", "any") and is_unit_key(path):
-        found = diagnose_unit_texts(gold, pred, found)
+        diagnoses = diagnose_unit_texts(gold, pred, diagnoses)
     if coded.leaf.null_is_value:
         is_null = np.fromiter((raw is None for raw in coded.raws), dtype=bool, count=len(coded.raws))
-        found = np.where(
-            is_null[pairs[1]], BIT["missing"], np.where(is_null[pairs[0]], BIT["spurious"], found)
+        diagnoses = np.where(
+            is_null[pairs[1]], BIT["missing"], np.where(is_null[pairs[0]], BIT["spurious"], diagnoses)
         )
-    return found
+    return diagnoses
 
 
 def _present(block: Block) -> Nodes:

@@ -196,7 +196,7 @@ class Flattener(Struct, frozen=True, eq=False):
         takes_null = self.takes_null if is_grown else None
         gold, pred = values
         if is_grown or kinds is None:
-            held = np.fromiter(
+            has_value = np.fromiter(
                 (
                     isinstance(raw, dict | list) and (self.takes_null or self._has_content(raw))
                     for raw in gold
@@ -205,23 +205,25 @@ class Flattener(Struct, frozen=True, eq=False):
                 len(gold),
             )
         else:
-            held = kinds.codes == GOOD
+            has_value = kinds.codes == GOOD
         everywhere = frozenset(content_of(node, thaw(value), takes_null) for value in node.accepted)
         by_gold = {
             at: [content_of(node, value, takes_null) for value in listed]
             for at, listed in own.items()
-            if held[at]
+            if has_value[at]
         }
         near = {at: np.flatnonzero(scope.pred.doc == scope.gold.doc[at]).tolist() for at in by_gold}
         wanted = (
-            range(len(pred)) if everywhere and held.any() else {at for nodes in near.values() for at in nodes}
+            range(len(pred))
+            if everywhere and has_value.any()
+            else {at for nodes in near.values() for at in nodes}
         )
         contents = [_UNLIKE] * len(pred)
         for at in wanted:
             value = pred[at]
             if value is not ABSENT or not takes_null:
                 contents[at] = content_of(node, None if value is ABSENT else value, takes_null)
-        return find_accepted(held, contents, by_gold, everywhere, near)
+        return find_accepted(has_value, contents, by_gold, everywhere, near)
 
     def _undeclared(
         self,
@@ -244,8 +246,8 @@ class Flattener(Struct, frozen=True, eq=False):
             return
         for key in sorted(set().union(*pred) - declared):
             tree = extra_tree(node, key, member_path(node.path, key))
-            (found,) = _members(pred, [tree], self.absent)
-            self._walk(tree, scope, ([self.absent] * len(scope.gold), found), ancestors)
+            (members,) = _members(pred, [tree], self.absent)
+            self._walk(tree, scope, ([self.absent] * len(scope.gold), members), ancestors)
 
     def _as_objects(
         self, column: list[Any], node: ObjectNode | ListNode, is_grown: bool
@@ -260,7 +262,7 @@ class Flattener(Struct, frozen=True, eq=False):
         codes = np.full(len(column), GOOD, dtype=np.int8)
         wrong: dict[int, Any] = {}
         coerced = []
-        found = []
+        objects = []
         for index, value in enumerate(column):
             if value.__class__ is str and not is_grown:
                 value, was_text = _parsed(value, "{", dict)
@@ -270,13 +272,13 @@ class Flattener(Struct, frozen=True, eq=False):
                 value = dict(zip(map(str, count()), value, strict=False))
             if value.__class__ is dict:
                 codes[index] = GOOD if self._is_there(value, value, is_grown) else NONE
-                found.append(value)
+                objects.append(value)
                 continue
-            found.append(_NOTHING)
+            objects.append(_NOTHING)
             codes[index] = NONE if self._is_nothing_here(value, is_grown) else WRONG
             if codes[index] == WRONG:
                 wrong[index] = value
-        return found, Kinds(codes, column, wrong, frozenset(coerced))
+        return objects, Kinds(codes, column, wrong, frozenset(coerced))
 
     def _as_lists(self, column: list[Any], node: ListNode, is_grown: bool) -> tuple[list[list[Any]], Kinds]:
         """Return the values as lists (`[]` if absent), and the kind of each."""
@@ -288,7 +290,7 @@ class Flattener(Struct, frozen=True, eq=False):
         codes = np.full(len(column), GOOD, dtype=np.int8)
         wrong: dict[int, Any] = {}
         coerced = []
-        found: list[list[Any]] = []
+        lists: list[list[Any]] = []
         for index, value in enumerate(column):
             if value.__class__ is list:
                 items, is_wrong = value, False
@@ -303,11 +305,11 @@ class Flattener(Struct, frozen=True, eq=False):
                 items, is_wrong = self._coerced_list(value, node)
                 if items:
                     coerced.append(index)
-            found.append(items)
+            lists.append(items)
             if is_wrong:
                 wrong[index] = value
             codes[index] = WRONG if is_wrong else GOOD if self._is_there(items, value, is_grown) else NONE
-        return found, Kinds(codes, column, wrong, frozenset(coerced))
+        return lists, Kinds(codes, column, wrong, frozenset(coerced))
 
     def _coerced_list(self, value: Any, node: ListNode) -> tuple[list[Any], bool]:
         """Return the items of a value of another kind, and whether a non-empty value gives none."""
@@ -369,23 +371,23 @@ def _count_keys(node: ObjectNode, column: list[Any], declared: set[str], counts:
     extra = set().union(*column) - declared
     if not extra:
         return
-    found = Counter(chain.from_iterable(column))
+    key_counts = Counter(chain.from_iterable(column))
     for key in extra:
         path = member_path(node.path, key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…")
-        counts[path] = counts.get(path, 0) + found[key]
+        counts[path] = counts.get(path, 0) + key_counts[key]
 
 
 def _members(column: list[Any], children: Sequence[Node], absent: Any) -> list[list[Any]]:
     """Return the values of each child; the child without a path is the record itself, as a tree."""
-    found: list[list[Any]] = [[] for _ in children]
+    columns: list[list[Any]] = [[] for _ in children]
     for start in range(0, len(column), _PORTION):
         part = column[start : start + _PORTION]
-        for child, values in zip(children, found, strict=True):
+        for child, values in zip(children, columns, strict=True):
             if isinstance(child, ListNode) and child.folded:
-                values += [{key: held[key] for key in held if key in child.folded} for held in part]
+                values += [{key: record[key] for key in record if key in child.folded} for record in part]
                 continue
             values += map(dict.get, part, repeat(child.name), repeat(absent)) if child.path else part
-    return found
+    return columns
 
 
 def _joint(leaf: Leaf, holders: list[Any], values: list[Any]) -> list[Any]:

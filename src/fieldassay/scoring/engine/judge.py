@@ -109,7 +109,9 @@ def judge(
     writer = _BlockWriter(Reasons(), [], applies, table)
     aligned = [align(inner, (documents, documents)) for inner in coded.lists]
     writer.write(scope, coded, pairs, aligned, None)
-    too_long = tuple((one.place.place.node.path, pair) for one in aligned for pair in one.too_long)
+    too_long = tuple(
+        (alignment.place.place.node.path, pair) for alignment in aligned for pair in alignment.too_long
+    )
     return Judged(
         tuple(writer.blocks),
         tuple(table.fields),
@@ -124,7 +126,7 @@ def _code_scope(scope: Scope) -> CodedScope:
     leaves = [code(place) for place in scope.leaves]
     lists = [_code_list(place) for place in scope.lists]
     containers: list[ObjectPlace | ListPlace] = [*scope.objects, *scope.lists]
-    odd = [found for place in containers if (found := code_wrong_kinds(place)) is not None]
+    odd = [wrong_kinds for place in containers if (wrong_kinds := code_wrong_kinds(place)) is not None]
     counts = (
         _count_values(side, (*leaves, *odd), lists, name)
         for side, name in ((scope.gold, "gold"), (scope.pred, "pred"))
@@ -159,13 +161,13 @@ def _code_list(place: ListPlace) -> CodedList:
 def _without_repeats(place: ListPlace, items: CodedScope, mask: Masks, name: str) -> Masks:
     """Return the mask without repeated items of the same list."""
     parent, nodes = getattr(place.items, name).parent, np.flatnonzero(mask)
-    kept = np.zeros(len(mask), dtype=bool)
-    known = set()
+    is_first = np.zeros(len(mask), dtype=bool)
+    seen = set()
     for node, key in zip(nodes.tolist(), content_keys(items, name, bool)(nodes), strict=True):
         content = (int(parent[node]), repr(key))
-        kept[node] = content not in known
-        known.add(content)
-    return kept
+        is_first[node] = content not in seen
+        seen.add(content)
+    return is_first
 
 
 class _BlockWriter(Struct, eq=False):
@@ -235,10 +237,10 @@ def mark_critical(judged: Judged, critical: Sequence[frozenset[str]]) -> Judged:
 def _marked(
     block: Block,
     judged: Judged,
-    given: tuple[Sequence[frozenset[str]], np.ndarray[tuple[int], np.dtype[np.bool_]]],
+    critical_paths: tuple[Sequence[frozenset[str]], np.ndarray[tuple[int], np.dtype[np.bool_]]],
     paths: RowPaths,
 ) -> Block:
-    critical, noted = given
+    critical, noted = critical_paths
     rows = np.flatnonzero(noted[block.pairs.doc])
     if block.kind != Kind.VALUE or not len(rows):
         return block
@@ -321,8 +323,8 @@ def judge_reviewed(
     paths = RowPaths()
     hidden: list[set[str]] = [set() for _ in pred]
     for block, rows in _rows_in(judged, unreviewed):
-        found = paths.of(block, judged.fields[block.field], "pred", rows)
-        for doc, path in zip(block.pairs.doc[rows].tolist(), found, strict=True):
+        pred_paths = paths.of(block, judged.fields[block.field], "pred", rows)
+        for doc, path in zip(block.pairs.doc[rows].tolist(), pred_paths, strict=True):
             hidden[doc] |= set() if path is None else {path}
     judged = judge(
         *(list(map(_without, side, places)) for side, places in ((gold, unreviewed), (pred, hidden)))
@@ -350,9 +352,9 @@ def _cut(value: Any, steps: Sequence[Step]) -> Any:
     first, rest = steps[0], steps[1:]
     if isinstance(value, dict) and first in value:
         left = {**value, first: _cut(value[first], rest)}
-        return left if rest else {key: one for key, one in left.items() if key != first}
+        return left if rest else {key: member for key, member in left.items() if key != first}
     if isinstance(value, list) and isinstance(first, int):
-        return [_cut(one, rest) if at == first or first == ITEM else one for at, one in enumerate(value)]
+        return [_cut(item, rest) if at == first or first == ITEM else item for at, item in enumerate(value)]
     return value
 
 
@@ -374,14 +376,14 @@ def _rows_in(judged: Judged, places: Sequence[frozenset[str]]) -> Iterator[tuple
 
 def _partners(judged: Judged) -> dict[int, dict[int, int]]:
     """Return by scope the gold item that each predicted item was paired with."""
-    found: dict[int, dict[int, int]] = {}
+    partners: dict[int, dict[int, int]] = {}
     for block in judged.blocks:
         pairs = block.pairs
         if pairs.prefix is not None:
             both = (pairs.gold >= 0) & (pairs.pred >= 0)
-            known = found.setdefault(id(pairs.prefix.scope), {})
-            known.update(zip(pairs.pred[both].tolist(), pairs.gold[both].tolist(), strict=True))
-    return found
+            gold_of_pred = partners.setdefault(id(pairs.prefix.scope), {})
+            gold_of_pred.update(zip(pairs.pred[both].tolist(), pairs.gold[both].tolist(), strict=True))
+    return partners
 
 
 class _Places(Struct, frozen=True):
@@ -446,18 +448,18 @@ def hold_votes(plan: Plan, runs: Sequence[BatchEvidence]) -> Votes:
         wrong=pl.col("answer").filter(~is_right).n_unique(),
         rows=pl.len(),
     )
-    found = by_value.filter(~pl.col("failed")).with_columns(right=pl.col("right").cast(pl.Int64))
+    judged_values = by_value.filter(~pl.col("failed")).with_columns(right=pl.col("right").cast(pl.Int64))
     count = len(runs)
-    is_settled = (found["right"] == count) | (
-        (found["right"] == 0) & (found["wrong"] == 1) & (found["rows"] == count)
+    is_settled = (judged_values["right"] == count) | (
+        (judged_values["right"] == 0) & (judged_values["wrong"] == 1) & (judged_values["rows"] == count)
     )
-    voted = found.filter(~is_settled).select("doc", "path", "field", "right")
+    voted = judged_values.filter(~is_settled).select("doc", "path", "field", "right")
     answers = rows.join(voted.select("doc", "path"), on=["doc", "path"], how="semi")
-    settled = found["right"].to_numpy() == count
+    settled = judged_values["right"].to_numpy() == count
     majority, is_tied, is_flaky = (
         settled.astype(np.float64),
-        np.zeros(len(found), bool),
-        np.zeros(len(found), bool),
+        np.zeros(len(judged_values), bool),
+        np.zeros(len(judged_values), bool),
     )
     flaky = []
     at = np.flatnonzero(~is_settled.to_numpy())
@@ -469,16 +471,16 @@ def hold_votes(plan: Plan, runs: Sequence[BatchEvidence]) -> Votes:
         dict.fromkeys(
             [
                 *[info.path for run in runs for info in run.fields if info.kind == Kind.VALUE],
-                *found["field"].to_list(),
+                *judged_values["field"].to_list(),
             ]
         )
     )
     number = {name: position for position, name in enumerate(fields)}
     values = RepeatedValues(
         fields,
-        np.array([number[name] for name in found["field"].to_list()], np.int64),
-        found["doc"].to_numpy().astype(np.int64),
-        found["right"].to_numpy(),
+        np.array([number[name] for name in judged_values["field"].to_list()], np.int64),
+        judged_values["doc"].to_numpy().astype(np.int64),
+        judged_values["right"].to_numpy(),
         majority,
         is_tied,
         is_flaky,
@@ -497,7 +499,7 @@ class _Vote(Struct, frozen=True):
 
     @property
     def leaders(self) -> tuple[AnswerCount, ...]:
-        return tuple(one for one in self.answers if one.runs == self.answers[0].runs)
+        return tuple(answer for answer in self.answers if answer.runs == self.answers[0].runs)
 
     @property
     def is_tied(self) -> bool:
@@ -505,7 +507,7 @@ class _Vote(Struct, frozen=True):
 
     @property
     def majority(self) -> float:
-        return sum(one.is_right for one in self.leaders) / len(self.leaders)
+        return sum(answer.is_right for answer in self.leaders) / len(self.leaders)
 
     def describe(self, documents: Sequence[str]) -> FlakyValue:
         vote = "tied" if self.is_tied else "right" if self.majority else "wrong"
@@ -514,10 +516,10 @@ class _Vote(Struct, frozen=True):
 
 def _vote(plan: Plan, voted: pl.DataFrame, answers: pl.DataFrame, runs: int) -> list[_Vote]:
     """Return the vote on each value, in the order of `voted`."""
-    given: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    rows_of_value: dict[tuple[int, str], list[dict[str, Any]]] = {}
     for row in answers.sort("repeat", maintain_order=True).iter_rows(named=True):
-        given.setdefault((row["doc"], row["path"]), []).append(row)
-    values = [(row, given[row["doc"], row["path"]]) for row in voted.iter_rows(named=True)]
+        rows_of_value.setdefault((row["doc"], row["path"]), []).append(row)
+    values = [(row, rows_of_value[row["doc"], row["path"]]) for row in voted.iter_rows(named=True)]
     equal = _find_equal(plan, [(value["field"], rows) for value, rows in values])
     return [
         _Vote(value["doc"], value["field"], value["path"], value["right"], _count_answers(rows, same, runs))
@@ -529,8 +531,8 @@ def _key(row: dict[str, Any]) -> str | None:
     """Return what tells an answer from others: right ones are one, others are as they were read."""
     if row["outcome"] == int(Outcome.MATCH):
         return _RIGHT
-    found: str | None = row["given"] if row["answer"] is None else row["answer"]
-    return found
+    answer: str | None = row["given"] if row["answer"] is None else row["answer"]
+    return answer
 
 
 def _count_answers(
@@ -558,8 +560,8 @@ def _find_equal(plan: Plan, values: Sequence[tuple[str, list[dict[str, Any]]]]) 
         }
         for first, second in combinations(texts, 2):
             pairs.append((at, str(first), str(second)))
-            gold.append(_alone(field, texts[first]))
-            pred.append(_alone(field, texts[second]))
+            gold.append(_record_of(field, texts[first]))
+            pred.append(_record_of(field, texts[second]))
     same: list[dict[str, str]] = [{} for _ in values]
     for (at, first, second), is_equal in zip(pairs, _are_equal(plan, gold, pred), strict=True):
         if is_equal and second not in same[at]:
@@ -582,9 +584,9 @@ def _are_equal(plan: Plan, gold: list[dict[str, Any]], pred: list[dict[str, Any]
     ]
 
 
-def _alone(field: str, given: str) -> dict[str, Any]:
+def _record_of(field: str, text: str) -> dict[str, Any]:
     """Return a record with nothing but a value at a field's place."""
-    value: Any = read_given(given)
+    value: Any = read_given(text)
     for step in reversed(split_path(field)):
         value = {step: value} if isinstance(step, str) else [value]
     record: dict[str, Any] = value

@@ -123,12 +123,12 @@ def positional_cells(
 ) -> Cells:
     """Return only the cells that become pairs, for a positional aligner: one column each."""
     counts, of_gold, of_pred = [], [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)]
-    for one, other in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True):
-        shape = (int(gold.size[one]), int(pred.size[other]))
+    for gold_parent, pred_parent in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True):
+        shape = (int(gold.size[gold_parent]), int(pred.size[pred_parent]))
         rows, columns = aligner.pair(np.broadcast_to(np.float64(0), shape))
         counts.append(len(rows))
-        of_gold.append(gold.nodes[gold.start[one] + np.asarray(rows, dtype=np.intp)])
-        of_pred.append(pred.nodes[pred.start[other] + np.asarray(columns, dtype=np.intp)])
+        of_gold.append(gold.nodes[gold.start[gold_parent] + np.asarray(rows, dtype=np.intp)])
+        of_pred.append(pred.nodes[pred.start[pred_parent] + np.asarray(columns, dtype=np.intp)])
     sizes = np.array(counts, dtype=np.intp)
     offset = np.cumsum(sizes) - sizes
     return Cells(
@@ -152,15 +152,15 @@ def keyed_cells(
     `keys` are those of the nodes of each side.
     """
     codes = {key: code for code, key in enumerate(dict.fromkeys((*keys[0], *keys[1])))}
-    found = []
+    keyed_nodes = []
     for side, parents, own in zip((gold, pred), pairs, keys, strict=True):
         size = side.size[parents]
         group = np.repeat(np.arange(len(parents)), size)
         at = np.arange(len(group)) - np.repeat(np.cumsum(size) - size - side.start[parents], size)
         nodes = side.nodes[at]
         code = np.fromiter(map(codes.__getitem__, own), np.int64, len(own))
-        found.append((nodes, group * np.int64(len(codes)) + code[nodes]))
-    (of_gold, gold_keys), (of_pred, pred_keys) = found
+        keyed_nodes.append((nodes, group * np.int64(len(codes)) + code[nodes]))
+    (of_gold, gold_keys), (of_pred, pred_keys) = keyed_nodes
     _, at_gold, at_pred = np.intersect1d(gold_keys, pred_keys, assume_unique=True, return_indices=True)
     order = np.argsort(at_gold)
     at_gold, at_pred = at_gold[order], at_pred[order]
@@ -190,8 +190,8 @@ def count_pairs(root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any]) -> n
             total += np.prod(list(lengths), axis=0) * child.aligner.needs_similarity
         elif isinstance(child, (ListNode, ObjectNode)):
             total += [
-                _count_under(ObjectNode("", "", -1, (child,)), [one], [other])
-                for one, other in zip(gold, pred, strict=True)
+                _count_under(ObjectNode("", "", -1, (child,)), [gold_list], [pred_list])
+                for gold_list, pred_list in zip(gold, pred, strict=True)
             ]
     return total
 
@@ -262,14 +262,14 @@ def split_long(
 
     Items of different parts are not paired. Pairs of lists that no part makes short enough have none.
     """
-    found: dict[int, list[Part]] = {}
+    parts_of: dict[int, list[Part]] = {}
     too_long = []
     for at in np.flatnonzero(gold.size[pairs[0]] * pred.size[pairs[1]] > MOST_PAIRS).tolist():
         items = gold.under(pairs[0][at]), pred.under(pairs[1][at])
         parts = _split(coded, *items)
-        found[at] = parts
+        parts_of[at] = parts
         if _count(parts) > MOST_PAIRS:
-            found[at] = []
+            parts_of[at] = []
             keys = ", ".join(coded.place.node.aligner.key_fields)
             left = (sum(len(part[side]) for part in parts if _count([part]) > 1) for side in (0, 1))
             why = (
@@ -279,7 +279,7 @@ def split_long(
             )
             doc = int(coded.place.items.gold.doc[items[0][0]])
             too_long.append(TooLong(doc, coded.place.node.path, why))
-    return found, too_long
+    return parts_of, too_long
 
 
 def _count(parts: list[Part]) -> int:
@@ -338,11 +338,11 @@ def _equal_first(coded: CodedList, gold: Index, pred: Index, by_key: bool = Fals
 
 def _matched(coded: CodedList, gold: Index, pred: Index, by_key: bool) -> list[Part]:
     """Return the items of both sides that are equal, or have equal keys, in order; one side may have none."""
-    found: dict[str, tuple[list[int], list[int]]] = {}
+    sides_of: dict[str, tuple[list[int], list[int]]] = {}
     for side, nodes in enumerate((gold, pred)):
         for node, content in zip(nodes.tolist(), _contents(coded, nodes, side, by_key), strict=True):
-            found.setdefault(content, ([], []))[side].append(node)
-    return [(np.array(ours, np.intp), np.array(theirs, np.intp)) for ours, theirs in found.values()]
+            sides_of.setdefault(content, ([], []))[side].append(node)
+    return [(np.array(ours, np.intp), np.array(theirs, np.intp)) for ours, theirs in sides_of.values()]
 
 
 def _contents(coded: CodedList, nodes: Index, side: int, by_key: bool = False) -> list[str]:
@@ -464,11 +464,11 @@ class _CellSums(Struct, frozen=True, eq=False):
         parts = self._parts(node, node.aligner.key_fields)
         has_key = reduce(np.logical_or, [is_there for _, (_, is_there) in parts], _NOWHERE)
         keyless = 1.0 + _KEY_TIE * whole if node.aligner.pairs_keyless else whole
-        found = np.where(has_key, self._mean(parts) + _KEY_TIE * whole, keyless)
+        similarity = np.where(has_key, self._mean(parts) + _KEY_TIE * whole, keyless)
         for values in self.items.odd:
             same, is_odd = self._odd(values, slice(None))
-            found = np.where(is_odd, same, found)
-        return found
+            similarity = np.where(is_odd, same, similarity)
+        return similarity
 
     def _parts(self, node: ListNode, wanted: tuple[str, ...]) -> list[tuple[float, tuple[Floats, Masks]]]:
         """Return the components of the similarity: weight, score per cell, and a mask of presence.
@@ -480,21 +480,21 @@ class _CellSums(Struct, frozen=True, eq=False):
         leaves = ((coded, place) for coded, place in both if is_wanted(coded.leaf, node, wanted))
         nested = (inner for inner in self.nested if is_wanted(inner.place.place.node, node, wanted))
         filled = node.aligner.filled_fields
-        found: list[tuple[Leaf | ListNode, tuple[Floats, Masks]]] = []
-        found += [
+        components: list[tuple[Leaf | ListNode, tuple[Floats, Masks]]] = []
+        components += [
             (
                 coded.leaf,
                 (self._filled if is_in(coded.leaf, node, filled) else self._leaf)(coded, place.ancestors),
             )
             for coded, place in leaves
         ]
-        found += [(inner.place.place.node, _share(inner)) for inner in nested]
+        components += [(inner.place.place.node, _share(inner)) for inner in nested]
         return [
             (
                 of.weight if node.combine == "weighted" else 1.0,
                 _agreeing(*part) if of.agrees_if_empty and not wanted else part,
             )
-            for of, part in found
+            for of, part in components
         ]
 
     def _combined(self, node: ListNode, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
@@ -512,7 +512,7 @@ class _CellSums(Struct, frozen=True, eq=False):
     def _mean(self, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
         """Return the weighted mean of the components; masks alone are counted in bytes."""
         are_masks = len(parts) < 128 and all(
-            one == 1 and share.dtype == np.bool_ for one, (share, _) in parts
+            factor == 1 and share.dtype == np.bool_ for factor, (share, _) in parts
         )
         total: npt.NDArray[Any] = np.zeros(len(self.cells), np.int8 if are_masks else np.float64)
         weight = np.zeros(())
@@ -539,8 +539,8 @@ class _CellSums(Struct, frozen=True, eq=False):
             for place in containers
             if place.excuse is not None
         ]
-        found: Masks | None = np.logical_or.reduce(masks) if masks else None
-        return found
+        accepted: Masks | None = np.logical_or.reduce(masks) if masks else None
+        return accepted
 
     def _leaf(self, coded: Coded, ancestors: tuple[ObjectPlace, ...]) -> tuple[Floats, Masks]:
         """Return a leaf's score in every cell, and a mask of presence on either side.
@@ -633,7 +633,7 @@ def _excused(inner: Aligned, cells: Cells) -> Aligned:
     """Return the alignment of an inner list, with all of gold right where the prediction is accepted."""
     place = inner.place.place
     containers: tuple[ObjectPlace | ListPlace, ...] = (*place.ancestors, place)
-    masks = [one.excuse.of(cells.gold, cells.pred) for one in containers if one.excuse is not None]
+    masks = [place.excuse.of(cells.gold, cells.pred) for place in containers if place.excuse is not None]
     if not masks:
         return inner
     excused, leaves = np.logical_or.reduce(masks), _under(inner, cells.gold, "gold")
@@ -706,8 +706,8 @@ def _dominant(cells: Cells, similarity: Floats, floor: float) -> tuple[Masks, In
     group_of = row_group[cell_row]
     column_offset = np.cumsum(cells.columns) - cells.columns
     column = column_offset[group_of] + best_cells - starts[cell_row]
-    taken = np.bincount(column, minlength=int(cells.columns.sum()))
-    settled[group_of[taken[column] > 1]] = False
+    claims = np.bincount(column, minlength=int(cells.columns.sum()))
+    settled[group_of[claims[column] > 1]] = False
     return settled, best_cells[settled[group_of]]
 
 

@@ -140,8 +140,8 @@ def holds_any(leaves: npt.NDArray[np.int64], nodes: Nodes) -> Masks:
     """Return a mask of the pairs with a node on this side that holds any value."""
     if not len(leaves):
         return np.zeros(len(nodes), dtype=bool)
-    held: Masks = (nodes >= 0) & (leaves[nodes] > 0)
-    return held
+    has_values: Masks = (nodes >= 0) & (leaves[nodes] > 0)
+    return has_values
 
 
 def _unpaired_items(listed: CodedList, side: str, paired: Nodes, owner: Index) -> Nodes:
@@ -160,13 +160,13 @@ def _unpaired_items(listed: CodedList, side: str, paired: Nodes, owner: Index) -
 
 def _owners(above: Pairs, place: ListPlace) -> tuple[Index, Index]:
     """Return, for each node of the scope above, the position of its pair (-1: none), gold and prediction."""
-    found = []
+    owners = []
     for nodes, kinds in ((above.gold, place.gold), (above.pred, place.pred)):
         owner = np.full(len(kinds.codes), -1, dtype=np.intp)
         at = np.flatnonzero(nodes >= 0)
         owner[nodes[at]] = at
-        found.append(owner)
-    return found[0], found[1]
+        owners.append(owner)
+    return owners[0], owners[1]
 
 
 def _masks(above: Pairs, place: ListPlace, owner: Index, pred: Nodes) -> tuple[Masks | None, Masks | None]:
@@ -220,8 +220,8 @@ def excused_mask(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) 
 
 def held_kinds(kinds: Kinds, nodes: Nodes) -> npt.NDArray[np.int8]:
     """Return the kind of each pair's node at a container's place on one side."""
-    found = kinds.codes[nodes] if len(kinds.codes) else np.zeros(len(nodes), dtype=np.int8)
-    return np.where(nodes >= 0, found, np.int8(NONE))
+    kind_of = kinds.codes[nodes] if len(kinds.codes) else np.zeros(len(nodes), dtype=np.int8)
+    return np.where(nodes >= 0, kind_of, np.int8(NONE))
 
 
 def _either(mask: Masks | None, other: Masks) -> Masks:
@@ -232,8 +232,8 @@ def _holds(codes: np.ndarray[tuple[int], np.dtype[np.int8]], nodes: Nodes, kind:
     """Return a mask of the pairs with a node on this side that holds the kind."""
     if not len(codes):
         return np.zeros(len(nodes), dtype=bool)
-    held: Masks = (nodes >= 0) & (codes[nodes] == kind)
-    return held
+    is_of_kind: Masks = (nodes >= 0) & (codes[nodes] == kind)
+    return is_of_kind
 
 
 # Rows of containers: lists, objects and items; one of the wrong kind is one structure mismatch.
@@ -252,8 +252,8 @@ def container_blocks(place: ListPlace | ObjectPlace, pairs: Pairs, reasons: Reas
     if place.is_grown:
         shown &= (gold == GOOD) | ((gold == NONE) & (pred == GOOD))
     above, excused = excused_mask(pairs, place.ancestors), excused_mask(pairs, (*place.ancestors, place))
-    kept = has_gold_row(excused, pairs, gold != NONE, place.is_grown)
-    shown = shown if kept is None else shown & kept
+    has_row = has_gold_row(excused, pairs, gold != NONE, place.is_grown)
+    shown = shown if has_row is None else shown & has_row
     blocks = []
     below = below_flags(pairs, place.ancestors, under)
     if place.has_row:
@@ -320,10 +320,10 @@ def _coerced(place: ListPlace | ObjectPlace, pairs: Pairs) -> npt.NDArray[np.int
 def _unreadable_gold(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reasons: Reasons) -> Block:
     """Return one value row per gold value of another kind than the declared container, compared as text."""
     at = np.flatnonzero(mask)
-    kept = pairs.take(at)
-    gold = {row: place.gold.wrong[int(node)] for row, node in enumerate(kept.gold)}
-    is_there = held_kinds(place.pred, kept.pred) != NONE
-    pred = {int(row): place.pred.raws[kept.pred[row]] for row in np.flatnonzero(is_there)}
+    unreadable = pairs.take(at)
+    gold = {row: place.gold.wrong[int(node)] for row, node in enumerate(unreadable.gold)}
+    is_there = held_kinds(place.pred, unreadable.pred) != NONE
+    pred = {int(row): place.pred.raws[unreadable.pred[row]] for row in np.flatnonzero(is_there)}
     equal = np.array([row in pred and odd_text(gold[row]) == odd_text(pred[row]) for row in gold], dtype=bool)
     outcome = np.where(equal, Outcome.MATCH, np.where(is_there, Outcome.MISMATCH, Outcome.MISSING)).astype(
         np.int8
@@ -334,7 +334,7 @@ def _unreadable_gold(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, 
     return Block(
         place.node.field,
         Kind.VALUE,
-        kept,
+        unreadable,
         outcome,
         equal.astype(np.float64),
         reason,
@@ -354,13 +354,13 @@ def _wrong_pred(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reaso
             [isinstance(place.pred.wrong.get(int(node)), (dict, list)) for node in pairs.pred], dtype=bool
         )
     at = np.flatnonzero(mask)
-    kept = pairs.take(at)
+    unjudged = pairs.take(at)
     outcome = np.full(len(at), Outcome.SPURIOUS, dtype=np.int8)
     reason = np.full(len(at), reasons.position("wrong_kind"), dtype=np.int32)
     flags = np.full(len(at), FLAG["wrong_kind"], dtype=np.int64)
-    raws = {row: place.pred.wrong[int(node)] for row, node in enumerate(kept.pred)}
+    raws = {row: place.pred.wrong[int(node)] for row, node in enumerate(unjudged.pred)}
     return Block(
-        place.node.field, Kind.VALUE, kept, outcome, np.zeros(len(at)), reason, flags, pred_raws=raws
+        place.node.field, Kind.VALUE, unjudged, outcome, np.zeros(len(at)), reason, flags, pred_raws=raws
     )
 
 
@@ -395,12 +395,12 @@ def item_block(listed: CodedList, pairs: Pairs, worth: PairWorth, reasons: Reaso
     excused = excused_mask(pairs, _at_item(place))
     if excused is not None:
         keep &= ~excused | has_gold
-    kept = pairs.take(np.flatnonzero(keep))
+    shown = pairs.take(np.flatnonzero(keep))
     extras = {"similarity": similarity[keep]}
     block = Block(
         place.node.item_field,
         Kind.ITEM,
-        kept,
+        shown,
         outcome[keep],
         score[keep],
         reason[keep],
@@ -432,7 +432,7 @@ def _item_flags(place: ListPlace, pairs: Pairs) -> npt.NDArray[np.int64]:
 def _at_item(place: ListPlace) -> tuple[ObjectPlace | ListPlace, ...]:
     """Return the object and the list that are themselves the list's items."""
     inner: list[ObjectPlace | ListPlace] = [*place.items.objects, *place.items.lists]
-    return tuple(found for found in inner if found.node.path == place.node.items.path)
+    return tuple(place_of_item for place_of_item in inner if place_of_item.node.path == place.node.items.path)
 
 
 def _are_items(place: ListPlace, pairs: Pairs) -> Masks:
@@ -444,8 +444,8 @@ def _are_items(place: ListPlace, pairs: Pairs) -> Masks:
         return np.ones(len(pairs), dtype=bool)
     masks = [
         held_kinds(kinds, nodes) == GOOD
-        for found in _at_item(place)
-        for kinds, nodes in ((found.gold, pairs.gold), (found.pred, pairs.pred))
+        for at_item in _at_item(place)
+        for kinds, nodes in ((at_item.gold, pairs.gold), (at_item.pred, pairs.pred))
     ]
     either: Masks = np.logical_or.reduce([np.zeros(len(pairs), dtype=bool), *masks])
     return either
@@ -462,15 +462,15 @@ def leaf_block(place: LeafPlace, coded: Coded, pairs: Pairs, reasons: Reasons) -
     gold, pred = _codes(coded.gold, pairs.gold), _codes(coded.pred, pairs.pred)
     beside = np.zeros(len(pairs), dtype=bool)
     if place.is_grown:
-        beside = _held(coded.is_container, gold)
+        beside = _are_marked(coded.is_container, gold)
         gold, pred, dropped = _own_branch(coded, gold, pred)
         hidden = dropped if hidden is None else hidden | dropped
         if place.excuse is not None:
             hidden |= place.excuse.of(pairs.gold, pairs.pred)
     excused = excused_mask(pairs, place.ancestors)
-    kept = has_gold_row(excused, pairs, gold >= 0, place.is_grown)
-    if kept is not None:
-        hidden = ~kept if hidden is None else hidden | ~kept
+    has_row = has_gold_row(excused, pairs, gold >= 0, place.is_grown)
+    if has_row is not None:
+        hidden = ~has_row if hidden is None else hidden | ~has_row
     if hidden is not None and hidden.any():
         at = np.flatnonzero(~hidden)
         pairs, gold, pred, beside = pairs.take(at), gold[at], pred[at], beside[at]
@@ -495,14 +495,14 @@ def leaf_block(place: LeafPlace, coded: Coded, pairs: Pairs, reasons: Reasons) -
 def _held_in_lists(values: list[Any], nodes: npt.NDArray[np.intp]) -> Masks:
     """Return a mask of the pairs with a value that is the only item of a list."""
     marks = np.array([*(only_item(value) is not value for value in values), False], dtype=bool)
-    held: Masks = marks[nodes]
-    return held
+    are_items: Masks = marks[nodes]
+    return are_items
 
 
-def _held(marks: Masks, codes: Codes) -> Masks:
+def _are_marked(marks: Masks, codes: Codes) -> Masks:
     """Return a mask of the codes of marked values."""
-    held: Masks = (codes >= 0) & marks[codes] if len(marks) else np.zeros(len(codes), dtype=bool)
-    return held
+    are_marked: Masks = (codes >= 0) & marks[codes] if len(marks) else np.zeros(len(codes), dtype=bool)
+    return are_marked
 
 
 def _unpaired_values(place: LeafPlace, pairs: Pairs) -> Masks | None:
@@ -513,13 +513,13 @@ def _unpaired_values(place: LeafPlace, pairs: Pairs) -> Masks | None:
     lone = unpaired_mask(pairs, place.ancestors)
     if pairs.prefix is None or is_item_path(place.node.path):
         return lone
-    alone: Masks = (pairs.gold < 0) | (pairs.pred < 0)
-    return alone if lone is None else alone | lone
+    is_one_sided: Masks = (pairs.gold < 0) | (pairs.pred < 0)
+    return is_one_sided if lone is None else is_one_sided | lone
 
 
 def _codes(codes: Codes, nodes: npt.NDArray[np.intp]) -> Codes:
-    found = codes[nodes] if len(codes) else np.full(len(nodes), -1, dtype=np.intp)
-    return np.where(nodes >= 0, found, np.intp(-1))
+    code_of = codes[nodes] if len(codes) else np.full(len(nodes), -1, dtype=np.intp)
+    return np.where(nodes >= 0, code_of, np.intp(-1))
 
 
 def split_by_kind(block: Block, table: FieldTable) -> list[Block]:
@@ -562,8 +562,8 @@ def _own_branch(coded: Coded, gold: Codes, pred: Codes) -> tuple[Codes, Codes, M
 
     A predicted container stays if gold has a scalar: it is a value of the wrong kind there.
     """
-    gold = np.where(_held(coded.is_container, gold), np.intp(-1), gold)
-    pred = np.where(_held(coded.is_container, pred) & (gold < 0), np.intp(-1), pred)
+    gold = np.where(_are_marked(coded.is_container, gold), np.intp(-1), gold)
+    pred = np.where(_are_marked(coded.is_container, pred) & (gold < 0), np.intp(-1), pred)
     return gold, pred, (gold < 0) & (pred < 0)
 
 
@@ -610,12 +610,12 @@ _MATCH, _PARTIAL, _MISMATCH, _MISSING, _SPURIOUS, _ABSENT, _FAILED = np.array(li
 
 def _reasons(coded: Coded, compared: Compared, pred: Codes, reasons: Reasons) -> Ints:
     names = (*coded.leaf.comparator.reasons, "too_long", "accepted")
-    found = reasons.positions(names)[compared.reason]
+    positions = reasons.positions(names)[compared.reason]
     if not coded.is_opaque.any():
-        return found
+        return positions
     unequal = compared.score < 1.0
-    found = np.where(unequal & coded.is_opaque[pred], np.int32(reasons.position("unreadable")), found)
-    return np.where(unequal & coded.is_container[pred], np.int32(reasons.position("wrong_kind")), found)
+    positions = np.where(unequal & coded.is_opaque[pred], np.int32(reasons.position("unreadable")), positions)
+    return np.where(unequal & coded.is_container[pred], np.int32(reasons.position("wrong_kind")), positions)
 
 
 def _flags(coded: Coded, gold: Codes, pred: Codes, both: npt.NDArray[np.intp]) -> Bits:

@@ -70,24 +70,27 @@ class Noted(Struct, frozen=True, eq=False):
     def at(self, path: str) -> dict[int, tuple[Any, ...]]:
         """Return the values accepted at a field of the scope, by gold node."""
         of_doc = self.entries.get(path, {})
-        found: dict[int, tuple[Any, ...]] = {}
+        by_node: dict[int, tuple[Any, ...]] = {}
         for node, (doc, indices) in self.nodes.items() if of_doc else ():
             values = tuple(
-                value for wanted, given in of_doc.get(doc, ()) if _fits(wanted, indices) for value in given
+                value
+                for wanted, accepted in of_doc.get(doc, ())
+                if _fits(wanted, indices)
+                for value in accepted
             )
             if values:
-                found[node] = values
-        return found
+                by_node[node] = values
+        return by_node
 
     def of_items(self, path: str) -> dict[int, dict[Step, list[Any]]]:
         """Return the values accepted at each item of a field that is one list, by gold node and index."""
         of_doc = self.entries.get(f"{path}[]", {})
-        found: dict[int, dict[Step, list[Any]]] = {}
+        by_node: dict[int, dict[Step, list[Any]]] = {}
         for node, (doc, indices) in self.nodes.items() if of_doc else ():
             for wanted, values in of_doc.get(doc, ()):
                 if _fits(wanted[:-1], indices):
-                    found.setdefault(node, {}).setdefault(wanted[-1], []).extend(values)
-        return found
+                    by_node.setdefault(node, {}).setdefault(wanted[-1], []).extend(values)
+        return by_node
 
     def under(self, parent: Positions, steps: Sequence[Step] | Positions) -> "Noted":
         """Return the same seen from items of lists or values of maps: `parent`, and index or key of each."""
@@ -100,7 +103,7 @@ class Noted(Struct, frozen=True, eq=False):
 
 def _fits(wanted: tuple[Step, ...], indices: tuple[Step, ...]) -> bool:
     return len(wanted) == len(indices) and all(
-        one in (ITEM, KEY, other) for one, other in zip(wanted, indices, strict=True)
+        step in (ITEM, KEY, other) for step, other in zip(wanted, indices, strict=True)
     )
 
 
@@ -120,12 +123,12 @@ class Acceptance(Struct, frozen=True, eq=False):
 
     def of(self, gold: Positions, pred: Positions) -> Masks:
         """Return a mask of the accepted pairs of positions."""
-        found: Masks = (
+        is_accepted: Masks = (
             np.isin(gold.astype(np.int64) * self.size + pred, self.pairs) & (pred >= 0) & (gold >= 0)
         )
-        found |= self.gold[gold] & self.everywhere[pred]
-        found |= self.lacking[gold] & (pred < 0)
-        return found
+        is_accepted |= self.gold[gold] & self.everywhere[pred]
+        is_accepted |= self.lacking[gold] & (pred < 0)
+        return is_accepted
 
 
 def find_accepted(
@@ -148,18 +151,18 @@ def find_accepted(
     pairs = []
     lacking = np.zeros(len(gold) + 1, dtype=bool)
     lacking[:-1] = gold & (NOTHING in everywhere)
-    for one, texts in by_gold.items():
+    for gold_at, texts in by_gold.items():
         wanted = set(texts)
-        lacking[one] |= NOTHING in wanted
-        found = (
+        lacking[gold_at] |= NOTHING in wanted
+        places = (
             [at for text in wanted for at in where.get(text, ())]
             if near is None
-            else [at for at in near.get(one, ()) if contents[at] in wanted]
+            else [at for at in near.get(gold_at, ()) if contents[at] in wanted]
         )
-        pairs += [one * size + at for at in found]
-    held = np.append(gold, False)
+        pairs += [gold_at * size + at for at in places]
+    has_value = np.append(gold, False)
     marked = np.array([*(text in everywhere for text in contents), False], dtype=bool)
-    return Acceptance(size, np.array(sorted(pairs), dtype=np.int64), held, marked, lacking)
+    return Acceptance(size, np.array(sorted(pairs), dtype=np.int64), has_value, marked, lacking)
 
 
 def with_items_of_gold(
@@ -185,7 +188,7 @@ def with_items_of_gold(
     choices = {
         at: [place for place, text in enumerate(texts) if text is not None and text in contents]
         for at, item in wanted.items()
-        for contents in [{_item_text(reader, one) for one in (item, *others[at])}]
+        for contents in [{_item_text(reader, choice) for choice in (item, *others[at])}]
     }
     hits = [(row, place) for row, at in enumerate(wanted) for place in choices[at]]
     partners = np.full(len(wanted), -1)
@@ -277,25 +280,25 @@ def _declared(node: Node, value: Any) -> Any:
     if isinstance(node, Leaf):
         return leaf_content(node, value) or None
     if isinstance(node, ObjectNode) and isinstance(value, dict):
-        held = apply_aliases(value, node.other_names) if node.other_names else value
+        renamed = apply_aliases(value, node.other_names) if node.other_names else value
         members = {
-            child.name: found
+            child.name: content
             for child in node.children
-            if (found := _declared(child, _member(child, held))) is not None
+            if (content := _declared(child, _member(child, renamed))) is not None
         }
         return members or None
     if isinstance(node, ListNode) and node.is_map and isinstance(value, dict):
-        values = {key: found for key in value if (found := _declared(node.items, value[key])) is not None}
+        values = {key: content for key in value if (content := _declared(node.items, value[key])) is not None}
         return values or None
     if isinstance(node, ListNode):
         items = list(_items(node, value))
         if items or value in (None, [], ""):
-            found = [_declared(node.items, item) for item in items]
+            contents = [_declared(node.items, item) for item in items]
             if not node.keeps_empty and not node.aligner.uses_order:
-                found = [item for item in found if item is not None]
+                contents = [item for item in contents if item is not None]
             if not node.aligner.uses_order:
-                found.sort(key=_text)
-            return found if any(item is not None for item in found) else None
+                contents.sort(key=_text)
+            return contents if any(item is not None for item in contents) else None
     return _as_it_is(
         value,
         isinstance(node, AnyNode)
@@ -303,9 +306,9 @@ def _declared(node: Node, value: Any) -> Any:
     )
 
 
-def _member(child: Node, held: Mapping[str, Any]) -> Any:
-    value = held.get(child.name)
-    return with_units(child, held, value) if isinstance(child, Leaf) and child.unit_fields else value
+def _member(child: Node, record: Mapping[str, Any]) -> Any:
+    value = record.get(child.name)
+    return with_units(child, record, value) if isinstance(child, Leaf) and child.unit_fields else value
 
 
 def _items(node: ListNode, value: Any) -> Iterator[Any]:
@@ -498,10 +501,10 @@ def applicability(plan: Plan, types: Sequence[str | None]) -> dict[str, Masks]:
     `types` are canonical or None. A document of unknown type has all fields.
     """
     masks: dict[frozenset[str], Masks] = {}
-    found: dict[str, Masks] = {}
+    mask_of: dict[str, Masks] = {}
     for child in plan.root.children:
-        _collect(child, frozenset(), types, (masks, found))
-    return found
+        _collect(child, frozenset(), types, (masks, mask_of))
+    return mask_of
 
 
 def _collect(
@@ -510,12 +513,12 @@ def _collect(
     types: Sequence[str | None],
     into: tuple[dict[frozenset[str], Masks], dict[str, Masks]],
 ) -> None:
-    masks, found = into
+    masks, mask_of = into
     wanted = node.applies_to & inherited if node.applies_to and inherited else node.applies_to or inherited
     if wanted:
         if wanted not in masks:
             masks[wanted] = np.array([kind is None or kind in wanted for kind in types], dtype=bool)
-        found[node.path] = masks[wanted]
+        mask_of[node.path] = masks[wanted]
     children: tuple[Node, ...] = ()
     if isinstance(node, ObjectNode):
         children = node.children
@@ -566,9 +569,11 @@ def grow(
     if has_scalars or (leaf.is_list and list in kinds) or (leaf.null_is_value and type(None) in kinds):
         branches.append(leaf)
     if dict in kinds:
-        kept = table.folds.get(node.path)
+        kept_keys = table.folds.get(node.path)
         steps = split_path(node.path)
-        folded = () if kept is None else [key for key in objects if is_folded(node, steps, key, kept)]
+        folded = (
+            () if kept_keys is None else [key for key in objects if is_folded(node, steps, key, kept_keys)]
+        )
         rest = frozenset(folded)
         children: list[Node] = [
             replace(below, name=key, path=member_path(node.path, key)) for key in objects if key not in rest
@@ -594,12 +599,12 @@ def grow(
     return (*_placed(branches, node, table), leaf)
 
 
-def is_folded(node: AnyNode, steps: tuple[Step, ...], key: str, kept: frozenset[str]) -> bool:
+def is_folded(node: AnyNode, steps: tuple[Step, ...], key: str, kept_keys: frozenset[str]) -> bool:
     """Return whether a key is folded, where the `kept` ones are not.
 
     A key that a pattern names, or gives a type of its own, is kept too.
     """
-    if key in kept:
+    if key in kept_keys:
         return False
     patterns = [Pattern(text) for text, _ in node.patterns[:-1]]
     own, every = (*steps, key), (*steps, KEY)

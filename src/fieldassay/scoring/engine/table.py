@@ -51,8 +51,8 @@ def evidence_table(evidence: BatchEvidence, judged: Judged) -> pl.DataFrame:
     kinds = [kind.name.lower() for kind in Kind]
     outcomes = [outcome.name.lower() for outcome in Outcome]
     names = text_series([info.path for info in fields])
-    given, read = _texts(blocks)
-    lettered = [_with_letters(block, texts) for block, texts in zip(blocks, read, strict=True)]
+    as_given, as_read = _texts(blocks)
+    lettered = [_with_letters(block, texts) for block, texts in zip(blocks, as_read, strict=True)]
     columns: dict[str, Any] = {
         "system": _repeat(make_printable(evidence.system), len(evidence)),
         "doc": _named(evidence.documents, evidence.doc),
@@ -61,22 +61,26 @@ def evidence_table(evidence: BatchEvidence, judged: Judged) -> pl.DataFrame:
         "pred_path": _paths(judged, "pred", blocks),
         "kind": _named(kinds, evidence.kind),
         "type": _named([info.type for info in fields], evidence.field),
-        "gold": _values(blocks, given, "gold"),
-        "pred": _values(blocks, given, "pred"),
+        "gold": _values(blocks, as_given, "gold"),
+        "pred": _values(blocks, as_given, "pred"),
         "gold_value": _values(blocks, lettered, "gold", has_raws=False),
         "pred_value": _values(blocks, lettered, "pred", has_raws=False),
         "outcome": _named(outcomes, evidence.outcome),
         "score": pl.Series(_scores(evidence), dtype=pl.Float64, nan_to_null=True),
         "reason": _named(evidence.reasons, evidence.reason),
         "diagnoses": _bit_lists(
-            np.concatenate([found.bits for found in diagnosed] or [np.zeros(0, np.int64)]), diagnosis_names
+            np.concatenate([diagnoses.bits for diagnoses in diagnosed] or [np.zeros(0, np.int64)]),
+            diagnosis_names,
         ),
         "flags": _bit_lists(evidence.flags, flag_names),
         "confidence": pl.Series(evidence.confidence, dtype=pl.Float64, nan_to_null=True),
         "weight": evidence.weight,
         "critical": evidence.critical,
         "other_field": gather(
-            [_part(block, names, one.other_field, {}) for block, one in zip(blocks, diagnosed, strict=True)]
+            [
+                _part(block, names, diagnoses.other_field, {})
+                for block, diagnoses in zip(blocks, diagnosed, strict=True)
+            ]
         ),
     }
     if evidence.repeat:
@@ -97,15 +101,15 @@ def answer_table(judged: Judged) -> pl.DataFrame:
     """
     fields = judged.fields
     blocks = [block for block in judged.blocks if block.kind == Kind.VALUE]
-    given, read = _texts(blocks)
+    as_given, as_read = _texts(blocks)
     nothing = np.zeros(0, np.int64)
     columns = {
         "doc": np.concatenate([nothing, *(block.pairs.doc for block in blocks)]),
         "field": np.concatenate([nothing, *(np.full(len(block), block.field) for block in blocks)]),
         "path": _paths(judged, "gold", blocks),
         "outcome": np.concatenate([nothing, *(block.outcome for block in blocks)]),
-        "answer": _values(blocks, read, "pred"),
-        "given": _values(blocks, given, "pred"),
+        "answer": _values(blocks, as_read, "pred"),
+        "given": _values(blocks, as_given, "pred"),
     }
     names = [info.path for info in fields]
     frame = pl.DataFrame(columns).filter(pl.col("path").is_not_null())
@@ -122,9 +126,11 @@ def _paths(judged: Judged, side: str, blocks: Sequence[Block]) -> pl.Series:
 
 def _texts(blocks: Sequence[Block]) -> tuple[Texts, Texts]:
     """Return each block's distinct values as given, as JSON text, and as read."""
-    given = [given_texts(block.coded) if block.coded else None for block in blocks]
-    read = [text_series(block.coded.column.canonical.tolist()) if block.coded else None for block in blocks]
-    return given, read
+    as_given = [given_texts(block.coded) if block.coded else None for block in blocks]
+    as_read = [
+        text_series(block.coded.column.canonical.tolist()) if block.coded else None for block in blocks
+    ]
+    return as_given, as_read
 
 
 def _with_letters(block: Block, read: pl.Series | None) -> pl.Series | None:
