@@ -114,31 +114,31 @@ class SystemShares(Struct, frozen=True):
         """Return the shares as plain data."""
         return {
             "system": self.system, "shares": shares_data(self.whole),
-            "fields": [shares_data(one) for one in self.fields], "spurious": self.spurious,
+            "fields": [shares_data(shares) for shares in self.fields], "spurious": self.spurious,
             "mended": self.mended, "undeclared": self.undeclared,
             "shared": self.shared, "shared_wrong": self.shared_wrong, "missed_wrong": self.missed_wrong,
             "no_text": dict(self.no_text), "missed_measured_on": self.perfect_from or None,
-            "mends": [asdict(one) for one in self.mends],
+            "mends": [asdict(mend) for mend in self.mends],
         }  # fmt: skip
 
 
-def shares_data(found: FieldShares) -> dict[str, Any]:
+def shares_data(shares: FieldShares) -> dict[str, Any]:
     """Return the shares of a field, or of all, as plain data."""
     row: dict[str, Any] = {
-        "field": found.field, "wrong": found.wrong, "covered": found.covered, "documents": found.documents,
-        "wrong_documents": found.wrong_documents,
-        "stages": {one.stage: _share_data(one) for one in found.shares},
+        "field": shares.field, "wrong": shares.wrong, "covered": shares.covered,
+        "documents": shares.documents, "wrong_documents": shares.wrong_documents,
+        "stages": {share.stage: _share_data(share) for share in shares.shares},
     }  # fmt: skip
-    return row if found.rates is None else row | {"rates": asdict(found.rates)}
+    return row if shares.rates is None else row | {"rates": asdict(shares.rates)}
 
 
-def _share_data(one: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "value": one.value,
-        "interval": None if one.interval is None else [*one.interval],
+def _share_data(share: Any) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "value": share.value,
+        "interval": None if share.interval is None else [*share.interval],
     }
-    found |= {"why": one.why} if one.why else {}
-    return found | ({"marks": [*one.marks]} if one.marks else {})
+    data |= {"why": share.why} if share.why else {}
+    return data | ({"marks": [*share.marks]} if share.marks else {})
 
 
 class Attribution(Brief, Struct, frozen=True):
@@ -154,12 +154,12 @@ class Attribution(Brief, Struct, frozen=True):
 
     def system(self, name: str) -> SystemShares:
         """Return the shares of a system."""
-        return next(one for one in self.systems if one.system == name)
+        return next(shares for shares in self.systems if shares.system == name)
 
     def counts(self, system: str) -> Mapping[str, int]:
         """Return how many wrong values of a system have each label, the most frequent first."""
-        found = Counter(one.finding.label for one in self.labelled if one.system == system)
-        return dict(found.most_common())
+        counts = Counter(value.finding.label for value in self.labelled if value.system == system)
+        return dict(counts.most_common())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attribution as plain data."""
@@ -167,8 +167,10 @@ class Attribution(Brief, Struct, frozen=True):
             "schema_version": 1, "run": self.run, "documents": self.documents,
             "bootstrap": asdict(self.draw),
             **({} if self.families is None else {"families": self.families}),
-            "systems": [one.to_dict() | {"labels": dict(self.counts(one.system))} for one in self.systems],
-            "values": [one.to_dict() for one in self.labelled],
+            "systems": [
+                shares.to_dict() | {"labels": dict(self.counts(shares.system))} for shares in self.systems
+            ],
+            "values": [value.to_dict() for value in self.labelled],
         }  # fmt: skip
 
 
@@ -180,7 +182,7 @@ _COLUMNS = (
     "system", "doc", "field", "gold_path", "pred_path", "gold", "pred", "gold_value", "outcome",
     "pred_value", "diagnoses", "other_field", "repeat",
 )  # fmt: skip
-_TAKEN = ("decoding", "post", "gold", "runtime")
+_COUNTED_ONCE = ("decoding", "post", "gold", "runtime")
 
 
 class AttributeOptions(OptionRecord, frozen=True):
@@ -196,7 +198,7 @@ Rows = Sequence[Mapping[str, Any]]
 def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribution:
     """Return the attribution of a run. Raises `ProblemsError` if it did not keep its judged values."""
     options = options or AttributeOptions()
-    where, drawn = str(run.folder), run.file.bootstrap
+    where, bootstrap = str(run.folder), run.file.bootstrap
     problems = [
         Problem(where, f"no system {name!r}", nearest(name, run.systems), "unknown_name")
         for name in options.systems
@@ -209,13 +211,15 @@ def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribut
         raise ProblemsError(problems)
     work = AttributionWork.open(run)
     draw = (
-        BootstrapSettings() if drawn is None else BootstrapSettings(drawn.replicates, drawn.seed, drawn.level)
+        BootstrapSettings()
+        if bootstrap is None
+        else BootstrapSettings(bootstrap.replicates, bootstrap.seed, bootstrap.level)
     )
     names = [name for name in run.systems if not options.systems or name in options.systems]
-    found = [_attribute_system(work, name, draw) for name in names]
-    found = [(replace(one, mends=_find_mends(work, one.system, values)), values) for one, values in found]
-    labelled = tuple(value for _, values in found for value in values)
-    shares, families = tuple(one for one, _ in found), len(set(work.units))
+    pairs = [_attribute_system(work, name, draw) for name in names]
+    pairs = [(replace(own, mends=_find_mends(work, own.system, values)), values) for own, values in pairs]
+    labelled = tuple(value for _, values in pairs for value in values)
+    shares, families = tuple(own for own, _ in pairs), len(set(work.units))
     return Attribution(
         str(run.folder),
         len(work.documents),
@@ -257,8 +261,8 @@ class AttributionWork(Struct, frozen=True, eq=False, dict=True):
 
         evidence = run.evidence
         assert evidence is not None
-        held = [name for name in _COLUMNS if name in evidence.collect_schema()]
-        frame = evidence.filter(pl.col("kind") == "value").select(held).collect()
+        columns = [name for name in _COLUMNS if name in evidence.collect_schema()]
+        frame = evidence.filter(pl.col("kind") == "value").select(columns).collect()
         rows: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         for row in frame.sort("doc", maintain_order=True).iter_rows(named=True):
             rows[row["system"]].append(row)
@@ -310,10 +314,12 @@ def _attribute_system(
 
 def _find_mends(work: AttributionWork, system: str, values: Sequence[Labelled]) -> tuple[OptionMend, ...]:
     """Return for each option what the systems that differ from a system in it alone have right."""
-    given = work.options
+    options_of = work.options
     siblings: dict[str, list[str]] = defaultdict(list)
-    for name, options in given.items():
-        differing = [key for key in {*options, *given[system]} if options.get(key) != given[system].get(key)]
+    for name, options in options_of.items():
+        differing = [
+            key for key in {*options, *options_of[system]} if options.get(key) != options_of[system].get(key)
+        ]
         if len(differing) == 1 and options:
             siblings[differing[0]].append(name)
     right = {
@@ -322,33 +328,35 @@ def _find_mends(work: AttributionWork, system: str, values: Sequence[Labelled]) 
         for name in names
     }
     wrong = [
-        (one.document, one.path) for one in values if one.finding.stage == "model" and one.gold is not None
+        (value.document, value.path)
+        for value in values
+        if value.finding.stage == "model" and value.gold is not None
     ]
     mended = {
         option: {value for value in wrong if any(value in right[name] for name in names)}
         for option, names in siblings.items()
     }
-    made = []
+    mends = []
     for option, own in mended.items():
-        others = set().union(*(found for name, found in mended.items() if name != option))
-        made.append(OptionMend(option, len(own), len(own - others), len(wrong)))
-    return tuple(sorted(made, key=lambda one: -one.values)) if wrong else ()
+        others = set().union(*(values_mended for name, values_mended in mended.items() if name != option))
+        mends.append(OptionMend(option, len(own), len(own - others), len(wrong)))
+    return tuple(sorted(mends, key=lambda mend: -mend.values)) if wrong else ()
 
 
 def _foreign(
     work: AttributionWork, system: str, rows: Rows
 ) -> Mapping[tuple[str, str], Sequence[tuple[str, str]]]:
     """Return the documents with their gold values by type of document and field, in a shuffled order."""
-    found: dict[tuple[str, str], dict[tuple[str, str], None]] = defaultdict(dict)
+    gold_of: dict[tuple[str, str], dict[tuple[str, str], None]] = defaultdict(dict)
     for row in rows:
         if row["gold"] is not None:
             kind = str((work.facts.get((system, row["doc"])) or {}).get("type") or "")
-            found[kind, row["field"]][row["doc"], row["gold"]] = None
+            gold_of[kind, row["field"]][row["doc"], row["gold"]] = None
     return {
         key: sorted(
-            values, key=lambda one: hashlib.blake2b("\n".join(one).encode("utf-8", "replace")).digest()
+            values, key=lambda pair: hashlib.blake2b("\n".join(pair).encode("utf-8", "replace")).digest()
         )
-        for key, values in found.items()
+        for key, values in gold_of.items()
     }
 
 
@@ -443,9 +451,9 @@ class _Document(Struct, eq=False, dict=True):
         if is_wrong:
             tally(self.document, name, "all_wrong")
         text = None if leaf.type in UNCOPIED else self.sent.text
-        taken = finding.stage if finding is not None else ""
-        if taken in _TAKEN:
-            tally(self.document, name, taken)
+        stage = finding.stage if finding is not None else ""
+        if stage in _COUNTED_ONCE:
+            tally(self.document, name, stage)
         elif text is None:
             tally(self.document, name, "unknown", is_wrong)
         else:
@@ -561,18 +569,18 @@ class _Document(Struct, eq=False, dict=True):
         item = path.rpartition("]")[0]
         if item and "[" in item:
             return [text for own, text in self.items.get(item, ()) if own != path]
-        known = self.counting.work.labels.get(split_path(row["field"]))
-        return [" ".join(words) for words in known or (label_words(row["field"]),)]
+        label_texts = self.counting.work.labels.get(split_path(row["field"]))
+        return [" ".join(words) for words in label_texts or (label_words(row["field"]),)]
 
 
 def _items(rows: Rows) -> Mapping[str, list[tuple[str, str]]]:
     """Return the gold values of each item of a list, with their paths."""
-    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    values_of: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for row in rows:
         item = (row["gold_path"] or "").rpartition("]")[0]
         if item and row["gold"] is not None:
-            found[item].append((row["gold_path"], str(read_given(row["gold"]))))
-    return found
+            values_of[item].append((row["gold_path"], str(read_given(row["gold"]))))
+    return values_of
 
 
 def _failure(row: Mapping[str, Any], facts: Mapping[str, Any]) -> Failure | None:
@@ -609,9 +617,9 @@ class AnswerValues(Struct, frozen=True):
 def answer_values(plan: Plan, row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> AnswerValues:
     """Return the values of a row of predictions; `rows` are the evidence about the same prediction."""
     parsed: dict[str, list[Any]] = defaultdict(list)
-    for one in rows:
-        if one["pred"] is not None:
-            parsed[one["field"]].append(read_given(one["pred"]))
+    for judged in rows:
+        if judged["pred"] is not None:
+            parsed[judged["field"]].append(read_given(judged["pred"]))
     raw = row.get("raw")
     return AnswerValues(_read(plan, raw) if isinstance(raw, str) and raw.strip() else None, parsed)
 
@@ -627,15 +635,15 @@ def _read(plan: Plan, raw: str) -> Values | None:
             listed = json.loads(raw)
         except ValueError:
             listed = None
-        if isinstance(listed, list) and listed and all(isinstance(one, str) for one in listed):
+        if isinstance(listed, list) and listed and all(isinstance(text, str) for text in listed):
             texts = listed
-    found: dict[str, list[Json]] = defaultdict(list)
+    values: dict[str, list[Json]] = defaultdict(list)
     fields = plan.spec.fields
     for text in texts:
-        answer = parse_answer(text, declared=frozenset(one.name for one in fields), fields=plan.root)
+        answer = parse_answer(text, declared=frozenset(field.name for field in fields), fields=plan.root)
         if answer.data is None:
             return None
         reading = read_data(answer.data, fields, AnswerShape(has_quotes=True), {})
-        for steps, given in reading.values.items():
-            found[join_path(field_steps(steps))].append(given.value)
-    return found
+        for steps, answered in reading.values.items():
+            values[join_path(field_steps(steps))].append(answered.value)
+    return values

@@ -48,7 +48,7 @@ def find_damage(text: SentText, leaf: Leaf, gold: Json, pred: Json) -> Damage | 
     A number that was predicted is damaged if one character of it differs. What nobody predicted is damaged
     only where OCR confuses each character that differs, or, in texts without digits, where few differ.
     """
-    forms = [found for form in surface_forms(gold) if len(found := _folded(form)) >= _SHORTEST]
+    forms = [folded for form in surface_forms(gold) if len(folded := _folded(form)) >= _SHORTEST]
     if not forms or isinstance(gold, dict | list | bool):
         return None
     if pred is not None and not isinstance(pred, dict | list):
@@ -62,7 +62,7 @@ def _predicted(text: SentText, leaf: Leaf, forms: list[str], gold: Json, pred: J
         return None
     pairs = [(form, other) for form in forms for other in (_folded(place.quote), _folded(str(pred)))]
     if not leaf.is_list:
-        pairs.append(tuple(leaf.reader.read(one).canonical for one in (gold, pred)))  # type: ignore[arg-type]
+        pairs.append(tuple(leaf.reader.read(value).canonical for value in (gold, pred)))  # type: ignore[arg-type]
     errors, form, other = min((_errors(*pair), *pair) for pair in pairs)
     is_confused = any(_are_confused(*pair) for pair in pairs)
     is_number = not any(char.isalpha() for char in form + other)
@@ -77,12 +77,12 @@ def _unseen(text: SentText, leaf: Leaf, forms: list[str]) -> Damage | None:
             alike = page.most_alike(form, _LEAST)
             if alike is None:
                 continue
-            found = page.text[slice(*alike[1])]
-            errors = _errors(form, _folded(found))
+            quote = page.text[slice(*alike[1])]
+            errors = _errors(form, _folded(quote))
             is_text = leaf.type in ("text", "any") and not any(char.isdigit() for char in form)
-            is_damage = _are_confused(form, _folded(found)) or (is_text and 1.0 - errors >= LIKE_UNSEEN)
+            is_damage = _are_confused(form, _folded(quote)) or (is_text and 1.0 - errors >= LIKE_UNSEEN)
             if is_damage and (best is None or errors < best.errors):
-                best = Damage(found, page.number, errors, False)
+                best = Damage(quote, page.number, errors, False)
     return best
 
 
@@ -117,8 +117,8 @@ def find_scattered(text: SentText, gold: Json) -> SentPlace | None:
         ]
         if not all(lines):
             continue
-        for first in sorted({line for found in lines for line in found}):
-            near = [next((n for n in found if first <= n < first + _NEAR_LINES), None) for found in lines]
+        for first in sorted({line for of_word in lines for line in of_word}):
+            near = [next((n for n in of_word if first <= n < first + _NEAR_LINES), None) for of_word in lines]
             if None not in near:
                 last = max(line for line in near if line is not None)
                 start, end = page.line_span(first)[0], page.line_span(last)[1]
@@ -251,7 +251,8 @@ def _is_anchored(anchors: Sequence[str], place: SentPlace) -> bool:
     """Return whether a place is on the line of an anchor; short ones say nothing."""
     line = normalized(place.line)
     return any(
-        len(anchor.strip()) >= SHORTEST and anchor in line for anchor in (normalized(one) for one in anchors)
+        len(anchor.strip()) >= SHORTEST and anchor in line
+        for anchor in (normalized(text) for text in anchors)
     )
 
 
@@ -264,28 +265,30 @@ def _of_answer(value: AttributedValue) -> Finding | None:
             return Finding("format", f"the answer could not be used ({clip(why, 160)})")
         stage = "the document could not be loaded" if failure.stage == "load" else "there is no answer"
         return Finding("runtime", f"{stage} ({clip(why, 160)})")
-    if value.raw and gold is None and not any(are_equal(leaf, pred, one) for one in value.raw):
+    if value.raw and gold is None and not any(are_equal(leaf, pred, raw) for raw in value.raw):
         return Finding("post_processing", f"the raw answer does not have {_shown(pred)}")
-    answered = [one for one in value.raw or () if are_equal(leaf, gold, one)]
-    if len(answered) > sum(are_equal(leaf, gold, one) for one in value.parsed):
-        told = f"the raw answer has {_shown(answered[0])}, which is right; the prediction has {_shown(pred)}"
-        return Finding("post_processing", told, str(answered[0]))
-    units = [canonical_unit(one) if isinstance(one, str) else None for one in (gold, pred)]
+    answered = [raw for raw in value.raw or () if are_equal(leaf, gold, raw)]
+    if len(answered) > sum(are_equal(leaf, gold, parsed) for parsed in value.parsed):
+        detail = (
+            f"the raw answer has {_shown(answered[0])}, which is right; the prediction has {_shown(pred)}"
+        )
+        return Finding("post_processing", detail, str(answered[0]))
+    units = [canonical_unit(side) if isinstance(side, str) else None for side in (gold, pred)]
     if gold is not None and units == [gold, gold]:
         return Finding("post_processing", f"the unit {_shown(pred)} was not made {_shown(gold)}", str(pred))
     if gold is not None and pred is not None and is_variant(leaf, gold, pred):
-        told = f"{_shown(pred)} is another notation of the gold value {_shown(gold)}, judged wrong"
-        return Finding("gold", told, str(pred))
+        detail = f"{_shown(pred)} is another notation of the gold value {_shown(gold)}, judged wrong"
+        return Finding("gold", detail, str(pred))
     if value.source is not None and value.source.kind == "example":
-        told = f"{_shown(pred)} is in an example that was shown, and not in the document"
-        return Finding("example_leak", told)
+        detail = f"{_shown(pred)} is in an example that was shown, and not in the document"
+        return Finding("example_leak", detail)
     return None
 
 
-def _of_text(found: _Placed) -> Finding:
+def _of_text(placed: _Placed) -> Finding:
     """Return the label by the text that was sent; `ambiguous` where it cannot tell reading from model."""
-    value, gold, text = found.value, _shown(found.value.gold), found.value.text
-    if value.pred is not None and found.pred is None:
+    value, gold, text = placed.value, _shown(placed.value.gold), placed.value.text
+    if value.pred is not None and placed.pred is None:
         is_hidden = value.source is not None and value.source.kind == "hidden"
         if not is_hidden and text is not None and text.hidden is not None:
             is_hidden = text.hidden.find(value.leaf, value.pred) is not None
@@ -295,56 +298,56 @@ def _of_text(found: _Placed) -> Finding:
         return Finding("ambiguous", value.no_text or "what was sent is not known")
     if value.gold is not None and value.leaf.type in UNCOPIED:
         return Finding("ambiguous", f"a {value.leaf.type} cannot be looked up in the text")
-    if not found.is_lost:
-        return _of_model(found, text)
+    if not placed.is_lost:
+        return _of_model(placed, text)
     if text.is_lossless:
         return Finding("gold", f"no form of the gold value {gold} is in the document, a text file")
     if value.missed is not None and value.missed > MOST_MISSED:
-        told = f"the gold value {gold} is not in the text, but such values are often missed when read"
-        return Finding("ambiguous", told)
-    return _of_reading(found, text)
+        detail = f"the gold value {gold} is not in the text, but such values are often missed when read"
+        return Finding("ambiguous", detail)
+    return _of_reading(placed, text)
 
 
-def _of_reading(found: _Placed, text: SentText) -> Finding:
+def _of_reading(placed: _Placed, text: SentText) -> Finding:
     """Return how reading lost a gold value that is nowhere in the text."""
-    value, gold = found.value, _shown(found.value.gold)
+    value, gold = placed.value, _shown(placed.value.gold)
     place = find_scattered(text, value.gold)
     if place is not None:
-        told = f"the words of {gold} are near each other, but never together"
-        return Finding("reading_layout", told, place.quote, place.page)
+        detail = f"the words of {gold} are near each other, but never together"
+        return Finding("reading_layout", detail, place.quote, place.page)
     damage = find_damage(text, value.leaf, value.gold, value.pred)
     if damage is not None:
         what = "is what was predicted" if damage.is_predicted else "is in its place"
-        told = f"{_shown(damage.quote)} {what}: {gold} with {damage.errors:.0%} of its characters wrong"
-        return Finding("reading_characters", told, damage.quote, damage.page)
+        detail = f"{_shown(damage.quote)} {what}: {gold} with {damage.errors:.0%} of its characters wrong"
+        return Finding("reading_characters", detail, damage.quote, damage.page)
     if text.blank_pages:
         pages, is_one = ", ".join(map(str, text.blank_pages[:5])), len(text.blank_pages) == 1
-        told = f"{'page' if is_one else 'pages'} {pages} {'has' if is_one else 'have'} no text"
-        told = f"no form of {gold} is in the text, and {told}"
-        return Finding("reading_lost_page", told, page=text.blank_pages[0])
-    beside = "" if found.pred is None else f"; {_shown(value.pred)} was predicted from elsewhere"
+        detail = f"{'page' if is_one else 'pages'} {pages} {'has' if is_one else 'have'} no text"
+        detail = f"no form of {gold} is in the text, and {detail}"
+        return Finding("reading_lost_page", detail, page=text.blank_pages[0])
+    beside = "" if placed.pred is None else f"; {_shown(value.pred)} was predicted from elsewhere"
     return Finding("reading_omitted", f"no form of {gold}, and nothing similar, is in the text{beside}")
 
 
-def _of_model(found: _Placed, text: SentText) -> Finding:
+def _of_model(placed: _Placed, text: SentText) -> Finding:
     """Return what the model did with a gold value that is in the text, or where gold has none."""
-    value, gold, pred = found.value, found.gold, found.pred
+    value, gold, pred = placed.value, placed.gold, placed.pred
     line = "" if gold is None else _shown(gold.line, 80)
-    if gold is not None and not text.is_lossless and not found.is_anchored:
+    if gold is not None and not text.is_lossless and not placed.is_anchored:
         is_likely = value.chance is not None and value.chance > MOST_CHANCE
         if value.shared or is_likely or len(str(value.gold).strip()) < SHORTEST:
             why = "values of this field from other documents often are" if is_likely else "it is short"
             why = f"{clip(value.shared, 80)} of this document also has it" if value.shared else why
-            told = f"the gold value {_shown(value.gold)} may be in the text by chance: {why}"
-            return Finding("ambiguous", told, gold.quote, gold.page)
+            detail = f"the gold value {_shown(value.gold)} may be in the text by chance: {why}"
+            return Finding("ambiguous", detail, gold.quote, gold.page)
     if gold is not None and value.pred is None:
-        told = f"the text has {_shown(gold.quote)} in the line {line}"
-        return Finding("model_omitted", told, gold.quote, gold.page)
+        detail = f"the text has {_shown(gold.quote)} in the line {line}"
+        return Finding("model_omitted", detail, gold.quote, gold.page)
     shown, where = _shown(value.pred), f"; the gold value is in the line {line}" if line else ""
     quote, page = ("", None) if pred is None else (pred.quote, pred.page)
     if value.other_field is not None:
-        told = f"{shown} is the gold value of {clip(value.other_field, 80)}{where}"
-        return Finding("model_other_field", told, quote, page)
+        detail = f"{shown} is the gold value of {clip(value.other_field, 80)}{where}"
+        return Finding("model_other_field", detail, quote, page)
     if pred is not None or value.is_other_item:
         which = "is the gold value of another item" if value.is_other_item else "is in the text"
         at = "" if pred is None else f", in the line {_shown(pred.line, 80)}"
@@ -360,7 +363,7 @@ def are_equal(leaf: Leaf, gold: Json, other: Json) -> bool:
     """
     if gold is None or other is None:
         return False
-    if any(isinstance(one, dict) or (isinstance(one, list) and not leaf.is_list) for one in (gold, other)):
+    if any(isinstance(side, dict) or (isinstance(side, list) and not leaf.is_list) for side in (gold, other)):
         return gold == other
     first, second = leaf.reader.read(gold), leaf.reader.read(other)  # type: ignore[arg-type]
     if leaf.comparator.can_fail:

@@ -57,7 +57,7 @@ def find_shared(values: Sequence[tuple[str, Leaf, Json]]) -> Mapping[str, str]:
     single = [(path, leaf, value) for path, leaf, value in values if not isinstance(value, list | dict)]
     words = [normalized(str(value)) for _, _, value in single]
     keys = [_shared_key(leaf, value) for _, leaf, value in single]
-    found: dict[str, str] = {}
+    shared: dict[str, str] = {}
     by_key: dict[str, list[int]] = {}
     for at, key in enumerate(keys):
         by_key.setdefault(key, []).append(at)
@@ -68,8 +68,8 @@ def find_shared(values: Sequence[tuple[str, Leaf, Json]]) -> Mapping[str, str]:
         if not others and is_text and lines.count(words[at]) > 1:
             others = [other for other, text in enumerate(words) if other != at and words[at] in text]
         if others:
-            found[path] = single[others[0]][0]
-    return found
+            shared[path] = single[others[0]][0]
+    return shared
 
 
 def _shared_key(leaf: Leaf, value: Json) -> str:
@@ -91,10 +91,10 @@ class SentText(Struct, frozen=True, eq=False):
     transcript: Transcript | None = None
 
     @classmethod
-    def of(cls, transcript: Transcript, known: Known | None = None) -> SentText:
+    def of(cls, transcript: Transcript, names: Known | None = None) -> SentText:
         """Return the text of a transcript: what is visible is what is sent."""
-        search = Search.of(transcript.pages, known=known)
-        every = Search.of(transcript.pages, hidden=True, known=known)
+        search = Search.of(transcript.pages, known=names)
+        every = Search.of(transcript.pages, hidden=True, known=names)
         has_hidden = [page.text for page in search.pages] != [page.text for page in every.pages]
         blank = tuple(page.number for page in search.pages if not page.text.strip())
         hidden = cls(every) if has_hidden else None
@@ -102,16 +102,16 @@ class SentText(Struct, frozen=True, eq=False):
 
     def find(self, leaf: Leaf, value: Json) -> SentPlace | None:
         """Return where a value of a field stands, of a list its first item; None unless all of it stands."""
-        places = [self.search.places(leaf, one) for one in (value if isinstance(value, list) else [value])]
-        return self.told(places[0][0]) if places and all(places) else None
+        places = [self.search.places(leaf, item) for item in (value if isinstance(value, list) else [value])]
+        return self.shown(places[0][0]) if places and all(places) else None
 
     def places(self, leaf: Leaf, value: Json) -> list[SentPlace]:
         """Return every place of a value, of a list that of its first item."""
         if isinstance(value, list):
-            return [found] if (found := self.find(leaf, value)) is not None else []
-        return [self.told(place) for place in self.search.places(leaf, value)]
+            return [place] if (place := self.find(leaf, value)) is not None else []
+        return [self.shown(place) for place in self.search.places(leaf, value)]
 
-    def told(self, place: Place) -> SentPlace:
+    def shown(self, place: Place) -> SentPlace:
         """Return a place as it is shown to a person."""
         page = self.search.pages[place.page]
         start, _ = page.line_span(page.line_at(place.start))
@@ -127,13 +127,13 @@ TRANSCRIPT = "transcript"
 
 def text_transcript(name: str, pages: list[str]) -> Transcript:
     """Return the transcript of texts of pages, of a document that is not known itself."""
-    made = tuple(
+    numbered = tuple(
         Page(
             number, tuple(Line(tuple(map(Word, line.split()))) for line in text.splitlines() if line.strip())
         )
         for number, text in enumerate(pages, 1)
     )
-    return Transcript(name, "", "words", made)
+    return Transcript(name, "", "words", numbered)
 
 
 class Sent(Struct, frozen=True):
@@ -160,40 +160,40 @@ class Extractions(Struct, frozen=True, eq=False, dict=True):
 
     def options(self, system: str) -> Mapping[str, Any]:
         """Return the options of a system's extraction; {} where they are not known."""
-        folders = [held.folder for (name, _), held in self.rows.items() if name == system]
-        found = [read_manifest(folder).options for folder in folders[:1] if is_extraction(folder)]
-        return found[0] if found else {}
+        folders = [rows.folder for (name, _), rows in self.rows.items() if name == system]
+        options = [read_manifest(folder).options for folder in folders[:1] if is_extraction(folder)]
+        return options[0] if options else {}
 
     def of(self, system: str, document: str, repeat: int | None) -> Sent:
         """Return what is known of a prediction."""
-        held = self.rows.get((system, repeat))
-        row = {} if held is None else held.row(document, repeat)
-        if held is None:
+        rows = self.rows.get((system, repeat))
+        row = {} if rows is None else rows.row(document, repeat)
+        if rows is None:
             return Sent(row, None, self.changed.get(system, "its predictions were not read from a file"))
-        given = row.get(TRANSCRIPT)
-        if isinstance(given, str | list):
-            pages = [str(page) for page in ([given] if isinstance(given, str) else given)]
-            return Sent(row, self._held((system, repeat, document), lambda: text_transcript(document, pages)))
-        if not is_extraction(held.folder):
+        sent = row.get(TRANSCRIPT)
+        if isinstance(sent, str | list):
+            pages = [str(page) for page in ([sent] if isinstance(sent, str) else sent)]
+            return Sent(row, self._text((system, repeat, document), lambda: text_transcript(document, pages)))
+        if not is_extraction(rows.folder):
             return Sent(row, None, f"its predictions have no {TRANSCRIPT!r} beside the record")
-        return self._of_extraction(held, document, row)
+        return self._of_extraction(rows, document, row)
 
-    def _of_extraction(self, held: PredictedRows, document: str, row: Mapping[str, Any]) -> Sent:
-        if held.folder not in self._stores:
-            self._stores[held.folder] = _Store.open(held.folder, held.key)
-        store = self._stores[held.folder]
+    def _of_extraction(self, rows: PredictedRows, document: str, row: Mapping[str, Any]) -> Sent:
+        if rows.folder not in self._stores:
+            self._stores[rows.folder] = _Store.open(rows.folder, rows.key)
+        store = self._stores[rows.folder]
         if store.are_images:
             return Sent(row, None, "pictures of its pages were sent, not text")
-        sha256 = store.documents.get(held.form(document))
+        sha256 = store.documents.get(rows.form(document))
         if sha256 is None:
             return Sent(row, None, "the extraction did not load it")
-        text = self._held(sha256, lambda: store.read(sha256))
+        text = self._text(sha256, lambda: store.read(sha256))
         return Sent(row, text, "" if text is not None else "its transcript is not in the extraction's folder")
 
-    def _held(self, key: Any, read: Callable[[], Transcript | None]) -> SentText | None:
+    def _text(self, key: Any, read: Callable[[], Transcript | None]) -> SentText | None:
         if key not in self._texts:
-            found = read()
-            self._texts[key] = None if found is None else SentText.of(found, self._known)
+            transcript = read()
+            self._texts[key] = None if transcript is None else SentText.of(transcript, self._known)
         return self._texts[key]
 
 
@@ -212,9 +212,9 @@ class _Store(Struct, frozen=True, dict=True):
             for line in lines_of(folder / JOURNAL)
             if line.get("kind") == "load" and line.get("sha256")
         }
-        stores = tuple(TranscriptStore(one / "transcripts") for one in (folder, folder.parent))
-        given = read_manifest(folder).options.get("input")
-        form_of_input = given.get("as") if isinstance(given, dict) else given
+        stores = tuple(TranscriptStore(parent / "transcripts") for parent in (folder, folder.parent))
+        source = read_manifest(folder).options.get("input")
+        form_of_input = source.get("as") if isinstance(source, dict) else source
         return cls(stores, documents, form_of_input == "images")
 
     def read(self, sha256: str) -> Transcript | None:
@@ -263,7 +263,7 @@ def find_twins(run: Run) -> Twins:
     try:
         if digest is None or digest_input(label) != digest:
             return Twins()
-        found = gold_twins(run.plan, label)
+        twins = gold_twins(run.plan, label)
     except (OSError, ProblemsError):
         return Twins()
-    return Twins({make_printable(name): make_printable(twin) for name, (twin, _) in found.items()})
+    return Twins({make_printable(name): make_printable(twin) for name, (twin, _) in twins.items()})

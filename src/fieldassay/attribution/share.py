@@ -124,7 +124,7 @@ class FieldShares(Struct, frozen=True):
 
     def share(self, stage: str) -> StageShare:
         """Return the share of a stage."""
-        return next(one for one in self.shares if one.stage == stage)
+        return next(share for share in self.shares if share.stage == stage)
 
 
 class ShareSample(Struct, frozen=True, eq=False):
@@ -151,8 +151,8 @@ class ShareSample(Struct, frozen=True, eq=False):
         of_part = mass * np.where(unseen > 0, part[1], part[0])
         with np.errstate(divide="ignore", invalid="ignore"):
             ends = (np.stack([low, high])[:, 1:] + of_part) / (self.sums[1:] + mass)
-        found = percentile_intervals(ends, self.draw.level)
-        return float(found.low[0]), float(found.high[1])
+        bounds = percentile_intervals(ends, self.draw.level)
+        return float(bounds.low[0]), float(bounds.high[1])
 
 
 def corrected(sums: Floats, case: Literal["likely", "least", "most"] = "likely") -> dict[str, Floats]:
@@ -196,21 +196,21 @@ def due_to_reading(
     `sums` are `COUNTS` x fields x sums. A field of which no value was read does not show how often what is
     read is wrong: the fields of its `type` do, else `all`; the empty text if no value of any field was read.
     """
-    found = corrected(sums, case)
+    quantities = corrected(sums, case)
     is_unread = corrected(sums[:, :, :1])["read"][:, 0] < 1e-9
-    due, over = found["due"].copy(), []
+    due, over = quantities["due"].copy(), []
     for at, kind in enumerate(types):
         over.append("field")
         if not is_unread[at]:
             continue
         same = ~is_unread & (np.array(types) == kind)
         others = same if same.any() else ~is_unread
-        read = np.nansum(found["read"][others], axis=0)
+        read = np.nansum(quantities["read"][others], axis=0)
         over[at] = "" if not read[0] > 0 else "type" if same.any() else "all"
         if over[at]:
-            errors = np.clip(np.nansum(found["wrong_read"][others], axis=0) / read, 0.0, 1.0)
-            lost = np.minimum(found["lost"][at], found["total"][at])
-            due[at] = np.minimum(found["wrong_lost"][at], found["wrong"][at]) - errors * lost
+            errors = np.clip(np.nansum(quantities["wrong_read"][others], axis=0) / read, 0.0, 1.0)
+            lost = np.minimum(quantities["lost"][at], quantities["total"][at])
+            due[at] = np.minimum(quantities["wrong_lost"][at], quantities["wrong"][at]) - errors * lost
     return due, over
 
 
@@ -244,23 +244,23 @@ def estimate_shares(
     """
     types = [kind for _, kind in fields]
     columns = counts.reshape(len(documents), -1).T
-    drawn = weigh(columns, documents, draw.seed, draw.replicates)
-    flat = np.concatenate([columns.sum(axis=1, keepdims=True), drawn], axis=1)
+    replicates = weigh(columns, documents, draw.seed, draw.replicates)
+    flat = np.concatenate([columns.sum(axis=1, keepdims=True), replicates], axis=1)
     sums = np.moveaxis(flat.reshape(len(fields), len(COUNTS), -1), 1, 0)
     chance_over = _pool_chance(sums, types)
     likely, errors_over = due_to_reading(sums, types)
     reasons = [undefined_reason(sums[:, at, 0], errors_over[at]) for at in range(len(fields))]
     is_in = np.array([not reason for reason in reasons], dtype=bool)
-    found = corrected(sums)
+    quantities = corrected(sums)
     parts = {name: sums[AT[name]] for name in _OBSERVED} | {
         "reading": likely,
         "least": np.minimum(likely, due_to_reading(sums, types, "least")[0]),
         "most": np.maximum(likely, due_to_reading(sums, types, "most")[0]),
-        "base": found["wrong"], "all": sums[AT["all_wrong"]],
+        "base": quantities["wrong"], "all": sums[AT["all_wrong"]],
     }  # fmt: skip
     for name in ("reading", "least", "most", "base"):
-        parts[name] = np.where(is_in[:, None] & (found["wrong"] > 0), parts[name], 0.0)
-    parts["scale"] = np.where(parts["base"] > 0, parts["base"] / found["power"], 0.0)
+        parts[name] = np.where(is_in[:, None] & (quantities["wrong"] > 0), parts[name], 0.0)
+    parts["scale"] = np.where(parts["base"] > 0, parts["base"] / quantities["power"], 0.0)
     covered = counts[:, :, [AT["wrong"], AT["kept_wrong"]]].sum(axis=2) * is_in
     covered += counts[:, :, [AT[name] for name in _OBSERVED]].sum(axis=2)
     wrong = np.moveaxis(
@@ -279,7 +279,7 @@ def estimate_shares(
             ),
             _rates(
                 sums[:, at, 0],
-                {key: float(one[at, 0]) for key, one in found.items()},
+                {key: float(values[at, 0]) for key, values in quantities.items()},
                 chance_over[at],
                 errors_over[at],
             ),
@@ -309,8 +309,8 @@ def _drop_few(shares: tuple[StageShare, ...], names: Sequence[str]) -> tuple[Sta
     if not are_few_families(names):
         return shares
     return tuple(
-        one if one.value is None else replace(one, interval=None, marks=(*one.marks, "few_families"))
-        for one in shares
+        share if share.value is None else replace(share, interval=None, marks=(*share.marks, "few_families"))
+        for share in shares
     )
 
 
@@ -324,15 +324,15 @@ def _pool_chance(sums: Floats, types: Sequence[str]) -> list[str]:
     return ["type" if is_few else "field" for is_few in few]
 
 
-def _rates(point: Floats, found: dict[str, float], chance_over: str, errors_over: str) -> Rates:
+def _rates(point: Floats, quantities: dict[str, float], chance_over: str, errors_over: str) -> Rates:
     at = {name: float(point[position]) for name, position in AT.items()}
     right = at["values"] - at["wrong"]
     return Rates(
-        _number(found["chance"]),
+        _number(quantities["chance"]),
         at["missed"] / at["perfect"] if at["perfect"] else None,
         at["unsure"] / right if right else None,
         chance_over, errors_over, int(at["foreign"]), int(at["perfect"]),
-        _number(found["p"]), _number(found["q"]),
+        _number(quantities["p"]), _number(quantities["q"]),
     )  # fmt: skip
 
 
@@ -361,19 +361,19 @@ def _stages(
     values = parts | {"reading": reading, "model": base - reading}
     sample = ShareSample(sums, contraharmonic_mean(in_documents), draw)
     few = ("few_wrong_values",) if in_documents.sum() < FEW_WRONG else ()
-    found = []
+    shares = []
     for stage in STAGES:
         if stage in ("reading", "model") and reason:
-            found.append(StageShare(stage, None, None, reason))
+            shares.append(StageShare(stage, None, None, reason))
             continue
         marks = (*few, "missed_unknown") if is_unsure and stage in ("reading", "model") else few
         value = float(values[stage][0] / sums[0])
         interval = sample.interval(*ends[stage])
         if interval is None:
-            found.append(StageShare(stage, value, None, "", (*marks, "few_replicates")))
+            shares.append(StageShare(stage, value, None, "", (*marks, "few_replicates")))
             continue
-        found.append(StageShare(stage, value, _around(value, interval), "", marks))
-    return tuple(found)
+        shares.append(StageShare(stage, value, _around(value, interval), "", marks))
+    return tuple(shares)
 
 
 def _around(value: float, interval: tuple[float, float]) -> tuple[float, float]:
@@ -466,9 +466,12 @@ def find_suspicious_gold(
 
     usable = documents.filter(unusable_answers(documents.columns).is_null()).select("system", "doc")
     voters = usable.group_by("doc").agg(pl.len().alias("of")).filter(pl.col("of") >= FEWEST)
-    known = set(usable["system"].unique())
+    answering = set(usable["system"].unique())
     extent = SuspiciousGold(
-        (), len(voters), documents["doc"].n_unique(), tuple(one for one in systems if one not in known)
+        (),
+        len(voters),
+        documents["doc"].n_unique(),
+        tuple(system for system in systems if system not in answering),
     )
     if len(systems) < FEWEST or voters.is_empty():
         return extent
@@ -481,7 +484,7 @@ def find_suspicious_gold(
         .with_columns(place=place, value=value)
         .filter(pl.col("value").n_unique().over("system", "doc", "field", "place") == 1)
     )
-    found = (
+    agreed = (
         votes.group_by("doc", "field", "place", "value", maintain_order=True)
         .agg(
             pl.coalesce("gold_path", "pred_path").first().alias("path"),
@@ -503,7 +506,7 @@ def find_suspicious_gold(
         .select(*Suspicion.__struct_fields__)
         .collect()
     )
-    ranked = found.sort(
+    ranked = agreed.sort(
         pl.col("systems") / pl.col("of"), pl.col("is_identical"), pl.col("gold").is_null(),
         pl.col("agreed").is_null(), "doc",
         descending=[True, True, False, False, False], maintain_order=True,
