@@ -133,7 +133,7 @@ def check_data(held: Baseline, lines: Sequence[ChangeLine], decisions: Sequence[
             "interval": None
             if one.change is None or one.change.interval is None
             else list(one.change.interval),
-            "comparison": None if one.change is None else one.change.found.to_dict(),
+            "comparison": None if one.change is None else one.change.comparison.to_dict(),
             "why": one.why,
         }
         for one in lines
@@ -178,7 +178,7 @@ def _baseline_row(one: ChangeLine) -> list[str]:
     head = [clip(one.system, _LONGEST_NAME), clip(one.metric, _LONGEST_NAME)]
     if one.change is None:
         return [*head, "—", "—", "—", "", "", "unknown"]
-    found = one.change.found
+    found = one.change.comparison
     before, now = (_value(value, found.unit) for value in found.values)
     interval = "" if found.interval_shown is None else format_changes(found.interval_shown, found.unit)
     return [
