@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fieldassay.extraction.endpoints.exchange import Progress as ExtractionProgress
     from fieldassay.reports.writers.page import Screen
-    from fieldassay.reports.writers.tables import Told
+    from fieldassay.reports.writers.tables import TextReport
 
 
 # Writing to standard output and error: safe against closed pipes, narrow encodings, hostile text.
@@ -55,7 +55,7 @@ PAGE_ENDINGS = ".md, .json, or else text"
 
 
 def tell_page(
-    told: Told, data: Callable[[], Any], target: Path | None = None, *, is_json: bool = False
+    told: TextReport, data: Callable[[], Any], target: Path | None = None, *, is_json: bool = False
 ) -> None:
     """Print a page, or write it into a file: as JSON, as Markdown if its name ends in .md, else as a text."""
     from fieldassay.io.files.whole_files import write_whole
